@@ -1,5 +1,6 @@
 """The reference implementation of producer, name server, broker and store. It knows nothing of the model.
 
-Start reading at broker.sending, which answers a send request from its header to its stored record. What may wait is an
-`async def` over the two effects of `tasks`; what the world does comes through `ports`; the simulator runs a cluster of it.
+Input: profiles (`rocketproof_profiles`) and wire names (`rocketproof_protocol`). Output: a cluster that answers requests, in the simulator
+or as served processes. Read `broker/sending.py` first: it answers a send request, from its header to its stored record. Functions that may
+wait are `async def` over the two effects of `tasks`. Clock, disk and network are passed in through `ports`.
 """

@@ -11,70 +11,72 @@ from .java import JavaError
 MAX_FRAME: Final = 16 * 1024 * 1024
 """Bytes of a frame, as in the described system."""
 MAX_HEADER: Final = 2 * 1024 * 1024
-"""Bytes of a frame's header. A message's properties take 32 KiB at most; JSON needs up to twenty times its size while it is read."""
+"""Bytes of a frame's header. A message's properties take at most 32 KiB; JSON needs up to twenty times its size while it is parsed."""
 MAX_INFLATED: Final = MAX_FRAME
-"""Bytes of a compressed body once it is decompressed: as many as one that is not compressed can have."""
+"""Bytes of a compressed body after decompression: the same bound as for an uncompressed body."""
 MAX_TOPICS: Final = 100_000
-"""Topics of one registration, and entries of topics and brokers that a name server keeps. Each takes about 1 KiB there."""
+"""Topics of one registration, and pairs of topic and broker that a name server keeps. Each pair takes about 1 KiB there."""
 MAX_BROKERS: Final = 10_000
-"""Names of brokers, their addresses, and ids of one name, that a name server keeps."""
+"""Broker names, addresses, and ids of one broker name that a name server keeps."""
 ENTRY: Final = 256
-"""Bytes that an entry of a table is counted as besides its texts."""
+"""Bytes counted for an entry of a table in addition to its texts."""
 MAX_TABLE: Final = 64 * 1024 * 1024
-"""Bytes of a broker's table of topics, of groups of consumers, or of their offsets: its names, and `ENTRY` for each entry."""
+"""Bytes of a broker's table of topics, consumer groups or offsets: its names, and `ENTRY` for each entry."""
 MAX_CLIENT_GROUPS: Final = 1000
-"""Groups of consumers that one heartbeat names, and of producers. Each group of consumers makes a topic, and is written to a file."""
+"""Consumer groups, and producer groups, in one heartbeat. Each consumer group creates a topic and is written to a file."""
 MAX_GROUPS: Final = 100_000
-"""Groups of connected producers that a broker keeps, and of consumers."""
+"""Producer groups, and consumer groups, of connected clients that a broker keeps."""
 MAX_QUEUES: Final = 100_000
-"""Queues of one topic that are visited one by one. An answer that lists more does not fit into a frame."""
+"""Queues of one topic that a request visits one by one. A longer list does not fit into a frame."""
 
 
 MAX_RECORD: Final = MAX_FRAME + 128 * 1024
-"""Bytes of a record: a frame's body and properties, and what the broker adds. A size inside a body can be anything."""
+"""Bytes of a record: a frame's body and properties, and the broker's additions. A size inside a body is not trusted."""
 MAX_BATCH: Final = 64 * 1024 * 1024
-"""Bytes of the records of one batch, in profiles that limit its body alone: each item also gets the batch's properties."""
+"""Bytes of the records of one batch, in profiles that limit only its body: each item also gets the batch's properties."""
 
 
 def out_of_memory() -> JavaError:
-    """Return what the described system throws for sizes that exceed its memory."""
+    """Return the exception that the described system throws for sizes beyond its memory."""
     return JavaError("java.lang.OutOfMemoryError", "Java heap space")
 
 
 def inflate(data: bytes) -> bytes:
-    """Decompress zlib data. Raises ValueError for other data, data that end too early, and more than MAX_INFLATED bytes."""
+    """Decompress zlib data. Raises ValueError for other data, truncated data, and more than MAX_INFLATED bytes."""
     stream = zlib.decompressobj()
     try:
-        found = stream.decompress(data, MAX_INFLATED + 1)
+        inflated = stream.decompress(data, MAX_INFLATED + 1)
     except zlib.error as error:
         raise ValueError(str(error)) from None
-    if len(found) > MAX_INFLATED:
+    if len(inflated) > MAX_INFLATED:
         raise ValueError(f"{len(data)} compressed bytes become more than {MAX_INFLATED}")
     if not stream.eof:
         raise ValueError("the compressed data end too early")
-    return found
+    return inflated
 
 
 def limited(count: int, most: int) -> None:
-    """Raise JavaError for a count of more than `most`."""
+    """Raise JavaError if `count` is greater than `most`."""
     if count > most:
         raise out_of_memory()
 
 
 def room_for(key: object, table: Collection[object], most: int) -> None:
-    """Raise JavaError if a table would have more than `most` keys with this one."""
+    """Raise JavaError if `table` would have more than `most` keys after adding `key`."""
     limited(len(table) + (key not in table), most)
 
 
 def room_for_name(name: str, table: Collection[str]) -> None:
-    """Raise JavaError if the names of a table would take more than MAX_TABLE bytes with this one. It sums all names, as a table may that
-    is written to a file whenever it changes."""
+    """Raise JavaError if the names of a table would take more than MAX_TABLE bytes after adding `name`.
+
+    It sums all names. That is affordable because such a table is written to a file after every change.
+    """
     if name not in table:
         limited(sum(map(len, table)) + len(name) + ENTRY * (len(table) + 1), MAX_TABLE)
 
 
 class TableBudget:
-    """Counts the bytes that the entries of a table take: ENTRY and its texts each. `used` is set again where the table is read."""
+    """Counts the bytes of a table's entries: ENTRY plus the texts of each. Reading the table resets `used`."""
 
     __slots__ = ("_most", "used")
 
@@ -83,12 +85,12 @@ class TableBudget:
         self.used = 0
 
     def take(self, size: int) -> None:
-        """Count an entry that is added, or how much a changed one grows. Raises JavaError, and counts nothing, for more than `most`."""
+        """Count an added entry, or the growth of a changed one. Raises JavaError, without counting, if the total exceeds `most`."""
         limited(self.used + size, self._most)
         self.used += size
 
 
 def queue_ids(count: int) -> range:
-    """The ids of a topic's queues. Raises JavaError for more than MAX_QUEUES."""
+    """Return the ids of a topic's queues. Raises JavaError for more than MAX_QUEUES."""
     limited(count, MAX_QUEUES)
     return range(count)

@@ -1,4 +1,7 @@
-"""Shallow copies of dataclasses, several times quicker than `dataclasses.replace`: each send and each message of a batch makes one."""
+"""Shallow copies of dataclasses, several times faster than `dataclasses.replace`.
+
+Each send and each message of a batch makes a copy.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,6 @@ T = TypeVar("T", bound="DataclassInstance")
 
 
 def copier(kind: type[T]) -> Callable[[T], T]:
-    """What makes copies of this kind, a dataclass whose fields are all given to its constructor by position."""
+    """Return a function that copies instances of `kind`, a dataclass whose constructor takes all its fields by position."""
     values = attrgetter(*(field.name for field in fields(kind)))
-    return lambda one: kind(*values(one))
+    return lambda instance: kind(*values(instance))

@@ -1,6 +1,6 @@
-"""Pools of threads: so many threads, so many places in the queue, and no more. Who steps the threads is passed in.
+"""Thread pools with a fixed number of threads and a bounded queue. The spawner that runs the threads is passed in.
 
-What waits is data, so that somebody else than a thread may take it from the head of the queue (REM-10).
+Waiting tasks are data, so that fast failure can remove them from the head of the queue (REM-10).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .tasks import Future, Work
 
 
 class Ending(Protocol):
-    """A thread, as far as a pool is concerned."""
+    """A spawned thread, as a pool sees it."""
 
     @property
     def done(self) -> Future[Any]: ...
@@ -26,7 +26,7 @@ TaskOut = TypeVar("TaskOut", bound=Ending, covariant=True)
 
 
 class Spawner(Protocol[TaskOut]):
-    """Who steps threads, and on which clock."""
+    """Runs threads, on its clock."""
 
     @property
     def clock(self) -> Clock: ...
@@ -35,7 +35,7 @@ class Spawner(Protocol[TaskOut]):
 
 
 class ThreadPool(Generic[TaskT]):
-    """`threads` and `capacity` None: as many as are asked for. `running` are the tasks under way."""
+    """A pool of threads with a queue. `threads` or `capacity` None means no bound. `running` contains the running tasks."""
 
     __slots__ = ("_queue", "_spawner", "capacity", "name", "running", "threads")
 
@@ -70,18 +70,18 @@ class ThreadPool(Generic[TaskT]):
         return task
 
     def _start(self, task: RequestTask) -> None:
-        started = self._spawner.spawn(task.work(), self.name)
-        self.running.append(started)
-        started.done.then(lambda _: self._ended(started))
+        thread = self._spawner.spawn(task.work(), self.name)
+        self.running.append(thread)
+        thread.done.then(lambda _: self._ended(thread))
 
-    def _ended(self, started: TaskT) -> None:
-        self.running.remove(started)
+    def _ended(self, thread: TaskT) -> None:
+        self.running.remove(thread)
         if self._queue:
             self._start(self._queue.popleft())
 
 
 class PoolSize(NamedTuple):
-    """The settings that say how large a pool is: threads, and places in its queue (None: no bound)."""
+    """The names of the settings with a pool's number of threads and its queue's capacity (None: no bound)."""
 
     threads: str
     capacity: str | None
@@ -97,11 +97,11 @@ POOLS = {
     "heartbeat": PoolSize("heartbeat_thread_pool_nums", "heartbeat_thread_pool_queue_capacity"),
     "transaction": PoolSize("end_transaction_thread_pool_nums", "end_transaction_pool_queue_capacity"),
 }
-"""A broker's pools, by the names that its processors ask for."""
+"""A broker's pools, by the names that its processors use."""
 
 
 def sized_pools(spawner: Spawner[TaskT], settings: BrokerSettings) -> dict[str, ThreadPool[TaskT]]:
-    """The pools of a broker, as large as its settings say."""
+    """Return a broker's pools, sized by its settings."""
     return {
         name: ThreadPool(
             spawner,

@@ -1,7 +1,7 @@
-"""Java's arithmetic, texts and exceptions, where Python's differ.
+"""Java's arithmetic, strings and exceptions, where they differ from Python's.
 
-An int has 32 bits and wraps; a remainder has the sign of the dividend; the absolute value of the smallest int is itself;
-a text's length counts UTF-16 units.
+An int has 32 bits and wraps. A remainder has the sign of the dividend. The absolute value of the smallest int is itself. A string's length
+counts UTF-16 units.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class JavaError(Exception):
 
 
 def null_pointer() -> JavaError:
-    """What Java throws where a null is used."""
+    """Return the exception that Java throws when a null is used."""
     return JavaError("java.lang.NullPointerException")
 
 
 def wrap(value: int) -> int:
-    """The 32-bit int that `value` becomes."""
+    """Return `value` as a 32-bit int."""
     return ((value + 2**31) & 0xFFFFFFFF) - 2**31
 
 
 def wrap_long(value: int) -> int:
-    """The 64-bit long that `value` becomes."""
+    """Return `value` as a 64-bit long."""
     return ((value + 2**63) & 0xFFFF_FFFF_FFFF_FFFF) - 2**63
 
 
 def remainder(dividend: int, divisor: int) -> int:
-    """Java's `%`: the sign is the dividend's. Raises JavaError for a divisor of 0."""
+    """Return Java's `%`, which has the sign of the dividend. Raises JavaError for a divisor of 0."""
     if divisor == 0:
         raise JavaError("java.lang.ArithmeticException", "/ by zero")
     rest = abs(dividend) % abs(divisor)
@@ -54,12 +54,12 @@ def absolute(value: int) -> int:
 
 
 def length(text: str) -> int:
-    """String.length(): UTF-16 units."""
+    """String.length(): the number of UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def utf8(text: str) -> bytes:
-    """String.getBytes(UTF_8): half a surrogate pair is a question mark (PER-09)."""
+    """String.getBytes(UTF_8): an unpaired surrogate becomes a question mark (PER-09)."""
     return text.encode("utf-8", "replace")
 
 
@@ -73,12 +73,12 @@ def string_hash(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def parse_int(text: str) -> int:
-    """Integer.parseInt. Raises JavaError where Java does. Cached, as the numbers of headers come again and again."""
+    """Integer.parseInt. Raises JavaError where Java throws. Cached, because the numbers in headers repeat."""
     return _parsed(java_int(text), text)
 
 
 def parse_long(text: str) -> int:
-    """Long.parseLong. Raises JavaError where Java does."""
+    """Long.parseLong. Raises JavaError where Java throws."""
     return _parsed(java_long(text), text)
 
 

@@ -1,6 +1,6 @@
-"""One side of a connection as bytes in both directions, without frames: what replication speaks over.
+"""One end of a byte stream without frames, used by replication.
 
-An edge, simulated or TCP, makes it, sends what it transmits, and feeds it with what arrives.
+A simulated or TCP connection creates it, sends what it transmits, and passes received bytes to `feed`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from .tasks import Future, Wait
 
 
 class Link:
-    """`remote` names the other side. `transmit` sends bytes and `hang_up` closes the connection, both without waiting. `taken` is called
-    whenever the bytes that have come were read."""
+    """`remote` names the other side. `transmit` sends bytes and `hang_up` closes the connection; neither waits. `taken` is called after
+    each read of the received bytes."""
 
     __slots__ = ("_arrived", "_free", "_hang_up", "_received", "_taken", "_transmit", "closed", "remote")
 
@@ -34,14 +34,14 @@ class Link:
         self._free.complete(None)
 
     async def write(self, data: bytes) -> None:
-        """Send bytes, once the other side has room for them. Raises OSError if the connection is closed."""
+        """Send bytes as soon as the other side has room. Raises OSError if the connection is closed."""
         await Wait(self._free)
         if self.closed:
             raise OSError(f"the connection to {self.remote} is closed")
         self._transmit(data)
 
     async def read(self, millis: int) -> bytes | None:
-        """All that has come; nothing (b"") if the connection is closed, None if nothing came in time."""
+        """Return all received bytes: b"" if the connection is closed, None if nothing arrived within `millis`."""
         if not self._received and not self.closed and not await Wait(self._arrived, millis):
             return None
         data = bytes(self._received)
@@ -54,31 +54,31 @@ class Link:
 
     @property
     def unread(self) -> int:
-        """How many bytes have come and were not read."""
+        """The number of bytes received and not read."""
         return len(self._received)
 
     def close(self) -> None:
-        """Close the connection: whoever reads or writes here learns of it."""
+        """Close the connection and wake all its readers and writers."""
         if not self.closed:
             self.ended()
             self._hang_up()
 
-    # What the edge tells
+    # Called by the connection that owns this link
 
     def feed(self, data: bytes) -> None:
-        """Bytes have arrived."""
+        """Store received bytes."""
         self._received += data
         self._arrived.complete(None)
 
     def hold(self, full: bool) -> None:
-        """The other side has no room for more, or has room again."""
+        """Block writers while the other side's buffer is `full`; unblock them otherwise."""
         if full and self._free.done and not self.closed:
             self._free = Future()
         elif not full:
             self._free.complete(None)
 
     def ended(self) -> None:
-        """The connection is closed; what came before can still be read."""
+        """Mark the connection as closed. Bytes received before can still be read."""
         self.closed = True
         self._arrived.complete(None)
         self._free.complete(None)

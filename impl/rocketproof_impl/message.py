@@ -1,4 +1,4 @@
-"""A message as the broker and the store handle it, its system flag, and its properties as a map and as a text (SEND-26)."""
+"""A message in the broker and the store, its system flag, and its properties as a map and as text (SEND-26)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from .copies import copier
 from .java import string_hash
 
 CACHED_NAMES = 512
-"""Characters of property names whose order is cached: clients choose the names, and 4096 orders are kept."""
+"""The order of property names is cached up to this many characters. Clients choose the names; the cache has 4096 entries."""
 
 Host = tuple[str, int]  # IPv4 address as text, port
 
 
 @dataclass(slots=True)
 class Message:
-    """MessageExtBrokerInner and MessageExt in one: what is put, and what is read back.
+    """MessageExtBrokerInner and MessageExt combined: a message to put, and a message read back.
 
-    `properties` is the map, `properties_text` what is stored (None: nothing, SEND-25). Times are milliseconds.
-    The store sets `store_timestamp`, `body_crc`, `queue_offset` and `physical_offset`; a message read back has `msg_id`
-    and `store_size` too.
+    `properties` is the map, `properties_text` the stored text (None: nothing is stored, SEND-25). Times are milliseconds. The store sets
+    `store_timestamp`, `body_crc`, `queue_offset` and `physical_offset`. A message read back also has `msg_id` and `store_size`.
     """
 
     topic: str
@@ -53,26 +52,29 @@ class Message:
 
     @property
     def waits(self) -> bool:
-        """Whether the sender waits for flush and replica: WAIT absent or "true" (FLU-02)."""
+        """Whether the sender waits for the flush and the replica: WAIT is absent or "true" (FLU-02)."""
         text = self.properties.get(WAIT)
         return text is None or java_boolean(text)
 
     def shallow_copy(self) -> Message:
-        """A message of its own, with the same map."""
-        return _copied(self)
+        """Return a copy that shares the property map."""
+        return _shallow_copy(self)
 
     def copy(self) -> Message:
-        """A message of its own, with a map of its own."""
-        found = self.shallow_copy()
-        found.properties = dict(self.properties)
-        return found
+        """Return a copy with its own property map."""
+        copy = self.shallow_copy()
+        copy.properties = dict(self.properties)
+        return copy
 
 
-_copied = copier(Message)
+_shallow_copy = copier(Message)
 
 
 def hash_map_order(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names in the order of Java's HashMap: by slot, and those of one slot as they came. A quarter of the slots stays empty."""
+    """Return names in the iteration order of Java's HashMap: by slot, and within a slot in the given order.
+
+    At least a quarter of the slots stays empty.
+    """
     return _short_order(names) if sum(map(len, names)) <= CACHED_NAMES else _order(names)
 
 
@@ -87,15 +89,15 @@ _short_order = lru_cache(maxsize=4096)(_order)
 
 
 def _spread(name: str) -> int:
-    """HashMap.hash: the upper half of the hash code counts too."""
+    """HashMap.hash: mix the upper half of the hash code into the lower half."""
     code = string_hash(name) & 0xFFFFFFFF
     return code ^ code >> 16
 
 
 def properties_text(properties: dict[str, str], *, trailing: bool) -> str:
-    """The map as text: name, byte 1, value, byte 2; the last byte 2 only if `trailing` (SEND-26).
+    """Return the map as text: name, byte 1, value, byte 2. The final byte 2 is present only if `trailing` (SEND-26).
 
-    The order is that of Java's HashMap, as real brokers store it.
+    The order is the iteration order of Java's HashMap, as real brokers store it.
     """
     names = hash_map_order(tuple(properties))
     text = PROPERTY_END.join([f"{name}{NAME_END}{properties[name]}" for name in names])
@@ -103,22 +105,21 @@ def properties_text(properties: dict[str, str], *, trailing: bool) -> str:
 
 
 def parse_properties(text: str | None, *, exact: bool) -> dict[str, str]:
-    """The text as a map; the last of equal names wins (SEND-26).
+    """Return the text as a map; the last of equal names wins (SEND-26).
 
-    With `exact` an item must split at byte 1 into a name and a non-empty value, two parts and no more, where Java's split
-    takes no notice of empty parts at the end; otherwise it must have at least 3 characters with its first byte 1 inside, and
-    further bytes 1 belong to the value.
+    With `exact` an item must split at byte 1 into exactly a name and a non-empty value. As in Java's split, empty parts at the end are
+    ignored. Otherwise an item must have at least 3 characters with its first byte 1 inside, and further bytes 1 belong to the value.
     """
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     if not text:
-        return found
+        return properties
     for item in text.split(PROPERTY_END):
         if exact:
             parts = item.rstrip(NAME_END).split(NAME_END)
             if len(parts) == 2:
-                found[parts[0]] = parts[1]
+                properties[parts[0]] = parts[1]
         else:
             at = item.find(NAME_END)
             if len(item) >= 3 and 0 < at < len(item) - 1:
-                found[item[:at]] = item[at + 1 :]
-    return found
+                properties[item[:at]] = item[at + 1 :]
+    return properties

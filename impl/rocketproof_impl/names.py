@@ -1,4 +1,4 @@
-"""Names of topics and groups: what a broker accepts (CHK-02, DLQ-02)."""
+"""Names of topics and groups: which ones a broker accepts (CHK-02, DLQ-02)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ _NOT_JAVA_WHITESPACE = "\x85\xa0\u2007\u202f"
 
 
 def is_blank(text: str | None) -> bool:
-    """StringUtils.isBlank: None, empty, or nothing but what Java calls whitespace."""
+    """StringUtils.isBlank: None, empty, or only characters that Java counts as whitespace."""
     return not text or (text.isspace() and not any(char in _NOT_JAVA_WHITESPACE for char in text))
 
 
 def is_group_illegal(group: str, limit: int) -> bool:
-    """Whether later profiles refuse to make a consumer group of this name: a look-up takes an empty one, unlike an administrator."""
+    """Return whether later profiles refuse to create a consumer group with this name.
+
+    An empty name is accepted here; `group_problem` rejects it for administrators.
+    """
     return group != "" and group_problem(group, limit) is not None
 
 
 def group_problem(group: str, limit: int) -> str | None:
-    """Why a name is not legal for a group that an administrator makes: blank, characters, length, in this order (DLQ-02)."""
+    """Return the remark that rejects a name of a group created by an administrator, or None.
+
+    Checked in this order: blank, illegal characters, length (DLQ-02).
+    """
     if is_blank(group):
         return GROUP_BLANK
     if LEGAL.fullmatch(group) is None:
@@ -31,7 +37,10 @@ def group_problem(group: str, limit: int) -> str | None:
 
 
 def topic_problem(topic: str, profile: Profile) -> str | None:
-    """Why a name is not legal for a topic: blank, characters, length, in this order (CHK-02). The whole name has to match."""
+    """Return the remark that rejects a topic name, or None if it is legal.
+
+    Checked in this order: blank, illegal characters, length (CHK-02). The pattern must match the whole name.
+    """
     if is_blank(topic):
         return BLANK
     if LEGAL.fullmatch(topic) is None:

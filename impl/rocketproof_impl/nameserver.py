@@ -46,7 +46,7 @@ from .topic import DataVersion, table_from_data, version_from_data, version_to_d
 
 
 class NameServer(RouteInfoManager):
-    """The tables, and who answers requests for them."""
+    """The tables, and the handlers of requests for them."""
 
     def __init__(self, clock: Clock, *, order_message_enable: bool = False, profile: Profile = PROFILES["P49"]) -> None:
         super().__init__(clock, order_message_enable=order_message_enable, profile=profile)
@@ -55,12 +55,13 @@ class NameServer(RouteInfoManager):
             ADD_WRITE_PERM_OF_BROKER: profile.gives_write_permission,
             QUERY_DATA_VERSION: profile.compares_versions,
         }
-        self._unserved = frozenset(code for code, it_is in served.items() if not it_is)
+        self._unserved = frozenset(code for code, is_served in served.items() if not is_served)
 
     def receive(self, channel: Channel, command: Command) -> None:
-        """Answer a request, unless it is one-way; an unknown code is answered REQUEST_CODE_NOT_SUPPORTED where it is at all.
+        """Answer a request unless it is one-way.
 
-        So is one that the described name servers serve and this one does not: its caller expects an answer.
+        An unknown code gets REQUEST_CODE_NOT_SUPPORTED in profiles whose name servers answer it; others send no response. Codes that only
+        real name servers serve always get it, because their callers expect a response.
         """
         response = response_to(command)
         handler = _HANDLERS.get(command.code)
@@ -74,19 +75,19 @@ class NameServer(RouteInfoManager):
             response.code, response.remark = SUCCESS, None
             try:
                 handler(self, channel, command, response)
-            except Exception as error:  # noqa: BLE001 - any throwable is an answer (REM-08)
+            except Exception as error:  # noqa: BLE001 - every throwable becomes a response (REM-08)
                 response = system_error(command, error)
         if not command.is_one_way:
             write(channel, response)
 
 
 def _cluster(server: NameServer, request: Command) -> str:
-    """The cluster of who asks, where it is looked at; raises JavaError if it is absent then."""
+    """Return the cluster in the request's header, "" in profiles that ignore it. Raises JavaError if it is needed and absent."""
     return _field(request, "clusterName") if server.profile.lives_in_cluster else ""
 
 
 def _field(request: Command, name: str) -> str:
-    """An obligatory field of the request's header; raises JavaError if it is absent."""
+    """Return a required field of the request's header. Raises JavaError if it is absent."""
     value = (request.ext_fields or {}).get(name)
     if value is None:
         raise command_error(f"the custom field <{name}> is null")
@@ -94,7 +95,7 @@ def _field(request: Command, name: str) -> str:
 
 
 def _registered(server: NameServer, request: Command) -> Any:
-    """What a broker registers, in whichever form. Raises JavaError for a compressed one that cannot be read."""
+    """Return a registration's body as JSON values. Raises JavaError for a compressed body that cannot be read."""
     if not request.body:
         return {}
     if not parse_boolean((request.ext_fields or {}).get("compressed")):
@@ -108,7 +109,7 @@ def _registered(server: NameServer, request: Command) -> Any:
 
 
 def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
-    """Request 103; the answer has the master's addresses, and the order topics as body (NS-02, NS-12)."""
+    """Handle request 103. The response has the master's addresses, and the order topics as its body (NS-02, NS-12)."""
     body = _registered(server, request)
     table, version = table_from_data(body.get("topicConfigSerializeWrapper") or {})
     result = server.register_broker(
@@ -125,30 +126,30 @@ def _register(server: NameServer, channel: Channel, request: Command, response: 
     if result is None:
         response.code, response.remark = SYSTEM_ERROR, "register broker failed"
         return
-    found = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
-    response.ext_fields = {name: value for name, value in found.items() if value is not None}
+    addresses = {"haServerAddr": result.ha_server_addr, "masterAddr": result.master_addr}
+    response.ext_fields = {name: address for name, address in addresses.items() if address is not None}
     response.body = _kv_table(server, ORDER_TOPIC_CONFIG)
 
 
 def _register_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:
-    """Request 217: a route without its brokers' addresses. A topic that is not named is nobody's."""
-    named = (request.ext_fields or {}).get("topic")
+    """Handle request 217: a route without broker addresses. A request without a topic has no effect."""
+    topic = (request.ext_fields or {}).get("topic")
     data = loads(request.body) if request.body else None
-    if named is not None and data is not None:
-        server.register_topic(named, decode_queues(data))
+    if topic is not None and data is not None:
+        server.register_topic(topic, decode_queues(data))
 
 
 def _unregister(server: NameServer, _: Channel, request: Command, __: Command) -> None:
-    """Request 104."""
+    """Handle request 104."""
     address, name, broker_id = (_field(request, field) for field in ("brokerAddr", "brokerName", "brokerId"))
     server.unregister_broker(_cluster(server, request), address, name, parse_long(broker_id))
 
 
 def _get_route(server: NameServer, _: Channel, request: Command, response: Command) -> None:
-    """Request 105 (NS-06); later name servers look for the topic null where none is named."""
-    named = (request.ext_fields or {}).get("topic")
-    topic = "null" if named is None and server.profile.null_topic else _field(request, "topic")
-    route = None if named is None else server.route(topic)
+    """Handle request 105 (NS-06). Later name servers look up the topic "null" if the request has none."""
+    requested = (request.ext_fields or {}).get("topic")
+    topic = "null" if requested is None and server.profile.null_topic else _field(request, "topic")
+    route = None if requested is None else server.route(topic)
     if route is None:
         response.code = TOPIC_NOT_EXIST
         response.remark = f"No topic route info in name server for the topic: {topic}{suggestion(server.profile.name_server_faq)}"
@@ -157,7 +158,7 @@ def _get_route(server: NameServer, _: Channel, request: Command, response: Comma
 
 
 def _query_version(server: NameServer, _: Channel, request: Command, response: Command) -> None:
-    """Request 322 (NS-09)."""
+    """Handle request 322 (NS-09)."""
     address, version = _field(request, "brokerAddr"), version_from_data(loads(request.body or b""))
     changed, stored = server.query_version(_cluster(server, request), address, version)
     response.ext_fields = {"changed": boolean_text(changed)}
@@ -166,20 +167,20 @@ def _query_version(server: NameServer, _: Channel, request: Command, response: C
 
 
 def _get_cluster_info(server: NameServer, _: Channel, __: Command, response: Command) -> None:
-    """Request 106."""
+    """Handle request 106."""
     brokers = {name: broker_to_data(broker) for name, broker in server.broker_addr_table.items()}
     clusters = {name: sorted(brokers) for name, brokers in server.cluster_addr_table.items()}
     response.body = encode_json({"brokerAddrTable": brokers, "clusterAddrTable": clusters})
 
 
 def _delete_topic(server: NameServer, _: Channel, request: Command, __: Command) -> None:
-    """Request 216; earlier name servers do not look at the cluster."""
+    """Handle request 216. Earlier name servers ignore the cluster."""
     cluster = (request.ext_fields or {}).get("clusterName")
     server.delete_topic(_field(request, "topic"), cluster if server.profile.forgets_by_cluster else None)
 
 
 def _put_kv(server: NameServer, _: Channel, request: Command, __: Command) -> None:
-    """Request 100."""
+    """Handle request 100."""
     server.kv_config.put(*(_field(request, name) for name in ("namespace", "key", "value")))
 
 
@@ -217,4 +218,4 @@ _HANDLERS: dict[int, Callable[[NameServer, Channel, Command, Command], None]] = 
 }
 
 _SERVED_ELSEWHERE = frozenset({101, 102, 206, 224, 304, 311, 312, 313, 318, 319})
-"""Single configurations, lists of topics, settings of the name server: what administrators ask for."""
+"""Administrators' requests that real name servers serve: single configuration values, lists of topics, settings of the name server."""

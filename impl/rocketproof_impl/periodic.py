@@ -1,4 +1,4 @@
-"""What is done again and again, as data: a driver calls the function of that name at its times."""
+"""Periodic tasks as data: a driver calls the named method at its times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log.addHandler(logging.NullHandler())
 
 
 class Periodic(NamedTuple):
-    """The name of a function of the same object, and milliseconds: until the first call, and from call to call."""
+    """The name of an object's method, and two times in milliseconds: until the first call, and between calls."""
 
     name: str
     first: int
@@ -26,31 +26,31 @@ class _Thread(Protocol):
 
 
 class Driver(Protocol):
-    """Threads and timers, the simulator's or a server's."""
+    """Threads and timers of the simulator or of a server."""
 
     def spawn(self, work: Any, name: str = ...) -> _Thread: ...
 
     def every(self, first: int, period: int, action: Callable[[], None]) -> None: ...
 
 
-def drive(driver: Driver, thing: object, tasks: Iterable[Periodic], use: Callable[[Any], None] | None = None) -> None:
-    """Call an object's periodic functions at their times from now on.
+def drive(driver: Driver, target: object, tasks: Iterable[Periodic], use: Callable[[Any], None] | None = None) -> None:
+    """Call an object's periodic methods at their times from now on.
 
-    One that waits is a thread; while it goes on, its next times are left out. One that fails is called again all the same. What a
-    function gives that is not a thread, such as the connections to be closed, is handed to `use`.
+    A method that waits runs as a thread; calls due while it runs are skipped. A method that fails is called again next time. If a method
+    returns a value other than a coroutine, such as connections to close, that value is passed to `use`.
     """
     for task in tasks:
-        driver.every(task.first, task.period, _Repeated(driver, thing, task.name, use))
+        driver.every(task.first, task.period, _Repeated(driver, target, task.name, use))
 
 
 class _Repeated:
-    """One periodic function, and the thread of its last call."""
+    """A periodic method and the thread of its last call."""
 
     __slots__ = ("_driver", "_function", "_name", "_running", "_use")
 
-    def __init__(self, driver: Driver, thing: object, name: str, use: Callable[[Any], None] | None) -> None:
+    def __init__(self, driver: Driver, target: object, name: str, use: Callable[[Any], None] | None) -> None:
         self._driver = driver
-        self._function = getattr(thing, name)
+        self._function = getattr(target, name)
         self._name = name
         self._running: Future[Any] | None = None
         self._use = use
@@ -59,17 +59,17 @@ class _Repeated:
         if self._running is not None and not self._running.done:
             return
         try:
-            made = self._function()
-            if isinstance(made, Coroutine):
-                self._running = self._driver.spawn(made, self._name).done
+            result = self._function()
+            if isinstance(result, Coroutine):
+                self._running = self._driver.spawn(result, self._name).done
                 self._running.then(self._ended)
-            elif self._use is not None and made is not None:
-                self._use(made)
-        except Exception as problem:  # noqa: BLE001 - the next time may be better
+            elif self._use is not None and result is not None:
+                self._use(result)
+        except Exception as problem:  # noqa: BLE001 - the next call may succeed
             log.error("periodic task %s: %r", self._name, problem)
 
     def _ended(self, future: Future[Any]) -> None:
         try:
             future.result()
-        except Exception as problem:  # noqa: BLE001 - the next time may be better
+        except Exception as problem:  # noqa: BLE001 - the next call may succeed
             log.error("periodic task %s: %r", self._name, problem)

@@ -1,4 +1,4 @@
-"""What the implementation asks of the world: clock, disk, randomness. The simulator and real servers provide them.
+"""The ports of the implementation: clock, disk and randomness. The simulator and real servers provide them.
 
 Network, connections and executors, which carry commands, are in `remoting.ports`.
 """
@@ -16,16 +16,16 @@ class Clock(Protocol):
 
 class Randomness(Protocol):
     def below(self, limit: int) -> int:
-        """A number in [0, limit)."""
+        """Return a number in [0, limit)."""
         ...
 
     def int32(self) -> int:
-        """Any 32-bit int."""
+        """Return any 32-bit int."""
         ...
 
 
 class Region(Protocol):
-    """A mapped file: bytes of a fixed length. What is written survives the process; what is forced survives the machine."""
+    """A mapped file: bytes of a fixed length. Written bytes survive a crash of the process; forced bytes survive a power loss."""
 
     @property
     def size(self) -> int: ...
@@ -35,37 +35,37 @@ class Region(Protocol):
     def read(self, position: int, size: int) -> bytes: ...
 
     def force(self) -> None:
-        """Bring everything written to the device."""
+        """Sync all written bytes to the device."""
         ...
 
 
 class Disk(Protocol):
-    """Files by path, with `/` between folders. An operation may raise OSError, and the process may end inside it."""
+    """Files by path, with `/` between folders. Any operation may raise OSError, and the process may end inside it."""
 
     def read(self, path: str) -> bytes | None:
-        """The whole content, None if there is no such file."""
+        """Return the whole content, None if there is no such file."""
         ...
 
     def write(self, path: str, data: bytes) -> None:
-        """Truncate the file, create it and its folders where missing, write, close. Nothing is forced to the device."""
+        """Truncate the file, write it and close it; create it and its folders if missing. Nothing is synced to the device."""
         ...
 
     def delete(self, path: str) -> bool:
-        """Whether the file was there and is gone."""
+        """Delete the file. Return whether it existed."""
         ...
 
     def rename(self, old: str, new: str) -> bool:
-        """Whether `old` was there; it replaces `new`."""
+        """Rename `old`, replacing `new`. Return whether `old` existed."""
         ...
 
     def names(self, folder: str) -> list[str]:
-        """The names of files and folders directly in a folder, sorted; [] if there is none."""
+        """Return the sorted names of files and folders directly in a folder; [] if there is no such folder."""
         ...
 
     def size(self, path: str) -> int | None:
-        """The length of a file in bytes, None if there is none."""
+        """Return the length of a file in bytes, None if there is no such file."""
         ...
 
     def map(self, path: str, size: int) -> Region:
-        """The file as a mapped region of this size, created and filled with zeros where missing. Raises OSError."""
+        """Return the file as a mapped region of this size, created and filled with zeros if missing. Raises OSError."""
         ...

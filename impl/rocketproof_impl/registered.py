@@ -1,7 +1,8 @@
-"""The body of a broker's registration (request 103): JSON, or compressed with the topics one by one.
+"""The body of a broker's registration (request 103): JSON, or a compressed form with the topics one by one.
 
-The compressed form has the version, how many topics, each topic as five words, and the filter servers: each behind its length, all of it
-deflated. Of a topic it has no flags and no order. A broker of 5.0 or later appends its queue mappings, which none has here.
+The compressed form is deflated. It contains the version, the number of topics, each topic as five words, and the filter servers; each part
+is preceded by its length. It contains no topic flags and no order. A broker of 5.0 or later appends its queue mappings; brokers of this
+package have none.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ _WORDS: Final = ("topicName", "readQueueNums", "writeQueueNums", "perm", "topicF
 
 
 def compressed(body: Mapping[str, Any]) -> bytes:
-    """The compressed form of a body given as JSON values."""
+    """Return the compressed form of a body of JSON values."""
     wrapper = body["topicConfigSerializeWrapper"]
     topics = [" ".join(str(entry[word]) for word in _WORDS) for entry in wrapper["topicConfigTable"].values()]
-    parts = [_sized(json.dumps(wrapper["dataVersion"])), _INT.pack(len(topics)), *map(_sized, topics)]
-    return zlib.compress(b"".join([*parts, _sized(json.dumps(body["filterServerList"]))]))
+    parts = [_length_prefixed(json.dumps(wrapper["dataVersion"])), _INT.pack(len(topics)), *map(_length_prefixed, topics)]
+    return zlib.compress(b"".join([*parts, _length_prefixed(json.dumps(body["filterServerList"]))]))
 
 
 def decompressed(data: bytes, *, mappings: bool = False) -> dict[str, Any]:
-    """Read a compressed body as JSON values. `mappings`: a number of queue mappings has to follow.
+    """Read a compressed body as JSON values. With `mappings`, a number of queue mappings must follow.
 
-    Raises ValueError for a body that is none or ends too early, for more than MAX_INFLATED bytes, and for more than MAX_TOPICS topics.
+    Raises ValueError for a malformed or truncated body, for more than MAX_INFLATED bytes, and for more than MAX_TOPICS topics.
     """
     reader = _Reader(inflate(data))
     version = reader.part()
@@ -42,7 +43,7 @@ def decompressed(data: bytes, *, mappings: bool = False) -> dict[str, Any]:
     table = {}
     for _ in range(count):
         name, read, write, perm, kind = reader.part().decode().split(" ", len(_WORDS))[: len(_WORDS)]
-        values = (name, *(whole_number(each, INT) for each in (read, write, perm)), kind)
+        values = (name, *(whole_number(text, INT) for text in (read, write, perm)), kind)
         table[name] = dict(zip(_WORDS, values, strict=True))
     filters = reader.part()
     if mappings:
@@ -54,7 +55,7 @@ def decompressed(data: bytes, *, mappings: bool = False) -> dict[str, Any]:
 
 
 class _Reader:
-    """Numbers and parts behind their lengths, one after the other. Raises ValueError where the data end too early."""
+    """Reads numbers and length-prefixed parts in order. Raises ValueError if the data are too short."""
 
     __slots__ = ("_at", "_data")
 
@@ -78,6 +79,6 @@ class _Reader:
         return self._data[at : self._at]
 
 
-def _sized(text: str) -> bytes:
+def _length_prefixed(text: str) -> bytes:
     data = text.encode()
     return _INT.pack(len(data)) + data

@@ -1,4 +1,4 @@
-"""Where a topic's queues are: what a name server answers and a client caches, and its JSON both ways (NS-06)."""
+"""Topic routes: which brokers have a topic's queues, as a name server answers and a client caches, with their JSON (NS-06)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rocketproof_protocol.fastjson import dumps, loads
 from rocketproof_protocol.numbers import whole_number
 
 MASTER_ID = 0
-FLAG, MISSPELT = "topicSysFlag", "topicSynFlag"  # a topic's flag, and what older name servers call it
+FLAG, MISSPELT = "topicSysFlag", "topicSynFlag"  # the JSON key of a topic's flag, and its spelling in older name servers
 
 
 @dataclass(slots=True)
 class QueueData:
-    """One broker's share of a topic. Mutable: CLI-16 and PERM-02 change entries in place."""
+    """A topic's queues on one broker. Mutable: CLI-16 and PERM-02 change entries in place."""
 
     broker_name: str
     read_queue_nums: int
@@ -28,8 +28,10 @@ class QueueData:
 
 @dataclass(slots=True)
 class BrokerData:
-    """The processes that share one broker name: address by broker id, 0 is the master. `enable_acting_master` is None where
-    name servers know nothing of it."""
+    """The processes that share a broker name: address by broker id, 0 is the master.
+
+    `enable_acting_master` is None in releases whose name servers do not have it.
+    """
 
     cluster: str
     broker_name: str
@@ -42,10 +44,10 @@ class BrokerData:
 
 @dataclass(slots=True)
 class TopicRouteData:
-    """The route of one topic.
+    """The route of a topic.
 
-    `order_topic_conf` is such as "broker-a:4;broker-b:4", None for an unordered topic; `filter_server_table` has the filter
-    servers of a broker's address.
+    `order_topic_conf` is text like "broker-a:4;broker-b:4", None for an unordered topic. `filter_server_table` maps a broker's address to
+    its filter servers.
     """
 
     queue_datas: list[QueueData]
@@ -54,7 +56,7 @@ class TopicRouteData:
     filter_server_table: dict[str, list[str]] = field(default_factory=dict)
 
     def copy(self) -> TopicRouteData:
-        """A route of its own, down to the entries."""
+        """Return a deep copy."""
         return TopicRouteData(
             [entry.copy() for entry in self.queue_datas],
             [entry.copy() for entry in self.broker_datas],
@@ -63,7 +65,7 @@ class TopicRouteData:
         )
 
     def sorted(self) -> TopicRouteData:
-        """The same route with queue data and brokers in the order of their names; the entries are shared."""
+        """Return the route with queue data and brokers sorted by broker name. The entries are shared."""
         return TopicRouteData(
             sorted(self.queue_datas, key=_broker_name),
             sorted(self.broker_datas, key=_broker_name),
@@ -77,8 +79,10 @@ def _broker_name(entry: QueueData | BrokerData) -> str:
 
 
 def encode_route(route: TopicRouteData, flag: str = FLAG) -> bytes:
-    """The body of an answer to request 105: names in alphabetical order, and no order topic's line where there is none. `flag` is what
-    the topic's flag is called."""
+    """Return the body of a response to request 105.
+
+    Names are in alphabetical order; `orderTopicConf` is omitted for an unordered topic. `flag` is the JSON key of the topic's flag.
+    """
     data: dict[str, Any] = {
         "brokerDatas": [broker_to_data(broker) for broker in route.broker_datas],
         "filterServerTable": route.filter_server_table,
@@ -90,7 +94,7 @@ def encode_route(route: TopicRouteData, flag: str = FLAG) -> bytes:
 
 
 def queue_to_data(queue: QueueData, flag: str = FLAG) -> dict[str, Any]:
-    """One broker's queues of a topic as routes and registrations of a topic carry them."""
+    """Return one broker's queues of a topic as routes and topic registrations contain them."""
     return {
         "brokerName": queue.broker_name,
         "perm": queue.perm,
@@ -101,17 +105,19 @@ def queue_to_data(queue: QueueData, flag: str = FLAG) -> dict[str, Any]:
 
 
 def decode_queues(data: Any) -> list[QueueData]:
-    """The inverse, whatever the flag is called, of all that a route has; none where it has no such list. Raises KeyError or TypeError for
-    anything else."""
-    found = []
+    """Return all queue data of a decoded route, with either spelling of the flag; an empty list if the route has none.
+
+    Raises KeyError or TypeError for other shapes.
+    """
+    queues = []
     for entry in data.get("queueDatas") or []:
         flag = entry.get(FLAG, entry.get(MISSPELT, 0))
-        found.append(QueueData(entry["brokerName"], entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], flag))
-    return found
+        queues.append(QueueData(entry["brokerName"], entry["readQueueNums"], entry["writeQueueNums"], entry["perm"], flag))
+    return queues
 
 
 def broker_to_data(broker: BrokerData) -> dict[str, Any]:
-    """One broker name as routes and cluster information carry it."""
+    """Return a broker name's entry as routes and cluster information contain it."""
     acting = {} if broker.enable_acting_master is None else {"enableActingMaster": broker.enable_acting_master}
     return {
         "brokerAddrs": {str(broker_id): address for broker_id, address in sorted(broker.broker_addrs.items())},
@@ -122,7 +128,7 @@ def broker_to_data(broker: BrokerData) -> dict[str, Any]:
 
 
 def decode_route(body: bytes) -> TopicRouteData:
-    """The inverse. Raises ValueError, KeyError or TypeError for anything else."""
+    """Decode the body of a response to request 105. Raises ValueError, KeyError or TypeError for other shapes."""
     data = loads(body)
     return TopicRouteData(
         decode_queues(data),
@@ -141,5 +147,5 @@ def decode_route(body: bytes) -> TopicRouteData:
 
 
 def encode_json(data: Any) -> bytes:
-    """JSON as it travels: sorted names, no blanks."""
+    """Return JSON as it is sent: sorted names, no blanks."""
     return dumps(data).encode()

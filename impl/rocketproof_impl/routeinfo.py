@@ -1,7 +1,7 @@
-"""The tables of a name server: which broker has which topics, as the brokers say, and the route to a topic (RouteInfoManager).
+"""The tables of a name server: which broker has which topics according to its registrations, and topic routes (RouteInfoManager).
 
-It believes the last registration that differs from the one before, in whatever order they arrive (HAZ-37), and it forgets a
-topic only with its broker (HAZ-36). The described lock over all tables has no counterpart: no function here can wait.
+The last registration that differs from the previous one wins, in whatever order they arrive (HAZ-37). A topic is removed only together with
+its broker (HAZ-36). The described lock over all tables has no counterpart, because no function here waits.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 EXPIRED_MILLIS = 120_000
 
 Registrant: TypeAlias = str | tuple[str, str]
-"""Whose life a registration prolongs: an address's, in later profiles an address's in a cluster."""
+"""The key of a registration: the broker's address; in later profiles its cluster and address."""
 
 
 @dataclass(slots=True)
 class BrokerLiveInfo:
-    """What the last registration from an address said, and when (milliseconds)."""
+    """The content of an address's last registration, and its time in milliseconds."""
 
     last_update_timestamp: int
     data_version: DataVersion
@@ -41,7 +41,7 @@ class BrokerLiveInfo:
 
 @dataclass(frozen=True, slots=True)
 class RegisterBrokerResult:
-    """What a slave learns of its master; both None for a master, or if there is none."""
+    """The addresses of a slave's master. Both are None in a master's registration, or if there is no master."""
 
     master_addr: str | None = None
     ha_server_addr: str | None = None
@@ -50,9 +50,12 @@ class RegisterBrokerResult:
 class RouteInfoManager:
     """The tables (NS-01).
 
-    `topic_queue_table`: topic to queue data, one of each broker name. `broker_addr_table`: broker name to its cluster and
-    its addresses by id. `cluster_addr_table`: cluster to broker names. `broker_live_table`: who registered, to the last
-    registration. `filter_server_table`: the same, to filter servers. `kv_config`: what administrators put.
+    - `topic_queue_table`: topic to its queue data, with one entry per broker name.
+    - `broker_addr_table`: broker name to its cluster and its addresses by id.
+    - `cluster_addr_table`: cluster to its broker names.
+    - `broker_live_table`: registrant to its last registration.
+    - `filter_server_table`: registrant to its filter servers.
+    - `kv_config`: values set by administrators.
     """
 
     PERIODIC = (Periodic("scan", 5000, 10_000),)
@@ -83,13 +86,13 @@ class RouteInfoManager:
         filter_servers: list[str] | None = None,
         channel: Channel | None = None,
     ) -> RegisterBrokerResult | None:
-        """Take what a broker says of itself (NS-02): its place among the brokers, its topics, its time of life.
+        """Store a broker's registration (NS-02): its names and address, its topics, and the time.
 
-        Topics are looked at only if a master speaks (NS-05) whose version differs (NS-03) or whose id had no address, in later
-        profiles also those that are not known of it. These take one topic alone for news of a broker that is known, and refuse it,
-        with None, of any other; where it was under another id, it is not there any more.
+        Topics are read only from a master (NS-05), and only if its version differs (NS-03) or its id had no address. Later profiles also
+        read topics that they do not have for this broker. They treat a registration of a single topic as an update of a known broker. For
+        an unknown broker or id they reject it and return None; an entry of the same address under another id is removed nevertheless.
 
-        Raises JavaError, and changes nothing, for more than MAX_BROKERS names, registrants or ids of a name, and more than MAX_TOPICS
+        Raises JavaError, without a change, for more than MAX_BROKERS names, registrants or ids of a name, and for more than MAX_TOPICS
         entries.
         """
         self._check_room(cluster_name, broker_addr, broker_name, broker_id)
@@ -115,7 +118,7 @@ class RouteInfoManager:
         return RegisterBrokerResult() if broker_id == MASTER_ID else self._master_of(cluster_name, broker_name)
 
     def _check_room(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
-        """Raise JavaError if one more broker is too many."""
+        """Raise JavaError if this registration would exceed a bound on brokers."""
         broker = self.broker_addr_table.get(broker_name)
         room_for(broker_name, self.broker_addr_table, MAX_BROKERS)
         room_for(broker_id, () if broker is None else broker.broker_addrs, MAX_BROKERS)
@@ -124,13 +127,13 @@ class RouteInfoManager:
             limited(sum(map(len, self.cluster_addr_table.values())) + 1, MAX_BROKERS)
 
     def _check_topics(self, entries: Iterable[tuple[str, str]]) -> None:
-        """Raise JavaError if these entries, of a broker's name and a topic, are too many together with those that are there."""
+        """Raise JavaError if adding these pairs of broker name and topic would exceed MAX_TOPICS entries."""
         more = sum(not self._knows(broker_name, topic) for broker_name, topic in entries)
         if more:
             limited(sum(map(len, self.topic_queue_table.values())) + more, MAX_TOPICS)
 
     def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
-        """The broker of this name, made where missing, in most profiles without the address under any other id (NS-02)."""
+        """Return the broker of this name, created if missing. Most profiles remove the address from its other ids first (NS-02)."""
         acting = False if self.profile.acting_master else None
         broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=acting))
         if self.profile.moves_addresses:
@@ -145,19 +148,19 @@ class RouteInfoManager:
         return (cluster_name, broker_addr) if self.profile.lives_in_cluster else broker_addr
 
     def live_info(self, cluster_name: str, broker_addr: str) -> BrokerLiveInfo | None:
-        """What the last registration from an address said; in later profiles the last one as a broker of this cluster."""
+        """Return the last registration of an address; in later profiles, of an address in this cluster."""
         return self.broker_live_table.get(self._registrant(cluster_name, broker_addr))
 
     def is_topic_config_changed(self, who: Registrant, version: DataVersion) -> bool:
-        """Whether the version is not the stored one: inequality, so an older one counts too (NS-03, HAZ-37)."""
+        """Return whether the version differs from the stored one. An older version differs too (NS-03, HAZ-37)."""
         live = self.broker_live_table.get(who)
         return live is None or live.data_version != version
 
     def _update_queue_data(self, topic: str, new: QueueData) -> None:
-        """Make a topic's entry of this broker what the registration has (NS-04).
+        """Set a broker's entry for a topic to that of its registration (NS-04).
 
-        An equal entry stays where it is, another one goes to the end. Nothing is ever removed because it is missing from
-        a registration (HAZ-36).
+        An equal entry keeps its position; a changed one moves to the end. An entry is never removed because a registration lacks it
+        (HAZ-36).
         """
         entries = self.topic_queue_table.setdefault(topic, [])
         if new in entries:
@@ -166,8 +169,11 @@ class RouteInfoManager:
         entries.append(new)
 
     def register_topic(self, topic: str, queue_datas: list[QueueData]) -> None:
-        """Make a topic's entries of some brokers what somebody says, without a version; none behind the first whose broker nobody knows,
-        and of a topic that has no entry yet none at all then (TCM-34)."""
+        """Set a topic's entries of several brokers, without a version (TCM-34).
+
+        Entries after the first one with an unknown broker are ignored. If the topic has no entry yet and any broker is unknown, nothing is
+        set.
+        """
         known = list(takewhile(lambda entry: entry.broker_name in self.broker_addr_table, queue_datas))
         if topic not in self.topic_queue_table and len(known) < len(queue_datas):
             return
@@ -176,13 +182,13 @@ class RouteInfoManager:
             self._update_queue_data(topic, entry)
 
     def _master_of(self, cluster_name: str, broker_name: str) -> RegisterBrokerResult:
-        """Of a slave that registers as a broker of this cluster."""
+        """Return the master's addresses for a slave that registers in this cluster."""
         master_addr = self.broker_addr_table[broker_name].broker_addrs.get(MASTER_ID)
         live = self.live_info(cluster_name, master_addr) if master_addr is not None else None
         return RegisterBrokerResult() if live is None else RegisterBrokerResult(master_addr, live.ha_server_addr)
 
     def query_version(self, cluster_name: str, broker_addr: str, version: DataVersion) -> tuple[bool, DataVersion | None]:
-        """Whether the broker has to register, and the stored version; if it has not, its life is prolonged (NS-09)."""
+        """Return whether the broker must register, and the stored version. If it need not, its registration time is renewed (NS-09)."""
         who = self._registrant(cluster_name, broker_addr)
         changed = self.is_topic_config_changed(who, version)
         live = self.broker_live_table.get(who)
@@ -190,11 +196,13 @@ class RouteInfoManager:
             live.last_update_timestamp = self._clock.now()
         return changed, None if live is None else live.data_version
 
-    # Leaving
+    # Removal
 
     def unregister_broker(self, cluster_name: str, broker_addr: str, broker_name: str, broker_id: int) -> None:
-        """A broker says that it stops (104): its id leaves, whatever its address, or in later profiles its address, whatever its id;
-        and NS-08 follows."""
+        """Remove a broker that shuts down (104), and clean up according to NS-08.
+
+        The entry of its id is removed, whatever its address. Later profiles remove its address instead, whatever its id.
+        """
         self._forget(self._registrant(cluster_name, broker_addr))
         broker = self.broker_addr_table.get(broker_name)
         if broker is None:
@@ -206,7 +214,7 @@ class RouteInfoManager:
         self._clean(broker)
 
     def scan(self) -> list[Channel]:
-        """Remove what has been silent for more than 120 s, exactly 120 s is not more (NS-07); the channels, to be closed.
+        """Remove registrations older than 120 s (not those of exactly 120 s, NS-07). Return their connections, which the caller closes.
 
         A driver calls it every 10 s, first after 5 s.
         """
@@ -217,13 +225,15 @@ class RouteInfoManager:
         return [live.channel for live in silent.values() if live.channel is not None]
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection is lost: the broker that registered last over it is removed (NS-08), if there is one."""
+        """Remove the broker that registered last over a lost connection, if any (NS-08)."""
         for who in [who for who, live in self.broker_live_table.items() if live.channel is channel]:
             self.remove(who)
 
     def remove(self, who: Registrant) -> None:
-        """Forget who registered, and what is left without an address (NS-08); in later profiles nobody whose address no broker of that
-        cluster has."""
+        """Remove a registrant, and what it leaves without an address (NS-08).
+
+        Later profiles do nothing if no broker of that cluster has the address.
+        """
         cluster, broker_addr = (None, who) if isinstance(who, str) else who
         if cluster is None:
             self._forget(who)
@@ -240,9 +250,9 @@ class RouteInfoManager:
         self.filter_server_table.pop(who, None)
 
     def _clean(self, broker: BrokerData) -> None:
-        """A broker name without an address leaves its cluster and all topics, and so do topics without a broker (NS-08).
+        """Remove a broker name without addresses from its cluster and all topics, and remove topics without brokers (NS-08).
 
-        A name that still has an address, a slave's for example, keeps its queue data (HAZ-43).
+        A broker name that still has an address, for example a slave's, keeps its queue data (HAZ-43).
         """
         if broker.broker_addrs:
             return
@@ -256,10 +266,10 @@ class RouteInfoManager:
             if not entries:
                 del self.topic_queue_table[topic]
 
-    # Reading and administration
+    # Queries and administration
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """The route, a copy; None unless the topic has queue data and one of its brokers is known (NS-06)."""
+        """Return a copy of the route. Return None unless the topic has queue data and a known broker (NS-06)."""
         entries = self.topic_queue_table.get(topic)
         if entries is None:
             return None
@@ -268,27 +278,28 @@ class RouteInfoManager:
         if not brokers:
             return None
         order = self.kv_config.table(ORDER_TOPIC_CONFIG).get(topic) if self.order_message_enable else None
-        places = [(broker.cluster, address) for broker in brokers for address in broker.broker_addrs.values()]
-        found = ((address, self.filter_server_table.get(self._registrant(cluster, address))) for cluster, address in places)
-        filters = {address: list(servers) for address, servers in found if servers is not None}
+        addresses = [(broker.cluster, address) for broker in brokers for address in broker.broker_addrs.values()]
+        registered = ((address, self.filter_server_table.get(self._registrant(cluster, address))) for cluster, address in addresses)
+        filters = {address: list(servers) for address, servers in registered if servers is not None}
         return TopicRouteData([entry.copy() for entry in entries], brokers, order, filters)
 
     def wipe_write_perm(self, broker_name: str) -> int:
-        """Clear WRITE in every queue data of a broker (PERM-02); how many there are."""
+        """Clear WRITE in every queue data of a broker (PERM-02). Return how many there are."""
         return self._change_perm(broker_name, lambda perm: perm & ~WRITE)
 
     def add_write_perm(self, broker_name: str) -> int:
-        """Make every permission of a broker READ and WRITE and nothing else (PERM-02); how many there are."""
+        """Set every permission of a broker to READ and WRITE only (PERM-02). Return how many there are."""
         return self._change_perm(broker_name, lambda _: READ | WRITE)
 
     def _change_perm(self, broker_name: str, change: Callable[[int], int]) -> int:
-        found = [entry for entries in self.topic_queue_table.values() for entry in entries if entry.broker_name == broker_name]
-        for entry in found:
+        entries = [entry for queues in self.topic_queue_table.values() for entry in queues if entry.broker_name == broker_name]
+        for entry in entries:
             entry.perm = change(entry.perm)
-        return len(found)
+        return len(entries)
 
     def delete_topic(self, topic: str, cluster_name: str | None) -> None:
-        """Forget a topic, or the share of one cluster's brokers in it; their next registration of another version brings it back."""
+        """Remove a topic, or only the entries of one cluster's brokers. A broker's next registration with another version restores its
+        entry."""
         if not cluster_name:
             self.topic_queue_table.pop(topic, None)
             return

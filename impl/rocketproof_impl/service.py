@@ -1,4 +1,4 @@
-"""A thread that works in rounds until it is stopped, and sleeps between them (the described system's ServiceThread)."""
+"""A thread that runs rounds until it is stopped and sleeps between them (the described system's ServiceThread)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ log = logging.getLogger("rocketproof_impl.service")
 log.addHandler(logging.NullHandler())
 
 PAUSE_AFTER_FAILURE = 1000
-"""Milliseconds between a round that failed and the next one, unless `wakeup` ends the pause."""
+"""Milliseconds between a failed round and the next round. `wakeup` ends the pause early."""
 
 
 class Service:
-    """`run` is the thread; a driver spawns it. `stop` lets it end after its round, then `finish` runs; `ended` tells when it has ended.
+    """A background thread: a driver spawns `run`. After `stop` the thread ends its round and runs `finish`; `ended` completes when it has
+    ended.
 
-    A service outlives whatever its rounds raise, such as an error that a record from a hostile client causes: the error is logged, and
-    the next round follows a second later.
+    A round may raise any exception, for example because of a record from a hostile client. The service logs the error and runs the next
+    round a second later.
     """
 
     __slots__ = ("_notified", "_wake", "ended", "name", "started", "stopped")
@@ -34,32 +35,32 @@ class Service:
         self._wake: Future[None] = Future()
 
     async def run(self) -> None:
-        """Do rounds until stopped."""
+        """Run rounds until stopped."""
         self.started = True
         try:
             while not self.stopped:
-                if not await self._survives(self.round()):
+                if not await self._succeeds(self.round()):
                     await self.failed()
-            await self._survives(self.finish())
+            await self._succeeds(self.finish())
         finally:
             self.release()
             self.ended.complete(None)
 
     async def round(self) -> None:
-        """Do one round, with its sleep."""
+        """Run one round, including its sleep."""
         raise NotImplementedError
 
     async def finish(self) -> None:
-        """Do what comes after the last round."""
+        """Run once after the last round."""
 
     async def failed(self) -> None:
-        """Do what follows a round that raised an error."""
+        """Run after a round that raised an exception."""
         await self.wait_for_running(PAUSE_AFTER_FAILURE)
 
     def release(self) -> None:
-        """Give back what the thread holds, however it ends."""
+        """Release what the thread holds. Called however the thread ends."""
 
-    async def _survives(self, work: Awaitable[None]) -> bool:
+    async def _succeeds(self, work: Awaitable[None]) -> bool:
         try:
             await work
         except (OSError, JavaError) as problem:
@@ -71,24 +72,24 @@ class Service:
         return True
 
     def wakeup(self) -> None:
-        """End the sleep, or the next one if the thread does not sleep."""
+        """End the current sleep, or skip the next one if the thread is not sleeping."""
         if not self._notified:
             self._notified = True
             self._wake.complete(None)
 
     def stop(self) -> None:
-        """Ask the thread to end after what it does now."""
+        """Ask the thread to end after its current round."""
         self.stopped = True
         self.wakeup()
 
     async def shutdown(self, millis: int = 90_000) -> None:
-        """Stop the thread, and wait so long for its end; at once if it was never started."""
+        """Stop the thread and wait up to `millis` for its end. Return immediately if it was never started."""
         self.stop()
         if self.started:
             await Wait(self.ended, millis)
 
     async def wait_for_running(self, millis: int) -> None:
-        """Sleep so long, or until somebody calls `wakeup`; at once if somebody has since the last sleep."""
+        """Sleep for `millis` or until `wakeup`. Return immediately if `wakeup` was called since the last sleep."""
         if not self._notified:
             await Wait(self._wake, millis)
         self._notified = False
@@ -96,15 +97,16 @@ class Service:
 
 
 async def sleep(millis: int) -> None:
-    """Sleep so long, whatever happens."""
+    """Sleep for `millis`; nothing ends the sleep early."""
     await Wait(Future(), millis)
 
 
 @contextmanager
 def contained(what: Callable[[], str]) -> Iterator[None]:
-    """Log an exception that the described system does not have, with `what` it concerns, and go on.
+    """Log an exception that the described system does not have, with the text of `what`, and continue.
 
-    Foreign bytes may raise such an exception in this implementation. OSError and JavaError are the described system's own and pass.
+    Bytes from other processes can raise such exceptions in this implementation. OSError and JavaError belong to the described system and
+    are raised.
     """
     try:
         yield
@@ -115,11 +117,11 @@ def contained(what: Callable[[], str]) -> Iterator[None]:
 
 
 Step = tuple[str, Callable[[], Awaitable[None] | None]]
-"""A step of a shutdown: its name for the log, and a function that may return something to await."""
+"""A step of a shutdown: its name for the log, and a function that may return an awaitable."""
 
 
 async def run_all(steps: Iterable[Step]) -> None:
-    """Run every step of a shutdown in order, also after one that fails. Log each error, and raise the first at the end."""
+    """Run every step of a shutdown in order, also after a step that fails. Log each error; raise the first one at the end."""
     first: Exception | None = None
     for name, step in steps:
         try:

@@ -1,8 +1,7 @@
-"""What a thread of the described system can wait for, without threads.
+"""Threads of the described system as coroutines, and the two effects that they await.
 
-Code that may wait is an `async def`; what it awaits is a Pause (another thread may be seen here) or a Wait (something has
-to happen first, or time to pass). A driver steps these coroutines: the simulator one at a time and in any order, a server
-as they come. Nothing here knows a clock or a loop.
+Code that may wait is an `async def`. It awaits a Pause, where other threads may run, or a Wait for an event or a time. A driver steps these
+coroutines: the simulator one at a time in any order, a server as their events occur. This module uses no clock and no event loop.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ T = TypeVar("T")
 
 
 class Pause:
-    """A named place between two steps of a thread. Drivers may run others here, or go on at once.
+    """A named point between two steps of a thread. Drivers may run other threads here, or continue at once.
 
-    `carries` is for who looks on: what the thread has made and no table shows yet.
+    `carries` is for observers: a value that the thread has made and that no table contains yet.
     """
 
     __slots__ = ("carries", "name")
@@ -27,18 +26,18 @@ class Pause:
         self.carries = carries
 
     def carrying(self, value: object) -> Pause:
-        """This place, with what the thread has in hand."""
+        """Return this pause with a value for observers."""
         return Pause(self.name, value)
 
     def __await__(self) -> Generator[Pause, Any, None]:
-        return iter((self,))  # type: ignore[return-value] # quicker than a generator, which would do no more here
+        return iter((self,))  # type: ignore[return-value] # faster than a generator, with the same effect
 
     def __repr__(self) -> str:
         return f"Pause({self.name})"
 
 
 class Future(Generic[T]):
-    """A value that comes later, set once: a result or an exception."""
+    """A value that is set once, later: a result or an exception."""
 
     __slots__ = ("_callbacks", "_error", "_value", "done")
 
@@ -50,7 +49,7 @@ class Future(Generic[T]):
         self._callbacks: tuple[Callable[[Future[T]], None], ...] = ()
 
     def complete(self, value: T) -> bool:
-        """Set the value; False if there is one already."""
+        """Set the value. Return False if the future is done already."""
         if self.done:
             return False
         self._value = value
@@ -58,7 +57,7 @@ class Future(Generic[T]):
         return True
 
     def fail(self, error: BaseException) -> bool:
-        """Set an exception; False if it is finished already."""
+        """Set an exception. Return False if the future is done already."""
         if self.done:
             return False
         self._error = error
@@ -72,21 +71,21 @@ class Future(Generic[T]):
         self._callbacks = ()
 
     def then(self, callback: Callable[[Future[T]], None]) -> None:
-        """Call back when it is finished; at once if it is."""
+        """Call `callback` when the future is done, immediately if it is."""
         if self.done:
             callback(self)
         else:
             self._callbacks += (callback,)
 
     def result(self) -> T:
-        """The value; raises the exception that was set."""
+        """Return the value, or raise the exception that was set."""
         if self._error is not None:
             raise self._error
         return self._value
 
 
 class Wait:
-    """Wait for a future, at most `millis` (None: for ever). Awaiting it gives whether the future finished in time."""
+    """Wait for a future, at most `millis` (None: no limit). Awaiting it returns whether the future was done in time."""
 
     __slots__ = ("future", "millis")
 
@@ -111,9 +110,9 @@ def advance(
     error: BaseException | None = None,
     stops: Callable[[Pause], bool] | None = None,
 ) -> Effect | None:
-    """Run a thread up to its next stop, and give that: a wait, or a pause at which it `stops`; None when `done` has its end.
+    """Run a thread up to its next stop and return it: a wait, or a pause for which `stops` is true. Return None when the thread has ended.
 
-    `value` or `error` is what it finds where it stands.
+    The thread resumes with `value` or with the exception `error`. Its result or exception is set in `done`.
     """
     try:
         effect: Effect = work.send(value) if error is None else work.throw(error)
@@ -128,17 +127,17 @@ def advance(
                 return effect
     except StopIteration as end:
         done.complete(end.value)
-    except Exception as problem:  # noqa: BLE001 - whoever waits for the thread gets it
+    except Exception as problem:  # noqa: BLE001 - raised in the code that awaits `done`
         done.fail(problem)
     return None
 
 
 class TaskInterrupted(Exception):
-    """The waiting thread was interrupted. A driver throws it into a coroutine."""
+    """The waiting thread was interrupted. A driver raises it inside a coroutine."""
 
 
 class Lock:
-    """A lock that one thread holds, with a time limit on waiting for it. First come, first served: `waiting` is the row."""
+    """A lock with a time limit on acquiring it. Threads in `waiting` get it in the order of their requests."""
 
     __slots__ = ("held", "waiting")
 
@@ -147,20 +146,20 @@ class Lock:
         self.waiting: deque[Future[None]] = deque()
 
     async def acquire(self, millis: int | None = None) -> bool:
-        """Whether the lock was got within the time; the caller then has to release it. Raises Interrupted."""
+        """Return whether the lock was acquired in time; the caller then has to release it. Raises TaskInterrupted."""
         if not self.held:
             self.held = True
             return True
         turn: Future[None] = Future()
         self.waiting.append(turn)
         try:
-            got = await Wait(turn, millis)
+            acquired = await Wait(turn, millis)
         except BaseException:
             self._leave(turn)
             raise
-        if not got:
+        if not acquired:
             self._leave(turn)
-        return got
+        return acquired
 
     def _leave(self, turn: Future[None]) -> None:
         if turn.done:
@@ -169,7 +168,7 @@ class Lock:
             self.waiting.remove(turn)
 
     def release(self) -> None:
-        """Give the lock to the thread that waits longest, if any."""
+        """Release the lock, or pass it to the thread that has waited longest."""
         if self.waiting:
             self.waiting.popleft().complete(None)
         else:

@@ -1,4 +1,4 @@
-"""What a broker knows of a topic, the version of its table, permission bits, and both as JSON (TCM-01, TCM-02, PERM-01)."""
+"""Topic configurations, the version of a topic table, permission bits, and the JSON of each (TCM-01, TCM-02, PERM-01)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
 
 @dataclass(slots=True)
 class TopicConfig:
-    """TopicConfig with its defaults; equal if all fields are (TCM-01). Mutable: TCM-13 changes the template's own entry.
-    `attributes` is None in releases that know none."""
+    """The configuration of a topic, with RocketMQ's defaults. Two are equal if all fields are (TCM-01).
+
+    Mutable: TCM-13 changes the template's own entry. `attributes` is None in releases without attributes.
+    """
 
     topic_name: str
     read_queue_nums: int = 16
@@ -44,13 +46,13 @@ class TopicConfig:
 
 @dataclass(slots=True)
 class DataVersion:
-    """The version of a table: time of the last change in milliseconds, and a counter. Equality needs both."""
+    """The version of a table: the time of its last change in milliseconds, and a counter. Equality compares both."""
 
     timestamp: int
     counter: int = 0
 
     def next_version(self, now: int) -> None:
-        """First the time, then the counter (TCM-02)."""
+        """Set the time, then increment the counter (TCM-02)."""
         self.timestamp = now
         self.counter += 1
 
@@ -71,17 +73,17 @@ def is_inherited(perm: int) -> bool:
 
 
 def without_inherit(perm: int) -> int:
-    """The permission without INHERIT: a cleared bit, never a subtraction (PERM-01)."""
+    """Return the permission with the INHERIT bit cleared. It is never subtracted (PERM-01)."""
     return perm & ~INHERIT
 
 
 def perm_text(perm: int) -> str:
-    """PermName.perm2String: `RWX` with `-` for what is missing."""
+    """Return PermName.perm2String: `RWX`, with `-` for each missing permission."""
     return f"{'R' if is_readable(perm) else '-'}{'W' if is_writeable(perm) else '-'}{'X' if is_inherited(perm) else '-'}"
 
 
 def table_to_data(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, Any]:
-    """The serialised wrapper, as the file and a registration carry it."""
+    """Return the serialised table as the file and a registration contain it."""
     return {
         "dataVersion": version_to_data(version),
         "topicConfigTable": {
@@ -101,7 +103,10 @@ def table_to_data(table: dict[str, TopicConfig], version: DataVersion) -> dict[s
 
 
 def table_from_data(data: Any) -> tuple[dict[str, TopicConfig], DataVersion | None]:
-    """The inverse; missing fields have their defaults. Raises ValueError, TypeError, KeyError or AttributeError for other shapes."""
+    """Read the result of `table_to_data`. Missing fields get their defaults.
+
+    Raises ValueError, TypeError, KeyError or AttributeError for other shapes.
+    """
     table = {}
     for name, entry in (data.get("topicConfigTable") or {}).items():
         defaults = TopicConfig(entry.get("topicName", name))

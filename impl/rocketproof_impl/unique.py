@@ -1,4 +1,4 @@
-"""Ids that a broker gives to messages whose clients gave them none: 32 digits, as UNIQ_KEY carries them (SEND-46)."""
+"""Ids for messages whose clients set none: 32 digits in UNIQ_KEY, assigned by the broker (SEND-46)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .ports import Clock
 
 
 class UniqueIds:
-    """Address and port, milliseconds since the start of the process, and a counter."""
+    """Generates ids from address and port, milliseconds since the start of the process, and a counter."""
 
     __slots__ = ("_clock", "_count", "_prefix", "_started")
 

@@ -37,7 +37,7 @@ def test_what_has_no_room_in_a_table_is_answered_with_an_error(table: str, profi
     stand.ask(ask("known"))
     more = 3 * 2 * (ENTRY + 20)
     monkeypatch.setattr(bounds, "MAX_TABLE", sum(ENTRY + len(name) for name in entries(stand)) + more)
-    monkeypatch.setattr(stand.broker.offsets, "_room", bounds.TableBudget(more))
+    monkeypatch.setattr(stand.broker.offsets, "_budget", bounds.TableBudget(more))
     answers = [stand.ask(ask(f"flood-{number}")) for number in nonempty(range(8))]
     refused = [answer for answer in answers if answer.code == SYSTEM_ERROR and "Java heap space" in str(answer.remark)]
     added = [name for name in entries(stand) if "flood" in name]

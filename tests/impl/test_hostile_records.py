@@ -17,7 +17,7 @@ from rocketproof_impl.message import Host, Message
 from rocketproof_impl.ports import Region
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store import record
-from rocketproof_impl.store.commitlog import _LARGE
+from rocketproof_impl.store.logreader import _LARGE
 from rocketproof_impl.store.result import PutMessageStatus
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_profiles import PROFILES

@@ -261,14 +261,14 @@ def test_what_is_appended_during_a_flush_is_not_flushed_by_it() -> None:
     stand, device = Stand("P494"), Device()
     stand.put(message())
     files = stand.store.commit_log.files
-    flushing = stand.scheduler.spawn(files.flush_beside(device)).done
+    flushing = stand.scheduler.spawn(files.flush_concurrently(device)).done
     stand.scheduler.settle()
     stand.put(message())
     assert (files.flushed_where, flushing.done) == (0, False)
     device.force()
     assert stand.scheduler.run(flushing) is False
     assert files.flushed_where == stand.store.max_phy_offset // 2
-    flushing = stand.scheduler.spawn(files.flush_beside(device)).done
+    flushing = stand.scheduler.spawn(files.flush_concurrently(device)).done
     stand.scheduler.settle()
     stand.put(message())
     device.force()
@@ -282,7 +282,7 @@ def test_a_queue_that_is_destroyed_during_its_flush_starts_again_at_0() -> None:
     stand.put(message())
     stand.store.dispatch()
     files = stand.store.queues.queues["TopicTest", 0].files
-    flushing = stand.scheduler.spawn(files.flush_beside(device)).done
+    flushing = stand.scheduler.spawn(files.flush_concurrently(device)).done
     stand.scheduler.settle()
     files.destroy()
     device.force()

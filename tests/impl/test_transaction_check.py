@@ -9,7 +9,7 @@ import pytest
 from sending import FakeChannel, Stand
 from simulated import present
 
-from rocketproof_impl.broker.transactioncheck import behind
+from rocketproof_impl.broker.transactioncheck import first_open
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import ONE_WAY, Command
 from rocketproof_impl.store import record
@@ -309,8 +309,8 @@ def test_who_does_not_ask() -> None:
 
 
 def test_the_first_offset_that_is_not_done() -> None:
-    assert behind({3, 4, 6}, 3) == 5
-    assert behind({4}, 3) == 3
+    assert first_open({3, 4, 6}, 3) == 5
+    assert first_open({4}, 3) == 3
 
 
 @pytest.mark.parametrize("profile", ["P440", "P452", "P45"])

@@ -47,7 +47,7 @@ def test_a_message_comes_back_as_the_specification_says(name: str) -> None:
     replay("backs", profile, steps, given)
 
 
-AGAIN, RETRY = sendback.again, sendback.retry_topic
+AGAIN, RETRY = sendback.copy_for_retry, sendback.retry_topic
 
 
 def one_more(found: Any, delay_level: int, most: int) -> bool:
@@ -70,7 +70,7 @@ async def topic_by_group(broker: Any, *arguments: Any) -> str | None:
 
 PLANTED: dict[str, tuple[Any, str, Any, str]] = {
     "one retry more": (sendback, "is_dead", one_more, "a group's limit"),
-    "a retry that is not counted": (sendback, "again", uncounted, "a look-up makes the group"),
+    "a retry that is not counted": (sendback, "copy_for_retry", uncounted, "a look-up makes the group"),
     "the first level is another": (sendback, "FIRST_DELAY_LEVEL", 4, "a look-up makes the group"),
     "dead letters over two queues": (retry, "DLQ_NUMS_PER_GROUP", 2, "a group's limit"),
     "every send keeps its topic": (retry, "DLQ_PREFIX", "%DEAD%", "a dead letter of a send"),

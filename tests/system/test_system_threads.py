@@ -154,10 +154,10 @@ def test_what_asyncio_does_beside_the_threads_ends_with_them() -> None:
         async def never() -> None:
             await asyncio.sleep(3600)
 
-        assert await threads.outcome(threads.beside(gives())) == 7
-        pending = threads.beside(never())
+        assert await threads.outcome(threads.run_coroutine(gives())) == 7
+        pending = threads.run_coroutine(never())
         await asyncio.sleep(0)
-        not_begun = threads.aside(lambda: 7)
+        not_begun = threads.run_blocking(lambda: 7)
         threads.close()
         for future in (pending, not_begun):
             with pytest.raises(asyncio.CancelledError):
@@ -211,7 +211,7 @@ def test_what_blocks_is_done_aside_and_holds_nobody_up(background: Background) -
         raise OSError("no device")
 
     async def waits() -> str:
-        found = background.threads.aside(blocks)
+        found = background.threads.run_blocking(blocks)
         await Wait(found)
         order.append("aside")
         return found.result()
@@ -221,7 +221,7 @@ def test_what_blocks_is_done_aside_and_holds_nobody_up(background: Background) -
         may_end.set()
 
     async def meets_a_failure() -> None:
-        found = background.threads.aside(fails)
+        found = background.threads.run_blocking(fails)
         await Wait(found)
         found.result()
 

@@ -153,19 +153,19 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         "find.records",
     ),
     "a key that hides the others": (
-        [Text("rocketproof_impl.store.indexfile:IndexFile.put", "previous = self._valid(", "previous = 0 * self._valid(")],
+        [Text("rocketproof_impl.store.indexfile:MappedIndexFile.put", "previous = self._valid(", "previous = 0 * self._valid(")],
         (KEYED, KEYED),
         "find.records",
     ),
     "the oldest records of a key": (
-        [Text("rocketproof_impl.store.index:IndexService.query", "found.append(offset)", "found[:] = [offset]")],
+        [Text("rocketproof_impl.store.index:IndexService.query", "offsets.append(offset)", "offsets[:] = [offset]")],
         (KEYED, KEYED),
         "find.records",
     ),
     "records of a key at any time": (
         [
             Text("rocketproof_impl.store.index:IndexService.query", "file.touches(begin, end)", "True"),
-            Text("rocketproof_impl.store.indexfile:IndexFile.find", "begin <= time <= end", "True"),
+            Text("rocketproof_impl.store.indexfile:MappedIndexFile.find", "begin <= time <= end", "True"),
         ],
         (KEYED,),
         "find.records",
@@ -181,7 +181,7 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
         "topic.readQueueNums",
     ),
     "a topic that the broker lacks": (
-        [Text("rocketproof_impl.broker.topics:system_topics", "made.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))", "pass")],
+        [Text("rocketproof_impl.broker.topics:system_topics", "configs.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))", "pass")],
         (SEND,),
         "topic.the broker's entry",
     ),
@@ -277,7 +277,7 @@ LOST: dict[str, tuple[Patch, str]] = {
         "restart.progress",
     ),
     "an index that is not read": (
-        [Text("rocketproof_impl.store.indexfile:IndexFile.load", "self.region.read(0, HEADER_SIZE)", "bytes(HEADER_SIZE)")],
+        [Text("rocketproof_impl.store.indexfile:MappedIndexFile.load", "self.region.read(0, HEADER_SIZE)", "bytes(HEADER_SIZE)")],
         "restart.keys",
     ),
     "none": ([], ""),

@@ -1,4 +1,4 @@
-"""What administrators change in a broker: topics, groups, settings at run time (requests 17, 25, 200, 207, 215)."""
+"""Administrators' changes of a broker: topics, groups, settings at run time (requests 17, 25, 200, 207, 215)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..remoting.headers import CreateTopicRequestHeader, DeleteGroupRequestHeade
 from ..remoting.ports import Channel
 from ..tasks import Lock, Pause
 from ..topic import TopicConfig
-from .checking import named_wrongly, refuse
+from .checking import name_problem, refuse
 from .groups import group_from_data
 from .parts import BrokerParts
 from .settingstext import update_settings
@@ -39,13 +39,13 @@ NO_WHEEL = (
 
 
 class AdminBrokerProcessor:
-    """One method a request code, in `codes`."""
+    """Serves each request code with one method, listed in `codes`."""
 
     __slots__ = ("_broker", "_topics", "codes")
 
     def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
-        self._topics = Lock()  # one change of a topic at a time, with its registration
+        self._topics = Lock()  # held during a change of a topic and its registration
         self.codes: dict[int, Callable[[Command, Command], Awaitable[None]]] = {
             UPDATE_AND_CREATE_TOPIC: self._update_and_create_topic,
             DELETE_TOPIC_IN_BROKER: self._delete_topic,
@@ -55,8 +55,10 @@ class AdminBrokerProcessor:
         }
 
     async def process(self, channel: Channel, request: Command) -> Command | None:
-        """The answer, None if it has been given. A topic is updated or deleted once the change before it has ended, its registration
-        included. Raises JavaError."""
+        """Return the response, None if it is already written. Raises JavaError.
+
+        Changes of topics run one after the other, each including its registration.
+        """
         response = response_to(request)
         if request.code not in (UPDATE_AND_CREATE_TOPIC, DELETE_TOPIC_IN_BROKER):
             await self.codes[request.code](request, response)
@@ -64,16 +66,18 @@ class AdminBrokerProcessor:
         await self._topics.acquire()
         try:
             if request.code == UPDATE_AND_CREATE_TOPIC and not self._broker.profile.answers_when_changed:
-                return await self._answer_before(channel, request, response)
+                return await self._answer_then_change(channel, request, response)
             await self.codes[request.code](request, response)
             return response
         finally:
             self._topics.release()
 
-    async def _answer_before(self, channel: Channel, request: Command, response: Command) -> Command | None:
-        """Answer a request to change a topic whose name will do, whoever waits, and change it then: who is told SUCCESS may find it as it
-        was (TCM-30). Raises JavaError, also for what is wrong with the rest of such a request, which is a second answer."""
-        header = self._named(request, response)
+    async def _answer_then_change(self, channel: Channel, request: Command, response: Command) -> Command | None:
+        """Answer a request to change a topic, then change it. The client may see SUCCESS before the change (TCM-30).
+
+        Only the topic's name is checked first. Raises JavaError for errors in the other fields; that is a second response.
+        """
+        header = self._checked_header(request, response)
         if header is None:
             return response
         response.code, response.remark = SUCCESS, None
@@ -83,31 +87,34 @@ class AdminBrokerProcessor:
         return None
 
     async def _update_and_create_topic(self, request: Command, response: Command) -> None:
-        """Put the topic into the table and register (TCM-30). The answer keeps the remark it was born with. Raises JavaError."""
-        header = self._named(request, response)
+        """Store the topic and register it (TCM-30). The response keeps its initial remark. Raises JavaError."""
+        header = self._checked_header(request, response)
         if header is not None:
             await self._change_topic(header)
             response.code = SUCCESS
 
-    def _named(self, request: Command, response: Command) -> CreateTopicRequestHeader | None:
-        """The header of a request to change a topic, None if `response` refuses it for the topic's name. Raises JavaError."""
+    def _checked_header(self, request: Command, response: Command) -> CreateTopicRequestHeader | None:
+        """Return the header of a request to change a topic, or None after rejecting the topic's name in `response`. Raises JavaError."""
         profile = self._broker.profile
         if self._is_slave(response):
             return None
         header = read(CreateTopicRequestHeader, request.ext_fields, nulls=profile.null_fields)
-        if self._is_not_for_administrators(header.topic, response):
+        if self._rejects_name(header.topic, response):
             return None
         if not profile.guards_topics:
             reserved = header.topic == self._broker.settings.broker_cluster_name
-            refused = (SYSTEM_ERROR, RESERVED.format(header.topic)) if reserved else named_wrongly(header.topic, profile)
-            if refused is not None:
-                refuse(response, *refused)
+            problem = (SYSTEM_ERROR, RESERVED.format(header.topic)) if reserved else name_problem(header.topic, profile)
+            if problem is not None:
+                refuse(response, *problem)
                 return None
         return header
 
     async def _change_topic(self, header: CreateTopicRequestHeader) -> None:
-        """The header may say that the topic is ordered, but in most profiles only the name server can make it so (NS-12). Later ones
-        leave an equal topic alone. Raises JavaError for a filter type that is none."""
+        """Store the topic and register it.
+
+        In most profiles only the name server can make a topic ordered, whatever the header contains (NS-12). Later profiles skip an equal
+        topic. Raises JavaError for an unknown filter type.
+        """
         profile = self._broker.profile
         config = TopicConfig(
             header.topic,
@@ -124,13 +131,15 @@ class AdminBrokerProcessor:
             await self._broker.registration.register_updated(config)
 
     async def _delete_topic(self, request: Command, response: Command) -> None:
-        """Take the topic out of the table (TCM-31), and the queues of every topic that is not there; in later releases what groups have
-        told of it, too. Name servers are not told (HAZ-36). 5.3 and later count a topic's timers, and fail behind all that where there
-        are none."""
+        """Remove the topic from the table (TCM-31), and the queues of every topic without an entry.
+
+        Later releases also remove the groups' offsets of the topic. Name servers are not notified (HAZ-36). 5.3 and later count the topic's
+        timers at the end, which fails if timers are disabled.
+        """
         if self._is_slave(response):
             return
         header = read(DeleteTopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
-        if self._is_not_for_administrators(header.topic, response, any_name=self._broker.profile.deletes_any_name):
+        if self._rejects_name(header.topic, response, any_name=self._broker.profile.deletes_any_name):
             return
         self._broker.topics.delete(header.topic)
         if self._broker.profile.deletes_offsets:
@@ -142,7 +151,7 @@ class AdminBrokerProcessor:
         response.code, response.remark = SUCCESS, None
 
     async def _update_and_create_group(self, request: Command, response: Command) -> None:
-        """The body is the group as JSON. Raises JavaError if there is none."""
+        """Store the group from the JSON body. Raises JavaError if there is no body."""
         if self._is_slave(response):
             return
         profile, data = self._broker.profile, None if request.body is None else loads(request.body)
@@ -156,8 +165,10 @@ class AdminBrokerProcessor:
         response.code, response.remark = SUCCESS, None
 
     async def _delete_group(self, request: Command, response: Command) -> None:
-        """Forget the group, if there is one, and if it is asked for the offsets of that name, whether there is one or not; the retry
-        topic stays. Raises JavaError for no name."""
+        """Delete the group if it exists. If the request asks for it, also delete the offsets stored under that name.
+
+        The retry topic remains. Raises JavaError if the name is absent.
+        """
         if self._is_slave(response):
             return
         profile = self._broker.profile
@@ -172,7 +183,8 @@ class AdminBrokerProcessor:
         response.code, response.remark = SUCCESS, None
 
     async def _update_broker_config(self, request: Command, response: Command) -> None:
-        """Lines of `name=value`. A changed permission is a new version of the topic table, and is registered (NS-11)."""
+        """Change settings from lines of `name=value`. A changed permission sets a new version of the topic table and is registered
+        (NS-11)."""
         changed = update_settings(self._broker.settings, (request.body or b"").decode("utf-8", "replace"))
         self._broker.settings_version.next_version(self._broker.clock.now())
         if "brokerPermission" in changed:
@@ -181,15 +193,17 @@ class AdminBrokerProcessor:
         response.code, response.remark = SUCCESS, None
 
     def _is_slave(self, response: Command) -> bool:
-        """Whether this is a slave, in the profiles whose slaves take no changes."""
+        """Reject the request and return True on a slave, in profiles whose slaves accept no changes."""
         slave = self._broker.settings.broker_role == "SLAVE" and not self._broker.profile.slave_creates
         if slave:
             refuse(response, SYSTEM_ERROR, NOT_ON_A_SLAVE)
         return slave
 
-    def _is_not_for_administrators(self, topic: str, response: Command, *, any_name: bool = False) -> bool:
-        """Whether the name is not legal, with `any_name` only if it is blank, or the topic is one of the broker's own. Raises JavaError for
-        null in profiles that guard no topics: any other name will do there."""
+    def _rejects_name(self, topic: str, response: Command, *, any_name: bool = False) -> bool:
+        """Reject an illegal topic name (with `any_name`, only a blank name) or a system topic, and return whether it was rejected.
+
+        Profiles without `guards_topics` accept every name, and raise JavaError for null.
+        """
         if not self._broker.profile.guards_topics:
             if is_null(topic):
                 raise null_pointer()
@@ -204,7 +218,7 @@ class AdminBrokerProcessor:
         return problem is not None
 
     def _is_system_topic(self, topic: str) -> bool:
-        """By name, by prefix, or because the broker is called so."""
+        """Return whether the topic is a system topic: by its name, by its prefix, or because it is the name of the broker or cluster."""
         settings = self._broker.settings
         own = (settings.broker_name, settings.broker_cluster_name, f"{settings.broker_cluster_name}_REPLY_TOPIC")
         return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in own

@@ -1,4 +1,4 @@
-"""From the result of a put to the answer: codes, remarks, statistics, and who writes (SEND-40 to SEND-46)."""
+"""From the result of a put to the response: codes, remarks, statistics, and where it is written (SEND-40 to SEND-46)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SENT = {
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: FLUSH_SLAVE_TIMEOUT,
     PutMessageStatus.SLAVE_NOT_AVAILABLE: SLAVE_NOT_AVAILABLE,
 }
-"""The statuses of a message that is in the log, and their codes (SEND-41)."""
+"""The statuses of messages that are in the log, and their response codes (SEND-41)."""
 
 DISK_USE = "CL: -1.00 CQ: -1.00 INDEX: -1.00"  # -1 is RocketMQ's own text for "not known"
 
 
 @dataclass(slots=True)
 class CompletedPut:
-    """A put that is done, and what the answer needs. `queue_id` is the one of SEND-22, not where the record is."""
+    """A finished put with the data for its response. `queue_id` is the queue of SEND-22, which may differ from the record's queue."""
 
     channel: Channel
     request: Command
@@ -56,7 +56,7 @@ class CompletedPut:
 
 
 def failure(status: PutMessageStatus, profile: Profile, settings: StoreSettings) -> tuple[int, str]:
-    """Code and remark of a status whose message is not in the log (SEND-41)."""
+    """Return the response code and remark for a status whose message is not in the log (SEND-41)."""
     status_of = PutMessageStatus
     if status is status_of.CREATE_MAPEDFILE_FAILED:
         return SYSTEM_ERROR, "create mapped file failed, server is busy or broken."
@@ -84,7 +84,7 @@ def failure(status: PutMessageStatus, profile: Profile, settings: StoreSettings)
 
 
 def illegal_remark(profile: Profile, max_message_size: int) -> str:
-    """The remark of MESSAGE_ILLEGAL behind its first word, which may have a capital."""
+    """Return the remark of MESSAGE_ILLEGAL without its first word, whose case differs between callers."""
     limits = profile.size_remark.format(limit=max_message_size)
     return f"message is illegal, maybe msg body or properties length not matched. {limits}"
 
@@ -99,9 +99,9 @@ def service_remark(profile: Profile) -> str:
 
 
 def handle_put_message_result(broker: BrokerParts, sent: CompletedPut) -> Command | None:
-    """The answer still to be written, None if it is written already (SEND-40 to SEND-44).
+    """Return the response to write, None if it is written already (SEND-40 to SEND-44).
 
-    Raises JavaError where hooks meet a request without a body (HAZ-24).
+    Raises JavaError if hooks are registered and the request has no body (HAZ-24).
     """
     response, result, context = sent.response, sent.result, sent.context
     if result is None:
@@ -114,7 +114,7 @@ def handle_put_message_result(broker: BrokerParts, sent: CompletedPut) -> Comman
             note_failure(context, sent.request)
         return response
     append = result.append
-    assert append is not None, "a message in the log has a place there"
+    assert append is not None, "a message in the log has a position there"
     count_sent(broker, sent.message, append)
     unique_key = sent.message.properties.get(UNIQ_KEY) if broker.profile.makes_unique_key else None
     fill_success(response, code, append, sent.queue_id, unique_key)
@@ -123,11 +123,11 @@ def handle_put_message_result(broker: BrokerParts, sent: CompletedPut) -> Comman
     do_response(sent.channel, sent.request, response)
     if context is not None:
         note_success(context, sent.request, append, sent.queue_id, broker.settings.commercial_base_count)
-    return None  # it is written: the caller writes nothing more (SEND-42)
+    return None  # do_response has written it (SEND-42)
 
 
 def count_sent(broker: BrokerParts, message: Message, append: AppendResult) -> None:
-    """Count the message under the topic it has now, which the store may have changed (SEND-42, HAZ-14)."""
+    """Count the message under its current topic, which the store may have changed (SEND-42, HAZ-14)."""
     statistics, nums, size = broker.statistics, append.msg_num, append.wrote_bytes
     if message.topic == SCHEDULE and broker.profile.queue_statistics:
         statistics.count_queue(message.topic, message.queue_id, nums, size)
@@ -136,9 +136,10 @@ def count_sent(broker: BrokerParts, message: Message, append: AppendResult) -> N
 
 
 def fill_success(response: Command, code: int, append: AppendResult, queue_id: int, unique_key: str | None) -> None:
-    """The queue that was asked for, beside the offset in the queue that was used (SEND-42, DLQ-06, HAZ-13, HAZ-15)."""
+    """Fill a success response. Its queue is the requested one, its offset belongs to the queue that was used (SEND-42, DLQ-06, HAZ-13,
+    HAZ-15)."""
     response.code, response.remark = code, None
-    assert response.ext_fields is not None, "pre_send made them"
+    assert response.ext_fields is not None, "set by pre_send"
     response.ext_fields["msgId"] = append.msg_id
     response.ext_fields["queueId"] = str(queue_id)
     response.ext_fields["queueOffset"] = str(append.queue_offset)
@@ -147,17 +148,17 @@ def fill_success(response: Command, code: int, append: AppendResult, queue_id: i
 
 
 def note_recall(response: Command, properties: Mapping[str, str], broker_name: str) -> None:
-    """By what a timer message could be taken back: its topic, a time within its second, and its id. One of a retry topic has none."""
+    """Add the handle to recall a timer message: its topic, a time within its second, and its id. Messages of retry topics get none."""
     due, topic = properties.get(TIMER_OUT_MS), properties.get(REAL_TOPIC)
     if due is None or topic is None or topic.startswith(RETRY_PREFIX):
         return
-    assert response.ext_fields is not None, "pre_send made them"
+    assert response.ext_fields is not None, "set by pre_send"
     handle = f"v1 {topic} {broker_name} {parse_long(due) + 1} {properties.get(UNIQ_KEY)}"
     response.ext_fields["recallHandle"] = urlsafe_b64encode(utf8(handle)).decode()
 
 
 def do_response(channel: Channel, request: Command, response: Command) -> None:
-    """Write a success at once, unless nobody waits for it (SEND-42)."""
+    """Write a success immediately, unless the request is one-way (SEND-42)."""
     if not request.is_one_way:
         response.opaque = request.opaque
         response.flag |= RESPONSE

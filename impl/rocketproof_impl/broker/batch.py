@@ -1,6 +1,6 @@
-"""Several messages in one request (BAT-01 to BAT-04).
+"""Send requests with several messages (BAT-01 to BAT-04).
 
-They share topic, queue and header. There is no dead-letter topic and no gate for transactions on this way.
+The messages share topic, queue and header. A batch is checked for neither the dead-letter topic nor transactions.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ TOPIC_LENGTH = 127
 async def send_batch_message(
     broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
 ) -> Command | CompletedPut:
-    """The batch, from its checks to its put: a refusal, or a result to be answered (BAT-01).
+    """Check and put a batch. Return a rejection, or the completed put (BAT-01).
 
-    The store takes it apart (BAT-04). Neither group nor transaction is asked for (HAZ-38).
+    The store splits the batch (BAT-04). Group and transaction flags are not checked (HAZ-38).
     """
     response = await pre_send(broker, channel, request, header)
     if response.code != UNDECIDED:
@@ -48,7 +48,7 @@ async def send_batch_message(
 
 
 def batch_problem(topic: str, *, batch_retry: bool) -> str | None:
-    """What no batch may have: a long topic, and in the earliest profile a retry topic (BAT-02)."""
+    """Return the remark that rejects a batch's topic: it is too long or, in the earliest profile, a retry topic (BAT-02)."""
     if length(topic) > TOPIC_LENGTH:
         return f"message topic length too long {length(topic)}"
     if topic.startswith(RETRY_PREFIX) and not batch_retry:
@@ -57,7 +57,7 @@ def batch_problem(topic: str, *, batch_retry: bool) -> str | None:
 
 
 def batch_message(broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Message:
-    """The batch as one message with an encoded body; CLUSTER is in the map of the profiles that store it (BAT-03)."""
+    """Return the batch as one message with an encoded body. In profiles that store parsed properties they include CLUSTER (BAT-03)."""
     settings, profile = broker.settings, broker.profile
     message = Message(header.topic, body=request.body, flag=header.flag)
     message.properties = parse_properties(header.properties, exact=profile.exact_properties)

@@ -1,7 +1,6 @@
-"""A broker: which processor serves which request, on which threads, and what goes on beside requests.
+"""A broker: which processor serves which request, on which threads, and its periodic tasks.
 
-Nothing happens by itself here. Threads of the store, periodic registration and delivery of delayed messages are run by whoever
-runs the broker: `periodic` lists what, and when.
+A broker starts no thread and no timer. The code that runs the broker runs its store's threads and the tasks of `PERIODIC`.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ SEND_CODES = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, CONSUMER_SEND_M
 
 
 class Broker(BrokerParts):
-    """One broker process. `executors` are those of `executor.POOLS`. Load it before it receives anything."""
+    """A broker process. `executors` are the pools of `executor.POOLS`. Call `load` before it receives requests."""
 
     PERIODIC = (
         Periodic("fail_fast", 1000, 10),
@@ -80,8 +79,11 @@ class Broker(BrokerParts):
         self._register_processors(executors)
 
     def _register_processors(self, executors: dict[str, Executor]) -> None:
-        """Codes that are not named here are not supported (REM-05); recorded releases say so by a processor. Profiles without half
-        messages know no end of a transaction."""
+        """Assign processors to request codes.
+
+        Other codes are not supported (REM-05); recorded releases answer them by a default processor. Profiles without half messages do not
+        serve END_TRANSACTION.
+        """
         processors = self.dispatcher.processors
         if self.profile.leaves_unknown:
             self.dispatcher.default = Processor(leave_unknown, executors["admin"])
@@ -105,29 +107,29 @@ class Broker(BrokerParts):
             processors[END_TRANSACTION] = Processor(ends.process, executors["transaction"])
 
     def receive(self, channel: Channel, command: Command) -> None:
-        """A command has arrived on a connection."""
+        """Handle a command received on a connection."""
         self.dispatcher.receive(channel, command)
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection is lost, and with it the clients that spoke over it and the pulls that waited there."""
+        """Remove the clients and the held pulls of a lost connection."""
         self._clients.channel_closed(channel)
         self._pull.hold.channel_closed(channel)
 
     def load(self) -> bool:
-        """Read what is on the disk; False if the broker must not start (PER-03)."""
+        """Read the files. Return False if the broker must not start (PER-03)."""
         return self.topics.load() and self.offsets.load() and self.groups.load() and self.store.load()
 
     async def start(self) -> None:
-        """Take the store into use, and make itself known to the name servers (NS-10). Raises OSError."""
+        """Start the store and register with the name servers (NS-10). Raises OSError."""
         self.store.start()
         await self.registration.register_all(True, False, True)
 
     async def stop(self) -> None:
-        """Leave the name servers (request 104), and write how far consumers are. What is under way goes on."""
+        """Unregister from the name servers (request 104), and persist the consumer offsets. Requests in progress continue."""
         await run_all((("leaving the name servers", self.registration.unregister_all), ("offsets of consumers", self.persist_offsets)))
 
     def services(self) -> tuple[Service, ...]:
-        """The threads that a broker has of its own. Only a master asks producers for the outcome of their transactions."""
+        """Return the broker's own threads. Only a master checks producers' transactions."""
         checks = self.profile.half_messages and self.settings.broker_role != "SLAVE"
         return (self.transaction_check,) if checks else ()
 
@@ -136,25 +138,25 @@ class Broker(BrokerParts):
         self.fast_failure.clean()
 
     async def deliver_delayed(self) -> None:
-        """Put again the delayed messages that are due (REC-05)."""
+        """Deliver the delayed messages that are due (REC-05)."""
         await self.store.deliver_delayed()
 
     async def write_operations(self) -> None:
-        """Put the records that end half messages, where they are gathered (TRX-05)."""
+        """Put the gathered records that end half messages (TRX-05)."""
         await self.operations.write()
 
     def persist_delay_offsets(self) -> None:
-        """Write how far delayed messages are delivered."""
+        """Persist how far delayed messages are delivered."""
         self.store.persist_delays()
 
     def persist_offsets(self) -> None:
-        """Write how far consumers are."""
+        """Persist the consumer offsets."""
         self.offsets.persist()
 
     def check_held(self) -> None:
-        """Answer pulls whose time is over, and those that missed their message."""
+        """Answer held pulls that timed out or missed their message."""
         self._pull.hold.check_held()
 
     def scan_clients(self) -> list[Channel]:
-        """Forget clients that were silent for too long; their connections, to be closed."""
+        """Remove clients that were silent for too long. Return their connections, which the caller closes."""
         return self._clients.scan()

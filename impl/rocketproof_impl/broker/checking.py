@@ -1,7 +1,7 @@
-"""What a send request has to pass before anything is put: preSend and msgCheck (SEND-10 to SEND-13, CHK-01 to CHK-11).
+"""The checks of a send request before anything is put: preSend and msgCheck (SEND-10 to SEND-13, CHK-01 to CHK-11).
 
-The order of the tests is a promise: the first that fails gives the answer, and what went before it has happened. A topic
-that is created here stays, whatever becomes of its first message.
+The order of the checks is guaranteed. The first failing check determines the response, and the effects of earlier ones remain: a topic that
+is created here stays, even if its first message is rejected.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ RETRY_TOPIC_QUEUE_NUMS = 1
 
 FAILED = Pause("failed")
 CHECKED = Pause("checked")
-APPEND = Pause("append")  # for whoever goes on from here, before the topic is looked up again
+APPEND = Pause("append")  # the callers pause here, before they look up the topic again
 
 
 async def pre_send(broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader) -> Command:
-    """The answer to fill in: refused if its code is no longer UNDECIDED (SEND-13).
+    """Check a send request. Return its response, which is a rejection unless its code is UNDECIDED (SEND-13).
 
-    It copies the opaque (SEND-10), and names region and trace switch whatever it will say (SEND-11, SEND-46). Before its time
-    a broker serves nobody (SEND-12).
+    The response has the request's opaque (SEND-10), and region and trace switch in every case (SEND-11, SEND-46). A broker rejects all
+    requests before its start time (SEND-12).
     """
     response = response_to(request)
     response.ext_fields = traced(broker.settings)
@@ -53,20 +53,20 @@ async def pre_send(broker: BrokerParts, channel: Channel, request: Command, head
 
 
 def human_time(millis: int) -> str:
-    """Local time as `yyyy-MM-dd HH:mm:ss,SSS`."""
+    """Return local time as `yyyy-MM-dd HH:mm:ss,SSS`."""
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(millis // 1000))},{millis % 1000:03d}"
 
 
 def refuse(response: Command, code: int, remark: str) -> None:
-    """Make the answer a refusal."""
+    """Make the response a rejection with this code and remark."""
     response.code, response.remark = code, remark
 
 
 async def msg_check(broker: BrokerParts, channel: Channel, header: SendMessageRequestHeader, response: Command) -> None:
-    """Broker, name, topic, queue: the first that is wrong is the answer.
+    """Check broker, topic name, topic and queue, in this order. The first failure is the response.
 
-    A topic that is unknown (CHK-05) and cannot be made does not exist, even if only the lock was not got (CHK-09). The topic's own
-    permission is not asked (CHK-11).
+    An unknown topic (CHK-05) that cannot be created does not exist, even if only the lock was not acquired (CHK-09). The topic's own
+    permission is not checked (CHK-11).
     """
     topic = header.topic
     problem = forbidden_by_broker(broker, topic) or forbidden_by_name(topic, broker.profile)
@@ -89,7 +89,10 @@ async def msg_check(broker: BrokerParts, channel: Channel, header: SendMessageRe
 
 
 def forbidden_by_broker(broker: BrokerParts, topic: str) -> tuple[int, str] | None:
-    """A broker without WRITE refuses order topics and no others (CHK-01, HAZ-06). Raises JavaError without a topic."""
+    """Return the rejection by a broker without WRITE, which rejects only order topics (CHK-01, HAZ-06).
+
+    Raises JavaError if the topic is null.
+    """
     if not broker.settings.writable and broker.topics.is_order_topic(topic):
         return NO_PERMISSION, sending_is_forbidden(broker.settings)
     return None
@@ -100,11 +103,13 @@ def sending_is_forbidden(settings: BrokerSettings) -> str:
 
 
 def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
-    """What a topic may not be called: later releases look at the text (CHK-02) and at a list (CHK-03, HAZ-42), earlier ones
-    refuse the template and nothing else (CHK-04), and one in between the text and the template. Raises JavaError without a topic where the
-    text is not looked at."""
+    """Return the rejection of a topic name, or None.
+
+    Later releases check the characters (CHK-02) and a list (CHK-03, HAZ-42). Earlier ones reject only the template (CHK-04). One in between
+    checks the characters and the template. Raises JavaError if the topic is null and its characters are not checked.
+    """
     if profile.check_names:
-        wrong = named_wrongly(topic, profile)
+        wrong = name_problem(topic, profile)
     elif is_null(topic):
         raise null_pointer()
     else:
@@ -114,8 +119,8 @@ def forbidden_by_name(topic: str, profile: Profile) -> tuple[int, str] | None:
     return wrong
 
 
-def named_wrongly(topic: str, profile: Profile) -> tuple[int, str] | None:
-    """Why nobody may use a name in a profile that looks at names: for its text, or because it is the template's."""
+def name_problem(topic: str, profile: Profile) -> tuple[int, str] | None:
+    """Return the rejection of a name in profiles that check names: illegal text, or the template's name. Return None otherwise."""
     if not profile.check_names:
         return None
     problem = topic_problem(topic, profile)
@@ -125,9 +130,9 @@ def named_wrongly(topic: str, profile: Profile) -> tuple[int, str] | None:
 
 
 async def create_topic(broker: BrokerParts, channel: Channel, header: SendMessageRequestHeader) -> TopicConfig | None:
-    """The unknown topic, made from the sender's template, or for a retry topic without one (CHK-07, CHK-08).
+    """Return the unknown topic, created from the sender's template, or without a template for a retry topic (CHK-07, CHK-08).
 
-    The template comes first for retry topics too, so these get the template's queues where it is allowed (HAZ-41).
+    The template is tried first for retry topics too, so these get the template's queues if it may be used (HAZ-41).
     """
     topic = header.topic
     sys_flag = topic_sys_flag(topic, header.unit_mode)
@@ -143,12 +148,12 @@ async def create_topic(broker: BrokerParts, channel: Channel, header: SendMessag
 
 
 def topic_sys_flag(topic: str, unit_mode: bool) -> int:
-    """The flag of a topic that unit mode creates: UNIT_SUB for retry topics, UNIT for the others (CHK-06)."""
+    """Return the flag of a topic created in unit mode: UNIT_SUB for retry topics, UNIT for others (CHK-06)."""
     if not unit_mode:
         return 0
     return UNIT_SUB if topic.startswith(RETRY_PREFIX) else UNIT
 
 
 def is_queue_id_illegal(queue_id: int, config: TopicConfig) -> bool:
-    """Whether it is not below the larger of the two counts; a negative one never is illegal (CHK-10, HAZ-16)."""
+    """Return whether the id is not below the larger of the two queue counts. A negative id is never illegal (CHK-10, HAZ-16)."""
     return queue_id >= max(config.write_queue_nums, config.read_queue_nums)

@@ -1,6 +1,6 @@
-"""Who is connected: producers and consumers by group, as their heart beats say (ProducerManager, ConsumerManager).
+"""Connected producers and consumers by group, from their heartbeats (ProducerManager, ConsumerManager).
 
-A client leaves when it says so, when its connection is lost, and when nothing was heard of it for more than 120 seconds.
+A client is removed when it unregisters, when its connection is lost, or after 120 seconds without a heartbeat.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EXPIRED_MILLIS = 120_000
 
 @dataclass(slots=True)
 class ClientChannelInfo:
-    """A client on a connection, and when it was last heard of (milliseconds)."""
+    """A client on a connection, and the time of its last heartbeat (milliseconds)."""
 
     channel: Channel
     client_id: str
@@ -32,7 +32,7 @@ Channels = dict[Channel, ClientChannelInfo]
 
 
 def expired(channels: Channels, now: int) -> list[Channel]:
-    """Remove whoever was silent for more than 120 seconds; their connections."""
+    """Remove clients that were silent for more than 120 seconds. Return their connections."""
     silent = [channel for channel, info in channels.items() if now - info.last_update_timestamp > EXPIRED_MILLIS]
     for channel in silent:
         del channels[channel]
@@ -40,7 +40,7 @@ def expired(channels: Channels, now: int) -> list[Channel]:
 
 
 class ProducerManager:
-    """Producers by group. A group whose connections were all lost stays as an empty one."""
+    """Producers by group. A group that lost all its connections remains as an empty group."""
 
     __slots__ = ("_clock", "_turn", "groups")
 
@@ -50,10 +50,10 @@ class ProducerManager:
         self.groups: dict[str, Channels] = {}
 
     def register(self, group: str, client: ClientChannelInfo) -> None:
-        """Register a heartbeat; on a known connection only its time is new. Raises JavaError for more than MAX_GROUPS."""
+        """Register a heartbeat. On a known connection only its time is updated. Raises JavaError for more than MAX_GROUPS groups."""
         room_for(group, self.groups, MAX_GROUPS)
-        found = self.groups.setdefault(group, {}).setdefault(client.channel, client)
-        found.last_update_timestamp = self._clock.now()
+        registered = self.groups.setdefault(group, {}).setdefault(client.channel, client)
+        registered.last_update_timestamp = self._clock.now()
 
     def unregister(self, group: str, channel: Channel) -> None:
         channels = self.groups.get(group)
@@ -70,7 +70,7 @@ class ProducerManager:
         return [channel for channels in self.groups.values() for channel in expired(channels, self._clock.now())]
 
     def available_channel(self, group: str) -> Channel | None:
-        """A connection of the group, another one each time; None if it has none."""
+        """Return a connection of the group, in rotation; None if it has none."""
         channels = list(self.groups.get(group, ()))
         if not channels:
             log.warning("no channel of producer group %s", group)
@@ -81,14 +81,14 @@ class ProducerManager:
 
 @dataclass(slots=True)
 class ConsumerGroupInfo:
-    """The consumers of a group and what they subscribed; the last heart beat decides for all whether each gets every message."""
+    """The consumers of a group and their subscriptions. The last heartbeat sets the message model for all of them."""
 
     message_model: str = ""
     channels: Channels = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
 
     def update_channel(self, client: ClientChannelInfo) -> bool:
-        """Whether the connection is new."""
+        """Store the client. Return whether its connection is new."""
         known = self.channels.get(client.channel)
         if known is not None and known.client_id == client.client_id:
             known.last_update_timestamp = client.last_update_timestamp
@@ -97,13 +97,15 @@ class ConsumerGroupInfo:
         return known is None
 
     def update_subscriptions(self, wanted: Iterable[SubscriptionData]) -> bool:
-        """Make the subscriptions these, keeping those that are newer; whether a topic came or went."""
-        found = {each.topic: each for each in wanted}
-        changed = found.keys() != self.subscriptions.keys()
+        """Replace the subscriptions, keeping stored ones with a version at least as new. Return whether the set of topics changed."""
+        by_topic = {subscription.topic: subscription for subscription in wanted}
+        changed = by_topic.keys() != self.subscriptions.keys()
         kept = {
-            topic: each for topic, each in self.subscriptions.items() if topic in found and each.sub_version >= found[topic].sub_version
+            topic: known
+            for topic, known in self.subscriptions.items()
+            if topic in by_topic and known.sub_version >= by_topic[topic].sub_version
         }
-        self.subscriptions = found | kept
+        self.subscriptions = by_topic | kept
         return changed
 
 
@@ -123,37 +125,37 @@ class ConsumerManager:
         message_model: str,
         subscriptions: Iterable[SubscriptionData],
     ) -> bool:
-        """Register a heartbeat; return whether the group has another member or another topic now.
+        """Register a heartbeat. Return whether the group's members or topics changed.
 
-        Raises JavaError for more than MAX_GROUPS.
+        Raises JavaError for more than MAX_GROUPS groups.
         """
         room_for(group, self.groups, MAX_GROUPS)
         info = self.groups.setdefault(group, ConsumerGroupInfo())
         info.message_model = message_model
-        came = info.update_channel(client)
-        return info.update_subscriptions(subscriptions) or came
+        is_new = info.update_channel(client)
+        return info.update_subscriptions(subscriptions) or is_new
 
     def unregister(self, group: str, channel: Channel) -> list[Channel]:
-        """The consumer leaves; the connections of those that stay."""
+        """Remove the consumer of this connection. Return the connections of the remaining consumers."""
         info = self.groups.get(group)
         if info is None:
             return []
         info.channels.pop(channel, None)
-        return self._rest(group, info)
+        return self._remaining(group, info)
 
     def channel_closed(self, channel: Channel) -> dict[str, list[Channel]]:
-        """A connection is lost; the groups that lost somebody with it, and who is left in each."""
+        """Remove the consumers of a lost connection. Return each affected group with its remaining connections."""
         affected = [(group, info) for group, info in self.groups.items() if channel in info.channels]
         return {group: self.unregister(group, channel) for group, _ in affected}
 
     def scan(self) -> list[Channel]:
         silent = [channel for info in self.groups.values() for channel in expired(info.channels, self._clock.now())]
         for group, info in list(self.groups.items()):
-            self._rest(group, info)
+            self._remaining(group, info)
         return silent
 
-    def _rest(self, group: str, info: ConsumerGroupInfo) -> list[Channel]:
-        """Who is left; a group without anybody is forgotten with its subscriptions."""
+    def _remaining(self, group: str, info: ConsumerGroupInfo) -> list[Channel]:
+        """Return the group's connections. A group without consumers is removed with its subscriptions."""
         if not info.channels:
             del self.groups[group]
         return list(info.channels)

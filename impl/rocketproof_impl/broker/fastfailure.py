@@ -1,5 +1,7 @@
-"""Fast failure: requests that have waited too long, or that wait while the page cache is busy, are answered before a thread has seen
-them (REM-10)."""
+"""Fast failure: answers requests in a queue that have waited too long, or that wait while the page cache is busy (REM-10).
+
+No thread has processed these requests.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ LIMITS = {
     "heartbeat": "wait_time_mills_in_heartbeat_queue",
     "transaction": "wait_time_mills_in_transaction_queue",
 }
-"""The setting for how long a request may wait, by the pool that it waits for."""
+"""The setting for the maximum wait, by the pool whose queue the request is in."""
 
 
 class BrokerFastFailure:
-    """BrokerFastFailure over the pools of one broker."""
+    """BrokerFastFailure for the pools of a broker."""
 
     __slots__ = ("_clock", "_executors", "_settings", "_store")
 
@@ -30,10 +32,10 @@ class BrokerFastFailure:
         self._executors = {name: executors[name] for name in LIMITS if name in executors}
 
     def clean(self) -> None:
-        """One round: the send queue while the page cache is busy, then what is too old at the head of each queue.
+        """Run one round: first the send queue while the page cache is busy, then the expired requests at the head of each queue.
 
-        One-way callers are answered like the others (HAZ-26). What is not a request any more, but writes the answer of one (REM-09),
-        is left alone and ends the round.
+        One-way requests are answered too (HAZ-26). A task that completes an earlier request (REM-09) is not removed, and ends the round of
+        its queue.
         """
         if not self._settings.broker_fast_failure_enable:
             return
@@ -46,9 +48,9 @@ class BrokerFastFailure:
                 self._refuse(executor, "TIMEOUT_CLEAN_QUEUE")
 
     def _refuse(self, executor: Executor, reason: str) -> None:
-        """Take the head of the queue and answer it; its size is reported as it is then."""
+        """Remove the head of the queue and answer it. The remark shows the queue's size after the removal."""
         task = executor.take()
-        assert task.channel is not None and task.request is not None, "the head is a request's"
+        assert task.channel is not None and task.request is not None, "the head is a request"
         waited = self._clock.now() - task.created
         remark = f"[{reason}]broker busy, {FLOW_CONTROL}, period in queue: {waited}ms, size of queue: {executor.waiting}"
         write(task.channel, system_busy(task.request, remark))

@@ -1,4 +1,4 @@
-"""A broker's consumer groups: how often and over how many queues a group retries. Asking for a group can create it."""
+"""A broker's consumer groups: how often and over how many queues a group retries. Looking up a group can create it."""
 
 from __future__ import annotations
 
@@ -52,31 +52,35 @@ class SubscriptionGroupManager:
         self.data_version = DataVersion(clock.now())
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group; where missing, created with the defaults and persisted if autoCreateSubscriptionGroup is on (DLQ-02), or if
-        its name is one of the system's. Later profiles make none whose name is illegal."""
+        """Return the group, creating it with the defaults if autoCreateSubscriptionGroup is on or it is a system group (DLQ-02).
+
+        Later profiles create no group with an illegal name.
+        """
         config = self.table.get(group)
-        made = self._settings.auto_create_subscription_group or group.startswith(SYSTEM_GROUP_PREFIX)
-        if config is None and made and not (self._checked and is_group_illegal(group, self._longest)):
+        creates = self._settings.auto_create_subscription_group or group.startswith(SYSTEM_GROUP_PREFIX)
+        if config is None and creates and not (self._checked and is_group_illegal(group, self._longest)):
             config = SubscriptionGroupConfig(group)
             self.update(config)
         return config
 
     def update(self, config: SubscriptionGroupConfig) -> None:
-        """Put, next version, persist. Raises JavaError, and changes nothing, if there is no room for another group."""
+        """Store the group, set the next version, persist. Raises JavaError, without a change, if there is no room for another group."""
         room_for_name(config.group_name, self.table)
         self.table[config.group_name] = config
         self.data_version.next_version(self._clock.now())
         self.persist()
 
     def delete(self, name: str) -> None:
-        """Forget the group; only if there was one, next version and persist."""
+        """Delete the group. If it existed, set the next version and persist."""
         if self.table.pop(name, None) is not None:
             self.data_version.next_version(self._clock.now())
             self.persist()
 
     def take(self, data: Any) -> None:
-        """Make table and version those of a master, as it tells them, and persist, if it has another version. Raises ValueError,
-        LookupError, TypeError or AttributeError for what is no table."""
+        """Replace table and version by those of the master's response, and persist, if the version differs.
+
+        Raises ValueError, LookupError, TypeError or AttributeError for other shapes.
+        """
         version = version_from_data(data["dataVersion"])
         if version != self.data_version:
             self.table = {name: group_from_data(name, entry) for name, entry in data["subscriptionGroupTable"].items()}
@@ -88,16 +92,16 @@ class SubscriptionGroupManager:
         persistence.persist(self._disk, self._file.text(self.data()), self.path, in_place=self._in_place)
 
     def data(self) -> dict[str, Any]:
-        """Table and version, as the file and request 201 give them."""
+        """Return table and version as the file and request 201 contain them."""
         groups = {name: group_to_data(config) for name, config in self.table.items()}
         return {"dataVersion": version_to_data(self.data_version), "subscriptionGroupTable": groups}
 
     def load(self) -> bool:
-        """Read subscriptionGroup.json or its backup; False means that the broker must not start (PER-03)."""
+        """Read subscriptionGroup.json or its backup. Return False if the broker must not start (PER-03)."""
         return persistence.load(self._disk, self.path, self._decode)
 
     def _decode(self, text: str) -> None:
-        """Stored groups win over those of the constructor; so does the stored version (PER-04)."""
+        """Read the file's text. Stored groups and the stored version replace those of the constructor (PER-04)."""
         data = json.loads(text)
         if data is None:
             return
@@ -108,7 +112,7 @@ class SubscriptionGroupManager:
 
 
 def group_to_data(config: SubscriptionGroupConfig) -> dict[str, Any]:
-    """A group as its file and requests 200 and 201 carry it."""
+    """Return a group as its file and requests 200 and 201 contain it."""
     return {
         "brokerId": config.broker_id,
         "consumeBroadcastEnable": config.consume_broadcast_enable,
@@ -123,7 +127,10 @@ def group_to_data(config: SubscriptionGroupConfig) -> dict[str, Any]:
 
 
 def group_from_data(name: str, data: Any) -> SubscriptionGroupConfig:
-    """The inverse; missing fields have their defaults. Raises ValueError, TypeError or AttributeError for other shapes."""
+    """Read the result of `group_to_data`. Missing fields get their defaults.
+
+    Raises ValueError, TypeError or AttributeError for other shapes.
+    """
     defaults = SubscriptionGroupConfig(name)
     return SubscriptionGroupConfig(
         text_of(data.get("groupName", name)),

@@ -1,4 +1,4 @@
-"""Clients come, stay and go: heart beats (request 34) and good-byes (35), as ClientManageProcessor serves them."""
+"""Heartbeats of clients (request 34) and their unregistration (35), as in ClientManageProcessor."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .subscription import subscription_from_data
 from .topics import UNIT_SUB
 
 HEARTBEATS: Final = {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
-"""The answer's fields: heartbeats may come without what is known, and this one said everything."""
+"""Fields of the response: the broker supports heartbeats without known data, and this heartbeat contained all subscriptions."""
 
 
 class ClientManageProcessor:
-    """One method a request code, in `codes`."""
+    """Serves each request code with one method, listed in `codes`."""
 
     __slots__ = ("_broker", "codes")
 
     def __init__(self, broker: BrokerParts) -> None:
         self._broker = broker
         self.codes: dict[int, Callable[[Channel, Command], Awaitable[None]]] = {
-            HEART_BEAT: self._heart_beat,
+            HEART_BEAT: self._heartbeat,
             UNREGISTER_CLIENT: self._unregister_client,
         }
 
@@ -45,10 +45,10 @@ class ClientManageProcessor:
         response.code, response.remark = SUCCESS, None
         return response
 
-    async def _heart_beat(self, channel: Channel, request: Command) -> None:
-        """The body has the client's id and the groups of its consumers and producers.
+    async def _heartbeat(self, channel: Channel, request: Command) -> None:
+        """Register the client's consumer and producer groups from the body.
 
-        Raises JavaError without a body, and for more than MAX_CLIENT_GROUPS of either.
+        Raises JavaError without a body, and for more than MAX_CLIENT_GROUPS of either kind.
         """
         if request.body is None:
             raise null_pointer()
@@ -58,13 +58,15 @@ class ClientManageProcessor:
         limited(len(consumers), MAX_CLIENT_GROUPS)
         limited(len(producers), MAX_CLIENT_GROUPS)
         for consumer in consumers:
-            await self._consumer(client, consumer)
+            await self._register_consumer(client, consumer)
         for producer in producers:
             self._broker.producers.register(text_of(producer["groupName"]), client)
 
-    async def _consumer(self, client: ClientChannelInfo, data: Any) -> None:
-        """A group that the broker knows or makes has its retry topic from the first heart beat on; later profiles do not hear another one.
-        Whether one of its topics is ordered counts in later profiles."""
+    async def _register_consumer(self, client: ClientChannelInfo, data: Any) -> None:
+        """Register a consumer group, and create its retry topic if the broker knows or creates the group.
+
+        Later profiles ignore other groups. In later profiles the retry topic is ordered if one of the group's topics is.
+        """
         group = text_of(data["groupName"])
         config = self._broker.groups.find(group)
         if config is None and not self._broker.profile.hears_unknown_groups:
@@ -72,16 +74,16 @@ class ClientManageProcessor:
         if config is not None:
             flag = UNIT_SUB if data.get("unitMode") else 0
             topics = self._broker.topics
-            order = any(topics.is_order_topic(each.get("topic", "")) for each in data.get("subscriptionDataSet") or ())
+            order = any(topics.is_order_topic(subscription.get("topic", "")) for subscription in data.get("subscriptionDataSet") or ())
             await topics.create_topic_in_send_message_back(RETRY_PREFIX + group, config.retry_queue_nums, READ | WRITE, flag, order=order)
         changed = self._broker.consumers.register(
             group,
             client,
             data.get("messageModel", ""),
-            [subscription_from_data(each) for each in data.get("subscriptionDataSet") or ()],
+            [subscription_from_data(subscription) for subscription in data.get("subscriptionDataSet") or ()],
         )
         if changed and (config is None or config.notify_consumer_ids_changed_enable):
-            self._tell(group, self._broker.consumers.groups[group].channels)
+            self._notify(group, self._broker.consumers.groups[group].channels)
 
     async def _unregister_client(self, channel: Channel, request: Command) -> None:
         header = read(UnregisterClientRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
@@ -89,21 +91,21 @@ class ClientManageProcessor:
             self._broker.producers.unregister(header.producer_group, channel)
         if header.consumer_group is not None:
             config = self._broker.groups.find(header.consumer_group)
-            rest = self._broker.consumers.unregister(header.consumer_group, channel)
+            remaining = self._broker.consumers.unregister(header.consumer_group, channel)
             if config is None or config.notify_consumer_ids_changed_enable:
-                self._tell(header.consumer_group, rest)
+                self._notify(header.consumer_group, remaining)
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection is lost, and with it whoever spoke over it."""
+        """Remove all clients of a lost connection."""
         self._broker.producers.channel_closed(channel)
-        for group, rest in self._broker.consumers.channel_closed(channel).items():
-            self._tell(group, rest)
+        for group, remaining in self._broker.consumers.channel_closed(channel).items():
+            self._notify(group, remaining)
 
     def scan(self) -> list[Channel]:
-        """Forget who was silent for too long; their connections, to be closed."""
+        """Remove clients that were silent for too long. Return their connections, which the caller closes."""
         return list(dict.fromkeys([*self._broker.producers.scan(), *self._broker.consumers.scan()]))
 
-    def _tell(self, group: str, channels: Iterable[Channel]) -> None:
-        """Tell consumers that their group has changed (request 40, one way)."""
+    def _notify(self, group: str, channels: Iterable[Channel]) -> None:
+        """Notify consumers that their group has changed (request 40, one-way)."""
         for channel in channels:
             write(channel, Command(NOTIFY_CONSUMER_IDS_CHANGED, {"consumerGroup": group}, flag=ONE_WAY))

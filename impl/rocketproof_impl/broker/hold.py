@@ -1,4 +1,4 @@
-"""Pulls that found nothing wait for the next message of their queue, or for their time to be over (PullRequestHoldService)."""
+"""Held pulls: a pull that found no message waits for the next one of its queue or for its timeout (PullRequestHoldService)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Again = Callable[[Channel, Command], Awaitable[None]]
 
 
 class HeldPull(NamedTuple):
-    """A pull that waits; `until` in milliseconds."""
+    """A waiting pull; `until` is its deadline in milliseconds."""
 
     channel: Channel
     request: Command
@@ -26,8 +26,10 @@ class HeldPull(NamedTuple):
 
 
 class PullRequestHoldService:
-    """Pulls by topic and queue. No thread waits with them: whoever is woken is served again by a task of the executor. `under_way`: the
-    pulls that are held, or woken and not answered yet."""
+    """Held pulls by topic and queue. No thread waits: a task of the executor serves a woken pull again.
+
+    `under_way` counts the pulls that are held, or woken and not answered yet.
+    """
 
     __slots__ = ("_again", "_clock", "_executor", "_max_offset", "held", "under_way")
 
@@ -40,22 +42,22 @@ class PullRequestHoldService:
         self.under_way = UnderWay(HELD)
 
     def suspend(self, topic: str, queue_id: int, pull: HeldPull) -> bool:
-        """Hold a pull; return False if there is no room for it."""
+        """Hold a pull. Return False if it exceeds the memory budget."""
         size = self.under_way.enter(pull.channel, pull.request)
         if size is not None:
-            self._keep((topic, queue_id), pull, size)
+            self._add((topic, queue_id), pull, size)
         return size is not None
 
-    def _keep(self, place: tuple[str, int], pull: HeldPull, size: int) -> None:
-        self.held.setdefault(place, []).append((pull, size))
+    def _add(self, queue: tuple[str, int], pull: HeldPull, size: int) -> None:
+        self.held.setdefault(queue, []).append((pull, size))
 
     def check_held(self) -> None:
-        """Wake whoever missed a message, and whose time is over: this is looked at every 5 seconds and no oftener."""
+        """Wake pulls that missed a message or timed out. It runs every 5 seconds, so timeouts have that resolution."""
         for topic, queue_id in list(self.held):
             self.arriving(topic, queue_id, self._max_offset(topic, queue_id), None)
 
     def arriving(self, topic: str, queue_id: int, max_offset: int, tags_code: int | None) -> None:
-        """A message is in the queue, which has that many entries now; wake those that may want it."""
+        """Wake the matching pulls of a queue that has received a message and now has `max_offset` entries."""
         waiting = self.held.pop((topic, queue_id), None)
         if waiting is None:
             return
@@ -65,19 +67,20 @@ class PullRequestHoldService:
             if wanted or now >= pull.until:
                 self._wake(pull, size)
             else:
-                self._keep((topic, queue_id), pull, size)
+                self._add((topic, queue_id), pull, size)
 
     def channel_closed(self, channel: Channel) -> None:
-        """Nobody is there to be answered any more."""
-        for place in list(self.held):
-            for pull, size in self.held.pop(place):
+        """Drop the held pulls of a lost connection."""
+        for queue in list(self.held):
+            for pull, size in self.held.pop(queue):
                 if pull.channel is channel:
                     self.under_way.leave(channel, size)
                 else:
-                    self._keep(place, pull, size)
+                    self._add(queue, pull, size)
 
     def _wake(self, pull: HeldPull, size: int) -> None:
-        """Let a thread serve a pull again. On a connection that is closing none looks for messages: they could not be written."""
+        """Submit a task that serves the pull again. If its connection is closing, no messages are read, because no response could be
+        written."""
 
         async def again() -> None:
             try:

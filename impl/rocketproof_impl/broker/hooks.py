@@ -1,4 +1,4 @@
-"""Hooks: what others may see of a request, before it and after it (SEND-03 to SEND-06, SEND-43, SEND-44, BACK-02)."""
+"""Hooks that observe a request before and after it is served (SEND-03 to SEND-06, SEND-43, SEND-44, BACK-02)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ OWNER = "Owner"
 
 @dataclass(slots=True)
 class SendMessageContext:
-    """What a send hook sees. The fields from `msg_id` on are known after the put; `times` is what the owner is charged for."""
+    """The data passed to a send hook. The fields from `msg_id` on are set after the put; `times` is the number of units charged to the
+    owner."""
 
     producer_group: str
     topic: str
@@ -50,7 +51,7 @@ class SendMessageContext:
 
 @dataclass(slots=True)
 class ConsumeMessageContext:
-    """What a consume hook sees of a message that comes back."""
+    """The data passed to a consume hook about a message that is sent back."""
 
     consumer_group: str
     topic: str | None
@@ -80,10 +81,10 @@ class Hooks:
 def build_message_context(
     hooks: Hooks, settings: BrokerSettings, channel: Channel, header: SendMessageRequestHeader, profile: Profile
 ) -> SendMessageContext | None:
-    """The context of a send, None without hooks unless the profile always makes one (SEND-03).
+    """Return the context of a send; None without hooks, unless the profile always creates one (SEND-03).
 
-    With it the header's properties are written anew, with region and trace switch, and are stored so: a hook changes what
-    is stored (HAZ-19).
+    The header's properties are then rewritten with region and trace switch, and stored in that form: a hook changes the stored message
+    (HAZ-19).
     """
     if not hooks.send and not profile.always_traced:
         return None
@@ -104,28 +105,28 @@ def build_message_context(
 
 
 def traced(settings: BrokerSettings) -> dict[str, str]:
-    """Region and trace switch, as answers and traced messages carry them (SEND-03, SEND-11)."""
+    """Return region and trace switch, which responses and traced messages contain (SEND-03, SEND-11)."""
     return {MSG_REGION: settings.region_id, TRACE_ON: "true" if settings.trace_on else "false"}
 
 
 def execute_send_before(hooks: Hooks, context: SendMessageContext | None) -> None:
-    """All hooks in order; what one throws stops none of the others (SEND-04)."""
+    """Run all hooks in order. An exception in a hook does not stop the others (SEND-04)."""
     if context is not None:
         for hook in hooks.send:
-            _quietly(hook.send_message_before, context)
+            _run_hook(hook.send_message_before, context)
 
 
 def execute_send_after(hooks: Hooks, context: SendMessageContext | None, response: Command | None) -> None:
-    """All hooks in order; only an answer that is still to be written gives them a code (SEND-06)."""
+    """Run all hooks in order. The context gets a code only from a response that is still to be written (SEND-06)."""
     if context is not None:
         if response is not None:
             context.code, context.error_msg = response.code, response.remark
         for hook in hooks.send:
-            _quietly(hook.send_message_after, context)
+            _run_hook(hook.send_message_after, context)
 
 
 def note_success(context: SendMessageContext, request: Command, append: AppendResult, queue_id: int, base_count: int) -> None:
-    """The put succeeded: where it is, and what it costs (SEND-43)."""
+    """Record a successful put: its position and its cost (SEND-43)."""
     context.msg_id, context.queue_id, context.queue_offset = append.msg_id, queue_id, append.queue_offset
     context.commercial_send_stats = SEND_SUCCESS
     context.commercial_send_times = counts(append.wrote_bytes) * base_count
@@ -134,7 +135,7 @@ def note_success(context: SendMessageContext, request: Command, append: AppendRe
 
 
 def note_failure(context: SendMessageContext, request: Command) -> None:
-    """The put failed: the body's size, and a count that knows no base count (SEND-44). Raises JavaError without a body."""
+    """Record a failed put: the body's size, and a count without the base count (SEND-44). Raises JavaError without a body."""
     if request.body is None:
         raise null_pointer()
     context.commercial_send_stats = SEND_FAILURE
@@ -144,27 +145,27 @@ def note_failure(context: SendMessageContext, request: Command) -> None:
 
 
 def counts(size: int) -> int:
-    """How many units of 64 KiB a size begins: 1 for a single byte (SEND-43)."""
+    """Return how many units of 64 KiB a size starts: 1 for a single byte (SEND-43)."""
     return -(-size // SIZE_PER_COUNT)
 
 
 def owner(request: Command) -> str | None:
-    """The account that pays (SEND-45). Raises JavaError without extFields."""
+    """Return the account that is charged (SEND-45). Raises JavaError without extFields."""
     if request.ext_fields is None:
         raise null_pointer()
     return request.ext_fields.get(OWNER)
 
 
 def execute_consume_after(hooks: Hooks, header: SendMessageBackRequestHeader, request: Command) -> None:
-    """A message comes back: reported before anything is checked, if it names its message (BACK-02)."""
+    """Report a message that is sent back, before anything is checked, if the request has its message id (BACK-02)."""
     if hooks.consume and not is_blank(header.origin_msg_id):
         context = ConsumeMessageContext(header.group, header.origin_topic, SEND_BACK, 1, owner(request))
         for hook in hooks.consume:
-            _quietly(hook.consume_message_after, context)
+            _run_hook(hook.consume_message_after, context)
 
 
-def _quietly(hook: Callable[[object], None] | Callable[..., None], context: object) -> None:
+def _run_hook(hook: Callable[[object], None] | Callable[..., None], context: object) -> None:
     try:
         hook(context)
-    except Exception as error:  # noqa: BLE001 - the rule says: whatever a hook throws
+    except Exception as error:  # noqa: BLE001 - SEND-04 covers every exception of a hook
         log.error("hook exception: %r", error)

@@ -1,5 +1,5 @@
-"""What a broker tells: its topics, groups and settings, the ends of a queue, a record, records by a key (requests
-12, 21, 26, 29 to 33, 43, 45, 201, 202)."""
+"""Read-only requests: topics, groups and settings, first and last offsets of a queue, a record, records by key (requests 12, 21, 26, 29
+to 33, 43, 45, 201, 202)."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from .parts import BrokerParts
 from .settingstext import FIELDS, settings_text
 
 ASKS_UNIQUE = "_UNIQUE_KEY_QUERY"
-"""The field of a query that looks for a message by its unique key; the broker says then how many it may find."""
+"""The field of a query by unique message key. The broker then limits the number of results to MOST_UNIQUE."""
 MOST_UNIQUE = 32
 UPPER = "UPPER"
-"""The bound that a search by time may ask for; any other word, and none, is the lower one."""
+"""The upper bound in a search by time. Any other or absent value means the lower bound."""
 
 
 class InspectionProcessor:
-    """One method a request code, in `codes`. Each answers SUCCESS unless it refuses."""
+    """Serves each request code with one method, listed in `codes`. The response is SUCCESS unless the request is rejected."""
 
     __slots__ = ("_broker", "codes")
 
@@ -81,77 +81,78 @@ class InspectionProcessor:
         return response
 
     async def _get_all_topic_config(self, _: Command, response: Command) -> None:
-        """The whole table with its version, as a registration carries it."""
+        """Return the whole table with its version, as a registration contains it."""
         topics = self._broker.topics
         response.body = encode_json(table_to_data(topics.table, topics.data_version))
 
     async def _get_all_offsets(self, _: Command, response: Command) -> None:
-        """How far all groups are, as a slave asks."""
+        """Return the offsets of all groups, for a slave."""
         response.body = utf8(self._broker.offsets.text())
 
     async def _get_all_delays(self, _: Command, response: Command) -> None:
-        """How far delayed messages are delivered, as a slave asks."""
+        """Return how far delayed messages are delivered, for a slave."""
         response.body = utf8(self._broker.store.schedule.text())
 
     async def _get_all_groups(self, _: Command, response: Command) -> None:
-        """The whole table of consumer groups with its version."""
+        """Return the whole table of consumer groups with its version."""
         response.body = encode_json(self._broker.groups.data())
 
     async def _get_broker_config(self, _: Command, response: Command) -> None:
-        """Lines of `name=value`, and how often they were changed at run time."""
+        """Return lines of `name=value`, and the version of the settings changed at run time."""
         response.ext_fields = {"version": dumps(version_to_data(self._broker.settings_version))}
         response.body = utf8(settings_text(self._broker.settings, FIELDS))
 
     async def _get_max_offset(self, request: Command, response: Command) -> None:
-        """The offset of the next message of a queue, as far as it is dispatched; 0 for queues nobody knows."""
+        """Return the offset after a queue's last dispatched message, 0 for an unknown queue."""
         header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         response.ext_fields = {"offset": str(self._broker.store.max_offset(header.topic, header.queue_id))}
 
     async def _get_min_offset(self, request: Command, response: Command) -> None:
-        """The offset of the first message that a queue still has; 0 for queues nobody knows."""
+        """Return the offset of a queue's first remaining message, 0 for an unknown queue."""
         header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         response.remark = self._broker.profile.min_offset_remark
         response.ext_fields = {"offset": str(self._broker.store.min_offset(header.topic, header.queue_id))}
 
     async def _search_offset(self, request: Command, response: Command) -> None:
-        """The offset of what a queue has got at a time, as far as it is dispatched; 0 for queues nobody knows, and for empty ones."""
+        """Return the offset of a queue's dispatched message stored at a time, 0 for an unknown or empty queue."""
         header = read(SearchOffsetRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         upper = (header.boundary_type or "").upper() == UPPER
         offset = self._broker.store.offset_at(header.topic, header.queue_id, header.timestamp, upper=upper)
         response.ext_fields = {"offset": str(offset)}
 
     async def _get_earliest_msg_storetime(self, request: Command, response: Command) -> None:
-        """When the first message that a queue still has was stored (milliseconds); -1 for a queue without any, and for one nobody knows."""
+        """Return the store time (ms) of a queue's first remaining message, -1 for an unknown or empty queue."""
         header = read(QueueRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         store = self._broker.store
         first = store.get_message(header.topic, header.queue_id, store.min_offset(header.topic, header.queue_id))
         response.ext_fields = {"timestamp": str(-1 if first is None else first.store_timestamp)}
 
     async def _view_message_by_id(self, request: Command, response: Command) -> None:
-        """The bytes at an offset of the log, as they are stored: also a blank's, where an answered message was lost (HAZ-22)."""
+        """Return the stored bytes at an offset of the log. They may be a blank, if an acknowledged message was lost (HAZ-22)."""
         header = read(ViewMessageRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
-        found = self._broker.store.select_one_message_by_offset(header.offset)
-        if found is None:
+        stored = self._broker.store.select_one_message_by_offset(header.offset)
+        if stored is None:
             refuse(response, SYSTEM_ERROR, f"can not find message by the offset, {header.offset}")
             return
-        response.body = found
+        response.body = stored
 
     async def _query_message(self, request: Command, response: Command) -> None:
-        """The newest records that the index has under a key, by their places, and how far the index goes."""
+        """Return the newest records of a key in the index, in log order, and the position up to which the log is indexed."""
         header = read(QueryMessageRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         topic, key = ("null" if is_null(name) else name for name in (header.topic, header.key))
         most = MOST_UNIQUE if (request.ext_fields or {}).get(ASKS_UNIQUE) == "true" else header.max_num
-        found = self._broker.store.query_message(topic, key, most, header.begin_timestamp, header.end_timestamp)
-        response.ext_fields = {"indexLastUpdateTimestamp": str(found.timestamp), "indexLastUpdatePhyoffset": str(found.place)}
-        if not found.records:
+        result = self._broker.store.query_message(topic, key, most, header.begin_timestamp, header.end_timestamp)
+        response.ext_fields = {"indexLastUpdateTimestamp": str(result.timestamp), "indexLastUpdatePhyoffset": str(result.physical_offset)}
+        if not result.records:
             refuse(response, QUERY_NOT_FOUND, "can not find message, maybe time range not correct")
             return
-        response.body = b"".join(found.records)
+        response.body = b"".join(result.records)
 
     async def _get_topic_stats(self, request: Command, response: Command) -> None:
-        """First and last offset of each queue that can be written to, and when its last message was stored (milliseconds).
+        """Return first and last offset of each writable queue, and the store time (ms) of its last message.
 
-        Raises JavaError for more queues than MAX_QUEUES: an administrator can give a topic any number."""
+        Raises JavaError for more queues than MAX_QUEUES: an administrator can give a topic any number.
+        """
         topic = read(TopicRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields).topic
         config = self._broker.topics.select(topic)
         if config is None:
@@ -167,5 +168,5 @@ class InspectionProcessor:
         store = self._broker.store
         end = store.max_offset(topic, queue_id)
         last = store.get_message(topic, queue_id, end - 1) if end > 0 else None
-        stored = 0 if end == 0 else -1 if last is None else last.store_timestamp
-        return {"minOffset": store.min_offset(topic, queue_id), "maxOffset": end, "lastUpdateTimestamp": stored}
+        last_update = 0 if end == 0 else -1 if last is None else last.store_timestamp
+        return {"minOffset": store.min_offset(topic, queue_id), "maxOffset": end, "lastUpdateTimestamp": last_update}

@@ -1,4 +1,4 @@
-"""Where a broker writes what nobody is answered: warnings and swallowed errors. Silent unless a handler is attached."""
+"""The broker's log of warnings and of errors that no response contains. Silent unless a handler is attached."""
 
 from __future__ import annotations
 

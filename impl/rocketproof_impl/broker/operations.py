@@ -1,6 +1,6 @@
-"""Half messages that are done with, gathered: one record ends all of a while (TRX-05).
+"""Gathered operations: one record ends all half messages of an interval (TRX-05).
 
-Until it is written, a crash forgets that they are done, and their producers are asked again.
+A crash before the record is written loses them, and their producers are checked again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ INTERVAL_MILLIS = 3000
 
 
 class GatheredOperations:
-    """Offsets in the half queue, by queue, in the order in which they ended."""
+    """The half queue offsets of ended half messages, by queue, in the order in which they ended."""
 
     __slots__ = ("_broker", "_offsets")
 
@@ -23,11 +23,11 @@ class GatheredOperations:
         self._offsets: dict[int, list[int]] = {}
 
     def note(self, half: Message) -> None:
-        """A half message has ended."""
+        """Record that a half message has ended."""
         self._offsets.setdefault(half.queue_id, []).append(half.queue_offset)
 
     async def write(self) -> None:
-        """Put one record for each queue with news; what becomes of it changes nothing here."""
+        """Put one record for each queue with ended half messages. Its result is ignored."""
         broker = self._broker
         gathered, self._offsets = self._offsets, {}
         for queue_id, offsets in gathered.items():

@@ -1,4 +1,4 @@
-"""What a broker is made of: settings, tables, clients, store. Its processors use these parts and nothing else of it."""
+"""The parts of a broker: settings, tables, clients, store. Its processors use only these."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .topics import TopicConfigManager
 
 
 class BrokerParts:
-    """The parts, each known by its own class. `settings_version` counts changes of the settings at run time."""
+    """The parts of a broker. `settings_version` counts changes of the settings at run time."""
 
     __slots__ = (
         "clock",
@@ -53,8 +53,10 @@ class BrokerParts:
         random: Randomness,
         host: str | None = None,
     ) -> None:
-        """`host`: the IP address of brokerIP1, None if that is one. Records name it; as in the release, a later change of brokerIP1 changes
-        nothing here."""
+        """`host` is the IP address of brokerIP1, None if brokerIP1 is an IP address.
+
+        Records contain it. As in the release, a later change of brokerIP1 does not change it.
+        """
         self.settings = settings
         self.store_host = (host or settings.broker_ip1, settings.listen_port)
         self.profile = profile

@@ -1,4 +1,4 @@
-"""How far a group is in a queue, asked and told by its consumers (requests 14 and 15, ConsumerManageProcessor)."""
+"""Queries and commits of a group's offset in a queue (requests 14 and 15, ConsumerManageProcessor)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .parts import BrokerParts
 
 
 class ConsumerManageProcessor:
-    """Both answer SUCCESS, unless nobody can say where a group begins, or later releases do not know of what a group tells."""
+    """Answers SUCCESS, except for a query without a known start offset, and in later releases for a commit to an unknown queue."""
 
     __slots__ = ("_broker", "codes")
 
@@ -38,7 +38,7 @@ class ConsumerManageProcessor:
         return response
 
     def _update(self, request: Command, response: Command) -> None:
-        """Whatever the group says is its offset from now on: one that is smaller, and one beyond the queue's end, too. Raises JavaError."""
+        """Store the group's offset, even if it is smaller or beyond the queue's end. Raises JavaError."""
         header = read(UpdateConsumerOffsetRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         refusal = self._unknown(header) if self._broker.profile.checks_commits else None
         if refusal is not None:
@@ -48,7 +48,7 @@ class ConsumerManageProcessor:
         self._broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
 
     def _unknown(self, header: UpdateConsumerOffsetRequestHeader) -> tuple[int, str] | None:
-        """Code and remark for a group, topic, queue or offset that there is not. Raises JavaError where no topic is named."""
+        """Return code and remark for a missing group, topic, queue id or offset. Raises JavaError if the topic is null."""
         broker = self._broker
         if is_null(header.topic):
             raise null_pointer()
@@ -65,8 +65,10 @@ class ConsumerManageProcessor:
         return None
 
     def _query(self, request: Command, response: Command) -> None:
-        """A group that has told nothing begins at 0, as long as the queue has its first message; that this lies in memory is taken for
-        granted."""
+        """Return the group's offset. Without one, it is 0 as long as the queue has its first message.
+
+        The described system also checks that this message is in memory; here that is assumed.
+        """
         header = read(QueryConsumerOffsetRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         offset = self._broker.offsets.query(header.consumer_group, header.topic, header.queue_id)
         if offset is None or offset < 0:

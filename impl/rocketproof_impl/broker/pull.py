@@ -1,7 +1,7 @@
-"""A consumer pulls messages of one queue (request 11, PullMessageProcessor).
+"""Consumers' pulls of messages of one queue (request 11, PullMessageProcessor).
 
-The answer names in its remark what was found, and in its header where to go on. A pull that may wait and finds nothing is held until
-there is a message or its time is over.
+The response's remark is the status of the read, its header contains the next offset. A pull that may wait and finds no message is held
+until a message arrives or it times out.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ CODES = {
     GetMessageStatus.OFFSET_FOUND_NULL: PULL_NOT_FOUND,
 }
 BY_BROKER, BY_GROUP, BY_TOPIC, BY_BROADCASTING = 1, 2, 3, 4
-"""Who forbids a pull, as the answer tells it."""
+"""The values of `forbiddenType` in a response: the part that forbids the pull."""
 
 
 class PullMessageProcessor:
-    """`hold` are the pulls that wait."""
+    """Serves pulls; `hold` contains the waiting ones."""
 
     __slots__ = ("_broker", "hold")
 
@@ -64,19 +64,19 @@ class PullMessageProcessor:
         self.hold = PullRequestHoldService(broker.clock, executor, broker.store.max_offset, self._again)
 
     async def process(self, channel: Channel, request: Command) -> Command | None:
-        """The answer, None if it comes later. Raises JavaError."""
+        """Return the response, None if it is written later. Raises JavaError."""
         return await self._answer(channel, request, may_wait=True)
 
     def rejects(self) -> bool:
-        """Whether no pull is taken: by a slave that nobody may read from (REM-06)."""
+        """Return whether all pulls are rejected: on a slave that must not be read (REM-06)."""
         settings = self._broker.settings
         return self._broker.profile.slave_rejects_pulls and settings.broker_role == "SLAVE" and not settings.slave_read_enable
 
     async def _again(self, channel: Channel, request: Command) -> None:
-        """Serve a pull that was held; it is not held a second time. Not every release asks whether its caller wants an answer (HAZ-26)."""
+        """Serve a held pull again, without holding it again. Some releases answer even a one-way request (HAZ-26)."""
         try:
             response = await self._answer(channel, request, may_wait=False)
-        except Exception as error:  # noqa: BLE001 - nobody is there to hear of it
+        except Exception as error:  # noqa: BLE001 - there is no caller to raise it to
             log.error("execute request when wakeup failed: %r", error)
             return
         if response is not None and not (request.is_one_way and self._broker.profile.heeds_one_way):
@@ -97,11 +97,11 @@ class PullMessageProcessor:
             return response
         slave = broker.settings.broker_role == "SLAVE"
         is_held = False
-        found = broker.store.pull(header.topic, header.queue_id, header.queue_offset, header.max_msg_nums, subscription.matches)
-        if found is None:
+        result = broker.store.pull(header.topic, header.queue_id, header.queue_offset, header.max_msg_nums, subscription.matches)
+        if result is None:
             refuse(response, SYSTEM_ERROR, "store getMessage return null")
         else:
-            fill(response, found, header.queue_offset)
+            fill(response, result, header.queue_offset)
             if broker.profile.tells_more:
                 topic = broker.topics.table.get(header.topic)
                 response.ext_fields |= {"groupSysFlag": "0", "topicSysFlag": str(topic.topic_sys_flag if topic else 0)}
@@ -113,20 +113,20 @@ class PullMessageProcessor:
                 response.code = PULL_RETRY_IMMEDIATELY
                 response.ext_fields["suggestWhichBrokerId"] = str(group.broker_id)
             elif response.code == PULL_OFFSET_MOVED:
-                await broker.store.put_message(self._offset_moved(header, found.next_begin_offset))
+                await broker.store.put_message(self._offset_moved(header, result.next_begin_offset))
         if may_wait and header.sys_flag & PULL_COMMITS_OFFSET and not slave:
             broker.offsets.commit(header.consumer_group, header.topic, header.queue_id, header.commit_offset)
         return None if is_held else response
 
     def _forbid(self, response: Command, by: int, remark: str) -> None:
-        """Refuse, and tell who forbids it where a release tells that."""
+        """Reject the pull with NO_PERMISSION. Later releases also name the cause in `forbiddenType`."""
         refuse(response, NO_PERMISSION, remark)
         profile = self._broker.profile
         if profile.tells_more and (by != BY_BROKER or profile.tells_broker_forbids):
             response.ext_fields = {"forbiddenType": str(by)}
 
     def _may_pull(self, channel: Channel, header: PullMessageRequestHeader, response: Command) -> SubscriptionGroupConfig | None:
-        """The group, which the look-up may make; None if it, the broker, the topic or the queue does not allow it."""
+        """Return the group, which the look-up may create. Return None if broker, group, topic or queue forbid the pull."""
         broker = self._broker
         if not broker.settings.readable:
             self._forbid(response, BY_BROKER, f"the broker[{broker.settings.broker_ip1}] pulling message is forbidden")
@@ -155,14 +155,14 @@ class PullMessageProcessor:
         return None
 
     def _subscription(self, header: PullMessageRequestHeader, group: SubscriptionGroupConfig, response: Command) -> SubscriptionData | None:
-        """What the pull asks for, or else what the last heart beat of the group did."""
-        found = self._told(header, response) if header.sys_flag & PULL_SUBSCRIBES else self._registered(header, group, response)
-        if found is not None and not found.by_tag:
-            refuse(response, SYSTEM_ERROR, f"The broker does not support consumer to filter message by {found.expression_type}")
+        """Return the subscription in the request or, without one, that of the group's last heartbeat."""
+        subscription = self._requested(header, response) if header.sys_flag & PULL_SUBSCRIBES else self._registered(header, group, response)
+        if subscription is not None and not subscription.by_tag:
+            refuse(response, SYSTEM_ERROR, f"The broker does not support consumer to filter message by {subscription.expression_type}")
             return None
-        return found
+        return subscription
 
-    def _told(self, header: PullMessageRequestHeader, response: Command) -> SubscriptionData | None:
+    def _requested(self, header: PullMessageRequestHeader, response: Command) -> SubscriptionData | None:
         try:
             return build(header.topic, header.subscription, header.expression_type)
         except ValueError as error:
@@ -178,17 +178,17 @@ class PullMessageProcessor:
         if not group.consume_broadcast_enable and info.message_model == "BROADCASTING":
             self._forbid(response, BY_BROADCASTING, f"the consumer group[{header.consumer_group}] can not consume by broadcast way")
             return None
-        found = info.subscriptions.get(header.topic)
-        if found is None:
+        subscription = info.subscriptions.get(header.topic)
+        if subscription is None:
             refuse(response, SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{suggestion(self._broker.profile.faq)}")
-        elif found.sub_version < header.sub_version:
+        elif subscription.sub_version < header.sub_version:
             refuse(response, SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
         else:
-            return found
+            return subscription
         return None
 
     def _offset_moved(self, header: PullMessageRequestHeader, offset: int) -> Message:
-        """The message in which the broker notes that a consumer was sent elsewhere."""
+        """Return the message that records a consumer whose offset was moved."""
         settings = self._broker.settings
         queue = {"brokerName": settings.broker_name, "queueId": header.queue_id, "topic": header.topic}
         event = {
@@ -210,8 +210,10 @@ class PullMessageProcessor:
 
 
 def _read_first(header: PullMessageRequestHeader, fields: str) -> None:
-    """Read what a release reads before it looks for the topic: the flags, and the time too of a pull that may wait. Raises JavaError for
-    one that is null."""
+    """Read the fields that a release reads before it looks up the topic: the flags, and the timeout of a pull that may wait.
+
+    Raises JavaError if one is null.
+    """
     if "flags" not in fields:
         return
     waits = header.sys_flag & PULL_SUSPENDS
@@ -219,16 +221,16 @@ def _read_first(header: PullMessageRequestHeader, fields: str) -> None:
         _ = header.suspend_timeout_millis
 
 
-def fill(response: Command, found: GetMessageResult, offset: int) -> None:
-    """What was found. The broker to ask next is always the master, as slaves are not to be read from."""
-    empty = found.status is GetMessageStatus.NO_MESSAGE_IN_QUEUE
-    response.code = PULL_OFFSET_MOVED if empty and offset != 0 else CODES[found.status]
-    response.remark = found.status.name
+def fill(response: Command, result: GetMessageResult, offset: int) -> None:
+    """Fill the response from the result. The suggested broker is always the master, because slaves are not read."""
+    empty = result.status is GetMessageStatus.NO_MESSAGE_IN_QUEUE
+    response.code = PULL_OFFSET_MOVED if empty and offset != 0 else CODES[result.status]
+    response.remark = result.status.name
     response.ext_fields = {
         "suggestWhichBrokerId": "0",
-        "nextBeginOffset": str(found.next_begin_offset),
-        "minOffset": str(found.min_offset),
-        "maxOffset": str(found.max_offset),
+        "nextBeginOffset": str(result.next_begin_offset),
+        "minOffset": str(result.min_offset),
+        "maxOffset": str(result.max_offset),
     }
-    if found.records:
-        response.body = b"".join(found.records)
+    if result.records:
+        response.body = b"".join(result.records)

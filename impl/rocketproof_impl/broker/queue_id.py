@@ -1,4 +1,4 @@
-"""Which queue a message goes to, where the sender leaves it to the broker (SEND-21, SEND-22)."""
+"""The queue of a message whose sender leaves the choice to the broker (SEND-21, SEND-22)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ RANDOM_MODULUS = 99_999_999
 
 
 def random_queue_id(random: Randomness, queue_nums: int, *, signed: bool) -> int:
-    """A queue below `queue_nums` by chance (SEND-22). Raises JavaError if there is none (HAZ-07).
+    """Return a random queue below `queue_nums` (SEND-22). Raises JavaError if there is none (HAZ-07).
 
-    `signed`: any int is drawn, and its sign is lost between two Java remainders; otherwise a number in 0..99999998 is drawn.
-    Not every queue is equally likely (HAZ-34).
+    With `signed`, any int is drawn and loses its sign between two Java remainders; otherwise a number in 0..99999998 is drawn. The queues
+    are not equally likely (HAZ-34).
     """
     if signed:
         return remainder(absolute(remainder(random.int32(), RANDOM_MODULUS)), queue_nums)
@@ -23,10 +23,10 @@ def random_queue_id(random: Randomness, queue_nums: int, *, signed: bool) -> int
 
 
 def queue_id_of(requested: int, config: TopicConfig | None, random: Randomness, profile: Profile) -> int:
-    """The requested queue; for a negative one any of the topic's write queues, though CHK-10 asks the larger count (HAZ-16), or one below
-    0 in a release that keeps the sign of what it draws.
+    """Return the requested queue or, if it is negative, a random write queue, although CHK-10 checks the larger count (HAZ-16).
 
-    Raises JavaError if the topic was deleted since it was checked (SEND-21, HAZ-18).
+    In a release that keeps the sign of the drawn number the result can be below 0. Raises JavaError if the topic was deleted after its
+    check (SEND-21, HAZ-18).
     """
     if requested >= 0:
         return requested

@@ -1,8 +1,8 @@
-"""How a broker tells the name servers what it has: at its start, every 30 seconds, and after each change (NS-10).
+"""A broker's registrations at the name servers: at its start, every 30 seconds, and after each change (NS-10).
 
-A registration carries the whole table, so a lost one is repaired by the next (HAZ-11). An older one that arrives late is
-taken all the same, as name servers compare versions by inequality (HAZ-37). In later profiles a changed topic is registered alone,
-with the version that the table has when the request is written: another change that this version counts too is hidden (HAZ-55).
+A registration contains the whole table, so the next one makes up for a lost one (HAZ-11). An old one that arrives late is accepted
+nevertheless, because name servers compare versions by inequality (HAZ-37). In later profiles a changed topic is registered alone, with the
+table's version at the time when the request is written. Another change included in this version is hidden (HAZ-55).
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ from .topics import TopicConfigManager
 WANTED = Pause("registration wanted")
 TIMEOUT_MILLIS = 6000
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
-"""What reading the JSON of another process raises."""
+"""The exceptions of reading another process's JSON."""
 TOPIC_MILLIS = 3000
 LEAVE_MILLIS = 3000
 
 
 def period_millis(configured: int = 30_000) -> int:
-    """The time between periodic registrations: what is configured, within 10 and 60 seconds (NS-10)."""
+    """Return the time between periodic registrations: the configured one, limited to 10 to 60 seconds (NS-10)."""
     return max(10_000, min(configured, 60_000))
 
 
 def registered_table(
     table: dict[str, TopicConfig], broker_permission: int, *, masks: bool = False, flags: bool = False
 ) -> dict[str, TopicConfig]:
-    """What a registration carries of the topics (NS-11).
+    """Return the topics as a registration contains them (NS-11).
 
-    A broker that lacks READ or WRITE sends copies with its own permission, or if it `masks` with what both allow, and with filter type,
-    order, and sysFlag, unless `flags` keeps that, at their defaults; its table stays as it is (HAZ-06). Otherwise the table itself is sent.
+    A broker without READ or WRITE sends copies with its own permission; with `masks`, the intersection of both permissions. In the copies,
+    filter type and order have their defaults, and so has sysFlag unless `flags` keeps it. The table itself is unchanged (HAZ-06). A broker
+    with both permissions sends the table.
     """
     if is_readable(broker_permission) and is_writeable(broker_permission):
         return table
@@ -63,7 +64,8 @@ def registered_table(
 
 
 class Registration:
-    """One broker's registrations, one at a time: a one-way one waits for a slow one before it. `registered` hears the first answer."""
+    """A broker's registrations, one at a time: a one-way registration waits for a slow one before it. `registered` gets the first
+    response."""
 
     PERIODIC = (Periodic("register_periodically", 10_000, period_millis()),)
 
@@ -85,12 +87,11 @@ class Registration:
         self.registered = registered
 
     async def register_all(self, check_order_config: bool, oneway: bool, force: bool) -> None:
-        """Send the table to every name server, one after the other; failures are logged and nothing else (HAZ-11).
+        """Send the table to every name server, one after the other. Failures are only logged (HAZ-11).
 
-        Unless `force`, they are asked first whether any of them has another version (NS-09), and nothing is sent if none has;
-        releases up to 4.2 never ask (TCM-34).
-        With `check_order_config`, the first answer's order topics are applied to the table (NS-12); a one-way registration
-        has no answer.
+        Unless `force`, the name servers are first asked for their versions (NS-09), and nothing is sent if none differs. Releases up to 4.2
+        never ask (TCM-34). With `check_order_config`, the first response's order topics are applied to the table (NS-12). A one-way
+        registration has no response.
         """
         await WANTED
         await self._lock.acquire()
@@ -101,22 +102,24 @@ class Registration:
             self._lock.release()
 
     async def register_created(self, config: TopicConfig) -> None:
-        """Tell of a topic that a message has made, or whose unit flag was set: one way with all others, or alone (TCM-17, TCM-32)."""
+        """Register a topic that a message has created, or whose unit flag was set: one-way with all others, or alone (TCM-17, TCM-32)."""
         if self._profile.registers_created_alone:
             await self._register_alone(config)
         else:
             await self.register_all(False, True, True)
 
     async def register_updated(self, config: TopicConfig) -> None:
-        """Tell of a topic that an administrator has changed: with all others, or alone (TCM-30)."""
+        """Register a topic that an administrator has changed: with all others, or alone (TCM-30)."""
         if self._profile.registers_updated_alone:
             await self._register_alone(config)
         else:
             await self.register_all(True, False, True)
 
     async def _register_alone(self, config: TopicConfig) -> None:
-        """Send one topic to every name server, unasked, and wait for the answers (TCM-34). The version is that of the table when it is
-        written, whatever has changed since the topic did (HAZ-55)."""
+        """Send one topic to every name server, without asking for versions, and wait for the responses (TCM-34).
+
+        The version is the table's when the request is written, including later changes (HAZ-55).
+        """
         await WANTED
         if self._profile.registers_topics and self._settings.enable_single_topic_register:
             await self._register_topic(config)
@@ -128,9 +131,11 @@ class Registration:
             self._lock.release()
 
     async def _register_topic(self, config: TopicConfig) -> None:
-        """The same without a version, as a setting wants it (request 217): no change hides another's, and a name server that does not know
-        the broker does not take it. One that does not know the request may leave it without an answer: whoever waits for the topic waits
-        that long."""
+        """Register one topic without a version (request 217), if `enableSingleTopicRegister` is on.
+
+        No change hides another one, and a name server that does not know the broker ignores the request. A name server that does not know
+        the request may not answer it; the caller then waits for the timeout.
+        """
         queues = self.queues_of(config, alone=True)
         request = Command(REGISTER_TOPIC, {"topic": config.topic_name}, _json({"queueDatas": [queue_to_data(queues)]}))
         await self._call_all(request, oneway=False, millis=TOPIC_MILLIS)
@@ -143,11 +148,11 @@ class Registration:
                 self._apply_order(answers[0])
 
     async def register_periodically(self) -> None:
-        """One turn of the periodic task: answers awaited, order topics checked, and forced, as forceRegister is on (NS-10)."""
+        """Run one round of the periodic task: wait for responses, apply order topics, and force, because forceRegister is on (NS-10)."""
         await self.register_all(True, False, True)
 
     async def unregister_all(self) -> None:
-        """Tell every name server that this broker stops (request 104); failures are logged and nothing else."""
+        """Unregister at every name server (request 104). Failures are only logged."""
         request = Command(UNREGISTER_BROKER, self._identity())
         for address in self._settings.name_servers:
             try:
@@ -156,7 +161,7 @@ class Registration:
                 log.warning("unregister broker at name server %s failed: %s", address, error)
 
     async def _needed(self) -> bool:
-        """Whether a name server has another version or cannot be asked (NS-09)."""
+        """Return whether a name server has another version or does not respond (NS-09)."""
         body = _json(version_to_data(self._topics.data_version))
         request = Command(QUERY_DATA_VERSION, self._identity(), body)
         needed = False
@@ -171,7 +176,10 @@ class Registration:
         return needed
 
     def _differs(self, answer: Command) -> bool:
-        """What the name server answers, or what its version shows; "changed" where it does not answer, or has a body that is no version."""
+        """Return the name server's answer, or whether the version in its body differs.
+
+        True if it has neither, or if its body is not a version.
+        """
         try:
             if answer.body and version_from_data(loads(answer.body)) != self._topics.data_version:
                 return True
@@ -181,7 +189,7 @@ class Registration:
         return (answer.ext_fields or {}).get("changed") != "false"
 
     async def _send(self, sent: dict[str, TopicConfig], oneway: bool) -> list[Command]:
-        """Register at every name server (request 103); the good answers, none if one-way."""
+        """Register at every name server (request 103). Return the successful responses, none if one-way."""
         return await self._call_all(Command(REGISTER_BROKER, self._header(), self._body(sent)), oneway)
 
     async def _call_all(self, request: Command, oneway: bool, millis: int = TIMEOUT_MILLIS) -> list[Command]:
@@ -217,18 +225,18 @@ class Registration:
         return _json({"filterServerList": [], "topicConfigSerializeWrapper": table_to_data(sent, self._topics.data_version)})
 
     def queues_of(self, config: TopicConfig, *, alone: bool) -> QueueData:
-        """What is sent of one topic, `alone` or with all others, as a route has it."""
-        mine = self._registered({config.topic_name: config}, alone=alone)[config.topic_name]
-        return QueueData(self._settings.broker_name, mine.read_queue_nums, mine.write_queue_nums, mine.perm, mine.topic_sys_flag)
+        """Return one topic's queue data as it is registered, `alone` or with all others."""
+        entry = self._registered({config.topic_name: config}, alone=alone)[config.topic_name]
+        return QueueData(self._settings.broker_name, entry.read_queue_nums, entry.write_queue_nums, entry.perm, entry.topic_sys_flag)
 
     def _registered(self, table: dict[str, TopicConfig], *, alone: bool) -> dict[str, TopicConfig]:
-        """What is sent of the table, or of the one topic that is registered `alone`."""
+        """Return the table, or the topic that is registered `alone`, as it is sent."""
         profile = self._profile
         masks = profile.masks_alone if alone else profile.masks_permission
         return registered_table(table, self._settings.broker_permission, masks=masks, flags=profile.registers_flag)
 
     def _apply_order(self, answer: Command) -> None:
-        """Make the table's order flags those of the answer, if it lists order topics at all (NS-12)."""
+        """Set the table's order flags to those of the response, if it contains order topics (NS-12)."""
         try:
             listed = loads(answer.body).get("table") if answer.body else None
             if listed is not None:

@@ -1,4 +1,4 @@
-"""Messages of retry topics: their group, how often it retries, and the dead-letter topic (DLQ-01 to DLQ-06, BACK-03, BACK-11)."""
+"""Messages of retry topics: their group, its retry limit, and the dead-letter topic (DLQ-01 to DLQ-06, BACK-03, BACK-11)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOT_DELAYED = "-1"
 async def handle_retry_and_dlq(
     broker: BrokerParts, header: SendMessageRequestHeader, request: Command, response: Command, message: Message, config: TopicConfig | None
 ) -> bool:
-    """Send a message that was retried often enough to its dead-letter topic, and set the system flag of every message.
+    """Redirect a message that reached its retry limit to the dead-letter topic, and set the system flag of every message.
 
-    False if `response` is a refusal. `message` has topic and queue; only topics with the retry prefix may lose them (DLQ-01).
+    Return False if `response` is a rejection. Topic and queue of `message` are set; only messages of retry topics are redirected (DLQ-01).
     Raises JavaError if the topic was deleted meanwhile.
     """
     if header.topic.startswith(RETRY_PREFIX):
@@ -49,7 +49,7 @@ async def handle_retry_and_dlq(
 
 
 def find_group(broker: BrokerParts, group: str, response: Command) -> SubscriptionGroupConfig | None:
-    """The group, made by the look-up if it may be; otherwise `response` refuses (DLQ-02, BACK-03)."""
+    """Return the group, which the look-up may create. Otherwise reject in `response` (DLQ-02, BACK-03)."""
     config = broker.groups.find(group)
     if config is None:
         refuse(response, SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {group} {suggestion(broker.profile.faq)}")
@@ -57,10 +57,10 @@ def find_group(broker: BrokerParts, group: str, response: Command) -> Subscripti
 
 
 def max_reconsume_times(group: SubscriptionGroupConfig, request: Command, requested: int | None, *, null: bool) -> int:
-    """How often a message is retried: what a caller from 3.4.9 on asks for, else what the group has (DLQ-03, BACK-11).
+    """Return the retry limit: the request's for clients from 3.4.9 on, else the group's (DLQ-03, BACK-11).
 
-    Raises JavaError for a caller who could say and does not, unless `null` stands for the group's (HAZ-33). The rule is written once more
-    in the specification (its module bounds), on purpose: what is judged shares no code with what judges it.
+    Raises JavaError if such a client sends none, unless `null` selects the group's (HAZ-33). The specification repeats this rule (its
+    module bounds) on purpose: implementation and judge share no code.
     """
     if request.version < V3_4_9:
         return group.retry_max_times
@@ -72,10 +72,10 @@ def max_reconsume_times(group: SubscriptionGroupConfig, request: Command, reques
 
 
 async def to_dead_letter_topic(broker: BrokerParts, group: str, message: Message, response: Command) -> TopicConfig | None:
-    """Give the message the group's dead-letter topic, made where missing; None if it cannot be, and `response` refuses
-    (DLQ-04, BACK-12).
+    """Move the message to the group's dead-letter topic, created if missing. Return None if it cannot be, and reject in `response` (DLQ-04,
+    BACK-12).
 
-    Up to 4.9.1 nobody may read a topic that is made here (HAZ-31), and a delay level stays.
+    Up to 4.9.1 a topic that is created here cannot be read (HAZ-31), and a delay level is kept.
     """
     profile = broker.profile
     topic = DLQ_PREFIX + group
@@ -90,7 +90,7 @@ async def to_dead_letter_topic(broker: BrokerParts, group: str, message: Message
 
 
 def sys_flag_of(sys_flag: int, config: TopicConfig | None) -> int:
-    """The header's flag, with MULTI_TAGS for topics that filter so (DLQ-05). Raises JavaError without a topic (SEND-21)."""
+    """Return the header's flag, with MULTI_TAGS for topics with that filter type (DLQ-05). Raises JavaError without a topic (SEND-21)."""
     if config is None:
         raise null_pointer()
     return sys_flag | MULTI_TAGS if config.topic_filter_type == MULTI_TAG else sys_flag

@@ -2,15 +2,14 @@
 
 `process` is called with a request of code 10, 310, 320 or 36. A message goes through these steps, in this order:
 
-    checking     is the broker open, is the name legal, is the topic known or can it be made, is the queue one of its queues
-    here         which queue, what is stored as properties
+    checking     is the broker open, is the name legal, is the topic known or can it be created, is the queue legal
+    here         which queue, which properties are stored
     retry        a retry topic's group, and the dead-letter topic
-    transaction  the gate for transactional messages, and half messages
+    transaction  the check of transactional messages, and half messages
     store        the put
-    answering    status to code and remark, statistics, the answer itself
+    answering    status to code and remark, statistics, the response
 
-A step that refuses gives its answer, and the later ones are not reached. What differs between releases is a switch of the
-profile.
+A step that rejects the message sets the response, and later steps do not run. Differences between releases are switches of the profile.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ ARRIVED = Pause("arrived")
 
 
 class SendMessageProcessor:
-    """SendMessageProcessor: from a request to its answer, or to the future of it (SEND-07)."""
+    """SendMessageProcessor: from a request to its response, or a future of it (SEND-07)."""
 
     __slots__ = ("_broker",)
 
@@ -54,11 +53,11 @@ class SendMessageProcessor:
         self._broker = broker
 
     async def process(self, channel: Channel, request: Command) -> Command | Future[Command | None] | None:
-        """Single message, batch, or a message that comes back (SEND-01, SEND-05). A code without a send header is answered with
-        nothing (SEND-02).
+        """Serve a single message, a batch, or a message that is sent back (SEND-01, SEND-05). A code without a send header gets no response
+        (SEND-02).
 
-        In an asynchronous profile everything behind the put is in the future, and so is what it throws (SEND-07, REM-09).
-        Raises JavaError for what goes wrong before.
+        In an asynchronous profile everything after the put, including its exceptions, is in the future (SEND-07, REM-09). Raises JavaError
+        for earlier errors.
         """
         broker = self._broker
         if request.code == CONSUMER_SEND_MSG_BACK:
@@ -77,15 +76,17 @@ class SendMessageProcessor:
         return self._finished(lambda: self._answer(sent, context, again=header.batch and broker.profile.repeats_batch_answer))
 
     def rejects(self) -> bool:
-        """Whether no send is taken at the moment (REM-06)."""
+        """Return whether all sends are rejected now (REM-06)."""
         if self._broker.profile.slave_rejects and self._broker.settings.broker_role == "SLAVE":
             return True
         store = self._broker.store
         return store.is_os_page_cache_busy() or store.is_transient_store_pool_deficient()
 
     def _answer(self, sent: Command | CompletedPut, context: SendMessageContext | None, *, again: bool) -> Command | None:
-        """A refusal as it is, or the put's result mapped; then the after-hooks of the profiles that have them (SEND-06). `again`: an answer
-        that has been written is given once more."""
+        """Return a rejection unchanged, or the response to a put; then run the after-hooks of the profiles that have them (SEND-06).
+
+        With `again`, a response that is already written is returned too, and so written again.
+        """
         response = sent if isinstance(sent, Command) else handle_put_message_result(self._broker, sent)
         if again and isinstance(sent, CompletedPut):
             response = sent.response
@@ -94,13 +95,15 @@ class SendMessageProcessor:
         return response
 
     def _finished(self, answer: Callable[[], T]) -> T | Future[T]:
-        """The answer, or its future in an asynchronous profile (SEND-07)."""
+        """Return the response, or its future in an asynchronous profile (SEND-07)."""
         return completed(answer) if self._broker.profile.asynchronous else answer()
 
 
 def message_context(broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader) -> SendMessageContext | None:
-    """What hooks will see (SEND-03). Where it is always made, a request without a body gets no further, and some profiles want a topic
-    first. Raises JavaError."""
+    """Return the context for hooks (SEND-03). Raises JavaError.
+
+    In profiles that always create it, a request without a body is an error here, and in some profiles also one without a topic.
+    """
     profile = broker.profile
     if profile.wants_topic and is_null(header.topic):
         raise null_pointer()
@@ -110,11 +113,11 @@ def message_context(broker: BrokerParts, channel: Channel, request: Command, hea
 
 
 def completed(answer: Callable[[], T]) -> Future[T]:
-    """A future finished with what the function gives or throws."""
+    """Return a future with the function's result or exception."""
     future: Future[T] = Future()
     try:
         future.complete(answer())
-    except Exception as error:  # noqa: BLE001 - whatever it is, the future has it
+    except Exception as error:  # noqa: BLE001 - raised by the future's result
         future.fail(error)
     return future
 
@@ -122,10 +125,10 @@ def completed(answer: Callable[[], T]) -> Future[T]:
 async def send_message(
     broker: BrokerParts, channel: Channel, request: Command, header: SendMessageRequestHeader, context: SendMessageContext | None
 ) -> Command | CompletedPut:
-    """One message, from its checks to its put: a refusal, or a result to be answered.
+    """Check and put one message. Return a rejection, or the completed put.
 
-    The topic is looked up again after the checks, as it may have been deleted since (SEND-21). The retry step may change topic and
-    queue or refuse (SEND-23). A transactional message is refused last, when its topic is made already (TRX-03, HAZ-40).
+    The topic is looked up again after the checks, because it may have been deleted since (SEND-21). The retry step may change topic and
+    queue or reject the message (SEND-23). A transactional message is rejected last, after its topic was created (TRX-03, HAZ-40).
     """
     profile = broker.profile
     response = await pre_send(broker, channel, request, header)
@@ -150,10 +153,10 @@ async def send_message(
 
 
 def fill(broker: BrokerParts, message: Message, channel: Channel, request: Command, header: SendMessageRequestHeader) -> None:
-    """Everything the sender and the broker say of the message (SEND-20, SEND-24).
+    """Set the message's fields from the request and the broker (SEND-20, SEND-24).
 
-    The map of properties is a new one: what the retry step wrote into the old one is lost (HAZ-17), or comes into the new one. A
-    message may get an id that its client did not give it (SEND-46).
+    The property map is new: properties set by the retry step are lost (HAZ-17), or copied into the new map. A message without a client id
+    may get one from the broker (SEND-46).
     """
     settings, profile = broker.settings, broker.profile
     written = message.properties if profile.dlq_keeps_delay else {}
@@ -172,10 +175,10 @@ def fill(broker: BrokerParts, message: Message, channel: Channel, request: Comma
 def stored_properties(
     properties: dict[str, str], header: SendMessageRequestHeader, settings: BrokerSettings, profile: Profile
 ) -> str | None:
-    """The text that is stored: the header's own, or the map with CLUSTER and without WAIT (SEND-25).
+    """Return the stored text: the header's own, or the map with CLUSTER and without WAIT (SEND-25).
 
-    CLUSTER is the broker's, whatever the sender wrote (SEND-27). WAIT stays in the map, where it decides who waits, and in some
-    profiles in the text too.
+    CLUSTER is the broker's, whatever the sender set (SEND-27). WAIT remains in the map, which decides whether the sender waits, and in some
+    profiles also in the text.
     """
     if not profile.stores_parsed:
         return header.properties

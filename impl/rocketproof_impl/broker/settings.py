@@ -1,4 +1,4 @@
-"""A broker's configuration: the switches of the described rules, by RocketMQ's names and with its defaults."""
+"""A broker's configuration: the settings used by the described rules, with RocketMQ's names and defaults."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ..store.settings import StoreSettings
 
 @dataclass(slots=True)
 class BrokerSettings(StoreSettings):
-    """Mutable, as request 25 changes it at run time. Times are milliseconds, sizes bytes; numbers of threads are those of a machine
-    with four cores."""
+    """Mutable, because request 25 changes settings at run time.
+
+    Times are milliseconds, sizes bytes. Numbers of threads are the defaults on a machine with four cores.
+    """
 
     broker_name: str = "broker-a"
     broker_cluster_name: str = "DefaultCluster"
@@ -60,12 +62,12 @@ class BrokerSettings(StoreSettings):
 
     @property
     def address(self) -> str:
-        """Where the broker listens."""
+        """The address at which the broker listens."""
         return f"{self.broker_ip1}:{self.listen_port}"
 
     @property
     def ha_address(self) -> str:
-        """Where a master listens for its slaves."""
+        """The address at which a master listens for its slaves."""
         return f"{self.broker_ip1}:{self.listen_port + 1}"
 
     @property

@@ -1,4 +1,4 @@
-"""A broker's settings as lines of `name=value`, by RocketMQ's names: how they are read and changed at run time (requests 25 and 26)."""
+"""A broker's settings as lines of `name=value` with RocketMQ's names, read and changed at run time (requests 25 and 26)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPECIAL_NAMES = {
 
 
 def property_name(field: str) -> str:
-    """RocketMQ's name of a setting."""
+    """Return RocketMQ's name of a setting."""
     head, *rest = field.split("_")
     return _SPECIAL_NAMES.get(field, head + "".join(part.capitalize() for part in rest))
 
@@ -29,25 +29,25 @@ FIELDS = {property_name(name): name for name in BrokerSettings.__dataclass_field
 
 
 def update_settings(settings: BrokerSettings, text: str) -> set[str]:
-    """Set what the lines say, and give the names found in them. Unknown names and values that do not fit change nothing."""
-    found = properties_of(text)
-    for name, value in found.items():
+    """Apply the lines to the settings, and return the names in them. Unknown names and invalid values are ignored."""
+    changes = properties_of(text)
+    for name, value in changes.items():
         field = FIELDS.get(name)
         if field is not None:
             try:
                 setattr(settings, field, _converted(getattr(settings, field), value))
             except ValueError:
                 log.warning("update config: %s=%s does not fit", name, value)
-    return set(found)
+    return set(changes)
 
 
 def settings_text(settings: BrokerSettings, fields: Mapping[str, str]) -> str:
-    """Lines of `name=value`, in alphabetical order."""
+    """Return lines of `name=value` in alphabetical order."""
     return "".join(f"{name}={_text(getattr(settings, field))}\n" for name, field in sorted(fields.items()))
 
 
 def properties_of(text: str) -> dict[str, str]:
-    """Lines of `name=value`; blank lines and comments are left out."""
+    """Parse lines of `name=value`, skipping blank lines and comments."""
     lines = (line.strip() for line in text.splitlines())
     pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
     return {name.strip(): value.strip() for name, _, value in pairs}
@@ -60,7 +60,7 @@ def _text(value: object) -> str:
 
 
 def _converted(current: object, value: str) -> Any:
-    """The text as what the setting is now. Raises ValueError."""
+    """Return the text as a value of the setting's current type. Raises ValueError."""
     if isinstance(current, bool):
         return java_boolean(value)
     if isinstance(current, int):

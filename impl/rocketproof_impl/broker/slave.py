@@ -1,5 +1,4 @@
-"""What a slave takes over from its master: where to follow its log, the tables of topics and of consumer groups, and how far groups and
-delayed messages are."""
+"""What a slave copies from its master: the address for replication, topics, consumer groups, consumer offsets and delay offsets."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ TIMEOUT_MILLIS = 3000
 
 
 class SlaveSynchronize:
-    """`follow` gets the address where the master listens for slaves. On a master nothing is ever done."""
+    """`follow` gets the address at which the master listens for slaves. Does nothing on a master."""
 
     PERIODIC = (Periodic("sync_all", 3000, 10_000),)
 
@@ -58,7 +57,7 @@ class SlaveSynchronize:
         self._follow = follow
 
     def registered(self, answer: Command) -> None:
-        """A name server says who the master is, if it knows one (NS-02)."""
+        """Read the master's addresses from a name server's response, if it has them (NS-02)."""
         if self._settings.broker_role != "SLAVE":
             return
         fields = answer.ext_fields or {}
@@ -67,7 +66,7 @@ class SlaveSynchronize:
             self._follow(address)
 
     async def sync_all(self) -> None:
-        """Make all the master's, tables if they have another version (requests 21, 43, 45, 201); failures are logged, nothing else."""
+        """Copy the master's data, tables only if their versions differ (requests 21, 43, 45, 201). Failures are only logged."""
         address = self.master_addr
         if self._settings.broker_role != "SLAVE" or address is None or address == self._settings.address:
             return
@@ -77,7 +76,7 @@ class SlaveSynchronize:
         await self._sync("groups", address, GET_ALL_SUBSCRIPTIONGROUP_CONFIG, lambda text: self._groups.take(loads(text)))
 
     async def _sync(self, what: str, address: str, code: int, take: Callable[[str], None]) -> None:
-        """Ask for something and let `take` have it."""
+        """Request data from the master and pass the response's text to `take`."""
         try:
             answer = await self._network.call(address, Command(code), TIMEOUT_MILLIS)
             if answer.code == SUCCESS and answer.body:

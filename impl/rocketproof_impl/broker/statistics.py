@@ -1,4 +1,4 @@
-"""What a broker counts of the messages it took (SEND-42, BACK-16)."""
+"""A broker's counts of stored messages (SEND-42, BACK-16)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class BrokerStatistics:
-    """Numbers of messages and bytes: by topic, by (topic, queueId), of the whole broker; messages given back by (group, topic).
+    """Numbers of messages and bytes by topic, by (topic, queueId) and in total, and of messages sent back by (group, topic).
 
-    The topic is the one a message was stored under, not the one it was sent to (HAZ-14).
+    The topic is the one under which a message was stored, not the requested one (HAZ-14).
     """
 
     topic_put_nums: Counter[str] = field(default_factory=Counter)

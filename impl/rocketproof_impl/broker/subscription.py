@@ -1,4 +1,4 @@
-"""What a consumer wants of a topic: which tags, and how new its wish is (FilterAPI, SubscriptionData)."""
+"""A consumer's subscription to a topic: its tags and its version (FilterAPI, SubscriptionData)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = "*"
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionData:
-    """`code_set` are the hashes of the tags, which is all that a consume queue knows of them; the client looks at the tags themselves."""
+    """`code_set` contains the hashes of the tags, as consume queue entries do. The client compares the tags themselves."""
 
     topic: str
     sub_string: str = ALL
@@ -28,12 +28,12 @@ class SubscriptionData:
         return self.expression_type == TAG
 
     def matches(self, tags_code: int | None) -> bool:
-        """Whether an entry of a consume queue may be meant; None is the code of whatever may have come meanwhile."""
+        """Return whether a consume queue entry may match; the code None always matches."""
         return tags_code is None or not self.by_tag or self.sub_string == ALL or wrap(tags_code) in self.code_set
 
 
 def build(topic: str, sub_string: str | None, expression_type: str | None) -> SubscriptionData:
-    """The subscription of an expression such as `TagA || TagB`. Raises ValueError for one that is none."""
+    """Return the subscription of an expression such as `TagA || TagB`. Raises ValueError for a malformed one."""
     if expression_type not in (None, TAG):
         if not sub_string:
             raise ValueError(f"Expression can't be null! {expression_type}")
@@ -48,7 +48,7 @@ def build(topic: str, sub_string: str | None, expression_type: str | None) -> Su
 
 
 def subscription_from_data(data: Any) -> SubscriptionData:
-    """A subscription as a heart beat carries it. Raises ValueError, TypeError, KeyError or AttributeError for other shapes."""
+    """Return a subscription of a heartbeat. Raises ValueError, TypeError, KeyError or AttributeError for other shapes."""
     return SubscriptionData(
         data["topic"],
         data.get("subString") or ALL,

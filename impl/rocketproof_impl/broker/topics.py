@@ -1,8 +1,8 @@
 """A broker's topics: the table, and how a message to an unknown topic creates it.
 
-Creation goes on under one lock: look again, copy the template, put, next version, write the file. The name servers are told
-after the lock is released. Readers never take the lock, so a topic is seen as soon as it is in the table (TCM-04), before it
-has a version, is in the file or is known to anybody else (HAZ-10).
+Creation holds one lock while it looks up the topic again, copies the template, stores the entry, sets the next version and writes the file.
+It registers the topic after releasing the lock. Readers take no lock, so a topic is visible as soon as it is in the table (TCM-04). At that
+time it has no version, is not in the file, and is not registered (HAZ-10).
 """
 
 from __future__ import annotations
@@ -61,39 +61,39 @@ Register = Callable[[TopicConfig], Awaitable[None]]
 
 
 def system_topics(settings: BrokerSettings, profile: Profile) -> dict[str, TopicConfig]:
-    """What the table holds before anything is loaded (TCM-03)."""
+    """Return the table's content before anything is loaded (TCM-03)."""
     inherited = READ | WRITE | INHERIT
     nums = settings.default_topic_queue_nums
     cluster, broker = settings.broker_cluster_name, settings.broker_name
-    made = [TopicConfig(SELF_TEST_TOPIC, 1, 1)]
+    configs = [TopicConfig(SELF_TEST_TOPIC, 1, 1)]
     if settings.auto_create_topic_enable:
-        made.append(TopicConfig(profile.template, nums, nums, inherited))
-    made.append(TopicConfig(BENCHMARK_TOPIC, 1024, 1024))
-    made.append(TopicConfig(cluster, perm=inherited if settings.cluster_topic_enable else INHERIT))
-    made.append(TopicConfig(broker, 1, 1, inherited if settings.broker_topic_enable else INHERIT))
-    made.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))
+        configs.append(TopicConfig(profile.template, nums, nums, inherited))
+    configs.append(TopicConfig(BENCHMARK_TOPIC, 1024, 1024))
+    configs.append(TopicConfig(cluster, perm=inherited if settings.cluster_topic_enable else INHERIT))
+    configs.append(TopicConfig(broker, 1, 1, inherited if settings.broker_topic_enable else INHERIT))
+    configs.append(TopicConfig(OFFSET_MOVED_TOPIC, 1, 1))
     if profile.schedule_topic:
-        made.append(TopicConfig(SCHEDULE, 18, 18))
+        configs.append(TopicConfig(SCHEDULE, 18, 18))
     if profile.trace_topic and settings.trace_topic_enable:
-        made.append(TopicConfig(TRACE_TOPIC, 1, 1))
+        configs.append(TopicConfig(TRACE_TOPIC, 1, 1))
     if profile.all_system_topics:
-        made.append(TopicConfig(f"{cluster}_REPLY_TOPIC", 1, 1))
+        configs.append(TopicConfig(f"{cluster}_REPLY_TOPIC", 1, 1))
     if profile.more_system_topics:
-        made.append(TopicConfig(f"{SYSTEM_PREFIX}REVIVE_LOG_{cluster}", 8, 8))
-        made.append(TopicConfig(f"{SYSTEM_PREFIX}SYNC_BROKER_MEMBER_{broker}", 1, 1, INHERIT))
-        made += (TopicConfig(name, 1, 1) for name in (HALF_TOPIC, OP_HALF_TOPIC))
+        configs.append(TopicConfig(f"{SYSTEM_PREFIX}REVIVE_LOG_{cluster}", 8, 8))
+        configs.append(TopicConfig(f"{SYSTEM_PREFIX}SYNC_BROKER_MEMBER_{broker}", 1, 1, INHERIT))
+        configs += (TopicConfig(name, 1, 1) for name in (HALF_TOPIC, OP_HALF_TOPIC))
     if profile.timer_topic and settings.timer_wheel_enable:
-        made.append(TopicConfig(WHEEL_TIMER_TOPIC, 1, 1))
+        configs.append(TopicConfig(WHEEL_TIMER_TOPIC, 1, 1))
     if profile.topic_attributes:
-        for config in made:
+        for config in configs:
             config.attributes = {}
-    return {config.topic_name: config for config in made}
+    return {config.topic_name: config for config in configs}
 
 
 def like_template(topic: str, template: TopicConfig, client_queue_nums: int, sys_flag: int) -> TopicConfig:
-    """A topic made from a template: the smaller of the client's and the template's write queues, 0 included (TCM-15, HAZ-07).
+    """Return a topic created from a template, with the smaller of the client's and the template's queues, possibly 0 (TCM-15, HAZ-07).
 
-    The permission loses INHERIT and may then be empty (HAZ-05). The filter type is the template's, the order flag is not.
+    The permission loses INHERIT and may then be empty (HAZ-05). The filter type is copied from the template, the order flag is not.
     """
     queue_nums = max(0, min(client_queue_nums, template.write_queue_nums))
     perm = without_inherit(template.perm)
@@ -103,8 +103,8 @@ def like_template(topic: str, template: TopicConfig, client_queue_nums: int, sys
 class TopicConfigManager:
     """The table of topics, its version and its file.
 
-    `register` tells the name servers of a topic that was created or whose flag was set (NS-10). `table` is read by anybody at any
-    time. `lock` guards creation by messages and nothing else (TCM-30).
+    `register` registers a topic that was created or whose flag was set (NS-10). `table` is read without a lock. `lock` guards only creation
+    by messages (TCM-30).
     """
 
     __slots__ = ("_clock", "_disk", "_file", "_profile", "_register", "_settings", "data_version", "lock", "path", "table")
@@ -122,11 +122,11 @@ class TopicConfigManager:
         self.data_version = DataVersion(clock.now())
 
     def select(self, topic: str) -> TopicConfig | None:
-        """The entry itself, not a copy; no lock is taken (TCM-04)."""
+        """Return the entry itself, not a copy, without taking a lock (TCM-04)."""
         return self.table.get(topic)
 
     def is_order_topic(self, topic: str) -> bool:
-        """Whether the topic is known and ordered (TCM-33). Raises JavaError for a null, which Java's table takes for no key."""
+        """Return whether the topic is known and ordered (TCM-33). Raises JavaError for null, which Java's table rejects as a key."""
         if is_null(topic):
             raise null_pointer()
         config = self.table.get(topic)
@@ -137,18 +137,18 @@ class TopicConfigManager:
     async def create_topic_in_send_message(
         self, topic: str, default_topic: str | None, remote_address: str, client_queue_nums: int, sys_flag: int
     ) -> TopicConfig | None:
-        """The topic, created like `default_topic` if it is still missing; None if it may not be, or the lock was not got.
+        """Return the topic, created like `default_topic` if still missing. Return None if that is not allowed or the lock was not acquired.
 
-        There is no look-up before the lock (TCM-10). Raises JavaError if `default_topic` is None (TCM-12).
+        The topic is not looked up before the lock (TCM-10). Raises JavaError if `default_topic` is None (TCM-12).
         """
         return await self._create(topic, lambda: self._inherited(topic, default_topic, remote_address, client_queue_nums, sys_flag))
 
     async def create_topic_in_send_message_back(
         self, topic: str, queue_nums: int, perm: int, sys_flag: int, *, order: bool = False
     ) -> TopicConfig | None:
-        """The topic as it is (TCM-20), or created with exactly these values; None if the lock was not got (TCM-21).
+        """Return the topic unchanged (TCM-20), or created with exactly these values. Return None if the lock was not acquired (TCM-21).
 
-        In later profiles a known topic takes over the order flag; the name servers are not told.
+        In later profiles a known topic takes over the order flag, without a registration.
         """
         config = self.select(topic)
         if config is None:
@@ -159,11 +159,11 @@ class TopicConfigManager:
         return config
 
     async def _create(self, topic: str, build: Callable[[], Awaitable[TopicConfig | None]]) -> TopicConfig | None:
-        """Build and add the topic under the lock, unless somebody else did meanwhile; then tell the name servers.
+        """Build and add the topic under the lock, unless another thread has added it; then register it.
 
-        The lock is waited for 3 seconds at most (TCM-10, TCM-21, HAZ-08). Who finds the topic under it neither writes nor
-        registers (TCM-11). Whatever happens, the lock is released. The registration comes after that and has no lock
-        (TCM-17, TCM-23); an exception skips it (TCM-18).
+        A thread waits at most 3 seconds for the lock (TCM-10, TCM-21, HAZ-08). If it then finds the topic, it neither writes nor registers
+        (TCM-11). The lock is released in every case. The registration follows without the lock (TCM-17, TCM-23); an exception skips it
+        (TCM-18).
         """
         config: TopicConfig | None = None
         create_new = False
@@ -196,8 +196,10 @@ class TopicConfigManager:
     async def _inherited(
         self, topic: str, default_topic: str | None, remote_address: str, client_queue_nums: int, sys_flag: int
     ) -> TopicConfig | None:
-        """A new topic like the default topic. None if there is no such topic (TCM-12) or it has no INHERIT, which is all that
-        is asked: a template of another name serves with auto-creation off as well (TCM-14, HAZ-04)."""
+        """Return a new topic like the default topic. Return None if there is no default topic (TCM-12) or it lacks INHERIT.
+
+        Nothing else is checked: a template with another name works even with auto-creation off (TCM-14, HAZ-04).
+        """
         template = self._template(default_topic)
         if template is None:
             log.warning("no topic %s, because the default topic %s does not exist. producer: %s", topic, default_topic, remote_address)
@@ -215,10 +217,10 @@ class TopicConfigManager:
         return like_template(topic, template, client_queue_nums, sys_flag)
 
     def _template(self, default_topic: str | None) -> TopicConfig | None:
-        """The entry to copy.
+        """Return the entry to copy.
 
-        With auto-creation off, asking for TBW102 takes INHERIT from the shared entry itself, and neither version nor file
-        say so (TCM-13, HAZ-02, HAZ-03).
+        With auto-creation off, looking up TBW102 removes INHERIT from the shared entry, without a new version or a write of the file
+        (TCM-13, HAZ-02, HAZ-03).
         """
         if default_topic is None:
             raise null_pointer()
@@ -228,11 +230,12 @@ class TopicConfigManager:
         return template
 
     async def _as_given(self, topic: str, queue_nums: int, perm: int, sys_flag: int, order: bool) -> TopicConfig:
-        """A new topic without template and clamp, whatever autoCreateTopicEnable is (TCM-22)."""
+        """Return a new topic with exactly these values, without a template, whatever autoCreateTopicEnable is (TCM-22)."""
         return TopicConfig(topic, queue_nums, queue_nums, perm, topic_sys_flag=sys_flag, order=order and self._profile.keeps_order)
 
     async def _add(self, config: TopicConfig) -> None:
-        """Put, next version, persist; under the lock, so creations wait for one another's disk (TCM-16, TCM-22, HAZ-09)."""
+        """Store the entry, set the next version, persist. The lock is held, so each creation waits for the others' disk writes (TCM-16,
+        TCM-22, HAZ-09)."""
         self._put(config)
         await PUT
         self.data_version.next_version(self._clock.now())
@@ -243,27 +246,29 @@ class TopicConfigManager:
     # Other changes
 
     def update(self, config: TopicConfig) -> None:
-        """Put, next version, persist, without the lock; the caller registers (TCM-30)."""
+        """Store the entry, set the next version, persist, without the lock. The caller registers (TCM-30)."""
         self._put(config)
         self._changed()
 
     def _put(self, config: TopicConfig) -> None:
-        """Into the table, in later profiles with attributes, of which a new topic has none (TCM-01). Raises JavaError, and changes nothing,
-        if there is no room for another topic."""
+        """Store the entry, in later profiles with attributes, which are empty for a new topic (TCM-01).
+
+        Raises JavaError, without a change, if there is no room for another topic.
+        """
         room_for_name(config.topic_name, self.table)
         if self._profile.topic_attributes and config.attributes is None:
             config.attributes = {}
         self.table[config.topic_name] = config
 
     def delete(self, topic: str) -> None:
-        """Forget the topic; only if there was one, next version and persist (TCM-31). The name servers keep it (HAZ-36)."""
+        """Remove the topic. If it existed, set the next version and persist (TCM-31). The name servers keep it (HAZ-36)."""
         if self.table.pop(topic, None) is not None:
             self._changed()
         else:
             log.warning("delete topic config failed, topic: %s not exists", topic)
 
     async def set_flag(self, topic: str, bit: int, on: bool) -> None:
-        """Set or clear UNIT or UNIT_SUB of a known topic, and register (TCM-32). No request that is served here asks for it."""
+        """Set or clear UNIT or UNIT_SUB of a known topic, and register it (TCM-32). No request of this broker calls it."""
         config = self.table.get(topic)
         if config is None:
             return
@@ -272,8 +277,8 @@ class TopicConfigManager:
         await self._register(config)
 
     def update_order(self, order_topics: set[str]) -> None:
-        """Known topics are ordered if they are listed, and in most profiles only if; next version and persist if that changed one
-        (NS-12)."""
+        """Set the order flags of known topics to whether they are listed; most profiles never clear a flag. On a change, set the next
+        version and persist (NS-12)."""
         wrong = [config for name, config in self.table.items() if config.order != (name in order_topics)]
         if self._profile.keeps_order:
             wrong = [config for config in wrong if not config.order]
@@ -283,7 +288,7 @@ class TopicConfigManager:
             self._changed()
 
     def _changed(self) -> None:
-        """The table is another one: next version, persist."""
+        """Set the next version and persist."""
         self.data_version.next_version(self._clock.now())
         self.persist()
 
@@ -295,13 +300,13 @@ class TopicConfigManager:
         persistence.persist(self._disk, text, self.path, in_place=self._profile.overwrites_in_place)
 
     def load(self) -> bool:
-        """Read topics.json or its backup; False means that the broker must not start (PER-03)."""
+        """Read topics.json or its backup. Return False if the broker must not start (PER-03)."""
         return persistence.load(self._disk, self.path, self._decode)
 
     def _decode(self, text: str) -> None:
-        """Stored entries win over those of the constructor, and the stored version over the new one (PER-04, HAZ-03).
+        """Read the file's text. Stored entries and the stored version replace those of the constructor (PER-04, HAZ-03).
 
-        A file without entries is a good one, and so is one that is null.
+        A file without entries is valid, and so is null.
         """
         data = json.loads(text)
         if data is None:

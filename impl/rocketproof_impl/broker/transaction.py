@@ -1,4 +1,4 @@
-"""Transactional messages: half messages on their way in, and their commit or rollback (TRX-01 to TRX-05, request 37)."""
+"""Transactional messages: how half messages are stored, and their commit or rollback (TRX-01 to TRX-05, request 37)."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from .answering import SENT, illegal_remark
 from .checking import refuse
 from .parts import BrokerParts
 
-REMOVE_TAG = "d"  # of an operation record: its half message needs no check any more
+REMOVE_TAG = "d"  # the tag of an operation record, which ends its half message
 
 
-# On the way in
+# Prepare
 
 
 def is_transactional(message: Message, profile: Profile) -> bool:
-    """Whether a message asks for a transaction: TRAN_MSG is "true" in any case (TRX-01), or is there at all (TRX-02).
+    """Return whether a message asks for a transaction: TRAN_MSG is "true" in any case (TRX-01), or is present (TRX-02).
 
-    The system flag is not asked: a prepared one without the property is put as it is, and nobody will ever see it (TRX-05,
-    HAZ-12). A transaction's message that its consumer sends again to be retried has the property still, and some profiles know it by
-    its delay; others make a half message of it (HAZ-47).
+    The system flag is not checked: a prepared message without the property is stored unchanged and never becomes visible (TRX-05, HAZ-12).
+    A committed message that is retried still has the property. Some profiles recognise it by its delay; others make it a half message
+    (HAZ-47).
     """
     if not profile.half_messages:
         return TRAN_MSG in message.properties
@@ -51,11 +51,11 @@ def is_transactional(message: Message, profile: Profile) -> bool:
 
 
 def prepare(message: Message, *, trailing: bool, named: bool = False) -> None:
-    """Make it a half message: another topic, the real one kept as properties, no transaction bits, so that the half queue
-    counts it (TRX-04). `named`: the client's id of the message is that of the transaction too.
+    """Make the message a half message (TRX-04). Its topic becomes the half topic, and the real topic and queue become properties.
 
-    WAIT is in the stored text again. A delay level still counts: the store puts REAL_TOPIC over, and the topic that was meant
-    is lost (HAZ-39).
+    Its transaction bits are cleared, so that the half queue counts it. With `named`, the client's message id is also the transaction id.
+    WAIT is in the stored text again. A delay level remains effective: the store then overwrites REAL_TOPIC, and the real topic is lost
+    (HAZ-39).
     """
     if named and message.properties.get(UNIQ_KEY):
         message.properties[TRANSACTION_ID] = message.properties[UNIQ_KEY]
@@ -66,12 +66,14 @@ def prepare(message: Message, *, trailing: bool, named: bool = False) -> None:
     message.properties_text = properties_text(message.properties, trailing=trailing)
 
 
-# On the way out
+# Commit and rollback
 
 
 class EndTransactionProcessor:
-    """Request 37. The half message stays; what it is removed with is an operation record, so a second commit puts the message
-    a second time. `note` remembers that one is done with, where operations are gathered."""
+    """Serves request 37. The half message remains and is ended by an operation record, so a second commit puts the message again.
+
+    `note` records an ended half message in profiles that gather operations.
+    """
 
     __slots__ = ("_broker", "_note")
 
@@ -80,7 +82,7 @@ class EndTransactionProcessor:
         self._note = note
 
     async def process(self, _: Channel, request: Command) -> Command | None:
-        """Commit or roll back; nothing is answered to a transaction whose outcome is not known. Raises JavaError."""
+        """Commit or roll back. An unknown outcome gets no response. Raises JavaError."""
         response = response_to(request)
         header = read(EndTransactionRequestHeader, request.ext_fields, nulls=self._broker.profile.null_fields)
         if self._broker.settings.broker_role == "SLAVE":
@@ -104,7 +106,7 @@ class EndTransactionProcessor:
         return response
 
     async def _commit(self, half: Message, header: EndTransactionRequestHeader, response: Command) -> None:
-        """Put the real message; only if it is in the log, remove the half one."""
+        """Put the real message. If it is in the log, end the half message."""
         profile = self._broker.profile
         message = committed(half, header, profile)
         result = await self._broker.store.put_message(message)
@@ -113,7 +115,7 @@ class EndTransactionProcessor:
             await self._delete(half)
 
     async def _delete(self, half: Message) -> None:
-        """Put the operation record; what becomes of it changes no answer. Some profiles leave that for later."""
+        """Put the operation record; its result is ignored. Some profiles gather operations instead."""
         broker = self._broker
         if broker.profile.gathers_operations:
             self._note(half)
@@ -122,7 +124,7 @@ class EndTransactionProcessor:
 
 
 def check_prepare_message(half: Message, header: EndTransactionRequestHeader) -> str | None:
-    """What does not fit the half message that was found: group, offset in the half queue, offset in the log."""
+    """Return the remark for a half message that does not match the request in group, half queue offset or log offset, or None."""
     group = half.properties.get(PGROUP)
     if group is None:
         raise null_pointer()
@@ -136,17 +138,17 @@ def check_prepare_message(half: Message, header: EndTransactionRequestHeader) ->
 
 
 def committed(half: Message, header: EndTransactionRequestHeader, profile: Profile) -> Message:
-    """The message that consumers will see, with a pointer to its half message.
+    """Return the message visible to consumers, with a pointer to its half message.
 
-    The stored text is made before TRAN_MSG leaves the map, and so keeps it; REAL_TOPIC and REAL_QID, too, in most profiles. What waits is
-    written again, from the map. Raises JavaError if the half message does not name its topic and queue.
+    The stored text is created before TRAN_MSG is removed from the map, and so contains it. In most profiles it also contains REAL_TOPIC and
+    REAL_QID. The text of a delayed message is created again from the map. Raises JavaError if the half message lacks its topic or queue.
     """
     topic, queue_id = half.properties.get(REAL_TOPIC), half.properties.get(REAL_QID)
     if topic is None or queue_id is None:
         raise null_pointer()
     properties = dict(half.properties)
-    place = () if profile.commit_keeps_place else (REAL_TOPIC, REAL_QID)
-    stored = {name: value for name, value in properties.items() if name not in place}
+    dropped = () if profile.commit_keeps_place else (REAL_TOPIC, REAL_QID)
+    stored = {name: value for name, value in properties.items() if name not in dropped}
     message = Message(
         topic,
         parse_int(queue_id),
@@ -167,20 +169,19 @@ def committed(half: Message, header: EndTransactionRequestHeader, profile: Profi
 
 
 def operation(half: Message, now: int, host: tuple[str, int], *, trailing: bool) -> Message:
-    """The record that ends a half message: in the operation topic's queue of the same number, its body the offset in the half
-    queue."""
+    """Return the record that ends a half message: in the operation queue of the same number, with the half queue offset as its body."""
     return operation_record(half.queue_id, str(half.queue_offset), now, host, trailing=trailing)
 
 
 def operation_record(queue_id: int, body: str, now: int, host: tuple[str, int], *, trailing: bool) -> Message:
-    """The stored text has WAIT, but nobody waits."""
+    """Return an operation record. Its stored text contains WAIT, but its put does not wait."""
     text = properties_text({WAIT: "true", TAGS: REMOVE_TAG}, trailing=trailing)
     properties = {WAIT: "false", TAGS: REMOVE_TAG}
     return Message(OP_HALF_TOPIC, queue_id, body.encode(), 0, properties, text, 0, now, host, host)
 
 
 def final_answer(result: PutResult | None, profile: Profile, max_message_size: int) -> tuple[int, str | None]:
-    """Code and remark for the put of a committed message: in the log is in the log."""
+    """Return code and remark for the put of a committed message: SUCCESS if it is in the log."""
     if result is None:
         return SYSTEM_ERROR, "store putMessage return null"
     if result.status in SENT:

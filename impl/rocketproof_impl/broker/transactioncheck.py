@@ -1,8 +1,8 @@
-"""Asking producers for the outcome of their transactions (TransactionalMessageCheckService).
+"""Checks of unfinished transactions at their producers (TransactionalMessageCheckService).
 
-A half message whose producer says nothing is put once more, at the end of the half queue, and its producer is asked (request 39). So
-every half message that was read is done with, and one offset tells how far the half queue is. Half messages whose outcome is known are
-found in the operation queue. Who was asked often enough is asked no more: the message goes to a topic of its own.
+A half message without an outcome is put again at the end of the half queue, and its producer is asked (request 39). So every half message
+that was read is finished, and one offset records the progress in the half queue. The operation queue contains the half messages with a
+known outcome. After the maximum number of checks, a message is moved to a topic of its own.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from .transaction import REMOVE_TAG
 
 MAX_TIME_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
 LONGEST_ROUND = 60_000
-PAUSE = 100  # where the described system asks again without any
+PAUSE = 100  # the described system tries again without a pause
 OPERATIONS_AT_ONCE = 32
 _HOUR = 3_600_000
 _NOTHING_NEW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERFLOW_ONE)
 
 
 class TransactionalMessageCheckService(Service):
-    """One round every transactionCheckInterval milliseconds, the first after that time."""
+    """Runs a round every transactionCheckInterval milliseconds, the first after that time."""
 
     __slots__ = ("_broker", "_interval")
 
@@ -64,20 +64,24 @@ class TransactionalMessageCheckService(Service):
             await self.check()
 
     async def check(self) -> None:
-        """One round over all half queues. What goes wrong ends the round, and is logged."""
+        """Run one round over all half queues. An exception ends the round and is logged."""
         try:
             topic = await self._broker.topics.create_topic_in_send_message_back(HALF_TOPIC, 1, READ | WRITE, 0)
             for queue_id in queue_ids(0 if topic is None else topic.read_queue_nums):
                 await HalfQueueRound(self._broker, queue_id).run()
-        except Exception as error:  # noqa: BLE001 - the next round may be better
+        except Exception as error:  # noqa: BLE001 - the next round may succeed
             log.error("check of half messages failed: %r", error)
 
 
 @dataclass(slots=True)
 class _Operations:
-    """Operation records that were read: `outcome` is from half offset to the record's own, `open` are the half offsets of each record that
-    are still ahead, `done` are offsets of records that nobody needs any more, `last_born` is from the last ones read, None if there
-    were none."""
+    """The operation records read so far.
+
+    - `outcome` maps a half message's offset to its record's offset.
+    - `open` maps a record's offset to its half messages that the round has not reached.
+    - `done` contains the offsets of records with no such half messages.
+    - `last_born` is the birth time of the last record read, None if the last read returned none.
+    """
 
     next_offset: int
     outcome: dict[int, int] = field(default_factory=dict)
@@ -86,13 +90,13 @@ class _Operations:
     last_born: int | None = None
 
     def note(self, record: int, halves: set[int]) -> None:
-        """A record names these half messages."""
+        """Add a record with the offsets of its half messages."""
         self.open[record] = halves
         self.outcome |= dict.fromkeys(halves, record)
         self._close(record)
 
     def take(self, half: int) -> bool:
-        """Whether the outcome of a half message is known, which is then done with."""
+        """Return whether the outcome of a half message is known, and mark it as finished."""
         record = self.outcome.pop(half, None)
         if record is None:
             return False
@@ -107,7 +111,7 @@ class _Operations:
 
 
 class HalfQueueRound:
-    """One round over one half queue, and the operation queue of the same number."""
+    """One round over a half queue and the operation queue of the same number."""
 
     __slots__ = ("_broker", "_half", "_operations", "_queue_id", "_start")
 
@@ -119,39 +123,39 @@ class HalfQueueRound:
         self._operations = _Operations(self._committed(OP_HALF_TOPIC))
 
     async def run(self) -> None:
-        """Go through the half messages until one is too young, and remember how far both queues are."""
+        """Check half messages until one is too young, and commit the progress in both queues."""
         first_operation = self._operations.next_offset
         self._read_operations()
-        end = await self._go_through()
+        end = await self._check_messages()
         if end != self._half:
             self._commit(HALF_TOPIC, end)
-        done = behind(self._operations.done, first_operation)
+        done = first_open(self._operations.done, first_operation)
         if done != first_operation:
             self._commit(OP_HALF_TOPIC, done)
 
-    async def _go_through(self) -> int:
-        """The offset of the first half message that is still to be looked at."""
+    async def _check_messages(self) -> int:
+        """Return the offset of the first half message that is not finished."""
         offset, missed = self._half, False
         operations = self._operations
         while self._broker.clock.now() - self._start <= LONGEST_ROUND:
             if operations.take(offset):
                 offset += 1
                 continue
-            found = self._pull(HALF_TOPIC, offset, 1)
-            message = self._broker.store.commit_log.decode(found.records[0]) if found.records else None
+            result = self._pull(HALF_TOPIC, offset, 1)
+            message = self._broker.store.commit_log.decode(result.records[0]) if result.records else None
             if message is None:
-                if missed or found.status in _NOTHING_NEW:
+                if missed or result.status in _NOTHING_NEW:
                     break
-                missed, offset = True, found.next_begin_offset
+                missed, offset = True, result.next_begin_offset
                 continue
-            goes_on = await self._look_at(message)
-            if goes_on is None:
+            advance = await self._check_message(message)
+            if advance is None:
                 break
-            offset += goes_on
+            offset += advance
         return offset
 
-    async def _look_at(self, message: Message) -> int | None:
-        """1 if the message is done with, 0 if it has to be looked at again, None if it and those behind it are too young."""
+    async def _check_message(self, message: Message) -> int | None:
+        """Return 1 if the message is finished, 0 if it must be checked again, None if it and all later ones are too young."""
         settings = self._broker.settings
         if self._asked_often_enough(message) or self._is_too_old(message):
             await self._discard(message)
@@ -161,7 +165,7 @@ class HalfQueueRound:
         age = self._broker.clock.now() - message.born_timestamp
         immune, text = settings.transaction_time_out, message.properties.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
         if text is not None:
-            seconds = number(text)
+            seconds = long_or_minus_one(text)
             immune = settings.transaction_time_out if seconds == -1 else seconds * 1000
             if age < immune and await self._put_off(message):
                 return 1
@@ -179,8 +183,10 @@ class HalfQueueRound:
         return 0
 
     def _is_to_be_asked(self, age: int, immune: int) -> bool:
-        """Whether it is old enough and its outcome would be known by now, as far as the operation queue was read. A message of the
-        future is asked for at once."""
+        """Return whether the message is old enough, and its outcome would be in the operation queue as far as it was read.
+
+        A message from the future is asked for immediately.
+        """
         last_born = self._operations.last_born
         if last_born is None:
             return age > immune or age <= -1
@@ -189,11 +195,11 @@ class HalfQueueRound:
     # Half messages
 
     def _asked_often_enough(self, message: Message) -> bool:
-        """Count one more check, in the message's own properties; True if there were enough."""
+        """Count one more check in the message's properties. Return True if the maximum was already reached."""
         text = message.properties.get(CHECK_TIMES)
         times = 1
         if text is not None:
-            times = whole(text)
+            times = int_or_minus_one(text)
             if times >= self._broker.settings.transaction_check_max:
                 return True
             times += 1
@@ -201,11 +207,11 @@ class HalfQueueRound:
         return False
 
     def _is_too_old(self, message: Message) -> bool:
-        """Whether files of its time may be deleted already."""
+        """Return whether the log files of its time may be deleted already."""
         return self._broker.clock.now() - message.born_timestamp > self._broker.settings.file_reserved_time * _HOUR
 
     async def _put_back(self, message: Message) -> bool:
-        """Put the message at the end of its queue, and make it that one; whether this worked. Its flag is lost on the way."""
+        """Put the message at the end of its queue, and give `message` the new position. Return whether this worked. Its flag is lost."""
         renewed = self._renewed(message)
         message.properties = renewed.properties
         result = await self._broker.store.put_message(renewed)
@@ -218,10 +224,10 @@ class HalfQueueRound:
         return True
 
     async def _put_off(self, message: Message) -> bool:
-        """A message that must not be asked for yet: done with if its first copy's outcome is known, put back otherwise."""
+        """Handle a message that must not be checked yet: finished if its first copy's outcome is known, put back otherwise."""
         first = message.properties.get(PREPARED_QUEUE_OFFSET)
         if first is not None:
-            offset = number(first)
+            offset = long_or_minus_one(first)
             if offset == -1:
                 return False
             if self._operations.take(offset):
@@ -232,7 +238,7 @@ class HalfQueueRound:
         return (await self._broker.store.put_message(renewed)).status is PutMessageStatus.PUT_OK
 
     def _renewed(self, message: Message) -> Message:
-        """A copy for the half queue, which nobody waits for."""
+        """Return a copy for the half queue whose put does not wait."""
         return Message(
             message.topic,
             message.queue_id,
@@ -246,7 +252,7 @@ class HalfQueueRound:
         )
 
     async def _discard(self, message: Message) -> None:
-        """Put the message where nobody asks for it any more; if that fails it is gone."""
+        """Move the message to the topic of discarded messages. If that fails, it is lost."""
         topic = await self._broker.topics.create_topic_in_send_message_back(MAX_TIME_TOPIC, 1, READ | WRITE, 0)
         if topic is None:
             log.error("half message %s is lost: there is no %s", message.msg_id, MAX_TIME_TOPIC)
@@ -257,7 +263,7 @@ class HalfQueueRound:
         await self._broker.store.put_message(given_up)
 
     def _ask(self, message: Message) -> None:
-        """Ask a producer of the group over its own connection, one way; it will send request 37, or nothing."""
+        """Ask a producer of the group over its own connection, one-way. It may respond with request 37."""
         channel = self._broker.producers.available_channel(message.properties.get(PGROUP, ""))
         try:
             request = self._question(message)
@@ -268,7 +274,8 @@ class HalfQueueRound:
             write(channel, request)
 
     def _question(self, message: Message) -> Command:
-        """The message as its producer knows it, and where its half message is now. Raises JavaError if that cannot be said."""
+        """Return the request with the message as its producer knows it, and its half message's position. Raises JavaError if a property
+        is missing."""
         topic, queue_id = message.properties.get(REAL_TOPIC), parse_int(message.properties.get(REAL_QID, "null"))
         if topic is None or message.body is None:
             raise null_pointer()
@@ -289,36 +296,36 @@ class HalfQueueRound:
     # Operation records
 
     def _read_operations(self) -> None:
-        """Read on in the operation queue; where it cannot be read, it goes on from where it can."""
+        """Read the next operation records. If that fails, continue at the next readable offset."""
         operations = self._operations
-        found = self._pull(OP_HALF_TOPIC, operations.next_offset, OPERATIONS_AT_ONCE)
-        if found.status is not GetMessageStatus.FOUND and found.status not in _NOTHING_NEW:
-            self._commit(OP_HALF_TOPIC, found.next_begin_offset)
-        operations.next_offset, operations.last_born = found.next_begin_offset, None
-        for data in found.records:
+        result = self._pull(OP_HALF_TOPIC, operations.next_offset, OPERATIONS_AT_ONCE)
+        if result.status is not GetMessageStatus.FOUND and result.status not in _NOTHING_NEW:
+            self._commit(OP_HALF_TOPIC, result.next_begin_offset)
+        operations.next_offset, operations.last_born = result.next_begin_offset, None
+        for data in result.records:
             message = self._broker.store.commit_log.decode(data)
             if message is not None:
                 self._note(message)
 
     def _note(self, operation: Message) -> None:
-        """An operation record names half messages by their offsets; those that are behind the round's start are done with."""
+        """Add an operation record, whose body lists half messages by offset. Offsets before the start of the round are finished already."""
         self._operations.last_born = operation.born_timestamp
         if operation.properties.get(TAGS) != REMOVE_TAG:
             log.error("found an illegal tag in an operation record: %r", operation)
             return
-        halves = (number(part) for part in (operation.body or b"").decode("utf-8", "replace").split(SEPARATOR) if part)
+        halves = (long_or_minus_one(part) for part in (operation.body or b"").decode("utf-8", "replace").split(SEPARATOR) if part)
         self._operations.note(operation.queue_offset, {half for half in halves if half >= self._half})
 
     # Queues
 
     def _pull(self, topic: str, offset: int, most: int) -> GetMessageResult:
-        found = self._broker.store.pull(topic, self._queue_id, offset, most, lambda _: True)
-        if found is None:
+        result = self._broker.store.pull(topic, self._queue_id, offset, most, lambda _: True)
+        if result is None:
             raise RuntimeError("the store is shut down")
-        return found
+        return result
 
     def _committed(self, topic: str) -> int:
-        """How far an earlier round came; the start of the queue if there was none."""
+        """Return the committed offset of earlier rounds; the start of the queue if there is none."""
         offset = self._broker.offsets.query(CHECK_GROUP, topic, self._queue_id)
         return self._broker.store.min_offset(topic, self._queue_id) if offset is None else offset
 
@@ -329,23 +336,23 @@ class HalfQueueRound:
         return properties_text(properties, trailing=self._broker.profile.ends_properties)
 
 
-def behind(done: Container[int], offset: int) -> int:
-    """The first offset that is not among those that are done, from an offset on."""
+def first_open(done: Container[int], offset: int) -> int:
+    """Return the first offset from `offset` on that is not in `done`."""
     while offset in done:
         offset += 1
     return offset
 
 
-def number(text: str) -> int:
-    """A long, -1 for what is none."""
+def long_or_minus_one(text: str) -> int:
+    """Parse a long. Return -1 for a malformed one."""
     try:
         return parse_long(text)
     except JavaError:
         return -1
 
 
-def whole(text: str) -> int:
-    """An int, -1 for what is none."""
+def int_or_minus_one(text: str) -> int:
+    """Parse an int. Return -1 for a malformed one."""
     try:
         return parse_int(text)
     except JavaError:

@@ -1,1 +1,1 @@
-"""The producer: validation, routes, the choice of a queue, and sending with its retries. Start reading at producer.producer."""
+"""The producer: validation, routes, selection of a queue, and sending with retries. Read producer/producer.py first."""

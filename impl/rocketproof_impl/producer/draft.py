@@ -1,4 +1,4 @@
-"""From a message to the request that carries it: its unique key, its compressed body, its header (CLI-34, CLI-35)."""
+"""From a message to its request: the unique key, the compressed body, the header (CLI-34, CLI-35)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BATCH_HEAD = struct.Struct(">5i")
 
 
 class Draft:
-    """A message made ready: all of its attempts have the same body, unique key and header, but for queue and time.
+    """A prepared message. All its attempts have the same body, unique key and header, except for queue and time.
 
     `trailing`: see `properties_text`.
     """
@@ -64,7 +64,7 @@ class Draft:
         )
 
     def request(self, queue_id: int, now: int) -> Command:
-        """The request of one attempt; `now` is its bornTimestamp."""
+        """Return the request of one attempt; `now` is its bornTimestamp (ms)."""
         header = self.header
         header.queue_id = queue_id
         header.born_timestamp = now
@@ -72,14 +72,14 @@ class Draft:
 
 
 def request_code(settings: ProducerSettings, *, batch: bool) -> int:
-    """320 for a batch, 310 for a single message, 10 for one without the smart form (CLI-35)."""
+    """Return 320 for a batch, 310 for a single message, 10 for one with full field names (CLI-35)."""
     if batch:
         return SEND_BATCH_MESSAGE
     return SEND_MESSAGE_V2 if settings.send_smart_msg else SEND_MESSAGE
 
 
 def compress(body: bytes | None, at_least: int) -> tuple[bytes | None, int]:
-    """The body as it is sent, and COMPRESSED if it was long enough and became shorter (CLI-34)."""
+    """Return the body to send, and COMPRESSED if it was long enough and became shorter (CLI-34)."""
     if body is not None and len(body) >= at_least:
         shorter = zlib.compress(body, COMPRESS_LEVEL)
         if len(shorter) < len(body):
@@ -88,27 +88,27 @@ def compress(body: bytes | None, at_least: int) -> tuple[bytes | None, int]:
 
 
 def transaction_flag(message: Message) -> int:
-    """PREPARED for a half message (CLI-34)."""
+    """Return PREPARED for a half message, else 0 (CLI-34)."""
     return PREPARED if parse_boolean(message.properties.get(TRAN_MSG)) else 0
 
 
 def move_reconsume_times(message: Message) -> tuple[int, int | None, dict[str, str]]:
-    """Both counts of a message to a retry topic, for the header, and the properties without them (CLI-34).
+    """Return both counts of a message to a retry topic, for the header, and the properties without them (CLI-34).
 
-    Other topics have 0 and None, and keep all properties. Raises JavaError for a count that is not a number.
+    For other topics, return 0, None and all properties. Raises JavaError for a malformed count.
     """
     if not message.topic.startswith(RETRY_PREFIX):
         return 0, None, message.properties
-    left = dict(message.properties)
-    times, limit = left.pop(RECONSUME_TIME, None), left.pop(MAX_RECONSUME_TIMES, None)
-    return 0 if times is None else parse_int(times), None if limit is None else parse_int(limit), left
+    others = dict(message.properties)
+    times, limit = others.pop(RECONSUME_TIME, None), others.pop(MAX_RECONSUME_TIMES, None)
+    return 0 if times is None else parse_int(times), None if limit is None else parse_int(limit), others
 
 
 def batch_of(messages: Sequence[Message], unique_id: Callable[[], str], *, trailing: bool = False) -> Message:
-    """One message whose body are these messages (CLI-35). `trailing`: see `properties_text`.
+    """Return one message whose body consists of these messages (CLI-35). `trailing`: see `properties_text`.
 
-    Each has a unique key of its own, and the whole has none; it only shows whether the sender waits, as they all do or all do not.
-    Raises ClientError for messages that cannot go together, JavaError for a delay level that is not a number.
+    Each message has a unique key, the batch has none. The batch contains only WAIT, which must be equal in all messages. Raises ClientError
+    for messages that cannot be sent together, JavaError for a malformed delay level.
     """
     if not messages:
         raise ClientError("messages must not be null or empty")
@@ -128,7 +128,7 @@ def batch_of(messages: Sequence[Message], unique_id: Callable[[], str], *, trail
 
 
 def _batch_entry(message: Message, *, trailing: bool) -> bytes:
-    """Total size, magic, CRC, flag, body with its size, properties with theirs; magic and CRC are 0."""
+    """Return total size, magic, CRC, flag, body with its size, properties with their size. Magic and CRC are 0."""
     body = message.body or b""
     properties = utf8(properties_text(message.properties, trailing=trailing))
     size = _BATCH_HEAD.size + len(body) + 2 + len(properties)

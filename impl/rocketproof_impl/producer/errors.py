@@ -1,4 +1,4 @@
-"""What a send can end with besides a result and a failure of the network, and the client's own response codes."""
+"""The client's exceptions other than network errors, and its own response codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOT_FOUND_TOPIC_EXCEPTION: Final = 10005
 
 
 class ClientError(Exception):
-    """MQClientException: the client itself refuses, or gives up. `code` is -1 where none is set."""
+    """MQClientException: the client rejects the message or gives up. `code` is -1 if none is set."""
 
     def __init__(self, message: str, code: int = -1) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class ClientError(Exception):
 
 
 class BrokerError(Exception):
-    """MQBrokerException: an answer that is not a result."""
+    """MQBrokerException: a response with an error code."""
 
     def __init__(self, code: int, remark: str | None) -> None:
         super().__init__(f"CODE: {code}  DESC: {remark}")
@@ -32,4 +32,4 @@ class BrokerError(Exception):
 
 
 class TooMuchRequest(RemotingError):
-    """RemotingTooMuchRequestException: the time was over before the request went out."""
+    """RemotingTooMuchRequestException: the timeout expired before the request was sent."""

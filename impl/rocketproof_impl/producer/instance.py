@@ -1,7 +1,7 @@
-"""The client instance: what all producers of one client id share (CLI-06): routes, brokers' addresses, the periodic tasks.
+"""The client instance shared by all producers of a client id (CLI-06): routes, broker addresses, periodic tasks.
 
-A route is asked for by one thread at a time. What is learnt goes to every producer of the instance, also to those that never
-sent to the topic, and only if it is news (CLI-19).
+One thread at a time queries routes. A changed route is passed to every producer of the instance, also to those that never sent to the topic
+(CLI-19).
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class ServiceState(Enum):
 
 
 class DefaultTopic(NamedTuple):
-    """The template whose route serves for an unknown topic, and with how many queues at most (CLI-16)."""
+    """The template topic whose route is used for an unknown topic, and the maximum number of its queues (CLI-16)."""
 
     topic: str
     queue_nums: int
 
 
 class ClientInstance:
-    """MQClientInstance, as far as producers need it.
+    """The part of MQClientInstance that producers need.
 
-    `producer_table`: group to the publish table of its producer. `topic_route_table`: the cached routes.
-    `broker_addr_table`: broker name to its addresses by id. `fetch` finds the name servers where none is configured.
+    `producer_table` maps a group to the publish table of its producer, `topic_route_table` a topic to its cached route, `broker_addr_table`
+    a broker name to its addresses by id. `fetch` returns the name servers if none is configured.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class ClientInstance:
         self._unique_prefix = f"{string_hash(client_id) & 0xFFFFFFFF:020X}"
         self._unique_count = 0
 
-    # Life
+    # Start and shutdown
 
     async def start(self) -> None:
-        """Start once, whoever comes first (CLI-06). Raises ClientError if an earlier start failed.
+        """Start the instance unless it runs (CLI-06). Raises ClientError if an earlier start failed.
 
-        The instance has a producer of its own, which publishes the template too. Connections need no start here, and there
-        are no consumers whose services would start; the driver starts the periodic tasks.
+        The instance has an inner producer, which also publishes the template. Connections and consumer services need no start here. The
+        driver starts the periodic tasks.
         """
         await self._start_lock.acquire()
         try:
@@ -94,31 +94,30 @@ class ClientInstance:
             self._start_lock.release()
 
     def periodic(self) -> tuple[Periodic, ...]:
-        """What a driver has to call, and when (CLI-07)."""
+        """Return the periodic tasks that a driver has to run (CLI-07)."""
         tasks = (Periodic("refresh_all", 10, 30_000), Periodic("maintain_brokers", 1000, 30_000))
         return tasks if self._fetch is None else (Periodic("fetch_name_servers", 10_000, 120_000), *tasks)
 
     async def fetch_name_servers(self) -> None:
-        """Ask for the name servers' addresses again (CLI-07); an empty answer changes nothing."""
+        """Fetch the name servers' addresses again (CLI-07). An empty result changes nothing."""
         if self._fetch is not None:
             self.name_servers = await self._fetch() or self.name_servers
 
     def register(self, group: str, table: PublishTable) -> bool:
-        """Make a producer known; False if its group is taken (CLI-03)."""
+        """Register a producer. Return False if its group is taken (CLI-03)."""
         return self.producer_table.setdefault(group, table) is table
 
     def unique_id(self) -> str:
-        """The next id of a message of this client: 32 digits, as UNIQ_KEY carries it."""
+        """Return the next message id of this client: 32 digits, as in UNIQ_KEY."""
         self._unique_count += 1
         return f"{self._unique_prefix}{self._clock.now() & 0xFFFFFFFF:08X}{self._unique_count & 0xFFFF:04X}"
 
     # Routes
 
     async def update_route(self, topic: str, default: DefaultTopic | None = None) -> bool:
-        """Ask for the topic's route, or for the default topic's in its place; whether the cache changed (CLI-15 to CLI-19).
+        """Query the topic's route, or use the default topic's for it. Return whether the cache changed (CLI-15 to CLI-19).
 
-        What a name server refuses is swallowed, and the cache stays as it was (CLI-17); a transport failure raises
-        JavaError, as the described one does.
+        An error response is only logged, and the cache is unchanged (CLI-17). A network error raises JavaError, as in the described client.
         """
         try:
             if not await self.name_server_lock.acquire(LOCK_TIMEOUT_MILLIS):
@@ -126,7 +125,7 @@ class ClientInstance:
                 return False
             try:
                 route = await (self._topic_route(topic) if default is None else self._default_route(default))
-                return self._learn(topic, route)
+                return self._store_route(topic, route)
             except ClientError as refused:
                 log.warning("updateTopicRouteInfoFromNameServer of %s: %s", topic, refused)
             except RemotingError as error:
@@ -138,7 +137,7 @@ class ClientInstance:
         return False
 
     async def _default_route(self, default: DefaultTopic) -> TopicRouteData:
-        """The template's route with min(wished, read) queues of both kinds in every entry (CLI-16)."""
+        """Return the template's route with min(requested, read) queues of both kinds in every entry (CLI-16)."""
         route = await self._topic_route(default.topic)
         for entry in route.queue_datas:
             queue_nums = min(default.queue_nums, entry.read_queue_nums)
@@ -147,14 +146,14 @@ class ClientInstance:
         return route
 
     async def _topic_route(self, topic: str) -> TopicRouteData:
-        """Request 105 (CLI-17). Raises ClientError for any answer without a route, RemotingError if there is none."""
+        """Send request 105 (CLI-17). Raises ClientError for a response without a route, RemotingError without a response."""
         answer = await self._ask_name_server(Command(GET_ROUTEINFO_BY_TOPIC, {"topic": topic}))
         if answer.code == SUCCESS and answer.body:
             return decode_route(answer.body)
         raise ClientError(answer.remark or "", answer.code)
 
     async def _ask_name_server(self, request: Command) -> Command:
-        """The answer of the first name server that can be reached.
+        """Return the response of the first name server that can be reached.
 
         Raises ClientError if none is configured, so that a send ends with CLI-33.
         """
@@ -168,8 +167,8 @@ class ClientInstance:
             raise unreachable
         raise ClientError("no name server address")
 
-    def _learn(self, topic: str, route: TopicRouteData) -> bool:
-        """Spread a route if it is news or somebody lacks queues (CLI-19)."""
+    def _store_route(self, topic: str, route: TopicRouteData) -> bool:
+        """Store a route for all producers if it changed, or if a producer has no queues for the topic (CLI-19)."""
         changed = route_changed(self.topic_route_table.get(topic), route) or self._needs_update(topic)
         if changed:
             cached = route.copy()
@@ -182,18 +181,18 @@ class ClientInstance:
         return changed
 
     def _needs_update(self, topic: str) -> bool:
-        """Whether a producer has no queues for the topic (CLI-19)."""
+        """Return whether a producer has no queues for the topic (CLI-19)."""
         infos = (table.get(topic) for table in self.producer_table.values())
         return any(info is None or not info.ok for info in infos)
 
     def find_broker_address_in_publish(self, broker_name: str) -> str | None:
-        """The master's address, None if it is not known."""
+        """Return the master's address, None if unknown."""
         return self.broker_addr_table.get(broker_name, {}).get(MASTER_ID)
 
     # Periodic tasks
 
     async def refresh_all(self) -> None:
-        """Refresh every published topic, the template's too (CLI-05, CLI-21). A transport failure ends this round."""
+        """Refresh the routes of all published topics and the template (CLI-05, CLI-21). A network error ends the round."""
         topics = dict.fromkeys(topic for table in self.producer_table.values() for topic in table)
         try:
             for topic in topics:
@@ -202,24 +201,24 @@ class ClientInstance:
             log.error("updateTopicRouteInfoFromNameServer exception: %s", error)
 
     async def maintain_brokers(self) -> None:
-        """Forget brokers that left all routes, then send heartbeats (CLI-07)."""
+        """Remove brokers that are in no route any more, then send heartbeats (CLI-07)."""
         await self.clean_offline_brokers()
         await self.heartbeat()
 
     async def clean_offline_brokers(self) -> None:
-        """Forget addresses that no cached route has."""
+        """Remove addresses that no cached route contains."""
         if await self.name_server_lock.acquire(LOCK_TIMEOUT_MILLIS):
             brokers = [broker for route in self.topic_route_table.values() for broker in route.broker_datas]
             known = {address for broker in brokers for address in broker.broker_addrs.values()}
             for name, addresses in list(self.broker_addr_table.items()):
-                left = {broker_id: address for broker_id, address in addresses.items() if address in known}
-                self.broker_addr_table[name] = left
-                if not left:
+                remaining = {broker_id: address for broker_id, address in addresses.items() if address in known}
+                self.broker_addr_table[name] = remaining
+                if not remaining:
                     del self.broker_addr_table[name]
             self.name_server_lock.release()
 
     async def heartbeat(self) -> None:
-        """Tell every known master which groups there are; failures are only logged, and one round at a time is enough."""
+        """Send the producer groups to every known master. Failures are only logged. Do nothing while another round runs."""
         if self._heartbeat_lock.held:
             return
         await self._heartbeat_lock.acquire()
@@ -228,11 +227,11 @@ class ClientInstance:
             data = {"clientID": self.client_id, "consumerDataSet": [], "producerDataSet": groups}
             for addresses in list(self.broker_addr_table.values()):
                 if MASTER_ID in addresses:
-                    await self._beat(addresses[MASTER_ID], Command(HEART_BEAT, body=encode_json(data)))
+                    await self._send_heartbeat(addresses[MASTER_ID], Command(HEART_BEAT, body=encode_json(data)))
         finally:
             self._heartbeat_lock.release()
 
-    async def _beat(self, address: str, request: Command) -> None:
+    async def _send_heartbeat(self, address: str, request: Command) -> None:
         try:
             await self._network.call(address, request, TIMEOUT_MILLIS)
         except RemotingError as error:

@@ -1,4 +1,4 @@
-"""Where a client writes what it swallows. Silent unless a handler is attached."""
+"""The client's log of errors that it does not raise. Silent unless a handler is attached."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The producer: check the message, find a route, choose a queue, send, and try again where that may help (CLI-26).
+"""The producer: check the message, find a route, select a queue, send, and retry if that may help (CLI-26).
 
-The periodic tasks of its client instance are functions that a driver calls (`ClientInstance.periodic`).
+A driver runs the periodic tasks of its client instance (`ClientInstance.periodic`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ SendCallback = Callable[[SendResult | Exception], None]
 class Producer:
     """DefaultMQProducer.
 
-    `clients` are the client instances of its process, by client id; `instance_name` DEFAULT becomes the process id.
-    `choose` decides which queue is next, and may be replaced. `topic_publish_info_table` are the routes as this producer sees
-    them. `round_robin.counter.value` is the position of the default choice. `profile` decides how properties are written (SEND-26).
+    - `clients` are the client instances of its process by client id; `instance_name` DEFAULT becomes the process id.
+    - `choose` selects the next queue and may be replaced.
+    - `topic_publish_info_table` contains this producer's routes.
+    - `round_robin.counter.value` is the position of the default selection.
+    - `profile` determines how properties are written (SEND-26).
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class Producer:
         self._fetch = fetch_name_servers
         self._client: ClientInstance | None = None
 
-    # Life
+    # Start and shutdown
 
     @property
     def client(self) -> ClientInstance:
@@ -89,8 +91,8 @@ class Producer:
     async def start(self) -> None:
         """Start once, in the order of CLI-02.
 
-        Raises ClientError: it was started before (CLI-01); its group may not be used (CLI-04), is taken (CLI-03), or the
-        client instance cannot start (CLI-06). After the second of these it may be started again.
+        Raises ClientError if it was started before (CLI-01), if its group is illegal (CLI-04) or taken (CLI-03), or if the client instance
+        cannot start (CLI-06). If the group is taken, it may be started again.
         """
         if self.state is not ServiceState.CREATE_JUST:
             raise ClientError(f"The producer service state not OK, maybe started once, {self.state.value}{suggestion()}")
@@ -109,14 +111,14 @@ class Producer:
         await client.heartbeat()
 
     def _obtain_client(self) -> ClientInstance:
-        """The instance of this client id, made where missing (CLI-02)."""
+        """Return the instance of this client id, created if missing (CLI-02)."""
         client_id = f"{self._client_ip}@{self.instance_name}"
         if client_id not in self._clients:
             self._clients[client_id] = ClientInstance(client_id, self.clock, self.network, self._name_servers, self._fetch)
         return self._clients[client_id]
 
     def shutdown(self) -> None:
-        """Leave the client instance; the producer cannot be started again (CLI-01)."""
+        """Unregister from the client instance. The producer cannot be started again (CLI-01)."""
         if self.state is ServiceState.RUNNING:
             self.client.producer_table.pop(self.group, None)
             self.state = ServiceState.SHUTDOWN_ALREADY
@@ -124,25 +126,25 @@ class Producer:
     # Routes
 
     async def update_route(self, topic: str, is_default: bool = False) -> bool:
-        """Refresh a topic's route, or take the create-topic key's for it; whether anything changed (CLI-15 to CLI-19)."""
+        """Refresh a topic's route, or use the create-topic key's route for it. Return whether it changed (CLI-15 to CLI-19)."""
         settings = self.settings
         default = DefaultTopic(settings.create_topic_key, settings.default_topic_queue_nums) if is_default else None
         return await self.client.update_route(topic, default)
 
     async def refresh_all(self) -> None:
-        """The periodic refresh of the client instance (CLI-21)."""
+        """Run the client instance's periodic refresh (CLI-21)."""
         await self.client.refresh_all()
 
     async def heartbeat(self) -> None:
-        """The periodic heartbeat of the client instance (CLI-07)."""
+        """Run the client instance's periodic heartbeat (CLI-07)."""
         await self.client.heartbeat()
 
     async def try_to_find_topic_publish_info(self, topic: str) -> PublishInfo:
-        """What is known of the topic, asking for its own route and then for the template's (CLI-13, CLI-14).
+        """Return the topic's publish info, querying first its own route and then the template's (CLI-13, CLI-14).
 
-        A route without a writable queue ends the search: the template is only asked for if there is no route (HAZ-43). It has one
-        only if some broker registered it (CLI-18). From then on the topic counts as known here, though perhaps no broker has it;
-        the first that gets a message creates it (CLI-22).
+        A route without a writable queue ends the search: the template is used only without a route (HAZ-43). The template has a route only
+        if a broker registered it (CLI-18). The topic then counts as known, even if no broker has it; the first broker that gets a message
+        creates it (CLI-22).
         """
         table = self.topic_publish_info_table
         info = table.get(topic)
@@ -156,7 +158,7 @@ class Producer:
         return table[topic]
 
     async def _usable_route(self, topic: str) -> PublishInfo:
-        """A publish info with queues. Raises ClientError if there is none (CLI-33)."""
+        """Return a publish info with queues. Raises ClientError if there is none (CLI-33)."""
         info = await self.try_to_find_topic_publish_info(topic)
         if info.ok:
             return info
@@ -169,14 +171,14 @@ class Producer:
     async def send(self, message: Message | None, timeout: int = SEND_TIMEOUT_MILLIS) -> SendResult:
         """Send and wait for the result, with retries (CLI-27 to CLI-30).
 
-        Raises ClientError (refused, or given up), BrokerError (an answer that is not retried), TooMuchRequest (the time was
-        over before an attempt), JavaError (no name server could be asked), Interrupted.
+        Raises ClientError (rejected by the client, or all attempts failed), BrokerError (an error response that is not retried),
+        TooMuchRequest (timeout before an attempt), JavaError (no name server could be reached), TaskInterrupted.
         """
         sending = await self._begin(message, timeout)
         return await sending.attempt(1 + self.settings.retry_times_when_send_failed, sending.call)
 
     async def send_batch(self, messages: Sequence[Message], timeout: int = SEND_TIMEOUT_MILLIS) -> SendResult:
-        """Send messages of one topic in one request (CLI-35); otherwise as `send`."""
+        """Send messages of one topic in one request (CLI-35), otherwise like `send`."""
         client = self.client
         for message in messages:
             check_message(message, self.settings.max_message_size)
@@ -185,22 +187,23 @@ class Producer:
         return await sending.attempt(1 + self.settings.retry_times_when_send_failed, sending.call)
 
     async def send_oneway(self, message: Message | None, timeout: int = SEND_TIMEOUT_MILLIS) -> None:
-        """Send once and await nothing: failures after the write are invisible (CLI-32). Raises as `send` for those before."""
+        """Send once without waiting. Failures after the write are not reported (CLI-32); earlier ones raise the exceptions of `send`."""
         sending = await self._begin(message, timeout)
         await sending.attempt(1, sending.post)
 
     async def send_async(self, message: Message | None, callback: SendCallback, timeout: int = SEND_TIMEOUT_MILLIS) -> None:
-        """The thread of an asynchronous send: it raises nothing and calls back once, with a result or an exception (CLI-31)."""
+        """Run an asynchronous send: call `callback` once with a result or an exception (CLI-31). Raises nothing."""
         outcome: SendResult | Exception
         try:
             sending = await self._begin(message, timeout)
             outcome = await sending.call_async(await sending.attempt(1, sending.prepare))
-        except Exception as error:  # noqa: BLE001 - the callback gets it
+        except Exception as error:  # noqa: BLE001 - passed to the callback
             outcome = error
         callback(outcome)
 
     async def _begin(self, message: Message | None, timeout: int, *, batch_id: str | None = None) -> Sending:
-        """The first steps of every send (CLI-26): running, message and topic checked (CLI-08), a route found, the message made ready."""
+        """Run the first steps of every send (CLI-26): check that the producer runs, check message and topic (CLI-08), find a route,
+        prepare the message."""
         client = self.client
         checked = check_message(message, self.settings.max_message_size)
         begin = self.clock.now()

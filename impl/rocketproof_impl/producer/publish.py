@@ -1,4 +1,4 @@
-"""A route as a producer sees it: the list of queues that it may send to (CLI-20), and whether a new route differs."""
+"""A producer's view of a route: the queues that it may send to (CLI-20), and whether a new route differs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..topic import is_writeable
 
 @dataclass(slots=True)
 class MessageQueue:
-    """One queue of a topic. Mutable: latency-fault mode changes cached ones (HAZ-27)."""
+    """A queue of a topic. Mutable: latency-fault mode changes cached queues (HAZ-27)."""
 
     topic: str
     broker_name: str
@@ -21,7 +21,7 @@ class MessageQueue:
 
 @dataclass(slots=True)
 class PublishInfo:
-    """TopicPublishInfo. Empty at first; `have_topic_router_info` once it was made from a route, though perhaps without queues."""
+    """TopicPublishInfo, empty at first. `have_topic_router_info` is set once it was created from a route, possibly without queues."""
 
     message_queue_list: list[MessageQueue] = field(default_factory=list)
     have_topic_router_info: bool = False
@@ -34,16 +34,16 @@ class PublishInfo:
         return bool(self.message_queue_list)
 
     def write_queue_nums(self, broker_name: str) -> int:
-        """How many queues the route gives this broker, -1 if it is not in the route."""
+        """Return the broker's number of write queues in the route, -1 if it is not in the route."""
         entries = self.route.queue_datas if self.route is not None else []
         return next((entry.write_queue_nums for entry in entries if entry.broker_name == broker_name), -1)
 
 
 def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
-    """The queues of a route (CLI-20). Raises JavaError for more queues of a broker than MAX_QUEUES.
+    """Return the queues of a route (CLI-20). Raises JavaError for more than MAX_QUEUES queues of a broker.
 
-    With an order configuration: what it lists, whoever is writable. Otherwise: by broker name, the writable queues of
-    brokers that have a master.
+    With an order configuration these are the queues that it lists, writable or not. Otherwise they are the writable queues of brokers with
+    a master, sorted by broker name.
     """
     if route.order_topic_conf:
         return PublishInfo(_ordered(topic, route.order_topic_conf), have_topic_router_info=True, order_topic=True, route=route)
@@ -57,7 +57,7 @@ def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
 
 
 def _ordered(topic: str, conf: str) -> list[MessageQueue]:
-    """The queues of "broker-a:4;broker-b:4". Semicolons at the end mean nothing. Raises JavaError for a count that is none."""
+    """Return the queues of text like "broker-a:4;broker-b:4", ignoring trailing semicolons. Raises JavaError for a malformed count."""
     shares = (share.partition(":") for share in conf.rstrip(";").split(";"))
     return [MessageQueue(topic, broker_name, queue_id) for broker_name, _, nums in shares for queue_id in queue_ids(parse_int(nums))]
 
@@ -72,5 +72,5 @@ def _broker_name(entry: QueueData) -> str:
 
 
 def route_changed(old: TopicRouteData | None, new: TopicRouteData) -> bool:
-    """Whether the route differs from the cached one, the order of brokers aside (CLI-19)."""
+    """Return whether the route differs from the cached one, ignoring the order of brokers (CLI-19)."""
     return old is None or old.sorted() != new.sorted()

@@ -1,4 +1,4 @@
-"""What a send ends with, and how an answer becomes it (CLI-29)."""
+"""The result of a send, and its conversion from a response (CLI-29)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ STATUS = {
     FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
     SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
 }
-"""The answers that are results: the message is stored in all of these cases (CLI-29)."""
+"""Response codes that are results. The message is stored in all of these cases (CLI-29)."""
 
 
 @dataclass(slots=True)
 class SendResult:
-    """`queue` is where the broker says that the message is.
+    """`queue` is the message's queue according to the broker.
 
-    `msg_id` is the client's UNIQ_KEY, the same in all attempts; `offset_msg_id` is the broker's: its address and the place in
-    its log.
+    `msg_id` is the client's UNIQ_KEY, equal in all attempts. `offset_msg_id` is the broker's id: its address and the position in its log.
     """
 
     status: SendStatus
@@ -48,7 +47,7 @@ class SendResult:
 
 
 def send_result(answer: Command, topic: str, broker_name: str, msg_id: str) -> SendResult:
-    """The result that an answer tells; raises BrokerError for any other code (CLI-29)."""
+    """Return the result in a response. Raises BrokerError for any other code (CLI-29)."""
     status = STATUS.get(answer.code)
     if status is None:
         raise BrokerError(answer.code, answer.remark)

@@ -1,6 +1,6 @@
-"""Which queue is taken next: round robin (CLI-23, CLI-24), or away from brokers that were slow (CLI-25).
+"""Selection of the next queue: round robin (CLI-23, CLI-24), or avoiding brokers that were slow (CLI-25).
 
-A choice is any function from the publish info and the last broker's name, None for the first attempt, to one of its queues.
+A choice is any function from the publish info and the last broker's name (None for the first attempt) to one of its queues.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ISOLATED_LATENCY = 30000
 
 
 class Counter:
-    """A 32-bit counter that wraps; `value` is what comes next."""
+    """A 32-bit counter that wraps; `value` is the next value."""
 
     __slots__ = ("value",)
 
@@ -28,24 +28,24 @@ class Counter:
         self.value = value
 
     def next(self) -> int:
-        """The value, and one more the next time."""
+        """Return the value and increment the counter."""
         value = self.value
         self.value = wrap(value + 1)
         return value
 
 
 def random_counter(random: Randomness) -> Counter:
-    """A counter that starts at a random number, never a negative one (CLI-23)."""
+    """Return a counter with a random start that is never negative (CLI-23)."""
     return Counter(max(0, absolute(random.int32())))
 
 
 def position(value: int, size: int) -> int:
-    """A counter's place in a list: abs(value) % size in Java's arithmetic, and 0 where that is negative (CLI-23, HAZ-34)."""
+    """Return a counter's index in a list: abs(value) % size in Java's arithmetic, 0 if that is negative (CLI-23, HAZ-34)."""
     return max(0, remainder(absolute(value), size))
 
 
 class RoundRobin:
-    """One queue after the other."""
+    """Selects one queue after the other."""
 
     __slots__ = ("counter",)
 
@@ -53,12 +53,12 @@ class RoundRobin:
         self.counter = counter
 
     def next(self, info: PublishInfo) -> MessageQueue:
-        """The queue at the counter's position (CLI-23)."""
+        """Return the queue at the counter's position (CLI-23)."""
         queues = info.message_queue_list
         return queues[position(self.counter.next(), len(queues))]
 
     def choose(self, info: PublishInfo, last_broker_name: str | None) -> MessageQueue:
-        """The next queue; on a retry the next one of another broker, whatever comes next if one round finds none (CLI-24)."""
+        """Return the next queue. On a retry, return the next one of another broker, or the next queue if there is none (CLI-24)."""
         if last_broker_name is not None:
             for _ in info.message_queue_list:
                 queue = self.next(info)
@@ -69,7 +69,7 @@ class RoundRobin:
 
 @dataclass(slots=True)
 class FaultItem:
-    """How slow a broker was, in milliseconds, and when it may be used again."""
+    """A broker's last latency in milliseconds, and the time at which it may be used again."""
 
     name: str
     current_latency: int
@@ -77,13 +77,13 @@ class FaultItem:
 
 
 def not_available_duration(latency: int) -> int:
-    """For how many milliseconds a broker is avoided after so slow an answer (CLI-25)."""
+    """Return for how many milliseconds a broker is avoided after this latency (CLI-25)."""
     reached = [duration for limit, duration in zip(LATENCY_MAX, NOT_AVAILABLE_DURATION, strict=True) if latency >= limit]
     return reached[-1] if reached else 0
 
 
 class LatencyFault:
-    """Prefers brokers that are not marked unavailable (CLI-25)."""
+    """Prefers brokers that are not marked as unavailable (CLI-25)."""
 
     __slots__ = ("_clock", "_round_robin", "_which_item_worst", "items")
 
@@ -94,20 +94,20 @@ class LatencyFault:
         self.items: dict[str, FaultItem] = {}
 
     def update(self, broker_name: str, latency: int, *, isolation: bool) -> None:
-        """Note how long an attempt took; a failed one counts as 30 s (CLI-25)."""
+        """Record the latency of an attempt. A failed attempt counts as 30 s (CLI-25)."""
         duration = not_available_duration(ISOLATED_LATENCY if isolation else latency)
         self.items[broker_name] = FaultItem(broker_name, latency, self._clock.now() + duration)
 
     def is_available(self, broker_name: str) -> bool:
-        """Whether the broker is unknown or its time is over."""
+        """Return whether the broker is unknown or may be used again."""
         item = self.items.get(broker_name)
         return item is None or self._clock.now() >= item.start_timestamp
 
     def choose(self, info: PublishInfo, _: str | None) -> MessageQueue:
-        """The next queue of an available broker; if there is none, a queue of one of the better brokers.
+        """Return the next queue of an available broker; if there is none, a queue of one of the better brokers.
 
-        The latter is made by changing the next queue of the list itself, so that the list has it twice and lacks another one
-        from then on (HAZ-27).
+        In the second case the next queue of the list is changed in place. From then on the list contains one queue twice and lacks another
+        (HAZ-27).
         """
         queues = info.message_queue_list
         start = self._round_robin.counter.next()
@@ -126,7 +126,7 @@ class LatencyFault:
         return queue
 
     def _pick_one_at_least(self) -> str:
-        """A broker of the better half: available before unavailable, fast before slow, sooner before later."""
+        """Return a broker of the better half, sorted by availability, latency and time of availability."""
         ranked = sorted(self.items.values(), key=self._rank)
         half = len(ranked) // 2
         return ranked[position(self._which_item_worst.next(), half) if half > 0 else 0].name

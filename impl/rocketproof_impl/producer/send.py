@@ -1,4 +1,4 @@
-"""One send under way: its attempts, what counts as a failure, and what is tried again (CLI-27 to CLI-32)."""
+"""One send: its attempts, which results are failures, and what is retried (CLI-27 to CLI-32)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class Sender(Protocol):
-    """What a send under way uses of its producer; `choose` decides which queue is next."""
+    """The parts of a producer that a send uses; `choose` selects the next queue."""
 
     settings: ProducerSettings
     clock: Clock
@@ -50,7 +50,7 @@ class Sender(Protocol):
 
 @dataclass(slots=True)
 class AddressedRequest:
-    """A request ready to go out, and the milliseconds it may take. `address` is empty if the broker has left all routes."""
+    """A request ready to send, and its timeout in milliseconds. `address` is empty if the broker is in no route any more."""
 
     broker_name: str
     address: str
@@ -60,9 +60,9 @@ class AddressedRequest:
 
 @dataclass(slots=True)
 class Sending:
-    """One call of a send function. `begin` is when it was called, `timeout` its whole time, both in milliseconds.
+    """One call of a send function. `begin` is its start and `timeout` its total timeout, both in milliseconds.
 
-    `msg_id` is the message's unique key, or those of a batch's messages.
+    `msg_id` is the message's unique key, or the keys of a batch's messages.
     """
 
     producer: Sender
@@ -73,10 +73,10 @@ class Sending:
     msg_id: str
 
     async def attempt(self, times_total: int, transmit: Callable[[MessageQueue, int], Awaitable[T]]) -> T:
-        """The loop over attempts (CLI-27): what `transmit` gave for a queue and the time that is left, or an exception.
+        """Run the loop of attempts (CLI-27). Return the result of `transmit` for a queue and the remaining time, or raise the last failure.
 
-        Before each attempt it is asked whether the time is over (CLI-28). After a failure another attempt is made if that may
-        help (CLI-30). A result that was not good enough is kept, and comes before the failures of later attempts.
+        The timeout is checked before each attempt (CLI-28). A failure is retried if that may help (CLI-30). A stored but unsafe result is
+        kept, and returned if later attempts fail.
         """
         producer = self.producer
         brokers_sent: list[str] = []
@@ -115,16 +115,16 @@ class Sending:
         raise failure
 
     def _may_retry(self, failure: Exception) -> bool:
-        """Whether another attempt may help: after an error answer only if its code is in the retry set (CLI-30)."""
+        """Return whether a retry may help: after an error response only if its code is in the retry set (CLI-30)."""
         return not isinstance(failure, BrokerError) or failure.code in self.producer.settings.retry_response_codes
 
     def _tries_another(self, result: object) -> bool:
-        """Whether a result is not good enough: stored but not safe, and the switch is on (CLI-29, HAZ-29)."""
+        """Return whether a result is retried: stored but not safe, and the setting is on (CLI-29, HAZ-29)."""
         switch = self.producer.settings.retry_another_broker_when_not_store_ok
         return switch and isinstance(result, SendResult) and result.status is not SendStatus.SEND_OK
 
     def _still_failed(self, brokers_sent: list[str], failure: Exception | None) -> ClientError:
-        """What is raised after the last attempt (CLI-30)."""
+        """Return the exception after the last attempt (CLI-30)."""
         cost = self.producer.clock.now() - self.begin
         head = f"Send [{len(brokers_sent)}] times, still failed, cost [{cost}]ms"
         where = f"Topic: {self.draft.message.topic}, BrokersSent: [{', '.join(brokers_sent)}]"
@@ -133,17 +133,17 @@ class Sending:
         return error
 
     def _note(self, broker_name: str, started: int, *, isolation: bool) -> None:
-        """Tell latency-fault mode how long it took (CLI-25)."""
+        """Report an attempt's duration to latency-fault mode (CLI-25)."""
         if self.producer.latency_fault is not None:
             self.producer.latency_fault.update(broker_name, self.producer.clock.now() - started, isolation=isolation)
 
-    # What is done in an attempt
+    # Steps of an attempt
 
     async def prepare(self, queue: MessageQueue, timeout: int) -> AddressedRequest:
-        """The request of one attempt; what is left of the time goes with it (CLI-28).
+        """Return the request of one attempt, with the remaining time (CLI-28).
 
-        Raises ClientError if the broker has no known master even after another look at the route, TooMuchRequest if that
-        took all the time.
+        Raises ClientError if the broker's master is unknown even after refreshing the route, TooMuchRequest if that took the remaining
+        time.
         """
         producer, client = self.producer, self.producer.client
         begin = producer.clock.now()
@@ -162,13 +162,13 @@ class Sending:
         return AddressedRequest(queue.broker_name, address, command, timeout - cost)
 
     async def call(self, queue: MessageQueue, timeout: int) -> SendResult:
-        """Send and wait for the answer. Raises BrokerError, RemotingError, ClientError."""
+        """Send and wait for the response. Raises BrokerError, RemotingError, ClientError."""
         request = await self.prepare(queue, timeout)
         answer = await self.producer.network.call(request.address, request.command, request.timeout)
         return self._result(answer, request.broker_name)
 
     async def post(self, queue: MessageQueue, timeout: int) -> None:
-        """Send and wait for nothing (CLI-32)."""
+        """Send without waiting (CLI-32)."""
         request = await self.prepare(queue, timeout)
         await self.producer.network.post(request.address, request.command)
 
@@ -178,10 +178,10 @@ class Sending:
     # Asynchronous sends
 
     async def call_async(self, request: AddressedRequest) -> SendResult:
-        """The request and its retries, after failures below the level of answers only (CLI-31).
+        """Send the request, and retry after network errors only (CLI-31).
 
-        A retry sends the same request, with the first queue's id in its header, perhaps to another broker (HAZ-28); the network
-        gives it an opaque of its own. Raises BrokerError, ClientError or RemotingError.
+        A retry sends the same request, with the first queue's id in its header, possibly to another broker (HAZ-28). The network assigns a
+        new opaque. Raises BrokerError, ClientError or RemotingError.
         """
         producer = self.producer
         retries_left = producer.settings.retry_times_when_send_async_failed
@@ -210,12 +210,12 @@ class Sending:
 
 
 def is_too_late(timeout: int, cost: int) -> bool:
-    """Whether the time is over: strictly, so that an attempt may still begin with nothing left (CLI-28)."""
+    """Return whether the timeout has expired. An attempt with no time left may still begin (CLI-28)."""
     return timeout < cost
 
 
 def response_code(failure: Exception | None) -> int:
-    """The code of "still failed" by the last failure (CLI-30)."""
+    """Return the code of the exception after the last attempt, by the last failure (CLI-30)."""
     if isinstance(failure, BrokerError):
         return failure.code
     if isinstance(failure, ConnectFailed):
@@ -228,7 +228,7 @@ def response_code(failure: Exception | None) -> int:
 
 
 def async_failure(error: RemotingError, timeout: int) -> Exception:
-    """What the callback gets after the last failure (CLI-31)."""
+    """Return the exception passed to the callback after the last failure (CLI-31)."""
     if isinstance(error, SendFailed):
         return ClientError("send request failed")
     if isinstance(error, TimedOut):

@@ -1,4 +1,4 @@
-"""A producer's configuration, by RocketMQ's names and with its defaults."""
+"""A producer's configuration, with RocketMQ's names and defaults."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.topics import TEMPLATE
 
 RETRY_RESPONSE_CODES = frozenset({TOPIC_NOT_EXIST, SERVICE_NOT_AVAILABLE, SYSTEM_ERROR, NO_PERMISSION, NO_BUYER_ID, NOT_IN_CURRENT_UNIT})
-"""Error answers after which another attempt is made (CLI-30). SYSTEM_BUSY and MESSAGE_ILLEGAL are not among them."""
+"""Error codes that are retried (CLI-30). SYSTEM_BUSY and MESSAGE_ILLEGAL are not among them."""
 
 
 @dataclass(slots=True)
 class ProducerSettings:
-    """Mutable, as a user may change it at any time. Times are milliseconds, sizes bytes."""
+    """Mutable: a user may change it at any time. Times are milliseconds, sizes bytes."""
 
     create_topic_key: str = TEMPLATE
     default_topic_queue_nums: int = 4

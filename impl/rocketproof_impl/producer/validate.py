@@ -1,4 +1,4 @@
-"""What the client refuses before anything is sent: names of groups and topics, and bodies (CLI-04, CLI-08 to CLI-12)."""
+"""The client's checks before anything is sent: names of groups and topics, and bodies (CLI-04, CLI-08 to CLI-12)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ALLOWED = "^[%|a-zA-Z0-9_-]+$"
 
 
 def is_legal(name: str) -> bool:
-    """Whether the whole name, to its last character, is of the allowed ones (CLI-11)."""
+    """Return whether all characters of the name are allowed (CLI-11)."""
     return LEGAL.fullmatch(name) is not None
 
 
 def check_group(group: str | None) -> None:
-    """Raises ClientError for a producer group that may not be used (CLI-04)."""
+    """Raise ClientError for an illegal producer group (CLI-04)."""
     if group is None or is_blank(group):
         raise ClientError("the specified group is blank")
     if length(group) > GROUP_MAX_LENGTH:
@@ -36,7 +36,7 @@ def check_group(group: str | None) -> None:
 
 
 def check_topic(topic: str | None) -> None:
-    """Raises ClientError for a topic that may not be sent to (CLI-09), such as one of the system's, case and all (CLI-10)."""
+    """Raise ClientError for an illegal topic (CLI-09). System topics are illegal; the comparison is case-sensitive (CLI-10)."""
     if topic is None or is_blank(topic):
         raise ClientError("The specified topic is blank")
     if not is_legal(topic):
@@ -48,7 +48,7 @@ def check_topic(topic: str | None) -> None:
 
 
 def check_message(message: Message | None, max_message_size: int) -> Message:
-    """The message itself. Raises ClientError, with code MESSAGE_ILLEGAL for all but its topic (CLI-12)."""
+    """Return the message. Raises ClientError, with code MESSAGE_ILLEGAL unless the topic is illegal (CLI-12)."""
     if message is None:
         raise ClientError("the message is null", MESSAGE_ILLEGAL)
     check_topic(message.topic)

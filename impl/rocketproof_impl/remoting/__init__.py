@@ -1,1 +1,1 @@
-"""Remoting: commands as they travel, their codes and headers, and how a server hands a request to its processor."""
+"""Remoting: commands on the wire, their codes and headers, and how a server passes a request to its processor."""

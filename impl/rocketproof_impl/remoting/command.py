@@ -1,4 +1,4 @@
-"""A command: what travels in either direction, and its frame on the wire (REM-01, REM-02)."""
+"""A command: a request or a response, and its fields (REM-01, REM-02)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..copies import copier
 RESPONSE, ONE_WAY = 1, 2
 JSON: Final = 0
 ROCKETMQ: Final = 1
-VERSION = 399  # 4.9.3, which the recorded requests name
+VERSION = 399  # of 4.9.3, as in the recorded requests
 V3_4_9 = 121
 NOT_SET = "not set any response code"
 
 
 @dataclass(slots=True)
 class Command:
-    """A request or an answer, whose `code` says of which kind (REM-03). `ext_fields` are the custom header as texts; `opaque`
-    pairs an answer with its request.
+    """A request or a response; `code` is the request code or the response code (REM-03).
 
-    `serialisation` is the form of its header on the wire (REM-01), and has no part in what is meant.
+    `ext_fields` are the fields of the custom header as texts. `opaque` pairs a response with its request. `serialisation` is the encoding
+    of its header on the wire (REM-01) and does not change its meaning.
     """
 
     code: int
@@ -44,18 +44,18 @@ class Command:
         return bool(self.flag & ONE_WAY)
 
 
-_copied = copier(Command)
+_copy = copier(Command)
 
 
 def stamped(request: Command, opaque: int) -> Command:
-    """A copy with this opaque."""
-    found = _copied(request)
-    found.opaque = opaque
-    return found
+    """Return a copy of the request with this opaque."""
+    copy = _copy(request)
+    copy.opaque = opaque
+    return copy
 
 
 def response_to(request: Command) -> Command:
-    """A fresh answer: SYSTEM_ERROR, "not set any response code", opaque and serialisation of the request (REM-02)."""
+    """Return a new response with SYSTEM_ERROR, "not set any response code", and the request's opaque and serialisation (REM-02)."""
     return Command(
         SYSTEM_ERROR,
         opaque=request.opaque,

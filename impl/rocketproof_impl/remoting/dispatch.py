@@ -1,8 +1,8 @@
-"""From a request on a connection to its answer: find the processor, run it on its executor, write at most one answer.
+"""From a received request to its response: find the processor, run it on its executor, write at most one response.
 
-Who answers: a processor that is done gives its answer, or None if it has written one itself or none is expected (REM-08). An
-asynchronous processor gives a future; when that is finished, its answer is written by a task of the same executor (REM-09).
-A processor may refuse before a thread is asked for (REM-06), and a full executor refuses too (REM-07).
+A processor returns its response, or None if it has written one itself or none is expected (REM-08). An asynchronous processor returns a
+future; when it is done, a task of the same executor writes its response (REM-09). A processor may reject a request before it takes a thread
+(REM-06). A full executor rejects it too (REM-07).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FLOW_CONTROL = "start flow control for a while"
 
 
 def never() -> bool:
-    """A processor that takes every request."""
+    """Reject no request: the default of `Processor.rejects`."""
     return False
 
 
 class Processor(NamedTuple):
-    """What serves a request code, and on which threads. `rejects`: it takes none at the moment (REM-06)."""
+    """The function that serves a request code, and its executor. `rejects` returns whether it serves no request now (REM-06)."""
 
     process: Process
     executor: Executor
@@ -46,7 +46,7 @@ class Processor(NamedTuple):
 
 
 class RPCHook(Protocol):
-    """Sees every request that is served, before it and after it; an exception of `before` is answered as REM-08 says."""
+    """Called before and after every request that is served. An exception of `before` becomes the response (REM-08)."""
 
     def before(self, remote: str, request: Command) -> None: ...
 
@@ -54,8 +54,11 @@ class RPCHook(Protocol):
 
 
 class Dispatcher:
-    """Processors by request code. `default` serves the codes that have none of their own. `heeds_one_way`: one that rejects looks at the
-    flag, too. `under_way`: requests that were accepted and are not processed yet."""
+    """Processors by request code; `default` serves all other codes.
+
+    With `heeds_one_way` the rejection of a one-way request sends no response. `under_way` counts the accepted requests that are not
+    processed yet.
+    """
 
     __slots__ = ("default", "heeds_one_way", "hooks", "processors", "under_way")
 
@@ -67,27 +70,28 @@ class Dispatcher:
         self.under_way = UnderWay(PROCESSED)
 
     def receive(self, channel: Channel, command: Command) -> None:
-        """A command has arrived (REM-05). Nothing is raised: an executor without a place is an answer (REM-07).
+        """Handle a received command (REM-05). Nothing is raised: a full executor is a response (REM-07).
 
-        An unknown code is answered even to a one-way caller (HAZ-26), unless `default` serves it. Answers to requests of this side
-        are paired by the network port, so one that comes here was not waited for.
+        An unknown code is answered even if the request is one-way (HAZ-26), unless `default` serves it. The network port matches responses
+        to this side's requests, so nothing waits for a response that arrives here.
         """
         if command.is_response:
             log.warning("receive response, but not matched any request, opaque %d", command.opaque)
             return
-        found = self.processors.get(command.code, self.default)
-        if found is None:
+        processor = self.processors.get(command.code, self.default)
+        if processor is None:
             write(channel, not_supported(command))
-        elif found.rejects():
+        elif processor.rejects():
             if not (self.heeds_one_way and command.is_one_way):
                 write(channel, system_busy(command, f"[REJECTREQUEST]system busy, {FLOW_CONTROL}"))
         else:
-            self._submit(found, channel, command)
+            self._submit(processor, channel, command)
 
     def _submit(self, processor: Processor, channel: Channel, request: Command) -> None:
-        """Only an overload leaves a one-way caller alone (REM-07); a processor that rejects may answer it (REM-06).
+        """Run the request on the processor's executor.
 
-        An overload is an executor whose queue is full, and requests under way whose bytes fill the room for them.
+        An overload sends no response to a one-way request (REM-07), but a rejecting processor may (REM-06). An overload is a full executor
+        queue, or pending requests whose bytes exceed their budget.
         """
         size = self.under_way.enter(channel, request)
         if size is None:
@@ -107,7 +111,8 @@ class Dispatcher:
             write(channel, system_busy(request, f"[OVERLOAD]system busy, {FLOW_CONTROL}"))
 
     async def _serve(self, processor: Processor, channel: Channel, request: Command, leave: Callable[[], None]) -> None:
-        """The task (REM-08): hooks, processing, answer. Whatever is thrown is the answer, except to one-way callers."""
+        """Run the hooks and the processor, and write the response (REM-08). An exception becomes the response unless the request is
+        one-way."""
         answer: Answer | Future[Answer] = None
         try:
             self._before(channel, request)
@@ -116,7 +121,7 @@ class Dispatcher:
                 answer.then(lambda future: self._complete(processor.executor, channel, request, future, leave))
             else:
                 self._callback(channel, request, answer)
-        except Exception as error:  # noqa: BLE001 - the rule says: any throwable
+        except Exception as error:  # noqa: BLE001 - REM-08 covers every throwable
             log.error("process request exception: %r", error)
             if not request.is_one_way:
                 write(channel, system_error(request, error))
@@ -125,9 +130,9 @@ class Dispatcher:
                 leave()
 
     def _complete(self, executor: Executor, channel: Channel, request: Command, future: Future[Answer], leave: Callable[[], None]) -> None:
-        """The future of an asynchronous processor is finished: its callback is a task of the executor (REM-09, SEND-07).
+        """Submit the callback of a finished future as a task of the executor (REM-09, SEND-07).
 
-        If the executor is full the answer is lost (HAZ-25).
+        If the executor is full, the response is lost (HAZ-25).
         """
         leave()
         try:
@@ -136,16 +141,16 @@ class Dispatcher:
             log.error("the completion of request %d is rejected: %s", request.opaque, error)
 
     async def _completed(self, channel: Channel, request: Command, future: Future[Answer]) -> None:
-        """A future that failed is nobody's to answer: the client waits for its whole timeout (REM-09, HAZ-24)."""
+        """Write a finished future's response. A failed future gets none: the client waits until its timeout (REM-09, HAZ-24)."""
         try:
             answer = future.result()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is lost
+        except Exception as error:  # noqa: BLE001 - every exception is logged and lost (HAZ-24)
             log.error("process request %d exception in the future: %r", request.opaque, error)
             return
         self._callback(channel, request, answer)
 
     def _callback(self, channel: Channel, request: Command, response: Answer) -> None:
-        """After-hooks, then the answer, unless there is none or nobody waits for it (REM-08)."""
+        """Run the after-hooks, then write the response unless there is none or the request is one-way (REM-08)."""
         for hook in self.hooks:
             hook.after(remote_address(channel), request, response)
         if response is not None and not request.is_one_way:
@@ -160,7 +165,7 @@ class Dispatcher:
 
 
 def write(channel: Channel, response: Command) -> None:
-    """Send an answer; a connection that is gone is only logged (REM-08)."""
+    """Send a response. A closed connection is only logged (REM-08)."""
     try:
         channel.write(response)
     except OSError as error:
@@ -168,50 +173,52 @@ def write(channel: Channel, response: Command) -> None:
 
 
 def remote_address(channel: Channel) -> str:
-    """The caller as remarks and logs name it."""
+    """Return the caller's address as remarks and logs show it."""
     host, port = channel.remote
     return f"{host}:{port}"
 
 
 def system_error(request: Command, error: BaseException) -> Command:
-    """What a throwable is answered with: a fresh response without extFields (REM-08)."""
+    """Return the response to an exception: a new one without extFields (REM-08)."""
     response = response_to(request)
     response.code, response.remark = SYSTEM_ERROR, describe(error)
     return response
 
 
 def not_supported(request: Command) -> Command:
-    """What a request is answered with whose code nobody serves (REM-05)."""
+    """Return the response to a request code without a processor (REM-05)."""
     response = response_to(request)
     response.code, response.remark = REQUEST_CODE_NOT_SUPPORTED, f" request type {request.code} not supported"
     return response
 
 
 async def refuse_unknown(_: Channel, request: Command) -> Command:
-    """A default processor that serves nothing: its answer is one like any other, which a one-way caller does not get."""
+    """A default processor that rejects every request. A one-way caller gets no response."""
     return not_supported(request)
 
 
-_LAST_CODE = 323  # of a request, in 4.5.2
+_LAST_CODE = 323  # the highest request code of 4.5.2
 
 
 async def leave_unknown(_: Channel, request: Command) -> Command | None:
-    """A default processor that has no answer for what no release knows. What the described one may serve and this one does not is refused:
-    its caller expects an answer."""
+    """A default processor that does not answer codes unknown to every release.
+
+    Codes that real brokers may serve are rejected, because their callers expect a response.
+    """
     return None if request.code > _LAST_CODE else not_supported(request)
 
 
 def system_busy(request: Command, remark: str) -> Command:
-    """What a request is answered with that was not served."""
+    """Return the response to a request that was not served."""
     response = response_to(request)
     response.code, response.remark = SYSTEM_BUSY, remark
     return response
 
 
 def describe(error: BaseException) -> str:
-    """Class and message of an exception, a comma, and where it was thrown.
+    """Return the class and message of an exception, a comma, and where it was raised.
 
-    The place is this implementation's, in the form of a Java stack frame.
+    The location is in this implementation, formatted like a Java stack frame.
     """
     if isinstance(error, JavaError):
         head = str(error)

@@ -1,14 +1,14 @@
-"""Why a call got no answer."""
+"""Reasons why a call got no response."""
 
 from __future__ import annotations
 
 
 class RemotingError(Exception):
-    """A request failed below the level of answers."""
+    """A request failed without a response."""
 
 
 class ConnectFailed(RemotingError):
-    """Nobody listens at the address."""
+    """No server listens at the address."""
 
 
 class SendFailed(RemotingError):
@@ -16,4 +16,4 @@ class SendFailed(RemotingError):
 
 
 class TimedOut(RemotingError):
-    """No answer came in time; the request may still have been served."""
+    """No response arrived in time. The request may still have been served."""

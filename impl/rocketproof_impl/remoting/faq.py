@@ -1,4 +1,4 @@
-"""The line that several texts for users end with."""
+"""The last line of several error messages for users."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from rocketproof_profiles import PROFILES
 
 
 def suggestion(address: str = PROFILES["P49"].faq) -> str:
-    """Where to read on; `address` is the profile's `faq`, and by default what clients up to 4.9 say."""
+    """Return the reference to further help. `address` is the profile's `faq`; the default is that of clients up to 4.9."""
     return f"\nSee {address} for further details."

@@ -1,7 +1,7 @@
 """Commands as bytes on a connection (REM-01).
 
-A frame is a length that does not count itself, a word with the serialisation type in its top byte and the header's length
-below, the header, and the body. Type 0 writes the header as JSON, type 1 in RocketMQ's own binary form.
+A frame consists of its length (without these 4 bytes), a word, the header, and the body. The word has the serialisation type in its top
+byte and the header's length below. Type 0 is a JSON header, type 1 RocketMQ's binary header.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _LANGUAGES = ("JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OT
 
 
 class FrameError(RemotingError):
-    """The bytes are no frame; the connection cannot be used any more."""
+    """The bytes are not a frame. The connection cannot be used any more."""
 
 
 def encode(command: Command, serialisation: int = JSON) -> bytes:
-    """The whole frame, with its length (REM-01)."""
+    """Return the whole frame including its length (REM-01)."""
     header = _binary_header(command) if serialisation == ROCKETMQ else _json_header(command)
     body = command.body or b""
     return _PREFIX.pack(4 + len(header) + len(body), serialisation << 24 | len(header)) + header + body
 
 
 def take(buffer: bytearray) -> Command | None:
-    """Remove the first frame from what has arrived; None if it is not complete. Raises FrameError."""
+    """Remove the first frame from `buffer` and return its command; None if it is incomplete. Raises FrameError."""
     if len(buffer) < 4:
         return None
     (length,) = _WORD.unpack_from(buffer)
@@ -55,27 +55,27 @@ def take(buffer: bytearray) -> Command | None:
 
 
 def decode(frame: bytes | memoryview) -> Command:
-    """The command of a frame without its length. A body without bytes is None (REM-01). Raises FrameError."""
+    """Return the command of a frame without its length. An empty body is None (REM-01). Raises FrameError."""
     try:
         (word,) = _WORD.unpack_from(frame)
-        behind = 4 + (word & 0xFFFFFF)
-        if behind > len(frame):
+        header_end = 4 + (word & 0xFFFFFF)
+        if header_end > len(frame):
             raise FrameError("the header is longer than its frame")
-        if behind > MAX_HEADER:
-            raise FrameError(f"a header of {behind - 4} bytes is longer than {MAX_HEADER}")
+        if header_end > MAX_HEADER:
+            raise FrameError(f"a header of {header_end - 4} bytes is longer than {MAX_HEADER}")
         read = _READERS.get(word >> 24)
         if read is None:
             raise FrameError(f"serialisation type {word >> 24} is unknown")
-        command = read(bytes(frame[4:behind]))
+        command = read(bytes(frame[4:header_end]))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, OverflowError, struct.error) as problem:
         raise FrameError(f"the header cannot be read: {problem!r}") from problem
-    command.body = bytes(frame[behind:]) or None
+    command.body = bytes(frame[header_end:]) or None
     command.serialisation = word >> 24
     return command
 
 
 def _json_header(command: Command) -> bytes:
-    """Written out, as the names are always the same: a quarter of the time of a general writer."""
+    """Return the header as JSON. It is formatted by hand, which takes a quarter of a general encoder's time."""
     fields, remark = "", ""
     if command.ext_fields is not None:
         fields = '"extFields":{' + ",".join([f"{_quoted(name)}:{_quoted(value)}" for name, value in command.ext_fields.items()]) + "},"
@@ -104,7 +104,7 @@ def _read_json(header: bytes) -> Command:
 
 
 def _int32(value: Any) -> int:
-    """A number of the header. Raises FrameError for one that is not an int of Java's."""
+    """Return a number of the header. Raises FrameError unless it fits into a Java int."""
     try:
         return whole_number(value, INT)
     except ValueError as error:
@@ -123,28 +123,28 @@ def _binary_header(command: Command) -> bytes:
 
 
 def _int16(number: int) -> int:
-    """The low 16 bits of a number as a short, which is all that this form has room for."""
+    """Return the low 16 bits of a number as a short: the binary header has no room for more."""
     return (number + 0x8000) % 0x10000 - 0x8000
 
 
 def _read_binary(header: bytes) -> Command:
     code, language, version, opaque, flag = _FIXED.unpack_from(header)
-    remark, at = _sized(header, _FIXED.size, _INT)
-    fields, at = _sized(header, at, _INT)
-    found: dict[str, str] = {}
+    remark, at = _length_prefixed(header, _FIXED.size, _INT)
+    fields, at = _length_prefixed(header, at, _INT)
+    ext_fields: dict[str, str] = {}
     at = 0
     while at < len(fields):
-        name, at = _sized(fields, at, _SHORT)
-        value, at = _sized(fields, at, _INT)
-        found[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
-    return Command(code, found or None, None, opaque, flag, version, _LANGUAGES[language], remark.decode("utf-8", "replace") or None)
+        name, at = _length_prefixed(fields, at, _SHORT)
+        value, at = _length_prefixed(fields, at, _INT)
+        ext_fields[name.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+    return Command(code, ext_fields or None, None, opaque, flag, version, _LANGUAGES[language], remark.decode("utf-8", "replace") or None)
 
 
 _READERS = {JSON: _read_json, ROCKETMQ: _read_binary}
 
 
-def _sized(data: bytes, at: int, length: Struct) -> tuple[bytes, int]:
-    """The bytes behind their length, and the position behind them."""
+def _length_prefixed(data: bytes, at: int, length: Struct) -> tuple[bytes, int]:
+    """Return the bytes after a length at `at`, and the position after them."""
     (size,) = length.unpack_from(data, at)
     start = at + length.size
     if size < 0 or start + size > len(data):

@@ -1,8 +1,8 @@
-"""Custom headers: typed fields, and the texts that travel in a command's extFields (REM-04).
+"""Custom headers: typed fields, and their texts in a command's extFields (REM-04).
 
-Every value is a text on the wire. The send header has two forms, with full names (request 10) and with one letter a field
-(310 and 320). A header is a dataclass, and how it travels follows from it: a field's name on the wire is the attribute's in camel
-case, its type decides how the text is read, and what has no default is required.
+Every value is text on the wire. The send header has two forms: full names (request 10) and one letter per field (310 and 320). A header is
+a dataclass that defines its wire format: the attribute's name in camel case is the name on the wire, its type selects the parser, and a
+field without a default is required.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ H = TypeVar("H")
 REQUIRED: Final = object()
 
 Field = tuple[str, str, Callable[[str], Any], Any]
-"""One field of a header: its attribute, its name on the wire, how its text is read, and what it is where it is absent, or REQUIRED."""
+"""A field of a header: its attribute, its name on the wire, its parser, and its default, or REQUIRED."""
 
 Layout = tuple[Field, ...]
-"""The fields in the order in which the header's class takes them."""
+"""The fields in the order of the header's constructor."""
 
 Long = Annotated[int, parse_long]
-"""A number of 64 bits; a plain int has 32."""
+"""A 64-bit number; a plain int has 32 bits."""
 
 
 def is_missing(value: object) -> bool:
-    """Whether a header is being made without this field."""
+    """Return whether a header is constructed without this field."""
     return value is REQUIRED
 
 
 def is_null(value: str | None) -> bool:
-    """Whether a text is one that a request's header lacks (see `WithNulls`)."""
+    """Return whether a text is absent from the request's header (see `WithNulls`)."""
     return value is None
 
 
 def text(value: str) -> str:
-    """A field that is a text already."""
+    """Return a text field unchanged."""
     return value
 
 
@@ -63,33 +63,33 @@ _PARSERS: Final[dict[Any, Callable[[str], Any]]] = {
 
 @cache
 def layout(kind: type[Any]) -> Layout:
-    """The fields of a header's class as they travel; `wire` in a field's metadata is a name that camel case does not give."""
+    """Return the wire format of a header's class. `wire` in a field's metadata is a name that is not the camel case of the attribute."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple(
         (
-            each.name,
-            each.metadata.get("wire") or re.sub("_([a-z])", lambda found: found[1].upper(), each.name),
-            _PARSERS[hints[each.name]],
-            REQUIRED if each.default is MISSING else each.default,
+            attribute.name,
+            attribute.metadata.get("wire") or re.sub("_([a-z])", lambda match: match[1].upper(), attribute.name),
+            _PARSERS[hints[attribute.name]],
+            REQUIRED if attribute.default is MISSING else attribute.default,
         )
-        for each in fields(kind)
+        for attribute in fields(kind)
     )
 
 
 def command_error(message: str) -> JavaError:
-    """The exception of a header that cannot be read."""
+    """Return the exception for a header that cannot be read."""
     return JavaError("org.apache.rocketmq.remoting.exception.RemotingCommandException", message)
 
 
 def decode(kind: Callable[..., H], names: Layout, ext_fields: Mapping[str, str] | None) -> H:
-    """The header from its texts; what may be absent then has its default.
+    """Return the header of these texts. An absent optional field gets its default.
 
-    Raises JavaError for the first required field that is absent and for the first number that is none (REM-04).
+    Raises JavaError for the first required field that is absent, and for the first malformed number (REM-04).
     """
-    found = ext_fields or {}
+    texts = ext_fields or {}
     values: list[Any] = []
     for _, name, parse, absent in names:
-        value = found.get(name)
+        value = texts.get(name)
         if value is not None:
             values.append(parse(value))
         elif absent is REQUIRED:
@@ -100,7 +100,7 @@ def decode(kind: Callable[..., H], names: Layout, ext_fields: Mapping[str, str] 
 
 
 class WithNulls:
-    """A header that may lack required fields: a text is None then, and using a number is a null-pointer error.
+    """A header whose required fields may be absent: a text is then None, and reading a number raises a null-pointer error.
 
     `TEXTS` are the fields that may be None.
     """
@@ -109,14 +109,14 @@ class WithNulls:
     TEXTS: ClassVar[tuple[str, ...]] = ()
 
     def lacks(self, name: str) -> bool:
-        """Whether a field is null: it was not there, or there was no number where one should be."""
+        """Return whether a field is null: it was absent, or not a number where a number is required."""
         try:
             object.__getattribute__(self, name)
         except AttributeError:
             return True
         return False
 
-    if not TYPE_CHECKING:  # every field is there for who reads the class
+    if not TYPE_CHECKING:  # type checkers see every field
 
         def __getattr__(self, name: str) -> None:
             if name not in self.TEXTS:
@@ -124,21 +124,20 @@ class WithNulls:
 
 
 def decode_with_nulls(kind: type[H], names: Layout, ext_fields: Mapping[str, str] | None, *, numbers: bool) -> H:
-    """The header as 4.9.4 reads it: a required field that is absent is an error only for who uses it (REM-04).
+    """Return the header as 4.9.4 reads it: an absent required field is an error only when it is used (REM-04).
 
-    `numbers`: a number that is none is an error at once, as with the short names; otherwise it counts as absent. What a header
-    requires of its values is not asked of one without any fields. Raises JavaError.
+    With `numbers`, as for short names, a malformed number is an error immediately; otherwise it counts as absent. A header without any
+    fields is not validated. Raises JavaError.
     """
     if ext_fields is None:
         return _empty(kind, names)
-    found = ext_fields
     values: list[Any] = []
     missing: list[str] = []
     for attribute, name, parse, absent in names:
         value = absent
-        if name in found:
+        if name in ext_fields:
             try:
-                value = parse(found[name])
+                value = parse(ext_fields[name])
             except JavaError:
                 if numbers:
                     raise
@@ -160,13 +159,13 @@ def _empty(kind: type[H], names: Layout) -> H:
 
 
 def read(kind: type[H], ext_fields: Mapping[str, str] | None, *, nulls: bool, numbers: bool = False) -> H:
-    """The header with its full names; `nulls` is the profile's `null_fields`. Raises JavaError."""
+    """Return the header from its full names. `nulls` is the profile's `null_fields`. Raises JavaError."""
     names = layout(kind)  # type: ignore[arg-type]  # a class is hashable
     return decode_with_nulls(kind, names, ext_fields, numbers=numbers) if nulls else decode(kind, names, ext_fields)
 
 
 def encode(header: object, names: Layout) -> dict[str, str]:
-    """The texts of a header; what is None does not travel."""
+    """Return the texts of a header. A field that is None is omitted."""
     texts: dict[str, str] = {}
     for attribute, name, _, _ in names:
         value = getattr(header, attribute)
@@ -180,9 +179,9 @@ def encode(header: object, names: Layout) -> dict[str, str]:
 
 @dataclass(slots=True)
 class SendMessageRequestHeader(WithNulls):
-    """What a producer sends with a message. Times are milliseconds; a negative queue id lets the broker choose.
+    """A producer's header of a message. Times are milliseconds; with a negative queue id the broker chooses the queue.
 
-    `properties` is the text of SEND-26. `batch` tells how the body is to be read, whatever the request code is (SEND-05).
+    `properties` is the text of SEND-26. `batch` decides how the body is read, whatever the request code is (SEND-05).
     """
 
     TEXTS: ClassVar[tuple[str, ...]] = ("producer_group", "topic", "default_topic")
@@ -210,11 +209,12 @@ SEND_V2: Final = tuple((attribute, SHORT_NAMES[name], parse, absent) for attribu
 def parse_request_header(
     code: int, ext_fields: Mapping[str, str] | None, profile: Profile = PROFILES["P49"]
 ) -> SendMessageRequestHeader | None:
-    """The send header of a request; None if its code has none (REM-04). Raises JavaError as `decode` does.
+    """Return the send header of a request; None if its code has none (REM-04). Raises JavaError as `decode` does.
 
-    With `null_fields` only a number with a short name that is none is an error, and with `null_numbers` not even that; see
-    `decode_with_nulls`. With `wants_short` those short names that are required have to be there, before any is read; with `wants_flags` the
-    two flags, too, once all are read.
+    - `null_fields`: only a malformed number with a short name is an error. With `null_numbers` that is not an error either (see
+    `decode_with_nulls`).
+    - `wants_short`: all required short names must be present before any is read.
+    - `wants_flags`: both flags must be present, checked after all fields are read.
     """
     short = code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
     if not short and code != SEND_MESSAGE:
@@ -234,12 +234,12 @@ def parse_request_header(
 
 
 def encode_v1(header: SendMessageRequestHeader) -> dict[str, str]:
-    """As request 10 carries it."""
+    """Return the texts of request 10."""
     return encode(header, SEND_V1)
 
 
 def encode_v2(header: SendMessageRequestHeader) -> dict[str, str]:
-    """As requests 310 and 320 carry it."""
+    """Return the texts of requests 310 and 320."""
     return encode(header, SEND_V2)
 
 
@@ -248,7 +248,7 @@ def encode_v2(header: SendMessageRequestHeader) -> dict[str, str]:
 
 @dataclass(slots=True)
 class SendMessageBackRequestHeader(WithNulls):
-    """A consumer gives a message back: where it is in the log, whose consumption failed, and when to try again (BACK-01)."""
+    """A message that a consumer sends back: its position in the log, the consumer group, and the delay level of its retry (BACK-01)."""
 
     offset: Long
     group: str
@@ -264,9 +264,9 @@ class SendMessageBackRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class PullMessageRequestHeader(WithNulls):
-    """A consumer asks for at most so many messages of a queue. Times are milliseconds.
+    """A consumer's request for at most `max_msg_nums` messages of a queue. Times are milliseconds.
 
-    The bits of `sys_flag` tell which of the others count: 1 `commit_offset`, 2 `suspend_timeout_millis`, 4 `subscription`.
+    The bits of `sys_flag` enable other fields: 1 `commit_offset`, 2 `suspend_timeout_millis`, 4 `subscription`.
     """
 
     consumer_group: str
@@ -284,7 +284,7 @@ class PullMessageRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class QueryConsumerOffsetRequestHeader(WithNulls):
-    """A group asks how far it is in a queue, in 5.x perhaps for no other beginning than its own."""
+    """A query for a group's offset in a queue. `set_zero_if_not_found` (5.x): start at 0 if the group has no offset."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("consumer_group", "topic")
 
@@ -296,7 +296,7 @@ class QueryConsumerOffsetRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class UpdateConsumerOffsetRequestHeader(WithNulls):
-    """A group says how far it is in a queue: the offset of its next message."""
+    """A group's commit: the offset of its next message in a queue."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("consumer_group", "topic")
 
@@ -308,7 +308,7 @@ class UpdateConsumerOffsetRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class UnregisterClientRequestHeader(WithNulls):
-    """A client leaves its groups."""
+    """A client's request to leave its groups."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("client_id",)
 
@@ -322,7 +322,7 @@ class UnregisterClientRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class EndTransactionRequestHeader(WithNulls):
-    """The outcome of a local transaction, and where its half message is: place in the log, and offset in the half queue."""
+    """The outcome of a local transaction, and its half message's position in the log and offset in the half queue."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("producer_group", "msg_id")
 
@@ -346,7 +346,7 @@ class EndTransactionRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class CreateTopicRequestHeader(WithNulls):
-    """A topic as an administrator wants it."""
+    """A topic configuration set by an administrator."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("topic", "default_topic")
 
@@ -367,7 +367,7 @@ class CreateTopicRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class QueueRequestHeader(WithNulls):
-    """A queue whose first or last offset is asked for."""
+    """A query for a queue's first or last offset."""
 
     topic: str
     queue_id: int
@@ -375,7 +375,7 @@ class QueueRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class SearchOffsetRequestHeader(WithNulls):
-    """A queue's offset is asked for by when its message was stored (ms); later releases tell the bound that is meant, LOWER or UPPER."""
+    """A query for a queue's offset by store time (ms). `boundary_type` (later releases) is LOWER or UPPER."""
 
     topic: str
     queue_id: int
@@ -385,7 +385,7 @@ class SearchOffsetRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class QueryMessageRequestHeader(WithNulls):
-    """A key by which records of a topic are looked for: at most so many, stored in that time (ms)."""
+    """A query for at most `max_num` records of a topic by a key, stored between two times (ms)."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("topic", "key")
 
@@ -403,14 +403,14 @@ class ViewMessageRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class TopicRequestHeader(WithNulls):
-    """A topic whose offsets are asked for."""
+    """A query for a topic's offsets."""
 
     topic: str
 
 
 @dataclass(slots=True)
 class DeleteGroupRequestHeader(WithNulls):
-    """A group that is to be deleted."""
+    """The group to delete."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("group_name",)
 
@@ -419,7 +419,7 @@ class DeleteGroupRequestHeader(WithNulls):
 
 @dataclass(slots=True)
 class DeleteTopicRequestHeader(WithNulls):
-    """A topic that is to be deleted."""
+    """The topic to delete."""
 
     TEXTS: ClassVar[tuple[str, ...]] = ("topic",)
 

@@ -1,4 +1,4 @@
-"""What carries commands and serves them, as ports: network, connections, executors. The simulator and real servers provide them."""
+"""The ports that carry and serve commands: network, connections, executors. The simulator and real servers provide them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .command import Command
 
 
 class Network(Protocol):
-    """Requests to a remoting address such as 127.0.0.1:9876."""
+    """Sends requests to a remoting address such as 127.0.0.1:9876."""
 
     async def call(self, address: str, request: Command, millis: int) -> Command:
-        """Send and wait for the answer. Raises ConnectFailed, SendFailed or TimedOut (remoting.errors)."""
+        """Send a request and wait for the response. Raises ConnectFailed, SendFailed or TimedOut (remoting.errors)."""
         ...
 
     async def post(self, address: str, request: Command) -> None:
-        """Send one way: no answer is awaited and no failure after the write is seen (REM-12). Raises ConnectFailed."""
+        """Send a one-way request. No response is awaited, and failures after the write are not reported (REM-12). Raises ConnectFailed."""
         ...
 
 
 class Channel(Protocol):
-    """One accepted connection, on which answers are written."""
+    """An accepted connection, on which responses are written."""
 
     @property
     def remote(self) -> tuple[str, int]:
@@ -32,11 +32,11 @@ class Channel(Protocol):
 
     @property
     def closing(self) -> bool:
-        """Whether the connection is closed, or is about to be: no write can succeed."""
+        """Whether the connection is closed or about to close, so that no write can succeed."""
         ...
 
     def write(self, command: Command) -> None:
-        """Send a command to the caller; a failure raises OSError."""
+        """Send a command to the caller. Raises OSError if that fails."""
         ...
 
 
@@ -46,10 +46,10 @@ class Rejected(Exception):
 
 @dataclass(slots=True, eq=False)
 class RequestTask:
-    """What a thread is to do, and for which request: None for what is done behind an answer (REM-09).
+    """The work of a thread, and its request; None for the completion of an asynchronous response (REM-09).
 
-    `created` is when it came into the queue, in milliseconds. `completes`: the request whose asynchronous processing is over, and its
-    outcome (REM-09). `taken` is called when the task was taken from the queue and never runs.
+    `created` is the time (ms) at which the task entered the queue. `completes` is the request whose asynchronous processing ended, with its
+    outcome (REM-09). `taken` is called when the task is removed from the queue without running.
     """
 
     work: Callable[[], Work[None]]
@@ -61,11 +61,11 @@ class RequestTask:
 
 
 class Executor(Protocol):
-    """A pool of threads with a queue, from which others than its threads may take (REM-10)."""
+    """A thread pool with a queue, from which fast failure can remove tasks (REM-10)."""
 
     @property
     def waiting(self) -> int:
-        """How many tasks are in the queue."""
+        """The number of tasks in the queue."""
         ...
 
     def submit(self, task: RequestTask) -> None:
@@ -73,9 +73,9 @@ class Executor(Protocol):
         ...
 
     def head(self) -> RequestTask | None:
-        """The task that waits longest, None if none does."""
+        """Return the task that has waited longest, None if there is none."""
         ...
 
     def take(self) -> RequestTask:
-        """Remove the task that waits longest; it never runs. Raises IndexError if there is none."""
+        """Remove the task that has waited longest; it never runs. Raises IndexError if there is none."""
         ...

@@ -1,6 +1,6 @@
-"""A bound on the requests that wait inside a broker: for a thread, for a flush, for a slave, or for a message to pull.
+"""A bound on the memory of requests that wait in a broker: for a thread, a flush, a slave, or a message to pull.
 
-A queue's capacity counts requests, and a request has up to 16 MiB, so that alone bounds no memory.
+A queue's capacity counts requests of up to 16 MiB each, so it alone does not bound memory.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from .command import Command
 from .ports import Channel
 
 OVERHEAD = 2048
-"""Bytes of a request without a body: objects, field names, and its place in a queue. A held pull takes about 3 KiB."""
+"""Bytes of a request without a body: objects, field names, and its entry in a queue. A held pull takes about 3 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestBudget:
-    """Bytes of waiting requests: of one connection, and of all together."""
+    """Maximum bytes of waiting requests: per connection, and in total."""
 
     connection: int
     total: int
 
 
 PROCESSED = RequestBudget(64 * 1024 * 1024, 128 * 1024 * 1024)
-"""For requests that are processed: 16 of the largest messages (4 MiB) of one connection."""
+"""For requests being processed: 16 of the largest messages (4 MiB) per connection."""
 HELD = RequestBudget(16 * 1024 * 1024, 64 * 1024 * 1024)
-"""For held pulls: about 8,000 of one connection; a consumer holds one per queue."""
+"""For held pulls: about 8,000 per connection. A consumer holds one per queue."""
 
 
 class UnderWay:
-    """The bytes of the requests that wait, by connection."""
+    """The bytes of waiting requests, by connection."""
 
-    __slots__ = ("_by_channel", "_room", "total")
+    __slots__ = ("_budget", "_by_channel", "total")
 
-    def __init__(self, room: RequestBudget) -> None:
-        self._room = room
+    def __init__(self, budget: RequestBudget) -> None:
+        self._budget = budget
         self._by_channel: dict[Channel, int] = {}
         self.total = 0
 
@@ -43,20 +43,20 @@ class UnderWay:
         return self._by_channel.get(channel, 0)
 
     def enter(self, channel: Channel, request: Command) -> int | None:
-        """Count a request until it leaves, and return its bytes; return None, and do not count it, if there is no room for it."""
+        """Count a request until it leaves and return its bytes. Return None, without counting it, if it exceeds the budget."""
         size, used = weight(request), self.of(channel)
-        if used + size > self._room.connection or self.total + size > self._room.total:
+        if used + size > self._budget.connection or self.total + size > self._budget.total:
             return None
         self._by_channel[channel] = used + size
         self.total += size
         return size
 
     def leave(self, channel: Channel, size: int) -> None:
-        """Stop counting a request that entered with so many bytes."""
-        left = self._by_channel[channel] - size
+        """Stop counting a request that entered with `size` bytes."""
+        remaining = self._by_channel[channel] - size
         self.total -= size
-        if left:
-            self._by_channel[channel] = left
+        if remaining:
+            self._by_channel[channel] = remaining
         else:
             del self._by_channel[channel]
 

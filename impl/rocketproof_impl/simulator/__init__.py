@@ -1,1 +1,1 @@
-"""The deterministic simulator: a clock, a disk, a network and threads that do what the test decides, and a whole cluster on them."""
+"""The deterministic simulator: a clock, a disk, a network and threads controlled by a test, and a cluster that runs on them."""

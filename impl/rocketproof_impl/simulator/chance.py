@@ -1,4 +1,4 @@
-"""Randomness of the simulator: seeded, and for single draws what a test decides."""
+"""Randomness of the simulator: seeded, or with draws chosen by a test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 
 class SimulatedRandomness:
-    """`feed(value)` decides the next draw, whatever kind it is."""
+    """A seeded generator. `feed(value)` sets the next draw of any kind."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = random.Random(seed)

@@ -1,6 +1,6 @@
-"""A whole cluster in one process: name server, brokers and producers on the simulated clock, disk and network.
+"""A cluster in one process: name server, brokers and producers on the simulated clock, disk and network.
 
-Time and periodic tasks stand still unless a test lets them run. The same seed and the same calls give the same run.
+Time passes and periodic tasks run only when a test lets them. The same seed and the same calls give the same run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CALLER_PORT = 50_000
 
 @dataclass(eq=False)
 class Node:
-    """A broker's machine: settings and disk outlive the process; `broker` is None while it does not run."""
+    """A broker's machine. Settings and disk survive the process; `broker` is None while no process runs."""
 
     settings: BrokerSettings
     disk: SimulatedDisk
@@ -47,16 +47,16 @@ class Node:
 
     @property
     def running(self) -> Broker:
-        """The process; raises RuntimeError if there is none."""
+        """The running process. Raises RuntimeError if there is none."""
         if self.broker is None:
             raise RuntimeError(f"{self.name} does not run")
         return self.broker
 
 
 class Cluster:
-    """Brokers `broker-a`, `broker-b` and so on at ports 10911, 10921 …; settings hold for all of them.
+    """Brokers `broker-a`, `broker-b` and so on at ports 10911, 10921 …, all with the same settings.
 
-    With `services` the threads of their stores run: flush, dispatch and replication take time then, and masters have slaves.
+    With `services` the threads of their stores run: flush, dispatch and replication take time, and masters serve slaves.
     """
 
     def __init__(self, brokers: int = 1, *, profile: Profile | str = "P49", seed: int = 0, services: bool = False, **settings: Any) -> None:
@@ -74,11 +74,11 @@ class Cluster:
         self._clients: dict[str, Endpoint] = {}
         for number in range(brokers):
             name = f"broker-{chr(ord('a') + number)}"
-            chosen = replace(BrokerSettings(broker_name=name, listen_port=10911 + 10 * number, name_servers=(NAME_SERVER,)), **settings)
-            self.add(chosen)
+            defaults = BrokerSettings(broker_name=name, listen_port=10911 + 10 * number, name_servers=(NAME_SERVER,))
+            self.add(replace(defaults, **settings))
 
     def add(self, settings: BrokerSettings, *, start: bool = True) -> Node:
-        """Another machine, with its broker started by default."""
+        """Add a machine, and start its broker unless `start` is false."""
         node = Node(settings, SimulatedDisk(), SimulatedRandomness(self.seed + len(self.nodes)))
         node.disk.sleep = self.scheduler.advance
         self.nodes[f"{settings.broker_name}:{settings.broker_id}" if settings.broker_id else settings.broker_name] = node
@@ -90,11 +90,11 @@ class Cluster:
         return self.nodes[name]
 
     def broker(self, name: str = "broker-a") -> Broker:
-        """The running process of that name."""
+        """Return the running process of this name."""
         return self.nodes[name].running
 
     def start(self, node: Node, *, register: bool = True) -> bool:
-        """Start a broker's process on its disk; False if its table cannot be loaded (PER-03)."""
+        """Start a broker's process on its disk. Return False if its table cannot be loaded (PER-03)."""
         node.executors = {name: ThreadPool(self.scheduler, f"{node.name}/{name}") for name in POOLS}
         endpoint = self.network.endpoint(_outgoing(node.settings))
         broker = Broker(node.settings, self.profile, self.clock, node.disk, endpoint, node.random, dict(node.executors))
@@ -111,7 +111,7 @@ class Cluster:
         return True
 
     def _run_services(self, node: Node, broker: Broker) -> None:
-        """Run the threads of a broker's store, and let slaves connect to a master's."""
+        """Run the threads of a broker's store; a master also accepts connections of slaves."""
 
         def spawn(services: Iterable[Service]) -> None:
             node.threads = [task for task in node.threads if not task.done.done]
@@ -125,9 +125,9 @@ class Cluster:
             self.streams.listen(node.settings.ha_address, lambda link: spawn(broker.store.ha.accept(link)))
 
     def crash(self, name: str = "broker-a", *, silent: bool = False) -> None:
-        """End a broker's process: its memory, threads and connections are gone, its disk stays.
+        """Kill a broker's process: its memory, threads and connections are lost, its disk remains.
 
-        `silent`: neither the name server nor a caller notices that the connections are closed.
+        With `silent`, neither the name server nor callers notice that their connections are closed.
         """
         node = self.nodes[name]
         node.broker = None
@@ -141,29 +141,29 @@ class Cluster:
                 self.name_server.channel_closed(channel)
 
     def power_loss(self, name: str = "broker-a", loss: PowerLoss | None = None) -> None:
-        """End a broker's machine: of what its disk was not forced to keep, some is gone. Nobody notices that connections are."""
+        """Stop a broker's machine: data that was not forced may be lost. No peer notices that its connection is closed."""
         if self.nodes[name].broker is not None:
             self.crash(name, silent=True)
         self.nodes[name].disk.power_loss(loss or PowerLoss(self.seed))
 
     def restart(self, name: str = "broker-a", **settings: Any) -> bool:
-        """Start the process again, with other settings if given."""
+        """Start the process again, with changed settings if given."""
         node = self.nodes[name]
         for key, value in settings.items():
             setattr(node.settings, key, value)
         return self.start(node)
 
     def restart_name_server(self) -> None:
-        """End the name server and start it again: its tables were in memory. Connections to it are made anew when somebody calls."""
+        """Restart the name server, which loses its tables. Callers reconnect with their next request."""
         self.network.close(NAME_SERVER)
         self.name_server = NameServer(self.clock, profile=self.profile)
         self.network.listen(NAME_SERVER, self.name_server)
 
     def producer(self, group: str = "group", **options: Any) -> Producer:
-        """A started producer of its own process."""
+        """Return a started producer in its own process."""
         self._callers += 1
         address = f"127.0.0.1:{CALLER_PORT + self._callers}"
-        made = Producer(
+        producer = Producer(
             group,
             clock=self.clock,
             network=self.network.endpoint(address),
@@ -173,34 +173,34 @@ class Cluster:
             instance_name=str(CALLER_PORT + self._callers),
             **options,
         )
-        self.scheduler.complete(made.start(), f"{group}/start")
-        return made
+        self.scheduler.complete(producer.start(), f"{group}/start")
+        return producer
 
     def caller(self, name: str = "client") -> Endpoint:
-        """A raw client's connection; the same name gives the same one."""
+        """Return a client's endpoint for raw requests. The same name returns the same endpoint."""
         if name not in self._clients:
             self._callers += 1
             self._clients[name] = self.network.endpoint(f"127.0.0.1:{CALLER_PORT + self._callers}")
         return self._clients[name]
 
     def call(self, request: Command, to: str = "broker-a", *, client: str = "client", millis: int = 60_000) -> Command:
-        """Send a raw request and run until its answer is there. Raises a RemotingError if none comes."""
+        """Send a raw request and run until its response arrives. Raises a RemotingError if none arrives."""
         return self.scheduler.run(self.calling(request, to, client=client, millis=millis).done)
 
     def calling(self, request: Command, to: str = "broker-a", *, client: str = "client", millis: int = 60_000) -> SimulatedThread[Command]:
-        """Send a raw request as a thread of its own, and let others go on."""
+        """Send a raw request in a new thread and run what is ready. Return the thread."""
         address = NAME_SERVER if to == "name server" else self.nodes[to].settings.address
         task = self.scheduler.spawn(self.caller(client).call(address, request, millis), f"call {request.code}")
         self.scheduler.settle()
         return task
 
     def dispatch(self) -> None:
-        """Let every broker's dispatcher catch up with its log."""
+        """Dispatch the whole log of every running broker."""
         for node in self.nodes.values():
             if node.broker is not None:
                 node.broker.store.dispatch()
 
 
 def _outgoing(settings: BrokerSettings) -> str:
-    """Where a broker's own calls come from."""
+    """Return the address from which a broker sends its own requests."""
     return f"{settings.broker_ip1}:{settings.listen_port + 30_000}"

@@ -1,6 +1,6 @@
-"""What a simulated file holds: in the page cache, where every process sees it, and on the device, where a power loss leaves it.
+"""The content of a simulated file in two places: the page cache, which every process sees, and the device, which survives a power loss.
 
-A sector is written whole or not at all. Which of the sectors that nobody forced have reached the device, nobody knows.
+A sector is written completely or not at all. Any subset of the sectors that were not forced may have reached the device.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ SECTOR = 512
 
 
 class PlainContent(bytearray):
-    """A file that is written whole, or grows. `device` is what the device has of it, `written` whether that may be something else; its
-    first `kept` bytes are on the device whatever comes."""
+    """A file that is rewritten or grows.
+
+    `device` is its content on the device. `written` is whether that may differ from the page cache. The first `kept` bytes are on the
+    device in any case.
+    """
 
     device: bytes = b""
     written: bool = False
@@ -24,26 +27,29 @@ class PlainContent(bytearray):
         self.device, self.written, self.kept = bytes(self), False, len(self)
 
     def left(self, random: Random, grain: int, *, truncated: bool, whole: bool = False) -> bytes:
-        """What a power loss leaves. Where the truncation is lost, so is all that came after it; `whole`, where not, leaves all."""
+        """Return the content after a power loss.
+
+        If the truncation is lost (not `truncated`), so are all later writes. Otherwise `whole` keeps everything.
+        """
         if not self.written:
             return bytes(self)
         if not truncated:
             return self.device
         data = bytes(self)
-        fate = 1 if whole else random.randrange(3)
-        if fate < 2:
-            return data if fate else data[: self.kept]
+        outcome = 1 if whole else random.randrange(3)
+        if outcome < 2:
+            return data if outcome else data[: self.kept]
         rest = data[self.kept :]
         end = min(len(rest), random.randint(0, -(-len(rest) // grain)) * grain)
-        pieces = (rest[at : min(at + grain, end)] for at in range(0, end, grain))
-        return data[: self.kept] + b"".join(piece if random.randrange(2) else bytes(len(piece)) for piece in pieces)
+        blocks = (rest[at : min(at + grain, end)] for at in range(0, end, grain))
+        return data[: self.kept] + b"".join(block if random.randrange(2) else bytes(len(block)) for block in blocks)
 
 
 class MappedContent:
-    """A file that is written in place. It takes memory only for the pages that were written; `len` is the end of the last byte.
+    """A file that is written in place. Only written pages take memory; `len` is the end of the last written byte.
 
-    `unforced`: pages written since they were forced, with what the device has of them; empty for a page it has not.
-    `allocate` is asked for each new page and raises OSError if there is no room.
+    `unforced` maps each page written since the last force to its content on the device, empty for a page that the device lacks. `allocate`
+    is called for each new page and raises OSError if the disk is full.
     """
 
     __slots__ = ("_end", "allocate", "pages", "unforced")
@@ -57,7 +63,7 @@ class MappedContent:
         self.unforced.clear()
 
     def write(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        """Raises OSError where there is no room, with what came before written."""
+        """Write bytes. Raises OSError if the disk is full; the bytes before the failing page are then written."""
         end = position + len(data)
         at = position
         while at < end:
@@ -81,7 +87,7 @@ class MappedContent:
         return page
 
     def read(self, position: int, size: int) -> bytes:
-        """So many bytes, zeros where nothing was written."""
+        """Return `size` bytes, zeros where nothing was written."""
         number, start = divmod(position, PAGE)
         if start + size <= PAGE:
             page = self.pages.get(number)
@@ -99,18 +105,20 @@ class MappedContent:
         self.unforced.clear()
 
     def left(self, random: Random, grain: int, *, forced: bool = False) -> MappedContent:
-        """What a power loss leaves: of each sector nobody forced, the new bytes or those on the device; of all the latter where only what
-        was `forced` is there."""
-        found = MappedContent(allocate=self.allocate)
-        found.pages = {number: bytearray(page) for number, page in self.pages.items()}
-        found._end = self._end
-        fate = 1 if forced else random.randrange(3)
-        for number, before in sorted(self.unforced.items()) if fate else ():
-            page = found.pages[number]
+        """Return the content after a power loss: each sector that was not forced has its new or its device content.
+
+        With `forced`, every such sector has its device content.
+        """
+        survivor = MappedContent(allocate=self.allocate)
+        survivor.pages = {number: bytearray(page) for number, page in self.pages.items()}
+        survivor._end = self._end
+        outcome = 1 if forced else random.randrange(3)
+        for number, on_device in sorted(self.unforced.items()) if outcome else ():
+            page = survivor.pages[number]
             for at in range(0, PAGE, grain):
-                if fate == 1 or random.randrange(2):
-                    page[at : at + grain] = before[at : at + grain] or bytes(grain)
-        return found
+                if outcome == 1 or random.randrange(2):
+                    page[at : at + grain] = on_device[at : at + grain] or bytes(grain)
+        return survivor
 
     def __len__(self) -> int:
         return self._end
@@ -122,6 +130,6 @@ class MappedContent:
         return self.read(position, 1)[0]
 
     def __setitem__(self, position: int, value: int) -> None:
-        """Damage: the device has it too."""
+        """Damage a byte, in the page cache and on the device."""
         page = self.pages.setdefault(position // PAGE, bytearray(PAGE))
         page[position % PAGE] = value

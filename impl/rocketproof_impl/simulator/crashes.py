@@ -1,4 +1,4 @@
-"""A short program ended at each of its points: between any two steps on its disk, by the end of its process or by a power loss."""
+"""Crash a short program at each of its points: between any two steps on its disk, by killing its process or by a power loss."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ METADATA: tuple[Metadata, ...] = ("ordered", "unordered", "posix")
 
 @dataclass(frozen=True)
 class CrashPoint:
-    """After how many steps on the disk the program ended, before which operation on which path; "the end" if it ran through.
+    """The number of disk steps before the crash, and the operation and path that it preceded; "the end" if the program finished.
 
-    Without `loss` only the process ended.
+    Without `loss` only the process was killed.
     """
 
     steps: int
@@ -27,7 +27,7 @@ class CrashPoint:
 
 
 def losses(seeds: Iterable[int], metadata: Iterable[Metadata] = METADATA) -> list[PowerLoss | None]:
-    """The end of the process, and power losses of each kind with each seed."""
+    """Return the kill of the process (None), and power losses of each metadata kind with each seed."""
     seeds = list(seeds)
     return [None, *(PowerLoss(seed, kind) for kind in metadata for seed in seeds)]
 
@@ -39,10 +39,10 @@ def every_crash_point(
     crashes: Iterable[PowerLoss | None] = (None,),
     points: Iterable[int] | None = None,
 ) -> Iterator[tuple[CrashPoint, World]]:
-    """Make a world, run the program in it up to a point, crash; give the point and what is left. Then the next point, to the end.
+    """Create a world, run the program in it up to a point, and crash. Yield each point with the world that is left.
 
-    What `make` does is on the device. `points`: only after these numbers of steps. The disk of the world that is given is as the
-    crash left it, and nothing on it is armed; to start its processes again is the caller's.
+    Everything that `make` writes is on the device. `points` selects numbers of steps. The disk of a yielded world is in its state after the
+    crash, with no further fault planned. The caller restarts the processes.
     """
     crashes = list(crashes)
     chosen = range(count_steps(make, run, disk) + 1) if points is None else points
@@ -64,10 +64,10 @@ def every_crash_point(
 
 
 def count_steps(make: Callable[[], World], run: Callable[[World], None], disk: Callable[[World], SimulatedDisk]) -> int:
-    """How many steps on its disk a program has."""
+    """Return the number of disk steps of a program."""
     world = make()
     target = disk(world)
-    target.end_after(1 << 60)  # a write in place counts its steps only where an end is planned
+    target.end_after(1 << 60)  # a write in place counts its steps only if an end is planned
     before = target.steps
     run(world)
     target.end_after(None)
@@ -75,5 +75,5 @@ def count_steps(make: Callable[[], World], run: Callable[[World], None], disk: C
 
 
 def sample(steps: int, number: int, seed: int) -> list[int]:
-    """So many points of a long program, in their order; all if it has no more."""
+    """Return `number` random crash points of a program in order, or all if it has no more."""
     return list(range(steps + 1)) if number > steps else sorted(Random(seed).sample(range(steps + 1), number))

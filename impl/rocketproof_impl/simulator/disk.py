@@ -1,7 +1,7 @@
-"""A disk in memory. It outlives the process that uses it.
+"""A disk in memory that survives the process using it.
 
-A process can be made to end between any two of its steps, or inside a write; the power can fail, and take what was not
-forced; any operation can be made to fail, to take its time, or to find no room.
+A test can end the process between any two of its steps or inside a write. A power loss drops data that was not forced. Any operation can
+fail, take time, or find the disk full.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .journal import Content, Journal, JournalStep, PowerLoss, replay
 
 
 class ProcessEnded(BaseException):
-    """The process that used the disk is gone. Not an Exception: no handler of the described system sees it."""
+    """The process that used the disk was killed. It is not an Exception, so no handler of the described system catches it."""
 
 
 class SimulatedRegion:
-    """A mapped file. `forced` is how far it was written when it was forced."""
+    """A mapped file. `forced` is its length at the last force."""
 
     __slots__ = ("_disk", "content", "forced", "path", "size")
 
@@ -52,10 +52,11 @@ class SimulatedRegion:
 class SimulatedDisk:
     """Files by path.
 
-    `operations` lists what was done, as (operation, path). `end_after(n)` ends the process after n more steps; a write has
-    three of them: truncated, half written, written. `failing` may raise OSError for an operation on a path. `slow` is how
-    many milliseconds one takes, and `sleep` lets them pass. `room` is how many bytes are free, in whole pages, None for enough;
-    a mapped file takes them where it is written.
+    - `operations` lists the operations as (operation, path).
+    - `end_after(n)` ends the process after n more steps. A write has three: truncated, half written, written.
+    - `failing` may raise OSError for an operation on a path.
+    - `slow` returns how many milliseconds an operation takes; `sleep` lets them pass.
+    - `room` is the free space in bytes, in whole pages; None is unlimited. A mapped file takes space when it is written.
     """
 
     def __init__(self) -> None:
@@ -77,18 +78,18 @@ class SimulatedDisk:
         return self._end is not None or self.failing is not None or self.slow is not None
 
     def end_after(self, steps: int | None) -> None:
-        """End the process before the step that follows `steps` more steps; None takes it back."""
+        """End the process before the step that follows `steps` more steps. None cancels the planned end."""
         self._end = None if steps is None else self.steps + steps
 
     def step(self, operation: str, path: str) -> None:
-        """One indivisible step is about to happen."""
+        """Count an indivisible step that is about to happen. Raises ProcessEnded if the end is planned here."""
         if self._end is not None and self.steps >= self._end:
             self._end = None
             raise ProcessEnded(f"before {operation} {path}")
-        self._suffer(operation, path)
+        self._apply_faults(operation, path)
         self.steps += 1
 
-    def _suffer(self, operation: str, path: str) -> None:
+    def _apply_faults(self, operation: str, path: str) -> None:
         if self.failing is not None:
             self.failing(operation, path)
         if self.slow is not None and self.sleep is not None and (millis := self.slow(operation, path)) > 0:
@@ -97,7 +98,7 @@ class SimulatedDisk:
     # Operations
 
     def read(self, path: str) -> bytes | None:
-        self._suffer("read", path)
+        self._apply_faults("read", path)
         content = self.files.get(path)
         return None if content is None else bytes(content)
 
@@ -111,10 +112,10 @@ class SimulatedDisk:
         self._fill(content, data)
 
     def append(self, path: str, data: bytes) -> None:
-        """Write behind what a plain file has; one that is not there is made."""
+        """Append to a plain file, which is created if missing."""
         self.operations.append(("append", path))
         self.step("write", path)
-        content = self._known(path)
+        content = self._content(path)
         if content is None:
             content = self.files[path] = PlainContent()
             self._journal.add(JournalStep("create", path, content))
@@ -123,22 +124,22 @@ class SimulatedDisk:
             self._fill(content, bytes(content) + data)
 
     def force(self, path: str) -> None:
-        """A plain file is on the device; of a folder that there are such names in it."""
+        """Sync a plain file to the device. For a folder: sync the names in it."""
         self.operations.append(("force", path))
         self.step("force", path)
-        content = self._known(path)
+        content = self._content(path)
         if isinstance(content, PlainContent):
             content.force()
         self._journal.add(JournalStep("force", path, PlainContent() if content is None else content))
 
     def truncate(self, path: str) -> None:
-        """Open a plain file to be written anew."""
+        """Truncate a plain file, or create it."""
         self.operations.append(("truncate", path))
         self.step("truncate", path)
         self._truncated(path)
 
-    def _known(self, path: str) -> Content | None:
-        """What is at a path. What a test has put there, past every operation, was always on the device."""
+    def _content(self, path: str) -> Content | None:
+        """Return the content at a path. A content that a test stored directly in `files` counts as already on the device."""
         content = self.files.get(path)
         if content is not None and not isinstance(content, PlainContent | MappedContent):
             self.files[path] = self._journal.names[path] = content = PlainContent(content)
@@ -146,7 +147,7 @@ class SimulatedDisk:
         return content
 
     def _truncated(self, path: str) -> PlainContent:
-        before = self._known(path)
+        before = self._content(path)
         if isinstance(before, PlainContent):
             self._free(before)
             before.clear()
@@ -165,7 +166,7 @@ class SimulatedDisk:
         return content
 
     def _fill(self, content: PlainContent, data: bytes) -> None:
-        """Raises OSError where there is no room, with as much written as there is room for."""
+        """Set the content. Raises OSError if the disk is full, after writing as much as fits."""
         if self.room is not None:
             more = _pages(len(data)) - _pages(len(content))
             if more * PAGE > self.room:
@@ -179,7 +180,7 @@ class SimulatedDisk:
     def delete(self, path: str) -> bool:
         self.operations.append(("delete", path))
         self.step("delete", path)
-        content = self._known(path)
+        content = self._content(path)
         if content is None:
             return False
         del self.files[path]
@@ -191,7 +192,7 @@ class SimulatedDisk:
     def rename(self, old: str, new: str) -> bool:
         self.operations.append(("rename", old))
         self.step("rename", old)
-        content = self._known(old)
+        content = self._content(old)
         if content is None:
             return False
         self.files[new] = self.files.pop(old)
@@ -207,17 +208,17 @@ class SimulatedDisk:
         return None if content is None else max(len(content), self.sizes.get(path, 0))
 
     def map(self, path: str, size: int) -> SimulatedRegion:
-        """A new file has two steps: it is there, and it has its length."""
+        """Map a file. Creating it takes two steps: its name, and its length."""
         self.operations.append(("map", path))
         self.step("map", path)
-        content = self._known(path)
+        content = self._content(path)
         if not isinstance(content, MappedContent):
-            made = MappedContent(content or b"", self._allocate)
+            mapped = MappedContent(content or b"", self._allocate)
             if content is None or self._journal.names.get(path) is not content:
-                self._journal.add(JournalStep("create", path, made))
+                self._journal.add(JournalStep("create", path, mapped))
             else:
-                self._journal.names[path], self._journal.sizes[path] = made, len(content)
-            content = self.files[path] = made
+                self._journal.names[path], self._journal.sizes[path] = mapped, len(content)
+            content = self.files[path] = mapped
         if (self.size(path) or 0) < size:
             self.step("extend", path)
             self.sizes[path] = size
@@ -238,29 +239,29 @@ class SimulatedDisk:
     # The device
 
     def forced(self, path: str, content: MappedContent) -> None:
-        """A file is on the device."""
+        """Record that a file is on the device."""
         self._journal.add(JournalStep("force", path, content))
 
     def sync(self) -> None:
-        """Everything reaches the device, as it does after half a minute by itself."""
+        """Bring everything to the device, as the operating system does after half a minute."""
         self._journal = Journal()
         for path in list(self.files):
-            content = self._known(path)
+            content = self._content(path)
             if isinstance(content, PlainContent | MappedContent):
                 content.force()
         self._journal.names, self._journal.sizes = dict(self.files), dict(self.sizes)
 
     def power_loss(self, loss: PowerLoss) -> None:
-        """The machine stops: what is left is what had reached the device. No process may be running."""
+        """Stop the machine: only data that had reached the device is left. No process may be running."""
         for path in list(self.files):
-            self._known(path)
+            self._content(path)
         random = Random(loss.seed)
         journal = self._journal
         names, sizes = dict(journal.names), dict(journal.sizes)
         survivors = journal.survivors(loss, random)
         replay(names, sizes, survivors)
-        cut = {id(step.content) for step in survivors if step.kind == "truncate"}
-        lost = {id(step.content) for step in journal.steps if step.kind == "truncate"} - cut
+        surviving = {id(step.content) for step in survivors if step.kind == "truncate"}
+        lost = {id(step.content) for step in journal.steps if step.kind == "truncate"} - surviving
         self.files, self.sizes = {}, sizes
         for path, content in sorted(names.items()):
             if isinstance(content, PlainContent):

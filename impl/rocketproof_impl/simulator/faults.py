@@ -1,7 +1,7 @@
-"""Faults as data: what a network, a disk and a clock do to a cluster, by name and with a seed.
+"""Faults as data, by name and with a seed: what network, disk and clock do to a cluster.
 
-The same faults on the same cluster with the same calls give the same run. `inject` makes them happen from now on, and `heal`
-ends those that can end; what they did stays.
+The same faults with the same calls on the same cluster give the same run. `inject` activates them; `heal` ends those that can end. Their
+effects remain.
 """
 
 from __future__ import annotations
@@ -17,24 +17,28 @@ from .network import Packet
 
 @dataclass(frozen=True)
 class Cut:
-    """No packet goes from one address to another, nor back if `both`. An address may lack its end: "127.0.0.1:109" is any that
-    begins so."""
+    """Drop packets from one address to another, and in the other direction if `both`.
+
+    An address is a prefix: "127.0.0.1:109" matches all addresses that begin with it.
+    """
 
     source: str = ""
     target: str = ""
     both: bool = True
 
     def stops(self, packet: Packet) -> bool:
-        return self._lies(packet.source, packet.target) or (self.both and self._lies(packet.target, packet.source))
+        return self._matches(packet.source, packet.target) or (self.both and self._matches(packet.target, packet.source))
 
-    def _lies(self, source: str, target: str) -> bool:
+    def _matches(self, source: str, target: str) -> bool:
         return source.startswith(self.source) and target.startswith(self.target)
 
 
 @dataclass(frozen=True)
 class NetworkFaults:
-    """Of each packet, requests and answers alike: how probable it is that it is lost, comes twice, or comes late, and how late
-    at most, in milliseconds. Packets that are late come in another order than they were sent."""
+    """Probabilities that a packet, request or response, is lost, duplicated or delayed; `latest` is the maximum delay in milliseconds.
+
+    Delays reorder packets.
+    """
 
     lose: float = 0.0
     double: float = 0.0
@@ -43,12 +47,12 @@ class NetworkFaults:
     cuts: tuple[Cut, ...] = ()
 
     def plan(self, seed: int) -> Callable[[Packet], Sequence[int]]:
-        """What becomes of each packet, for `SimulatedNetwork.plan`."""
+        """Return a function for `SimulatedNetwork.plan` that decides the fate of each packet."""
         random = Random(seed)
 
         def plan(packet: Packet) -> Sequence[int]:
-            lost, twice = random.random() < self.lose, random.random() < self.double
-            delays = [random.randint(1, self.latest) if random.random() < self.late else 0 for _ in range(1 + twice)]
+            lost, duplicated = random.random() < self.lose, random.random() < self.double
+            delays = [random.randint(1, self.latest) if random.random() < self.late else 0 for _ in range(1 + duplicated)]
             return () if lost or any(cut.stops(packet) for cut in self.cuts) else delays
 
         return plan
@@ -56,10 +60,9 @@ class NetworkFaults:
 
 @dataclass(frozen=True)
 class DiskFaults:
-    """How probable it is that an operation fails; how many milliseconds one takes; how many bytes are free, None for enough.
+    """The probability that an operation fails, the milliseconds that it takes, and the free bytes (None: unlimited).
 
-    `operations`: which ones fail or take time, by the names that a SimulatedDisk gives them; all if none is named. `where`: only
-    those on a path with this in it.
+    `operations` are the affected operations of SimulatedDisk; all if it is empty. `where` limits the faults to paths that contain it.
     """
 
     fail: float = 0.0
@@ -85,7 +88,7 @@ class DiskFaults:
 
 @dataclass(frozen=True)
 class Faults:
-    """What happens at once: to packets, to the disk of each broker, and to the clock, which jumps so many milliseconds."""
+    """Simultaneous faults of the packets, of each broker's disk, and of the clock, which jumps by `jump` milliseconds."""
 
     about: str
     network: NetworkFaults = NetworkFaults()
@@ -114,14 +117,14 @@ FAULTS: dict[str, Faults] = {
 
 
 def inject(cluster: Cluster, faults: Faults | str, seed: int = 0) -> None:
-    """Let faults happen from now on, in the place of those that were injected before. Raises KeyError for a name that is none."""
-    chosen = FAULTS[faults] if isinstance(faults, str) else faults
-    cluster.network.plan = None if chosen.network == NetworkFaults() else chosen.network.plan(seed)
-    for number, node in enumerate(cluster.nodes.values(), seed):
-        chosen.disk.inject(node, number)
-    cluster.clock.jump(chosen.jump)
+    """Activate faults, replacing those injected before. Raises KeyError for an unknown name."""
+    active = FAULTS[faults] if isinstance(faults, str) else faults
+    cluster.network.plan = None if active.network == NetworkFaults() else active.network.plan(seed)
+    for node_seed, node in enumerate(cluster.nodes.values(), seed):
+        active.disk.inject(node, node_seed)
+    cluster.clock.jump(active.jump)
 
 
 def heal(cluster: Cluster) -> None:
-    """Network and disks are as good as new; a clock that jumped stays where it is."""
+    """End all faults of network and disks. A clock that jumped is not reset."""
     inject(cluster, Faults("none"))

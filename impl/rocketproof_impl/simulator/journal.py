@@ -1,4 +1,4 @@
-"""What a simulated file system has done to names and lengths of files, and what a power loss leaves of it."""
+"""The journal of a simulated file system: changes to names and lengths of files, and which of them a power loss leaves."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ Metadata = Literal["ordered", "unordered", "posix"]
 
 @dataclass(frozen=True)
 class PowerLoss:
-    """How the power fails, as data: the same on the same disk leaves the same files.
+    """How the power fails, as data: the same loss on the same disk leaves the same files.
 
-    `seed` chooses what has reached the device: of data any sectors, in blocks of `grain` bytes, or of `in_place` bytes in a mapped file,
-    which the system writes by pages; of the steps on names and lengths those that `metadata` allows. "ordered": some first ones, and all
-    before the last time that a file was forced, as a journal keeps them. "unordered": any, but a file that was forced is there under the
-    name it was made with. "posix": any at all; a file that was forced may have no name, since nobody forces folders.
+    `seed` chooses what has reached the device. For data these are any sectors, in blocks of `grain` bytes, or of `in_place` bytes in a
+    mapped file, which the system writes by pages. `metadata` limits the surviving steps on names and lengths:
 
-    `only_forced`: of files that are written in place exactly what was forced is there; of names, lengths and other files everything is.
-    Nothing is left to a seed then.
+    - "ordered": a prefix of the steps that includes everything before the last force, as in a journaling file system.
+    - "unordered": any steps, but a forced file exists under the name it was created with.
+    - "posix": any steps. A forced file may have no name, because no folder is forced.
+
+    `only_forced`: files written in place keep exactly their forced data; all names, lengths and other files survive. The seed has no effect
+    then.
     """
 
     seed: int = 0
@@ -34,12 +36,15 @@ class PowerLoss:
 
     @property
     def mapped(self) -> int:
-        """The blocks of mapped files."""
+        """The block size of mapped files in bytes."""
         return self.in_place or self.grain
 
 
 class JournalStep(NamedTuple):
-    """`kind`: create, truncate, extend (to `size`), delete, rename (to `other`), or force, which is none but settles some."""
+    """A change of names or lengths: create, truncate, extend (to `size`), delete, or rename (to `other`).
+
+    `force` is not a change; it guarantees that some earlier steps survive.
+    """
 
     kind: Literal["create", "truncate", "extend", "delete", "rename", "force"]
     path: str
@@ -49,7 +54,7 @@ class JournalStep(NamedTuple):
 
 
 class Journal:
-    """The names on the device, and the steps since then that may be lost. The oldest reach it by themselves after a while."""
+    """The names on the device, and the later steps that a power loss may drop. Beyond LONGEST steps the oldest ones reach the device."""
 
     LONGEST = 64
 
@@ -64,7 +69,7 @@ class Journal:
         self.steps.append(step)
 
     def settle(self) -> None:
-        """Everything reaches the device."""
+        """Bring all steps to the device."""
         for step in self.steps:
             self._apply(step)
         self.steps.clear()
@@ -75,7 +80,7 @@ class Journal:
         replay(self.names, self.sizes, [step])
 
     def survivors(self, loss: PowerLoss, random: Random) -> list[JournalStep]:
-        """The steps that a power loss leaves."""
+        """Return the steps that survive a power loss."""
         if loss.only_forced:
             return list(self.steps)
         forced = [number for number, step in enumerate(self.steps) if step.kind == "force"]
@@ -92,7 +97,7 @@ class Journal:
 
 
 def replay(names: dict[str, Content], sizes: dict[str, int], steps: Iterable[JournalStep]) -> None:
-    """Do to a table of names, and the lengths of mapped files, what these steps do; one for a file that is not there does nothing."""
+    """Apply steps to a table of names and to the lengths of mapped files. A step for a missing file has no effect."""
     for step in steps:
         if step.kind == "create":
             names[step.path] = step.content

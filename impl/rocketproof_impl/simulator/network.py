@@ -1,7 +1,7 @@
-"""The network of the simulator: requests and answers as packets that arrive, are lost, doubled, delayed or held.
+"""The network of the simulator: requests and responses as packets that can be delivered, lost, duplicated, delayed or held.
 
-`plan` decides about each packet: the delays in milliseconds of its copies ([0] is the usual one, [] loses it, [0, 0]
-doubles it), or HOLD to keep it until `deliver` or `drop`. `history` is what went over the wire.
+`plan` decides about each packet. It returns the delays in milliseconds of its copies ([0] is normal, [] loses it, [0, 0] duplicates it), or
+HOLD to keep it until `deliver` or `drop`. `watch` is called for each packet.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ HOLD = "hold"
 
 
 class Server(Protocol):
-    """Who listens at an address."""
+    """A process that listens at an address."""
 
     def receive(self, channel: SimulatedChannel, command: Command) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
 class Packet:
-    """A command on its way. `answer`: whether it goes back to the caller."""
+    """A command in transit. `answer`: whether it is a response on its way to the caller."""
 
     source: str
     target: str
@@ -62,7 +62,7 @@ class SimulatedChannel:
 
 
 class Endpoint:
-    """The network as one caller sees it."""
+    """The network as a caller sees it."""
 
     __slots__ = ("_network", "_opaque", "address")
 
@@ -89,13 +89,13 @@ class Endpoint:
         self._network.carry(Packet(self.address, address, sent, channel, False))
 
     def _stamped(self, request: Command) -> Command:
-        """A copy with an opaque of its own, as each attempt puts it on the wire."""
+        """Return a copy with an opaque of its own: each attempt sends a new one."""
         self._opaque += 1
         return stamped(request, self._opaque)
 
 
 class SimulatedNetwork:
-    """All connections. Packets arrive at once unless `plan` decides otherwise."""
+    """All connections. Packets arrive immediately unless `plan` decides otherwise."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -110,51 +110,51 @@ class SimulatedNetwork:
         self._servers[address] = server
 
     def endpoint(self, address: str) -> Endpoint:
-        """The network for a caller at this address."""
+        """Return the network for a caller at this address."""
         return Endpoint(self, address)
 
     def close(self, address: str, *, silent: bool = False) -> list[SimulatedChannel]:
-        """The process at an address is gone: nobody listens there, and its connections are closed. Gives those it had made.
+        """Stop listening at an address and close all its connections. Return the connections that this address opened.
 
-        `silent`: whoever waits for its answers does not notice, until its time is over; answers on their way still arrive.
+        With `silent`, callers waiting for its responses do not notice and time out; responses in transit still arrive.
         """
         self._servers.pop(address, None)
-        made = []
+        opened = []
         for key, channel in list(self._channels.items()):
             if address in key:
                 channel.closed = True
                 del self._channels[key]
                 if key[0] == address:
-                    made.append(channel)
+                    opened.append(channel)
                 if silent:
                     continue
                 pending, channel.pending = channel.pending, {}
                 for answer in pending.values():
                     answer.fail(SendFailed(f"the connection from {key[0]} to {key[1]} is lost"))
         self.held = [packet for packet in self.held if not packet.channel.closed or (silent and packet.answer)]
-        return made
+        return opened
 
     def channel(self, caller: str, server: str) -> SimulatedChannel:
-        """The connection between two addresses, made where missing. Raises ConnectFailed if nobody listens."""
-        found = self._channels.get((caller, server))
-        if found is None:
+        """Return the connection between two addresses, opened if missing. Raises ConnectFailed if no server listens."""
+        channel = self._channels.get((caller, server))
+        if channel is None:
             if server not in self._servers:
                 raise ConnectFailed(f"connect to {server} failed")
-            found = self._channels[caller, server] = SimulatedChannel(self, caller, server)
-        return found
+            channel = self._channels[caller, server] = SimulatedChannel(self, caller, server)
+        return channel
 
     def carry(self, packet: Packet) -> None:
-        """Bring a packet on its way."""
+        """Send a packet."""
         if self.watch is not None:
             self.watch(packet)
         if self.plan is None:
             self.deliver(packet)
             return
-        decided = self.plan(packet)
-        if decided == HOLD:
+        delays = self.plan(packet)
+        if delays == HOLD:
             self.held.append(packet)
             return
-        for delay in decided:
+        for delay in delays:
             assert isinstance(delay, int)
             if delay == 0:
                 self.deliver(packet)
@@ -162,7 +162,7 @@ class SimulatedNetwork:
                 self._scheduler.after(delay, lambda: self.deliver(packet))
 
     def deliver(self, packet: Packet) -> None:
-        """The packet arrives, held or not."""
+        """Deliver a packet, whether it was held or not."""
         if packet in self.held:
             self.held.remove(packet)
         if not packet.answer:
@@ -177,5 +177,5 @@ class SimulatedNetwork:
             waiting.complete(packet.command)
 
     def drop(self, packet: Packet) -> None:
-        """A held packet is lost."""
+        """Lose a held packet."""
         self.held.remove(packet)

@@ -1,7 +1,7 @@
 """Threads of the simulator: coroutines stepped one at a time, in a fixed order, on a clock that only the simulator moves.
 
-By default a thread runs on through its pauses. A `stops` predicate makes it stand there until `resume`, so that a test
-decides which thread takes the next step.
+By default a thread runs through its pauses. A `stops` predicate makes it stop at a pause until `resume`, so that a test decides which
+thread takes the next step.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Generic, TypeVar
 from ..tasks import Future, Pause, Wait, Work, advance
 
 T = TypeVar("T")
-START = 1_700_000_000_000  # far above STO-03's upper bound, and a date that people recognise
+START = 1_700_000_000_000  # November 2023, far above STO-03's upper bound
 
 
 class SimulatedClock:
-    """Milliseconds. `time` is how much has passed, which only `Scheduler` moves; `now` is what the machine's clock shows."""
+    """A clock in milliseconds. `time` is the elapsed time, which only `Scheduler` moves; `now` is what the machine's clock shows."""
 
     __slots__ = ("ahead", "time")
 
@@ -31,12 +31,12 @@ class SimulatedClock:
         return self.time + self.ahead
 
     def jump(self, millis: int) -> None:
-        """Somebody sets the clock forward, or back; no time passes, and whoever waits goes on waiting."""
+        """Set the machine's clock forward or back. No time passes, and waiting threads keep waiting."""
         self.ahead += millis
 
 
 class SimulatedThread(Generic[T]):
-    """A thread: where it stands (`at` a pause, or `waiting`), and its result when it has ended."""
+    """A thread: its position (`at` a pause, or `waiting`), and its result when it has ended."""
 
     __slots__ = ("at", "deadline", "done", "killed", "name", "waiting", "work")
 
@@ -50,7 +50,7 @@ class SimulatedThread(Generic[T]):
         self.killed = False
 
     def result(self) -> T:
-        """What the thread returned; raises what it raised."""
+        """Return the thread's result, or raise its exception. Raises RuntimeError if it has not ended."""
         if not self.done.done:
             raise RuntimeError(f"{self!r} has not ended")
         return self.done.result()
@@ -61,7 +61,7 @@ class SimulatedThread(Generic[T]):
 
 
 class Scheduler:
-    """Runs tasks in the order in which they became ready; time moves only when nothing is ready."""
+    """Runs threads in the order in which they became ready. Time moves only when no thread is ready."""
 
     def __init__(self, clock: SimulatedClock | None = None) -> None:
         self.clock = clock or SimulatedClock()
@@ -72,18 +72,18 @@ class Scheduler:
         self._count = 0
 
     def spawn(self, work: Work[T], name: str = "thread") -> SimulatedThread[T]:
-        """A new thread, ready to run."""
+        """Start a thread, ready to run."""
         task = SimulatedThread(work, name)
         self._ready.append((task, None, None))
         return task
 
     def after(self, millis: int, action: Callable[[], None]) -> None:
-        """Do something when that much time has passed."""
+        """Call `action` after `millis` of simulated time."""
         self._count += 1
         heapq.heappush(self._timers, (self.clock.time + millis, self._count, action))
 
     def every(self, first: int, period: int, action: Callable[[], None]) -> None:
-        """Do something again and again."""
+        """Call `action` after `first` milliseconds and then every `period` milliseconds."""
 
         def again() -> None:
             self.after(period, again)
@@ -92,7 +92,7 @@ class Scheduler:
         self.after(first, again)
 
     def resume(self, task: SimulatedThread[Any]) -> None:
-        """Let a thread that stands at a pause take its next step, and run whatever is ready."""
+        """Let a thread that stopped at a pause take its next step, and run what is ready."""
         if task.at is None:
             raise RuntimeError(f"{task!r} does not stand at a pause")
         task.at = None
@@ -100,19 +100,19 @@ class Scheduler:
         self.settle()
 
     def time_out(self, task: SimulatedThread[Any]) -> None:
-        """End a thread's wait as if its time were over, and let no time pass for the others."""
+        """End a thread's wait as if its time were over, without moving the clock."""
         self._wake(task, task.waiting, False)
         self.settle()
 
     def interrupt(self, task: SimulatedThread[Any], error: BaseException) -> None:
-        """Raise an exception in a thread where it waits or pauses."""
+        """Raise an exception in a thread that waits or pauses."""
         task.at = task.waiting = task.deadline = None
         self._timed.pop(task, None)
         self._advance(task, None, error)
         self.settle()
 
     def kill(self, tasks: Iterable[SimulatedThread[Any]]) -> None:
-        """End threads where they stand, as the end of their process does; none of them takes another step."""
+        """End threads where they are, like the kill of their process. None of them takes another step."""
         doomed = list(tasks)
         for task in doomed:
             task.killed = True
@@ -122,17 +122,17 @@ class Scheduler:
             task.work.close()
 
     def settle(self) -> None:
-        """Run what is ready, without moving time."""
+        """Run all ready threads without moving time."""
         ready = self._ready
         while ready:
             task, wait, value = ready.popleft()
             if task.waiting is not wait:
-                continue  # it was woken by something else
+                continue  # another event woke it
             task.waiting = None
             self._advance(task, value)
 
     def run(self, done: Future[T]) -> T:
-        """Run, and let time pass as needed, until the future is finished. Raises RuntimeError if nothing can finish it."""
+        """Run, letting time pass as needed, until the future is done. Raises RuntimeError if nothing can complete it."""
         while True:
             self.settle()
             if done.done:
@@ -143,11 +143,11 @@ class Scheduler:
             self._move(when)
 
     def complete(self, work: Work[T], name: str = "thread") -> T:
-        """Run a thread to its end and give its result."""
+        """Run a thread to its end and return its result."""
         return self.run(self.spawn(work, name).done)
 
     def advance(self, millis: int) -> None:
-        """Let time pass; everything that comes due on the way happens at its time."""
+        """Let `millis` pass. Everything due in that time happens at its time."""
         end = self.clock.time + millis
         self.settle()
         while (when := self._next()) is not None and when <= end:
@@ -178,11 +178,11 @@ class Scheduler:
         """Run a thread up to its next stop."""
         if task.killed:
             return
-        stands = advance(task.work, task.done, value, error, None if self.stops is None else partial(self.stops, task))
-        if isinstance(stands, Pause):
-            task.at = stands
-        elif stands is not None:
-            self._park(task, stands)
+        effect = advance(task.work, task.done, value, error, None if self.stops is None else partial(self.stops, task))
+        if isinstance(effect, Pause):
+            task.at = effect
+        elif effect is not None:
+            self._park(task, effect)
 
     def _park(self, task: SimulatedThread[Any], wait: Wait) -> None:
         task.waiting = wait

@@ -1,4 +1,4 @@
-"""Connections of bytes in the simulator: two links, each of which feeds the other, after a time if a test wants that."""
+"""Byte streams of the simulator: two links that feed each other, with a delay if a test sets it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .scheduler import Scheduler
 
 
 class SimulatedStreams:
-    """Who listens where, and which connections there are. `delay` is how many milliseconds bytes take; `cut` decides what is lost."""
+    """Listeners and connections. `delay` is how many milliseconds bytes take; `cut` decides between which addresses they are lost."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -22,7 +22,7 @@ class SimulatedStreams:
         self._listening[address] = accept
 
     def dial(self, source: str, target: str) -> Link:
-        """A connection from one address to another. Raises OSError if nobody listens."""
+        """Connect one address to another. Raises OSError if no process listens."""
         accept = self._listening.get(target)
         if accept is None:
             raise ConnectionRefusedError(f"connect to {target} failed")
@@ -33,7 +33,7 @@ class SimulatedStreams:
         return near
 
     def close(self, address: str) -> None:
-        """The process at an address is gone: the other ends of its connections learn of it."""
+        """Stop listening at an address and close all its connections, which the other ends notice."""
         self._listening.pop(address, None)
         gone = [link for source, target, link in self._links if address in (source, target)]
         self._links = [entry for entry in self._links if entry[2] not in gone]

@@ -1,4 +1,4 @@
-"""The body of a batch: small messages one after the other, made into messages of their own (BAT-04)."""
+"""The body of a batch: consecutive small messages, split into separate messages (BAT-04)."""
 
 from __future__ import annotations
 
@@ -26,29 +26,34 @@ def items(
     trailing: bool = False,
     separates: bool = True,
 ) -> list[tuple[Message, RecordParts]]:
-    """The messages of a batch, with their parts; `host_flags` as in `Parts`.
+    """Return the messages of a batch, with their parts; `host_flags` as in `RecordParts`.
 
-    Each takes flag, body and properties from its item and the rest from the batch. `with_batch_properties`: the batch's own
-    properties, which hold the header's and CLUSTER, are put behind the item's, which `separates` ends first; `trailing`: see
-    `properties_text`. Where they are too long and nothing `limits_batch_properties`, as much is put as a short says, nothing if that is
-    negative. A DELAY inside an item has no effect. Nobody looks at how long the properties are together: the record's length
-    of them may not hold it (HAZ-50).
-    Raises JavaError for a body that ends too early, where the batch's own properties are too long, also beside an item's where the short is
-    negative, and where all records together are larger than `limit` or MAX_BATCH bytes, or the body is than `most`, if there is one.
+    Each message takes flag, body and properties from its item, and everything else from the batch. A DELAY property inside an item has no
+    effect. The total length of the properties is not checked, so the record's length field may be too short for it (HAZ-50).
+
+    - `with_batch_properties`: append the batch's own properties (the header's, and CLUSTER) to the item's.
+    - `separates`: end the item's properties with a separator first.
+    - `trailing`: see `properties_text`.
+    - `limits_batch_properties`: reject batch properties that are too long. Otherwise their length is cast to a short; nothing is appended
+      if
+    that is negative.
+
+    Raises JavaError for a body that ends too early, for rejected batch properties, and for an item with properties next to a negative
+    short. Also raises it if the body exceeds `most` bytes, or all records together exceed `limit` or MAX_BATCH bytes.
     """
     data = batch.body or b""
     if most is not None and len(data) > most:
         raise JavaError("java.lang.RuntimeException", "message body size exceeded")
-    whole = utf8(properties_text(batch.properties, trailing=trailing)) if with_batch_properties else b""
-    if len(whole) > PROPERTIES_LIMIT and limits_batch_properties:
+    batch_properties = utf8(properties_text(batch.properties, trailing=trailing)) if with_batch_properties else b""
+    if len(batch_properties) > PROPERTIES_LIMIT and limits_batch_properties:
         raise JavaError("java.lang.RuntimeException", "Properties size of messageExtBatch exceeded!")
-    added = whole[: _as_short(len(whole))]
-    found: list[tuple[Message, RecordParts]] = []
+    added = batch_properties[: _as_short(len(batch_properties))]
+    messages: list[tuple[Message, RecordParts]] = []
     total = at = 0
     while at < len(data):
         flag, body, properties, at = _item(data, at)
-        if properties and whole and not added:
-            raise _underflow()  # the record's size leaves the item's properties out, and the reader of the records finds a rest
+        if properties and batch_properties and not added:
+            raise _underflow()  # the record's size omits the item's properties, so the reader of the records finds extra bytes
         parts = make_parts(body, batch.topic, _joined(properties, added, separates=separates), host_flags)
         total += parts.size
         if limit is not None and total > limit:
@@ -57,21 +62,21 @@ def items(
             raise out_of_memory()
         message = batch.shallow_copy()
         message.flag, message.body, message.body_crc = flag, body, body_crc(body)
-        found.append((message, parts))
-    return found
+        messages.append((message, parts))
+    return messages
 
 
 def _as_short(length: int) -> int:
-    """The length that is left of one which is cast to a short; 0 for one that becomes negative."""
+    """Return the length cast to a short; 0 if that is negative."""
     return 0 if length & 0x8000 else length & 0x7FFF
 
 
 def _item(data: bytes, at: int) -> tuple[int, bytes, bytes, int]:
-    """Flag, body and properties of the item at a position, and where the next one starts."""
+    """Return flag, body and properties of the item at a position, and the position of the next one."""
     try:
         _, _, _, flag, body_length = _HEAD.unpack_from(data, at)
         at += _HEAD.size
-        if not 0 <= body_length <= len(data) - at:  # its checksum is the first that is made of it
+        if not 0 <= body_length <= len(data) - at:  # the release first computes its checksum
             raise JavaError("java.lang.ArrayIndexOutOfBoundsException")
         body, at = data[at : at + body_length], at + body_length
         (length,) = _SHORT.unpack_from(data, at)

@@ -1,4 +1,4 @@
-"""Up to which time log, consume queues and index are on the device: where recovery after a crash may begin (REC-02)."""
+"""The checkpoint: the times up to which log, consume queues and index are on the device (REC-02)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TIMES = Struct(">qqq")
 
 
 class StoreCheckpoint:
-    """The file `checkpoint`. Times are store timestamps in milliseconds, 0 for never; they are on the disk once flushed."""
+    """The file `checkpoint`. Times are store timestamps in milliseconds, 0 for never; `flush` writes them to the file."""
 
     __slots__ = ("_disk", "_path", "_region", "index_msg_timestamp", "logics_msg_timestamp", "physic_msg_timestamp")
 
@@ -25,19 +25,21 @@ class StoreCheckpoint:
         self.index_msg_timestamp = 0
 
     def load(self) -> None:
-        """Read the file, and make it where it is missing. Raises OSError."""
+        """Read the file, created if missing. Raises OSError."""
         times = _TIMES.unpack(self._mapped().read(0, _TIMES.size))
         self.physic_msg_timestamp, self.logics_msg_timestamp, self.index_msg_timestamp = times
 
     def flush(self) -> None:
-        """Bring the times to the device. Raises OSError."""
+        """Sync the times to the device. Raises OSError."""
         region = self._mapped()
         region.write(0, _TIMES.pack(self.physic_msg_timestamp, self.logics_msg_timestamp, self.index_msg_timestamp))
         region.force()
 
     def min_timestamp(self, *, with_index: bool) -> int:
-        """What is older is in the log and its queues, and in the index if that is asked for; with three seconds to spare, but not
-        those of the index."""
+        """Return the time before which log and consume queues are on the device, minus a margin of three seconds.
+
+        `with_index` includes the index, without a margin.
+        """
         least = max(0, min(self.physic_msg_timestamp, self.logics_msg_timestamp) - MARGIN)
         return min(least, self.index_msg_timestamp) if with_index else least
 

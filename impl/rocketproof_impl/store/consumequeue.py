@@ -1,4 +1,4 @@
-"""Consume queues: where the messages of a topic's queue are in the log, 20 bytes a message, built by dispatch (REC-04)."""
+"""Consume queues: the positions in the log of the messages of a topic's queue, 20 bytes each, built by dispatch (REC-04)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _READ_AT_ONCE = 1000
 
 
 class ConsumeQueueEntry(NamedTuple):
-    """Where a record is and how long, in bytes, and the hash of its tags or its deliver time."""
+    """A record's position and size in bytes, and the hash of its tags or its deliver time."""
 
     physical_offset: int
     size: int
@@ -32,10 +32,10 @@ class ConsumeQueueEntry(NamedTuple):
 
 
 def tags_code(message: Message, deliver_time: Callable[[int, int], int]) -> int:
-    """The hash of the tags, 0 without any; in the schedule topic the time at which the message is due, in milliseconds (REC-04).
+    """Return the hash of the tags, 0 without tags; in the schedule topic the deliver time in milliseconds (REC-04).
 
-    A message without a level that was sent to the schedule topic by its name has the hash (HAZ-42).
-    `deliver_time` gives the time from level and store timestamp. Raises JavaError for a level that is not a number.
+    A message without a level that was sent directly to the schedule topic gets the hash (HAZ-42). `deliver_time` computes the time from
+    level and store timestamp. Raises JavaError for a malformed level.
     """
     if message.topic == SCHEDULE and (text := message.properties.get(DELAY)) is not None and (level := parse_int(text)) > 0:
         return deliver_time(level, message.store_timestamp)
@@ -44,7 +44,7 @@ def tags_code(message: Message, deliver_time: Callable[[int, int], int]) -> int:
 
 
 class ConsumeQueue:
-    """One queue of one topic. `max_physical_offset` is the end of the last record it knows; `min_offset` is its first index."""
+    """A queue of a topic. `max_physical_offset` is the end of its last record in the log; `min_offset` is its first index."""
 
     __slots__ = ("files", "max_physical_offset", "min_offset")
 
@@ -55,15 +55,15 @@ class ConsumeQueue:
 
     @property
     def max_offset(self) -> int:
-        """One more than the index of the last entry."""
+        """The index after the last entry."""
         return self.files.max_offset // ENTRY_SIZE
 
     def put(self, index: int, entry: ConsumeQueueEntry) -> None:
-        """Append the entry of a record; what is built already is skipped (REC-04). Raises OSError if there is no file for it,
-        and JavaError if the file has no room.
+        """Append the entry of a record. Records with an entry are skipped (REC-04). Raises OSError if its file cannot be created, and
+        JavaError if the file has no room.
 
-        In a queue without files it stands at its index, behind entries that fill the file up to there. In any other it comes
-        behind the last entry, whatever its index is, and a gap is only logged.
+        In a queue without files the entry is stored at its index, and filler entries precede it in the file. In any other queue it follows
+        the last entry, whatever its index is; a gap is only logged.
         """
         if entry.physical_offset + entry.size <= self.max_physical_offset:
             return
@@ -83,18 +83,18 @@ class ConsumeQueue:
         self.max_physical_offset = entry.physical_offset + entry.size
 
     def _fill(self, mapped: MappedFile, index: int) -> None:
-        """Begin at an index inside the first file: what stands before it belongs to no record."""
+        """Begin at an index inside the first file. The entries before it belong to no record."""
         self.min_offset = index
         self.files.flushed_where = self.files.committed_where = index * ENTRY_SIZE
         mapped.append(_ENTRY.pack(0, INT_MAX, 0) * (index * ENTRY_SIZE % mapped.size // ENTRY_SIZE))
 
     def entry(self, index: int) -> ConsumeQueueEntry | None:
-        """The entry at an index, None if there is none."""
+        """Return the entry at an index, None if there is none."""
         data = self.files.select(index * ENTRY_SIZE, ENTRY_SIZE) if index >= self.min_offset else None
         return None if data is None else ConsumeQueueEntry._make(_ENTRY.unpack(data))
 
     def recover(self) -> None:
-        """End the queue behind its last entry, as its last three files show it (REC-02)."""
+        """Set the queue's end after its last entry, found in its last three files (REC-02)."""
         files = self.files.files
         if not files:
             return
@@ -112,9 +112,9 @@ class ConsumeQueue:
         self.files.truncate(end)
 
     def truncate(self, physical_offset: int) -> None:
-        """Drop the entries of records from this offset of the log on (REC-02). They stay in the files, behind the queue's end.
+        """Drop the entries of records from this offset of the log on (REC-02). They remain in the files after the queue's end.
 
-        The first entry of a file is not asked for its size: an empty file counts as one with an entry.
+        The size of a file's first entry is not checked: an empty file counts as one with an entry.
         """
         self.max_physical_offset = physical_offset
         while (mapped := self.files.last()) is not None:
@@ -131,7 +131,7 @@ class ConsumeQueue:
                 return
 
     def correct_min_offset(self, min_phy_offset: int) -> None:
-        """Begin at the first entry, of those in the first file, whose record the log still has."""
+        """Begin at the first entry of the first file whose record is still in the log."""
         if not self.files.files:
             return
         first = self.files.files[0]
@@ -143,14 +143,14 @@ class ConsumeQueue:
                 return
 
     def destroy(self) -> None:
-        """Delete the files, and start again at 0."""
+        """Delete the files. Offsets start again at 0."""
         self.files.destroy()
         self.max_physical_offset = -1
         self.min_offset = 0
 
 
 def _entries(mapped: MappedFile) -> Iterator[tuple[int, ConsumeQueueEntry]]:
-    """What stands in a file, entry or not, with its position."""
+    """Yield the contents of a file as entries, valid or not, with their positions."""
     for start in range(0, mapped.size, _READ_AT_ONCE * ENTRY_SIZE):
         data = mapped.region.read(start, min(_READ_AT_ONCE * ENTRY_SIZE, mapped.size - start))
         for number, fields in enumerate(_ENTRY.iter_unpack(data)):
@@ -179,7 +179,7 @@ class ConsumeQueues:
         return queue
 
     def load(self, wrong_length: str) -> None:
-        """Open every queue that is on the disk (see `MappedFileQueue.load`). Raises OSError."""
+        """Open every queue on the disk (see `MappedFileQueue.load`). Raises OSError."""
         for folder in self._disk.names(self._folder):
             for name in self._disk.names(f"{self._folder}/{folder}"):
                 queue_id = java_int(name)
@@ -187,7 +187,7 @@ class ConsumeQueues:
                     self.find_or_create(topic_of(folder), queue_id).files.load(wrong_length)
 
     def recover(self) -> int:
-        """End each queue behind its last entry; the end of the last record that any of them knows, -1 for none (REC-02)."""
+        """Set each queue's end after its last entry. Return the end of the last record in any queue, -1 for none (REC-02)."""
         for queue in self.queues.values():
             queue.recover()
         return self.max_physical_offset
@@ -198,17 +198,17 @@ class ConsumeQueues:
             queue.truncate(physical_offset)
 
     def destroy(self, topic: str, queue_id: int) -> None:
-        """Forget a queue, and delete its files."""
+        """Remove a queue and delete its files."""
         self.queues.pop((topic, queue_id)).destroy()
 
     def destroy_all(self) -> None:
-        """Delete the files of every queue; each starts again at 0."""
+        """Delete the files of every queue. Offsets start again at 0."""
         for queue in self.queues.values():
             queue.destroy()
 
     @property
     def max_physical_offset(self) -> int:
-        """The end of the last record that any queue knows, -1 for none."""
+        """The end of the last record in any queue, -1 for none."""
         return max((queue.max_physical_offset for queue in self.queues.values()), default=-1)
 
     def flush_all(self) -> None:

@@ -1,4 +1,4 @@
-"""Delayed messages: into the schedule topic, and out of it when their time has come (CL-02, REC-05)."""
+"""Delayed messages: stored in the schedule topic, and delivered when they are due (CL-02, REC-05)."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ DELIVERS = Pause("delivers")
 
 
 def delay_level(message: Message) -> int:
-    """The DELAY property, 0 if absent. Raises JavaError for a text that is not a number (CL-02)."""
+    """Return the DELAY property, 0 if absent. Raises JavaError for a malformed number (CL-02)."""
     text = message.properties.get(DELAY)
     return 0 if text is None else parse_int(text)
 
 
 def deliver_time(level: int, store_timestamp: int) -> int:
-    """When a message of the schedule topic is due, in milliseconds; a level above the last counts as the last (REC-04)."""
+    """Return when a message of the schedule topic is due, in milliseconds. A level above the last one counts as the last (REC-04)."""
     return wrap_long(store_timestamp + LEVELS[min(level, MAX_LEVEL) - 1])
 
 
 def to_schedule_topic(message: Message, *, trailing: bool) -> None:
-    """Turn a message with a delay level into one of the schedule topic (CL-02, INV-45).
+    """Turn a message with a delay level into a message of the schedule topic (CL-02, INV-45).
 
-    Its own topic and queue go into properties, and the properties are serialised again: what is in the map only, such as
-    WAIT, comes into the stored text. Half messages are ordinary here, so that one with a level loses its topic's name
-    (HAZ-39). `trailing`: see `properties_text`.
+    Its topic and queue become properties, and the properties are serialised again: a property that is only in the map, such as WAIT, gets
+    into the stored text. A half message is treated like any other, so with a level it loses its real topic (HAZ-39). `trailing`: see
+    `properties_text`.
     """
     if message.transaction not in (NOT, COMMIT):
         return
@@ -67,11 +67,11 @@ def to_schedule_topic(message: Message, *, trailing: bool) -> None:
 
 
 def from_schedule_topic(delayed: Message, *, trailing: bool) -> Message:
-    """The message to put when the time has come: a new one for its own topic and queue (REC-05).
+    """Return the message to deliver: a new one for the original topic and queue (REC-05).
 
-    The text is made before WAIT is set and DELAY taken away, so the stored text keeps DELAY, REAL_TOPIC and REAL_QID. A
-    reference to a prepared record is not taken over. Raises JavaError if there is no topic or queue to go back to, as in a
-    message that was sent to the schedule topic by its name (HAZ-42).
+    The text is created before WAIT is set and DELAY is removed, so the stored text contains DELAY, REAL_TOPIC and REAL_QID. The prepared
+    transaction offset is not copied. Raises JavaError without an original topic or queue, as in a message that was sent directly to the
+    schedule topic (HAZ-42).
     """
     properties = dict(delayed.properties)
     if REAL_TOPIC not in properties:
@@ -95,10 +95,10 @@ def from_schedule_topic(delayed: Message, *, trailing: bool) -> Message:
 
 
 class ScheduleMessageService:
-    """Reads the schedule topic's queues, one a level, and puts again what is due.
+    """Reads the schedule topic's queues, one per level, and delivers messages that are due.
 
-    `offsets` is the table that is written to the file: level to the next entry's index. `reached` is where the scans stand, which is
-    further in a release that notes a scan's deliveries at its end.
+    `offsets` is the table in the file: level to the index of the next entry. `reached` are the current positions of the scans. They are
+    ahead of `offsets` in a release that records a scan's deliveries at its end.
     """
 
     def __init__(
@@ -124,9 +124,9 @@ class ScheduleMessageService:
         self._put = put
 
     async def deliver_due(self) -> int:
-        """Put everything that is due, level by level; the number of messages put. What could not be put is tried again next time.
+        """Deliver all due messages, level by level. Return their number. A message that could not be put is tried again in the next scan.
 
-        A level that fails keeps no other from being delivered. A message that raises what no release raises is logged and passed over.
+        A failing level does not stop the others. A message that raises an exception unknown to the release is logged and skipped.
         """
         delivered = 0
         for level in range(1, MAX_LEVEL + 1):
@@ -159,15 +159,16 @@ class ScheduleMessageService:
         return delivered
 
     def next_of(self, level: int) -> int:
-        """The index of the next entry that the scans of a level come to."""
+        """Return the index of the level's next entry."""
         return self.reached.get(level, self.offsets.get(level, 0))
 
     def pass_by(self, level: int, offset: int) -> None:
-        """Take what a level has before an index for delivered."""
+        """Mark the level's entries before an index as delivered."""
         self.reached[level] = self.offsets[level] = offset
 
     def returning(self, physical_offset: int) -> Message | None:
-        """What to put; None, with a word in the log, if the record is none, has no way back, or is a half message (HAZ-39)."""
+        """Return the message to deliver. Return None, and log it, if the record is not a message, lacks its original topic, or is a half
+        message (HAZ-39)."""
         delayed = self._look(physical_offset)
         try:
             message = None if delayed is None else from_schedule_topic(delayed, trailing=self._trailing)
@@ -180,17 +181,18 @@ class ScheduleMessageService:
         return message
 
     def _deliver_time(self, tags_code: int, level: int) -> int:
-        """The entry's time; one that lies further ahead than the level's delay was not set by this broker, and counts as come (HAZ-42)."""
+        """Return the entry's deliver time. A time further ahead than the level's delay was not set by this broker and counts as now
+        (HAZ-42)."""
         now = self._clock.now()
         return now if tags_code > now + LEVELS[level - 1] else tags_code
 
     def text(self) -> str:
-        """The offsets, as delayOffset.json has them and request 45 gives them: numbers as keys."""
+        """Return the offsets as delayOffset.json and the response to request 45 contain them: levels are unquoted keys."""
         lines = ",".join(f"{level}:{offset}" for level, offset in sorted(self.offsets.items()))
         return f'{{\n\t"offsetTable":{{{lines}\n\t}}\n}}'
 
     def take(self, text: str) -> None:
-        """Make the offsets those of a master, as it tells them, and write them. Raises ValueError for what are none."""
+        """Replace the offsets by the master's, and persist. Raises ValueError for malformed text."""
         self._decode(text)
         self.reached.clear()
         self.persist()
@@ -200,8 +202,8 @@ class ScheduleMessageService:
         persistence.persist(self._disk, self.text(), self._path, in_place=self._in_place)
 
     def load(self) -> bool:
-        """Read the offsets, and move each into its queue as that is now, where the release does; False if the file and its backup are
-        broken."""
+        """Read the offsets. Releases with `corrects_delay_offsets` limit each to its queue's range. Return False if the file and its
+        backup are broken."""
         if not persistence.load(self._disk, self._path, self._decode):
             return False
         self.reached.clear()

@@ -1,7 +1,7 @@
-"""Files of one size in a row, each named by the offset of its first byte: the commit log's, and each consume queue's.
+"""A sequence of files of equal size, each named by the offset of its first byte: the commit log's, and each consume queue's.
 
-What is written lies in a mapped region, and a flush brings it to the device. With a transient pool it lies in a buffer first,
-where nobody can read it, and a commit brings it to the region (FLU-06).
+Written data are in a mapped region, and a flush syncs them to the device. With a transient pool they are first in a buffer that cannot be
+read; a commit copies them to the region (FLU-06).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .transient import TransientStorePool
 PAGE = 4096
 _FROM = attrgetter("file_from_offset")
 
-Beside = Callable[[Callable[[], bool]], Future[bool]]
-"""Does what may take long, such as a device's work, without holding up whoever asks; the future tells when it is done."""
+RunBlocking = Callable[[Callable[[], bool]], Future[bool]]
+"""Runs a blocking function, such as a sync to the device, without blocking the caller. Returns a future of its result."""
 
 
-def at_once(action: Callable[[], bool]) -> Future[bool]:
-    """A `Beside` of one who has all the time."""
-    done: Future[bool] = Future()
-    done.complete(action())
-    return done
+def run_immediately(action: Callable[[], bool]) -> Future[bool]:
+    """A `RunBlocking` that blocks the caller."""
+    result: Future[bool] = Future()
+    result.complete(action())
+    return result
 
 
 class MappedFile:
-    """One file. Its positions count from its start, in bytes. `write_buffer` is there until the whole file is committed."""
+    """A file. Its positions are bytes from its start. `write_buffer` exists until the whole file is committed."""
 
     __slots__ = (
         "_pool",
@@ -67,15 +67,15 @@ class MappedFile:
 
     @property
     def read_position(self) -> int:
-        """The end of what can be read: what is in the buffer alone cannot."""
+        """The end of the readable bytes. Bytes that are only in the buffer are not readable."""
         return self.wrote_position if self.write_buffer is None else self.committed_position
 
     def holds(self, offset: int) -> bool:
-        """Whether an offset of the row lies in this file."""
+        """Return whether an offset of the sequence is in this file."""
         return self.file_from_offset <= offset < self.file_from_offset + self.size
 
     def write(self, position: int, data: bytes) -> None:
-        """Put bytes at a position without moving the write position. Raises JavaError as a mapped buffer does."""
+        """Write bytes without moving the write position. Raises JavaError as a mapped buffer does."""
         if self.write_buffer is not None:
             self.write_buffer[position : position + len(data)] = data
             return
@@ -85,28 +85,28 @@ class MappedFile:
             raise JavaError("java.lang.InternalError", f"a fault occurred in an unsafe memory access: {problem}") from problem
 
     def append(self, data: bytes) -> None:
-        """Put bytes behind what was written. Raises JavaError."""
+        """Write bytes at the write position. Raises JavaError."""
         self.write(self.wrote_position, data)
         self.wrote_position += len(data)
 
     def end(self, position: int) -> None:
-        """Say how far the file is written, and that all of it is on the device."""
+        """Set the written, committed and flushed positions."""
         self.wrote_position = self.committed_position = self.flushed_position = position
 
     def select(self, position: int, size: int) -> bytes | None:
-        """Bytes that were written, None if some of them were not."""
+        """Return written bytes, None if some of them are not written."""
         if position < 0 or size < 0 or position + size > self.read_position:
             return None
         return self.region.read(position, size)
 
     def new(self, least_pages: int = 0) -> int | None:
-        """How far there is something to bring to the device: what can be read, if that is new and fills so many pages or the file
-        is full. None if there is not."""
+        """Return the position up to which the file can be flushed. Return None if nothing is new, or if the new bytes do not span
+        `least_pages` and the file is not full."""
         start, end = self.flushed_position, self.read_position
         return end if end > start and self._enough(start, end, least_pages) else None
 
     def force(self) -> bool:
-        """Bring the file to the device; whether that was done. A failure is logged."""
+        """Sync the file to the device. Return whether that succeeded; a failure is logged."""
         try:
             self.region.force()
         except OSError as problem:
@@ -115,9 +115,9 @@ class MappedFile:
         return True
 
     def commit(self, least_pages: int = 0) -> int:
-        """Bring the buffer to the region, if so many pages are new or the file is full; the end of what can be read (FLU-06).
+        """Copy the buffer to the region, if `least_pages` are new or the file is full. Return the end of the readable bytes (FLU-06).
 
-        The buffer of a file that is committed to its end goes back to the pool. What cannot be written stays in the buffer.
+        A file that is committed completely returns its buffer to the pool. Bytes that cannot be written remain in the buffer.
         """
         buffer = self.write_buffer
         if buffer is None:
@@ -135,14 +135,14 @@ class MappedFile:
         return self.committed_position
 
     def _enough(self, start: int, end: int, least_pages: int) -> bool:
-        """Whether it is time: page boundaries are counted, not pages that are full."""
+        """Return whether the new bytes cross `least_pages` page boundaries, or the file is full."""
         if self.is_full:
             return True
         return end // PAGE - start // PAGE >= least_pages if least_pages > 0 else end > start
 
 
 class _Flush(NamedTuple):
-    """A file to be flushed, how far (None: nothing is new), and its store timestamp when that was decided."""
+    """A planned flush: the file, its target position (None: nothing is new), and its store timestamp at that time."""
 
     mapped: MappedFile
     new: int | None
@@ -152,9 +152,9 @@ class _Flush(NamedTuple):
 class MappedFileQueue:
     """The files of a folder. Offsets count from the first byte of the file named 0.
 
-    `store_timestamp` is that of the file that was flushed last, taken before: what it tells of is on the device. New files
-    take their buffers from `pool`, if there is one. `advanced` is called when `flushed_where` has moved on. Where a failed force is
-    trusted, it moves as if the data were safe.
+    `store_timestamp` is the last flushed file's store timestamp, taken before the flush: all messages up to it are on the device. New files
+    take their buffers from `pool`, if there is one. `advanced` is called when `flushed_where` has increased. With `trusts_failed_force` it
+    also increases after a failed sync.
     """
 
     __slots__ = (
@@ -174,7 +174,7 @@ class MappedFileQueue:
         self._disk = disk
         self._folder = folder
         self._trusts_failed_force = trusts_failed_force
-        self.advanced: Callable[[], None] = _nobody
+        self.advanced: Callable[[], None] = _no_op
         self.file_size = file_size
         self.files: list[MappedFile] = []
         self.flushed_where = 0
@@ -183,8 +183,10 @@ class MappedFileQueue:
         self.pool: TransientStorePool | None = None
 
     def load(self, wrong_length: str) -> None:
-        """Open every file of the folder, in order, as if it were full, and treat one of another length as the profile says. Raises OSError,
-        also for a file that is refused."""
+        """Open every file of the folder in order, as if it were full. The profile decides about a file of another length.
+
+        Raises OSError, also for a rejected file.
+        """
         self.files = []
         names = sorted(filter(is_digits, self._disk.names(self._folder)), key=_in_order)
         for name in names:
@@ -205,24 +207,24 @@ class MappedFileQueue:
             mapped.end(mapped.size)
 
     def last(self) -> MappedFile | None:
-        """The last file, full or not; None if there is none."""
+        """Return the last file, full or not; None if there is none."""
         return self.files[-1] if self.files else None
 
     def last_or_next(self, start_offset: int = 0) -> MappedFile | None:
-        """The last file; where it is missing or full, the next one, newly made. None if that cannot be made (CL-07)."""
+        """Return the last file; if it is missing or full, create the next one. Return None if that fails (CL-07)."""
         last = self.last()
         if last is not None and not last.is_full:
             return last
         offset = start_offset - start_offset % self.file_size if last is None else last.file_from_offset + self.file_size
         try:
-            made = self._map(f"{self._folder}/{offset:020d}", offset, self.pool)
+            created = self._map(f"{self._folder}/{offset:020d}", offset, self.pool)
         except OSError:
             return None
-        self.files.append(made)
-        return made
+        self.files.append(created)
+        return created
 
     def find(self, offset: int) -> MappedFile | None:
-        """The file that holds an offset, also in a row from which a file is missing."""
+        """Return the file that contains an offset, even if a file of the sequence is missing."""
         if not self.files:
             return None
         index = offset // self.file_size - self.files[0].file_from_offset // self.file_size
@@ -231,38 +233,38 @@ class MappedFileQueue:
         return self.files[index] if index >= 0 and self.files[index].holds(offset) else None
 
     def left(self, offset: int) -> int:
-        """How many bytes can be read from an offset to the end of its file."""
+        """Return how many bytes are readable from an offset to the end of its file."""
         mapped = self.find(offset)
         return 0 if mapped is None else max(0, mapped.file_from_offset + mapped.read_position - offset)
 
     def select(self, offset: int, size: int) -> bytes | None:
-        """Bytes that were written, all in one file; else None."""
+        """Return written bytes of one file, None if they are not all written in one file."""
         mapped = self.find(offset)
         return None if mapped is None else mapped.select(offset - mapped.file_from_offset, size)
 
     @property
     def max_offset(self) -> int:
-        """The end of what can be read."""
+        """The end of the readable bytes."""
         last = self.last()
         return 0 if last is None else last.file_from_offset + last.read_position
 
     @property
     def min_offset(self) -> int:
-        """The start of the first file; a slave's log need not begin at 0."""
+        """The start of the first file. A slave's log need not begin at 0."""
         return self.files[0].file_from_offset if self.files else 0
 
     def flush(self, least_pages: int = 0) -> bool:
-        """Flush the one file in which `flushed_where` lies; whether that brought nothing new (FLU-03, FLU-05)."""
+        """Flush the file that contains `flushed_where`. Return whether nothing was new (FLU-03, FLU-05)."""
         planned = self._plan(least_pages)
         done = planned is None or not planned.new or planned.mapped.force()
         return self._flushed(planned, least_pages, done=done)
 
-    async def flush_beside(self, beside: Beside, least_pages: int = 0) -> bool:
-        """The same, while others go on: what is appended in the meantime is not flushed. One thread at a time may do this."""
+    async def flush_concurrently(self, run_blocking: RunBlocking, least_pages: int = 0) -> bool:
+        """Flush like `flush` while other threads run. Bytes appended meanwhile are not flushed. Only one thread may call this."""
         planned = self._plan(least_pages)
         done = True
         if planned is not None and planned.new:
-            forced = beside(planned.mapped.force)
+            forced = run_blocking(planned.mapped.force)
             await Wait(forced)
             done = forced.result()
         return self._flushed(planned, least_pages, done=done)
@@ -272,7 +274,7 @@ class MappedFileQueue:
         return None if mapped is None else _Flush(mapped, mapped.new(least_pages), mapped.store_timestamp)
 
     def _flushed(self, planned: _Flush | None, least_pages: int, *, done: bool) -> bool:
-        """The device has the file up to there, or is trusted to, unless the file is gone by now."""
+        """Record that the file is on the device up to the planned position, unless the file was deleted meanwhile."""
         where = self.flushed_where
         if planned is None or planned.mapped is not self._at(where) or not (done or self._trusts_failed_force):
             return True
@@ -287,7 +289,7 @@ class MappedFileQueue:
         return self.flushed_where == where
 
     def commit(self, least_pages: int = 0) -> bool:
-        """Commit the one file in which `committed_where` lies; whether that brought nothing new (FLU-06)."""
+        """Commit the file that contains `committed_where`. Return whether nothing was new (FLU-06)."""
         where = self.committed_where
         mapped = self._at(where)
         if mapped is not None:
@@ -295,19 +297,19 @@ class MappedFileQueue:
         return self.committed_where == where
 
     def _at(self, where: int) -> MappedFile | None:
-        """The file that holds an offset; the first one for the 0 of a log that begins elsewhere."""
-        found = self.find(where)
-        return self.files[0] if found is None and where == 0 and self.files else found
+        """Return the file that contains an offset; for the 0 of a log that begins elsewhere, the first file."""
+        mapped = self.find(where)
+        return self.files[0] if mapped is None and where == 0 and self.files else mapped
 
     def flush_all(self) -> None:
-        """Flush file after file up to the end."""
+        """Flush all files up to the end."""
         while not self.flush():
             pass
 
     def truncate(self, offset: int) -> None:
-        """Set the end: files before it are full, files behind it are deleted, and what was read from the disk is flushed (REC-02).
+        """Set the end: files before it are full, files after it are deleted. Everything read from the disk counts as flushed (REC-02).
 
-        A file that begins there stays, empty.
+        A file that begins at the end remains, empty.
         """
         kept = [mapped for mapped in self.files if mapped.file_from_offset <= offset]
         self._delete(self.files[len(kept) :])
@@ -320,7 +322,7 @@ class MappedFileQueue:
         self._delete([self.files.pop()])
 
     def destroy(self) -> None:
-        """Delete every file; offsets start again at 0."""
+        """Delete every file. Offsets start again at 0."""
         self._delete(self.files)
         self.files = []
         self.flushed_where = self.committed_where = 0
@@ -334,10 +336,10 @@ class MappedFileQueue:
 
 
 def _in_order(name: str) -> tuple[int, str]:
-    """A key that puts the names of files in the order of their offsets, which may have any number of digits."""
+    """Return a sort key for file names by offset, with any number of digits."""
     digits = name.lstrip("0")
     return len(digits), digits
 
 
-def _nobody() -> None:
-    """Nobody listens to flushes."""
+def _no_op() -> None:
+    pass

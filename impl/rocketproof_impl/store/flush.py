@@ -1,6 +1,6 @@
-"""What a put waits for after its append: its bytes on the device, then on a replica (FLU-02, FLU-07, FLU-08).
+"""The waits of a put after its append: for its bytes on the device, then on a replica (FLU-02, FLU-07, FLU-08).
 
-Who flushes and who copies are ports. The simplest flush is here, one on demand; the threads are in flushing.py and ha.py.
+Flushing and replication are ports. The simplest flush, on demand, is here; the threads are in flushing.py and ha.py.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .settings import StoreSettings
 
 
 class Flush(Protocol):
-    """Brings the log to the device, up to an offset in bytes."""
+    """Syncs the log to the device, up to an offset in bytes."""
 
     def request(self, next_offset: int) -> Future[bool]:
-        """Whether the log is on the device up to there, once that is known."""
+        """Return a future of whether the log is on the device up to this offset."""
         ...
 
     def wakeup(self) -> None:
-        """There is something to flush; nobody waits for it."""
+        """Announce new data that no put waits for."""
         ...
 
 
@@ -37,12 +37,12 @@ class Replicas(Protocol):
     push2_slave_max_offset: int
 
     def request(self, next_offset: int) -> Future[bool]:
-        """Whether a slave has the log up to there, once that is known."""
+        """Return a future of whether a slave has the log up to this offset."""
         ...
 
 
 class FlushOnDemand:
-    """Flushes everything at once when it is asked, and otherwise not."""
+    """Flushes everything when it is requested, and only then."""
 
     __slots__ = ("_flush",)
 
@@ -55,12 +55,12 @@ class FlushOnDemand:
         return answer
 
     def wakeup(self) -> None:
-        """Something was appended that nobody waits for: the next request flushes it too."""
+        """Do nothing: the next request also flushes these data."""
 
 
 @dataclass(slots=True)
 class AwaitedFlush:
-    """A future that a put waits for, how many milliseconds at most, and the status if it does not come true."""
+    """A future that a put waits for, the maximum wait in milliseconds, and the put's status if the future is false or late."""
 
     future: Future[bool]
     millis: int
@@ -72,7 +72,7 @@ class AwaitedFlush:
 
 @dataclass(slots=True)
 class Durability:
-    """The waiting of one store."""
+    """The waits of a store's puts."""
 
     settings: StoreSettings
     profile: Profile
@@ -81,36 +81,37 @@ class Durability:
     replicas: Replicas
 
     def complete(self, put: PutResult, appended: AppendResult, message: Message) -> Awaitable[None]:
-        """Wait for the flush, then for the replica; each failure overwrites the status, so the replica's has the last word (FLU-08).
+        """Wait for the flush, then for the replica. Each failure overwrites the status, so the replica's failure is the result (FLU-08).
 
-        Otherwise both are asked for before either is awaited, where puts complete a future.
+        In asynchronous profiles both are requested before either is awaited.
         """
         wait = self._together if self.profile.asynchronous else self._one_by_one
         return wait(put, appended, message)
 
     async def _one_by_one(self, put: PutResult, appended: AppendResult, message: Message) -> None:
         for ask in (self.ask_flush, self.ask_replica):
-            wanted = ask(appended, message)
-            if wanted is not None and not await wanted.fulfilled(wanted.millis):
-                put.status = wanted.otherwise
+            awaited = ask(appended, message)
+            if awaited is not None and not await awaited.fulfilled(awaited.millis):
+                put.status = awaited.otherwise
 
     async def _together(self, put: PutResult, appended: AppendResult, message: Message) -> None:
         flush, replica = self.ask_flush(appended, message), self.ask_replica(appended, message)
         if flush is None and replica is None:
             return
-        wanted = [each for each in (flush, replica) if each is not None]
+        requested = [awaited for awaited in (flush, replica) if awaited is not None]
         began = self.clock.now()
         failed: list[AwaitedFlush] = []
-        # The shorter time limit first: what is found finished later was then finished in time.
-        for each in sorted(wanted, key=lambda each: each.millis):
-            if not await each.fulfilled(max(0, began + each.millis - self.clock.now())):
-                failed.append(each)
-        for each in wanted:
-            if each in failed:
-                put.status = each.otherwise
+        # Wait with the shorter timeout first: if the other future is done after that, it was done in time.
+        for awaited in sorted(requested, key=lambda awaited: awaited.millis):
+            if not await awaited.fulfilled(max(0, began + awaited.millis - self.clock.now())):
+                failed.append(awaited)
+        for awaited in requested:
+            if awaited in failed:
+                put.status = awaited.otherwise
 
     def ask_flush(self, appended: AppendResult, message: Message) -> AwaitedFlush | None:
-        """A broker that flushes synchronously lets a message wait that wants to; any other put only wakes the flush (FLU-02, FLU-04)."""
+        """Request a flush if the broker flushes synchronously and the message waits. Any other put only wakes the flush (FLU-02,
+        FLU-04)."""
         if self.settings.flush_disk_type == "SYNC_FLUSH" and message.waits:
             future = self.flush.request(next_offset(appended))
             return AwaitedFlush(future, self.settings.sync_flush_timeout, PutMessageStatus.FLUSH_DISK_TIMEOUT)
@@ -118,10 +119,10 @@ class Durability:
         return None
 
     def ask_replica(self, appended: AppendResult, message: Message) -> AwaitedFlush | None:
-        """Only a SYNC_MASTER lets a waiting message wait for a slave; without a good slave the answer is there at once (FLU-07).
+        """Request a replica if the broker is a SYNC_MASTER and the message waits. Without an up-to-date slave the result is immediate
+        (FLU-07).
 
-        A profile that counts replicas counts the master too: one is enough by default, and more are waited for whoever is
-        connected.
+        Profiles that count replicas include the master: the default of one needs no slave, and more are awaited even if none is connected.
         """
         if self.settings.broker_role != "SYNC_MASTER" or not message.waits:
             return None
@@ -136,11 +137,11 @@ class Durability:
         return AwaitedFlush(self.replicas.request(where), millis, PutMessageStatus.FLUSH_SLAVE_TIMEOUT)
 
     def slave_ok(self, master_put_where: int) -> bool:
-        """A slave is connected, and the best one is less than 256 MiB behind (FLU-07)."""
+        """Return whether a slave is connected, and the most advanced one lags less than 256 MiB (FLU-07)."""
         behind = master_put_where - self.replicas.push2_slave_max_offset
         return self.replicas.connections > 0 and behind < self.settings.ha_slave_fall_behind_max
 
 
 def next_offset(appended: AppendResult) -> int:
-    """The end of what was appended."""
+    """Return the end of the appended bytes."""
     return appended.wrote_offset + appended.wrote_bytes

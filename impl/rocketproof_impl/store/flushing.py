@@ -1,7 +1,6 @@
-"""The threads that bring a store to the device: which one the kind of flush chooses, and what each does in a round (FLU-01).
+"""The threads that sync a store to the device: which one the kind of flush selects, and their rounds (FLU-01).
 
-They differ in how they wait and in how much has to be new. A flush of the log takes one file only, from where the last one
-ended.
+They differ in how they wait and how many new bytes they need. A flush of the log covers only one file, from the end of the last flush.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..ports import Clock
 from ..service import Service, sleep
 from ..tasks import Future, Pause
 from .consumequeue import ConsumeQueues
-from .files import Beside, MappedFileQueue, at_once
+from .files import MappedFileQueue, RunBlocking, run_immediately
 from .settings import StoreSettings
 
 GROUP_WAIT = 10
@@ -25,7 +24,7 @@ LOOKS = Pause("looks")
 LOG_RETRIES, QUEUE_RETRIES = 10, 3
 
 Noted = Callable[[int], None]
-"""Hears the store timestamp up to which the log is on the device."""
+"""Called with the store timestamp up to which the log is on the device."""
 
 
 @dataclass(slots=True)
@@ -37,16 +36,16 @@ class GroupCommitRequest:
 
 
 class GroupCommitService(Service):
-    """Synchronous flush: all who came in the meantime are served by one flush (FLU-03).
+    """Synchronous flush: one flush serves all requests since the last one (FLU-03).
 
-    Requests are written to one list and read from another, and each round begins by exchanging the two.
+    Requests are added to one list and served from another. Each round begins by exchanging the two.
     """
 
-    __slots__ = ("_beside", "_files", "_noted", "_profile", "_requests_read", "_requests_write")
+    __slots__ = ("_files", "_noted", "_profile", "_requests_read", "_requests_write", "_run_blocking")
 
-    def __init__(self, files: MappedFileQueue, profile: Profile, noted: Noted, beside: Beside = at_once) -> None:
+    def __init__(self, files: MappedFileQueue, profile: Profile, noted: Noted, run_blocking: RunBlocking = run_immediately) -> None:
         super().__init__("GroupCommitService")
-        self._beside = beside
+        self._run_blocking = run_blocking
         self._files = files
         self._profile = profile
         self._noted = noted
@@ -54,7 +53,7 @@ class GroupCommitService(Service):
         self._requests_read: list[GroupCommitRequest] = []
 
     def request(self, next_offset: int) -> Future[bool]:
-        """Whether the log is on the device up to there, once that was looked at."""
+        """Return a future of whether the log is on the device up to this offset."""
         request = GroupCommitRequest(next_offset)
         self._requests_write.append(request)
         self.wakeup()
@@ -63,18 +62,18 @@ class GroupCommitService(Service):
     async def round(self) -> None:
         """Flush at most 10 ms after the last flush (FLU-03)."""
         await self.wait_for_running(GROUP_WAIT)
-        await sleep(0)  # who is about to append may come along
+        await sleep(0)  # threads about to append run first and share this flush
         await self._commit()
 
     async def finish(self) -> None:
-        """Flush for those who came late."""
+        """Flush for late requests."""
         await sleep(GROUP_WAIT)
         await self._commit()
 
     async def _commit(self) -> None:
         self._requests_write, self._requests_read = self._requests_read, self._requests_write
         if not self._requests_read:
-            await self._files.flush_beside(self._beside)  # for messages that do not wait
+            await self._files.flush_concurrently(self._run_blocking)  # for messages that do not wait
             return
         for request in self._requests_read:
             request.flushed.complete(await self._flush_to(request.next_offset))
@@ -83,30 +82,32 @@ class GroupCommitService(Service):
         self._requests_read.clear()
 
     async def _flush_to(self, next_offset: int) -> bool:
-        """Look and flush, twice, as the message may be in the file after the one that is flushed.
+        """Check and flush, twice, because the message may be in the file after the flushed one.
 
-        Older releases do not look again after the second flush, and so take a message for late that is on the device (HAZ-21).
+        Older releases do not check after the second flush, and so report a timeout for a message that is on the device (HAZ-21).
         """
         for _ in range(2):
             await LOOKS
             if self._files.flushed_where >= next_offset:
                 return True
-            await self._files.flush_beside(self._beside)
+            await self._files.flush_concurrently(self._run_blocking)
         await LOOKS
         return self._profile.rechecks_after_flush and self._files.flushed_where >= next_offset
 
 
 class FlushRealTimeService(Service):
-    """Asynchronous flush: of four pages or more, and every ten seconds of whatever there is (FLU-05).
+    """Asynchronous flush: of four pages or more, and of everything every ten seconds (FLU-05).
 
-    Where the flush is timed, puts do not shorten its sleep.
+    If the flush is timed, puts do not end its sleep.
     """
 
-    __slots__ = ("_beside", "_clock", "_files", "_last_flush", "_noted", "_settings")
+    __slots__ = ("_clock", "_files", "_last_flush", "_noted", "_run_blocking", "_settings")
 
-    def __init__(self, files: MappedFileQueue, settings: StoreSettings, clock: Clock, noted: Noted, beside: Beside = at_once) -> None:
+    def __init__(
+        self, files: MappedFileQueue, settings: StoreSettings, clock: Clock, noted: Noted, run_blocking: RunBlocking = run_immediately
+    ) -> None:
         super().__init__("FlushRealTimeService")
-        self._beside = beside
+        self._run_blocking = run_blocking
         self._files = files
         self._settings = settings
         self._clock = clock
@@ -114,7 +115,7 @@ class FlushRealTimeService(Service):
         self._last_flush = 0
 
     def request(self, next_offset: int) -> Future[bool]:
-        """Nobody waits for this thread, unless the kind of flush was changed under a running store: an error then."""
+        """Raise the release's exception: puts wait for this thread only if the kind of flush was changed while the store runs."""
         del next_offset
         raise JavaError("java.lang.ClassCastException", "FlushRealTimeService cannot be cast to GroupCommitService")
 
@@ -128,19 +129,19 @@ class FlushRealTimeService(Service):
             least_pages = 0
         pause = sleep if settings.flush_commit_log_timed else self.wait_for_running
         await pause(settings.flush_interval_commit_log)
-        await self._files.flush_beside(self._beside, least_pages)
+        await self._files.flush_concurrently(self._run_blocking, least_pages)
         if self._files.store_timestamp > 0:
             self._noted(self._files.store_timestamp)
 
     async def finish(self) -> None:
-        """Flush up to ten times, until a flush brings nothing new."""
-        await again(LOG_RETRIES, partial(self._files.flush_beside, self._beside))
+        """Flush up to ten times, until nothing is new."""
+        await repeat(LOG_RETRIES, partial(self._files.flush_concurrently, self._run_blocking))
 
 
 class CommitRealTimeService(Service):
-    """With a transient pool: brings the buffers to the files, and lets the flush know (FLU-06).
+    """With a transient pool: copies the buffers to the files, and wakes the flush (FLU-06).
 
-    The thorough interval is as long as a round, so that the least pages count only for rounds that a put began.
+    The thorough interval equals a round, so the least pages count only for rounds that a put started.
     """
 
     __slots__ = ("_clock", "_committed", "_files", "_last_commit", "_settings")
@@ -167,7 +168,7 @@ class CommitRealTimeService(Service):
         await self.wait_for_running(settings.commit_interval_commit_log)
 
     async def finish(self) -> None:
-        """Commit up to ten times, until a commit brings nothing new (FLU-06)."""
+        """Commit up to ten times, until nothing is new (FLU-06)."""
         for _ in range(LOG_RETRIES):
             if self._files.commit():
                 break
@@ -175,18 +176,23 @@ class CommitRealTimeService(Service):
 
 
 class FlushConsumeQueueService(Service):
-    """Flushes the consume queues every second: two pages of each or more, and every minute whatever there is.
+    """Flushes the consume queues every second: two pages of each or more, and everything every minute.
 
-    `thorough` is called after each flush of everything: the checkpoint may tell of it.
+    `thorough` is called after each flush of everything, so that the checkpoint can be written.
     """
 
-    __slots__ = ("_beside", "_clock", "_last_flush", "_queues", "_settings", "_thorough")
+    __slots__ = ("_clock", "_last_flush", "_queues", "_run_blocking", "_settings", "_thorough")
 
     def __init__(
-        self, queues: ConsumeQueues, settings: StoreSettings, clock: Clock, thorough: Callable[[], None], beside: Beside = at_once
+        self,
+        queues: ConsumeQueues,
+        settings: StoreSettings,
+        clock: Clock,
+        thorough: Callable[[], None],
+        run_blocking: RunBlocking = run_immediately,
     ) -> None:
         super().__init__("FlushConsumeQueueService")
-        self._beside = beside
+        self._run_blocking = run_blocking
         self._queues = queues
         self._settings = settings
         self._clock = clock
@@ -205,18 +211,18 @@ class FlushConsumeQueueService(Service):
         await self._flush(1, least_pages)
 
     async def finish(self) -> None:
-        """Flush everything, with up to three files of each queue."""
+        """Flush everything, up to three files of each queue."""
         await self._flush(QUEUE_RETRIES, 0)
 
     async def _flush(self, times: int, least_pages: int) -> None:
         for queue in list(self._queues.queues.values()):
-            await again(times, partial(queue.files.flush_beside, self._beside, least_pages))
+            await repeat(times, partial(queue.files.flush_concurrently, self._run_blocking, least_pages))
         if least_pages == 0:
             self._thorough()
 
 
-async def again(times: int, step: Callable[[], Awaitable[bool]]) -> None:
-    """Do something so many times, or until it reports that there was nothing to do."""
+async def repeat(times: int, step: Callable[[], Awaitable[bool]]) -> None:
+    """Run `step` up to `times` times, until it returns that nothing was new."""
     for _ in range(times):
         if await step():
             break

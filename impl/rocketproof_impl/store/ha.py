@@ -1,7 +1,7 @@
-"""Replication, the master's side: the log goes to every slave that connects, and puts can wait until one of them has it (FLU-07).
+"""Replication, the master's side: sends the log to every connected slave, and lets puts wait until a slave has it (FLU-07).
 
-A slave sends nothing but the end of its log, as eight bytes. It gets pieces of the master's log, each behind twelve bytes:
-where the piece begins, and how long it is; without any data that is a heartbeat.
+A slave sends only the end of its log, as eight bytes. It receives pieces of the master's log. Twelve bytes before each piece contain its
+offset and length; a piece without data is a heartbeat.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GROUP_WAIT, TRANSFER_WAIT = 10, 1000
 
 @dataclass(slots=True)
 class TransferRequest:
-    """A put that waits until a slave has the log up to an offset, at most until a time."""
+    """A put that waits until a slave has the log up to an offset, at most until its deadline (ms)."""
 
     next_offset: int
     deadline: int
@@ -35,9 +35,9 @@ class TransferRequest:
 
 
 class HAService:
-    """All slaves of a master, as `Replicas` (flush.py). Whoever listens hands every connection to `accept`.
+    """All slaves of a master, as `Replicas` (flush.py). The listener passes every connection to `accept`.
 
-    `transfers` is the thread that answers waiting puts. A driver spawns it, and those that `accept` gives.
+    `transfers` is the thread that answers waiting puts. A driver spawns it and the threads that `accept` returns.
     """
 
     def __init__(self, settings: StoreSettings, profile: Profile, clock: Clock, commit_log: CommitLog) -> None:
@@ -52,7 +52,7 @@ class HAService:
         self._stopped = False
 
     def accept(self, link: Link) -> tuple[Service, ...]:
-        """A slave has connected; the threads to run for it, none if the master stops."""
+        """Add a connected slave. Return the threads to run for it, none if the master stops."""
         if self._stopped:
             link.close()
             return ()
@@ -63,7 +63,7 @@ class HAService:
         return connection.reader, connection.writer
 
     def request(self, next_offset: int) -> Future[bool]:
-        """Whether a slave has the log up to there, once it has or it is too late."""
+        """Return a future of whether a slave has the log up to this offset in time."""
         millis = self.settings.slave_timeout if self._profile.replica_wait is None else self._profile.replica_wait
         request = TransferRequest(next_offset, self.clock.now() + millis)
         self.transfers.put_request(request)
@@ -72,13 +72,13 @@ class HAService:
         return request.transferred
 
     def notify_transfer_some(self, offset: int) -> None:
-        """A slave has the log up to there."""
+        """Record that a slave has the log up to this offset."""
         if offset > self.push2_slave_max_offset:
             self.push2_slave_max_offset = offset
             self.transfers.notify_transfer_some()
 
     async def shutdown(self) -> None:
-        """Let every slave go, then end the waiting of puts."""
+        """Disconnect every slave, then end the waits of puts."""
         self._stopped = True
         for connection in list(self.connection_list):
             connection.close()
@@ -86,7 +86,7 @@ class HAService:
 
 
 class HAConnection:
-    """One slave: what it asked for first, and what it has (-1 until it reports). Two threads, one for each direction."""
+    """A slave: the offset that it first requested, and the offset that it has (-1 until it reports). Each direction has a thread."""
 
     __slots__ = ("ack_offset", "link", "reader", "request_offset", "service", "writer")
 
@@ -99,7 +99,7 @@ class HAConnection:
         self.writer = WriteSocketService(self)
 
     def close(self) -> None:
-        """Both threads end, and the slave does not count any more."""
+        """End both threads, and do not count the slave any more."""
         self.reader.stop()
         self.writer.stop()
         self.link.close()
@@ -109,7 +109,7 @@ class HAConnection:
 
 
 class _SocketService(Service):
-    """One direction of a connection to a slave. An error of either ends the connection, as in the release."""
+    """One direction of a connection to a slave. An error in either direction ends the connection, as in the release."""
 
     __slots__ = ("_connection",)
 
@@ -125,13 +125,13 @@ class _SocketService(Service):
 
 
 class ReadSocketService(_SocketService):
-    """Reads what a slave has. A slave that is silent for 20 s, or that has more than its master, is let go."""
+    """Reads the slave's reports. A slave that is silent for 20 s, or that has more than its master, is disconnected."""
 
-    __slots__ = ("_last_read", "_rest")
+    __slots__ = ("_incomplete", "_last_read")
 
     def __init__(self, connection: HAConnection) -> None:
         super().__init__("ReadSocketService", connection)
-        self._rest = b""
+        self._incomplete = b""
         self._last_read = connection.service.clock.now()
 
     async def round(self) -> None:
@@ -147,10 +147,10 @@ class ReadSocketService(_SocketService):
         return service.clock.now() - self._last_read <= service.settings.ha_housekeeping_interval
 
     def _process(self, data: bytes) -> bool:
-        """Only the last whole offset counts. False if it lies behind the end of our log."""
-        data = self._rest + data
+        """Read the last complete offset. Return False if it is after the end of the master's log."""
+        data = self._incomplete + data
         whole = len(data) - len(data) % OFFSET.size
-        self._rest = data[whole:]
+        self._incomplete = data[whole:]
         if not whole:
             return True
         connection, service = self._connection, self._connection.service
@@ -166,7 +166,7 @@ class ReadSocketService(_SocketService):
 
 
 class WriteSocketService(_SocketService):
-    """Sends the log from where the slave asked for, in pieces of 32 KiB at most; a heartbeat after 5 s without any."""
+    """Sends the log from the requested offset on, in pieces of at most 32 KiB, and a heartbeat after 5 s without a piece."""
 
     __slots__ = ("_last_write", "next_transfer_from_where")
 
@@ -191,7 +191,7 @@ class WriteSocketService(_SocketService):
             await self._send(data)
 
     def _first(self) -> int:
-        """Where a slave asked to begin; an empty one gets only the last file of the log."""
+        """Return the offset that the slave requested. An empty slave gets only the last file of the log."""
         if self._connection.request_offset:
             return self._connection.request_offset
         files = self._connection.service.commit_log.files
@@ -205,7 +205,7 @@ class WriteSocketService(_SocketService):
 
 
 class GroupTransferService(Service):
-    """Answers the puts that wait for a slave, one after the other, each at the latest at its time (FLU-07)."""
+    """Answers puts that wait for a slave, one after the other, each at its deadline at the latest (FLU-07)."""
 
     __slots__ = ("_ha", "_moved", "_requests_read", "_requests_write")
 
@@ -218,7 +218,7 @@ class GroupTransferService(Service):
 
     @property
     def waiting(self) -> int:
-        """How many puts wait for a slave and are not looked at yet."""
+        """The number of waiting puts that no round has taken yet."""
         return len(self._requests_write)
 
     def put_request(self, request: TransferRequest) -> None:
@@ -226,7 +226,7 @@ class GroupTransferService(Service):
         self.wakeup()
 
     def notify_transfer_some(self) -> None:
-        """A slave has more than before."""
+        """Wake the waiting put, because a slave has more than before."""
         moved, self._moved = self._moved, Future()
         moved.complete(None)
 

@@ -1,4 +1,4 @@
-"""Replication, the slave's side: it connects to its master, reports how far its log goes, and appends what it gets (ha.py)."""
+"""Replication, the slave's side: connects to its master, reports the end of its log, and appends received data (ha.py)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .log import log
 from .settings import StoreSettings
 
 RETRY = 5000
-MOST_BYTES = 4 * 1024 * 1024  # of one piece, with its header
+MOST_BYTES = 4 * 1024 * 1024  # of a piece with its header
 
 
 class HAClient(Service):
-    """Follows the master at `master_address`, None while it is unknown; `dial` connects to it, None where nobody can.
+    """Follows the master at `master_address`, None while it is unknown. `dial` connects to it, None if the driver cannot connect.
 
-    What is not new is reported every five seconds only, so that a slave's first word comes that late.
+    An unchanged offset is reported only every five seconds, so a slave's first report is that late.
     """
 
     __slots__ = ("_clock", "_commit_log", "_last_write", "_link", "_received", "_reported", "_settings", "dial", "master_address")
@@ -35,13 +35,13 @@ class HAClient(Service):
         self._last_write = 0
 
     def update_master_address(self, address: str) -> None:
-        """Where to connect the next time."""
+        """Set the address for the next connection."""
         if address != self.master_address:
             log.info("update master address, OLD: %s NEW: %s", self.master_address, address)
             self.master_address = address
 
     async def round(self) -> None:
-        """A connection that breaks is made again at once; one that cannot be made is tried every five seconds."""
+        """Follow the master. A broken connection is opened again immediately; a failed attempt is repeated after five seconds."""
         link = await self._connected()
         if link is None:
             await self.wait_for_running(RETRY)
@@ -49,7 +49,7 @@ class HAClient(Service):
             self.release()
 
     async def failed(self) -> None:
-        """Leave the master, and connect again five seconds later."""
+        """Disconnect from the master, and connect again after five seconds."""
         self.release()
         await self.wait_for_running(RETRY)
 
@@ -69,7 +69,7 @@ class HAClient(Service):
         return self._commit_log.files.max_offset
 
     async def _follow(self, link: Link) -> bool:
-        """Report if it is time, then read and append. False if the connection has to be closed."""
+        """Report if it is time, then read and append. Return False if the connection must be closed."""
         try:
             if self._clock.now() - self._last_write > self._settings.ha_send_heartbeat_interval:
                 await self._report(link)
@@ -83,7 +83,7 @@ class HAClient(Service):
             return False
 
     async def _append_received(self, link: Link) -> bool:
-        """Append every piece that has come as a whole. False if one begins elsewhere than our log ends, or has no sensible size."""
+        """Append every complete piece. Return False if a piece does not begin at the end of the log, or has an impossible size."""
         while len(self._received) >= HEADER.size:
             where, size = HEADER.unpack_from(self._received)
             if where < 0 or self._end not in (0, where):

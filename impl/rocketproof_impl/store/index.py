@@ -1,4 +1,4 @@
-"""The index: which records have a key, by the hash of "topic#key", in files named by the time they were made."""
+"""The index: the records with a key, by the hash of "topic#key", in files named by their creation time."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ class IndexService:
         self.files: list[MappedIndexFile] = []
 
     def load(self, *, clean: bool) -> None:
-        """Open the files. After a crash those that are newer than the checkpoint are deleted, and dispatch builds them again.
-
-        Raises OSError.
-        """
+        """Open the files. After a crash, delete those newer than the checkpoint; dispatch builds them again. Raises OSError."""
         self.files = []
         for name in self._disk.names(self._folder):
             file = self._map(name)
@@ -45,10 +42,10 @@ class IndexService:
                 self.files.append(file)
 
     def build(self, message: Message) -> None:
-        """Add the keys of a record: its unique key, then each of its KEYS. What the last file has already, it does not get again.
+        """Add the keys of a record: its unique key, then each of its KEYS. Records that the last file has already are skipped.
 
-        A first file is made even for a message without keys. Rolled back messages have no entries, prepared ones have. Raises
-        OSError if no file can be made.
+        The first file is created even for a message without keys. Rolled back messages get no entries, prepared ones do. Raises OSError if
+        no file can be created.
         """
         file = self._last_or_next()
         if message.physical_offset < file.header.end_physical_offset or message.transaction == ROLLBACK:
@@ -59,51 +56,52 @@ class IndexService:
 
     @property
     def reaches(self) -> tuple[int, int]:
-        """When the last record with a key was stored (ms), and where it is; zeros without any."""
+        """The store time (ms) and the position of the last record with a key, zeros if there is none."""
         last = self.files[-1].header if self.files else IndexHeader()
         return last.end_timestamp, last.end_physical_offset
 
     def query(self, topic: str, key: str, most: int, begin: int, end: int) -> list[int]:
-        """Places in the log of at most so many records (64 whatever is asked), stored in that time, newest first. Raises JavaError.
+        """Return the positions of at most `most` records (and at most 64) stored between two times, newest first. Raises JavaError.
 
-        Keys with the same hash are found too; whoever asks looks at the record.
+        Keys with an equal hash match too; the caller compares the records' keys.
         """
         if most < 0:
             raise JavaError("java.lang.IllegalArgumentException", f"Illegal Capacity: {most}")
-        found: list[int] = []
+        offsets: list[int] = []
         most = min(most, MOST_FOUND)
         for file in reversed(self.files):
             if file.touches(begin, end):
                 for offset in file.find(f"{topic}#{key}", begin, end):
-                    if len(found) >= most:
+                    if len(offsets) >= most:
                         break
-                    found.append(offset)
-            if file.header.begin_timestamp < begin or len(found) >= most:
+                    offsets.append(offset)
+            if file.header.begin_timestamp < begin or len(offsets) >= most:
                 break
-        return found
+        return offsets
 
     def flush_all(self) -> None:
-        """Raises OSError."""
+        """Flush every file. Raises OSError."""
         for file in self.files:
             file.flush()
 
     def _last_or_next(self) -> MappedIndexFile:
-        """The last file; where it is missing or full, a new one. A full one is brought to the device, and the checkpoint knows."""
+        """Return the last file, or a new one if it is missing or full. A full file is flushed, and recorded in the checkpoint."""
         last = self.files[-1] if self.files else None
         if last is not None and not last.is_full:
             return last
-        made = self._map(self._free_name())
+        created = self._map(self._free_name())
         if last is not None:
-            made.follow(last)
-        self.files.append(made)
+            created.follow(last)
+        self.files.append(created)
         if last is not None:
             last.flush()
             self._checkpoint.index_msg_timestamp = last.header.end_timestamp
             self._checkpoint.flush()
-        return made
+        return created
 
     def _free_name(self) -> str:
-        """The time in the zone of the machine. Two files of one millisecond, which only a simulated clock can bring about, differ."""
+        """Return the current time as a file name. If it is taken, which happens only with a simulated clock, use the next free
+        millisecond."""
         taken = {file.path for file in self.files}
         millis = self._clock.now()
         while f"{self._folder}/{file_name(millis)}" in taken:
@@ -120,12 +118,12 @@ class IndexService:
 
 
 def file_name(millis: int) -> str:
-    """yyyyMMddHHmmssSSS in the machine's zone."""
+    """Return yyyyMMddHHmmssSSS in the machine's time zone."""
     return f"{datetime.fromtimestamp(millis // 1000).astimezone():%Y%m%d%H%M%S}{millis % 1000:03d}"
 
 
 def keys_of(message: Message) -> Iterator[str]:
-    """What a record is found by."""
+    """Yield the index keys of a record."""
     unique = message.properties.get(UNIQ_KEY)
     if unique is not None:
         yield f"{message.topic}#{unique}"

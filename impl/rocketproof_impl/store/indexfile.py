@@ -1,7 +1,7 @@
-"""One file of the index: a hash table from keys to places in the log.
+"""One file of the index: a hash table from keys to positions in the log.
 
-A header of 40 bytes, slots of 4, entries of 20. A slot has the number of its newest entry, and each entry that of the one
-before it in its slot. Entry 0 is never used: its number means that there is none.
+It has a header of 40 bytes, slots of 4, and entries of 20. A slot contains the number of its newest entry; each entry contains the number
+of the previous one in its slot. Entry 0 is never used: its number means that there is none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SECOND = 1000
 
 
 class IndexEntry(NamedTuple):
-    """The hash of a key, its record's place in the log, seconds since the file's first record, and the entry before it in its slot."""
+    """The hash of a key, its record's position in the log, seconds since the file's first record, and the previous entry in its slot."""
 
     key_hash: int
     physical_offset: int
@@ -34,7 +34,7 @@ class IndexEntry(NamedTuple):
 
 @dataclass(slots=True)
 class IndexHeader:
-    """Store timestamps and places of the first and last record, slots in use, and the number of the next entry."""
+    """Store timestamps and positions of the first and last record, the number of used slots, and the number of the next entry."""
 
     begin_timestamp: int = 0
     end_timestamp: int = 0
@@ -48,12 +48,12 @@ _FIELDS = attrgetter(*IndexHeader.__dataclass_fields__)
 
 
 def key_hash(key: str) -> int:
-    """The hash of a key, never negative; the smallest int counts as 0."""
+    """Return the hash of a key. It is never negative; the smallest int counts as 0."""
     return max(0, absolute(string_hash(key)))
 
 
 class MappedIndexFile:
-    """A mapped index file; `slots` and `limit` are how many slots and entries it has room for."""
+    """A mapped index file; `slots` and `limit` are its numbers of slots and entries."""
 
     __slots__ = ("header", "limit", "path", "region", "slots")
 
@@ -69,21 +69,21 @@ class MappedIndexFile:
         self.header.index_count = max(1, self.header.index_count)
 
     def follow(self, last: MappedIndexFile) -> None:
-        """Begin where the file before ended."""
+        """Begin where the previous file ended."""
         if last.header.end_physical_offset > 0:
             self.header.begin_physical_offset = self.header.end_physical_offset = last.header.end_physical_offset
         if last.header.end_timestamp > 0:
             self.header.begin_timestamp = self.header.end_timestamp = last.header.end_timestamp
-        self.region.write(0, self._header()[:_COUNTS])  # the counts are written when there is something to count
+        self.region.write(0, self._header()[:_COUNTS])  # the counts are written with the first entry
 
     @property
     def is_full(self) -> bool:
         return self.header.index_count >= self.limit
 
     def put(self, key: str, physical_offset: int, store_timestamp: int) -> bool:
-        """Add an entry; False if the file is full. Raises OSError.
+        """Add an entry. Return False if the file is full. Raises OSError.
 
-        An entry is written before the slot that leads to it, and that before the header that counts it.
+        An entry is written before its slot, and the slot before the header that counts the entry.
         """
         if self.is_full:
             return False
@@ -94,7 +94,7 @@ class MappedIndexFile:
         seconds = 0
         if header.begin_timestamp > 0:
             seconds = min(INT_MAX, max(0, store_timestamp - header.begin_timestamp) // SECOND)
-        self.region.write(self._place(number), _ENTRY.pack(hashed, physical_offset, seconds, previous))
+        self.region.write(self._position(number), _ENTRY.pack(hashed, physical_offset, seconds, previous))
         self.region.write(slot, _SLOT.pack(number))
         if number <= 1:
             header.begin_physical_offset, header.begin_timestamp = physical_offset, store_timestamp
@@ -106,32 +106,32 @@ class MappedIndexFile:
         return True
 
     def _valid(self, number: int) -> int:
-        """The number of an entry that a slot or an entry leads to, 0 if there is no such entry."""
+        """Return an entry's number if it is valid, else 0."""
         return number if 0 < number <= self.header.index_count and number < self.limit else 0
 
-    def _place(self, number: int) -> int:
+    def _position(self, number: int) -> int:
         return HEADER_SIZE + self.slots * SLOT_SIZE + number * ENTRY_SIZE
 
     def _header(self) -> bytes:
         return _HEADER.pack(*_FIELDS(self.header))
 
     def flush(self) -> None:
-        """Raises OSError."""
+        """Write the header and sync the file. Raises OSError."""
         self.region.write(0, self._header())
         self.region.force()
 
     def entry(self, number: int) -> IndexEntry:
-        return IndexEntry._make(_ENTRY.unpack(self.region.read(self._place(number), ENTRY_SIZE)))
+        return IndexEntry._make(_ENTRY.unpack(self.region.read(self._position(number), ENTRY_SIZE)))
 
     def touches(self, begin: int, end: int) -> bool:
-        """Whether the file has records of that time."""
+        """Return whether the file has records stored between two times."""
         first, last = self.header.begin_timestamp, self.header.end_timestamp
         return (begin < first and end > last) or first <= begin <= last or first <= end <= last
 
     def find(self, key: str, begin: int, end: int) -> Iterator[int]:
-        """Places of records stored in that time whose key has this hash, newest first. Other keys may have it too.
+        """Yield positions of records stored between two times whose key has this hash, newest first. Other keys may have it too.
 
-        Each entry leads to an older one, which has a smaller number. A chain that goes up again is damaged, and ends there.
+        Each entry leads to an older one with a smaller number. A chain whose numbers increase is damaged, and ends there.
         """
         hashed = key_hash(key)
         number = self._valid(_SLOT.unpack(self.region.read(HEADER_SIZE + hashed % self.slots * SLOT_SIZE, SLOT_SIZE))[0])

@@ -1,4 +1,4 @@
-"""Where a store writes what it swallows and repairs. Silent unless a handler is attached."""
+"""The store's log of errors that it repairs or does not raise. Silent unless a handler is attached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer finds in a queue from an offset on: records as they are stored, or why there are none (GetMessageResult)."""
+"""Reads of a queue from an offset on: stored records, or the reason why there are none (GetMessageResult)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 from .commitlog import CommitLog
 from .consumequeue import ENTRY_SIZE, ConsumeQueue
 
-MOST_BYTES, MOST_MESSAGES = 256 * 1024, 32  # of one answer, from memory
-LEAST_ENTRIES = 800  # looked at before a pull gives up, if the filter takes none
+MOST_BYTES, MOST_MESSAGES = 256 * 1024, 32  # of a response, from memory
+LEAST_ENTRIES = 800  # checked before a pull ends, if the filter matches none
 
 
 class GetMessageStatus(Enum):
@@ -27,7 +27,7 @@ class GetMessageStatus(Enum):
 
 @dataclass(slots=True)
 class GetMessageResult:
-    """`next_begin_offset` is where to go on; the others are the queue's first offset and the one behind its last."""
+    """`next_begin_offset` is the next offset to read; the others are the queue's first offset and the offset after its last."""
 
     status: GetMessageStatus
     next_begin_offset: int
@@ -37,11 +37,11 @@ class GetMessageResult:
 
 
 class QueryMessageResult(NamedTuple):
-    """Records under a key, and how far the index goes: when its last record was stored (ms) and where that is; zeros where it has none."""
+    """Records of a key, and the index's last record: its store time (ms) and position, zeros if there is none."""
 
     records: list[bytes]
     timestamp: int = 0
-    place: int = 0
+    physical_offset: int = 0
 
 
 def get_message(
@@ -55,30 +55,33 @@ def get_message(
     resets: bool = False,
     early: bool = False,
 ) -> GetMessageResult:
-    """At most so many records whose hash of tags matches; at least one if there is one, however large it is.
+    """Return at most `most` records whose tag hash matches. The first match is returned however large it is.
 
-    A queue that nobody knows is an empty one. `corrects`: whether an offset outside the queue is moved into it, which a slave does not.
-    `resets`: one behind the end is moved to the first one, if that is 0. `early`: a pull of at most n messages, n above 1, returns n - 1.
+    An unknown queue counts as empty.
+
+    - `corrects`: move an offset outside the queue into it. A slave does not.
+    - `resets`: move an offset after the end to the first one, if that is 0.
+    - `early`: a pull of at most n messages, n above 1, returns n - 1.
     """
     first, end = (0, 0) if queue is None else (queue.min_offset, queue.max_offset)
     if queue is None or end == 0:
-        status, right = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
+        status, corrected = GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0
     elif offset < first:
-        status, right = GetMessageStatus.OFFSET_TOO_SMALL, first
+        status, corrected = GetMessageStatus.OFFSET_TOO_SMALL, first
     elif offset == end:
-        status, right = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
+        status, corrected = GetMessageStatus.OFFSET_OVERFLOW_ONE, offset
     elif offset > end:
-        status, right = GetMessageStatus.OFFSET_OVERFLOW_BADLY, first if resets and first == 0 else end
+        status, corrected = GetMessageStatus.OFFSET_OVERFLOW_BADLY, first if resets and first == 0 else end
     else:
-        found = GetMessageResult(GetMessageStatus.NO_MATCHED_MESSAGE, offset, first, end)
-        return _read(queue, log, found, most, matches, early=early)
-    return GetMessageResult(status, right if corrects else offset, first, end)
+        result = GetMessageResult(GetMessageStatus.NO_MATCHED_MESSAGE, offset, first, end)
+        return _read(queue, log, result, most, matches, early=early)
+    return GetMessageResult(status, corrected if corrects else offset, first, end)
 
 
 def _read(
     queue: ConsumeQueue, log: CommitLog, result: GetMessageResult, most: int, matches: Callable[[int], bool], *, early: bool
 ) -> GetMessageResult:
-    """Read on from the offset to the end of the queue's file, no further. What is in the queue and not in the log was removed."""
+    """Read from the offset to the end of the queue's file. An entry whose record is not in the log was removed."""
     start = result.next_begin_offset
     per_file = queue.files.file_size // ENTRY_SIZE
     next_file = start - start % per_file + per_file

@@ -1,7 +1,7 @@
-"""One record of the commit log: a message as bytes and back (APP-08).
+"""A record of the commit log: a message as bytes and back (APP-08).
 
-All numbers are big-endian. Before the body come 88 bytes of fixed places, after it the topic with a length of one byte and
-the properties with a length of two.
+All numbers are big-endian. The fixed part before the body has 88 bytes. After the body come the topic with a length of one byte, and the
+properties with a length of two.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ..message import Host, Message, parse_properties
 
 MESSAGE_MAGIC, BLANK_MAGIC = -626843481, -875286124
 FIXED_SIZE = 91
-BLANK_SIZE = 8  # the size and magic number of a blank; what must stay free behind a record (APP-07)
+BLANK_SIZE = 8  # the size and magic number of a blank, and the bytes that remain free after a record (APP-07)
 TOPIC_LIMIT = 127  # the largest signed byte
 PROPERTIES_LIMIT = 32767  # the largest signed short
-IPV6_MORE = 12  # bytes that a host of IPv6 has more than one of IPv4
+IPV6_MORE = 12  # additional bytes of an IPv6 host
 
 # totalSize magic bodyCRC queueId flag | queueOffset physicalOffset | sysFlag | bornTimestamp bornHost storeTimestamp storeHost
 # | reconsumeTimes | preparedTransactionOffset | bodyLength
@@ -50,7 +50,7 @@ _LARGEST_PORT = 65535
 class RecordParts:
     """The variable parts of a record as bytes, its host flags, and the size of the whole record.
 
-    `host_flags` are the bits BORN_IPV6 and STORE_IPV6 of the sysFlag, 0 in releases that have no IPv6.
+    `host_flags` are the bits BORN_IPV6 and STORE_IPV6 of the sysFlag, 0 in releases without IPv6.
     """
 
     body: bytes
@@ -61,46 +61,46 @@ class RecordParts:
 
 
 def parts_of(message: Message, *, hosts_by_flag: bool = True) -> RecordParts:
-    """What has to be known before a record has its place (APP-06)."""
+    """Return the parts of a message's record, which are needed before the record has its position (APP-06)."""
     text = message.properties_text
     properties = b"" if text is None else utf8(text)
     return make_parts(message.body or b"", message.topic, properties, message.sys_flag & HOSTS_IPV6 if hosts_by_flag else 0)
 
 
 def make_parts(body: bytes, topic: str, properties: bytes, host_flags: int = 0) -> RecordParts:
-    """Return the parts and the size of their record: 91 bytes, 12 for each flagged host, and what varies (APP-06)."""
+    """Return the parts and the size of their record: 91 bytes, 12 per flagged host, and the variable parts (APP-06)."""
     name = utf8(topic)
     return RecordParts(body, name, properties, FIXED_SIZE + longer_hosts(host_flags) + len(body) + len(name) + len(properties), host_flags)
 
 
 def longer_hosts(sys_flag: int) -> int:
-    """The bytes that the hosts of a record have more, as its flag says (APP-08)."""
+    """Return the additional bytes of a record's hosts, according to its flag (APP-08)."""
     return IPV6_MORE * (bool(sys_flag & BORN_IPV6) + bool(sys_flag & STORE_IPV6))
 
 
 def flags_of_hosts(message: Message) -> int:
-    """Return the bits of sysFlag that a broker sets for the hosts that are IPv6 addresses."""
+    """Return the bits of sysFlag that a broker sets for IPv6 hosts."""
     return (BORN_IPV6 if ":" in message.born_host[0] else 0) | (STORE_IPV6 if ":" in message.store_host[0] else 0)
 
 
 def missing_bytes(message: Message, host_flags: int) -> int:
-    """Return how many bytes shorter a record is written than its size says: 12 for each IPv4 host that is flagged as IPv6 (HAZ-51)."""
+    """Return how many bytes shorter than its size a record is written: 12 for each IPv4 host that is flagged as IPv6 (HAZ-51)."""
     return longer_hosts(host_flags & ~flags_of_hosts(message))
 
 
 def encode(message: Message, parts: RecordParts) -> bytes:
-    """The record of a message that has its offsets and times (APP-08, APP-09).
+    """Return the record of a message that has its offsets and times (APP-08, APP-09).
 
-    A host is written as long as its address is. If a client sets the flag of IPv6 for an IPv4 address, the record's size counts 12
-    bytes that are not written (HAZ-51). A release without IPv6 keeps the first four bytes of an IPv6 address.
+    The length of a host depends on its address. If a client sets the IPv6 flag for an IPv4 address, the record's size includes 12 bytes
+    that are not written (HAZ-51). A release without IPv6 keeps the first four bytes of an IPv6 address.
     """
     body, topic, properties = parts.body, parts.topic, parts.properties
-    by_flag, form = parts.host_flags, _FIXED
+    by_flag, layout = parts.host_flags, _FIXED
     born_host, store_host = host_bytes(message.born_host), host_bytes(message.store_host)
     if len(born_host) + len(store_host) > 2 * _HOST_SIZE:
         born_host, store_host = _of_release(born_host, by_flag & BORN_IPV6), _of_release(store_host, by_flag & STORE_IPV6)
-        form = _form(flags_of_hosts(message) & by_flag)
-    fixed = form.pack(
+        layout = _layout(flags_of_hosts(message) & by_flag)
+    fixed = layout.pack(
         parts.size,
         MESSAGE_MAGIC,
         message.body_crc,
@@ -118,37 +118,39 @@ def encode(message: Message, parts: RecordParts) -> bytes:
         len(body),
     )
     # Java casts the lengths to a byte and a short: a longer topic loses the high bits.
-    made = b"".join((fixed, body, bytes((len(topic) & 0xFF,)), topic, _SHORT.pack(len(properties) & 0xFFFF), properties))
-    return made if len(made) == parts.size else _misplaced(message, made, parts.size)
+    data = b"".join((fixed, body, bytes((len(topic) & 0xFF,)), topic, _SHORT.pack(len(properties) & 0xFFFF), properties))
+    return data if len(data) == parts.size else _misplaced(message, data, parts.size)
 
 
-def _form(host_flags: int) -> Struct:
-    """The fixed places of a record whose hosts are of these kinds."""
+def _layout(host_flags: int) -> Struct:
+    """Return the layout of the fixed part for hosts of these kinds."""
     return _LONGER[host_flags] if host_flags else _FIXED
 
 
 def _of_release(host: bytes, is_flagged: int) -> bytes:
-    """The bytes of a host in a record; without its flag there is room for four bytes of its address."""
+    """Return the bytes of a host in a record. Without its flag there is room for only four bytes of its address."""
     return host if is_flagged or len(host) == _HOST_SIZE else host[:4] + host[-4:]
 
 
-def _misplaced(message: Message, made: bytes, size: int) -> bytes:
-    """The bytes of a record whose hosts are shorter than its size says: the time that is set in the lock comes where it would be behind
-    longer hosts, and the rest is nothing."""
-    data = bytearray(made.ljust(size, b"\0"))
+def _misplaced(message: Message, written: bytes, size: int) -> bytes:
+    """Return the bytes of a record whose hosts are shorter than its size specifies.
+
+    The store timestamp is also written where it would be after longer hosts. The missing bytes are zeros.
+    """
+    data = bytearray(written.ljust(size, b"\0"))
     if message.sys_flag & BORN_IPV6:
         _STORE_TIMESTAMP.pack_into(data, _STORE_TIMESTAMP_AT + IPV6_MORE, message.store_timestamp)
     return bytes(data)
 
 
 class RecordLengths(Enum):
-    """What a reader makes of a record's lengths: they add up to its size, or to another one, or lead out of it."""
+    """Whether a record's lengths add up to its size (WHOLE), to another size (UNEQUAL), or exceed it (UNREADABLE)."""
 
     WHOLE, UNEQUAL, UNREADABLE = range(3)
 
 
 def shape(data: bytes, *, hosts_by_flag: bool = True) -> RecordLengths:
-    """What the lengths inside a record come to; checksum and magic number are not looked at."""
+    """Return how the lengths inside a record relate to its size. Checksum and magic number are not checked."""
     length = extent(lambda at, size: data[at : at + size], len(data), hosts_by_flag=hosts_by_flag)
     if length is None:
         return RecordLengths.UNREADABLE
@@ -156,14 +158,14 @@ def shape(data: bytes, *, hosts_by_flag: bool = True) -> RecordLengths:
 
 
 def extent(read: Callable[[int, int], bytes], size: int, *, hosts_by_flag: bool) -> int | None:
-    """Return how many bytes the lengths inside a record come to; None if one is negative or leads beyond `size` bytes.
+    """Return how many bytes the lengths inside a record add up to; None if one is negative or the sum exceeds `size` bytes.
 
-    `read(at, size)` gives bytes of the record. Only its lengths are read, so a damaged one costs no more than a sound one.
+    `read(at, size)` returns bytes of the record. Only its lengths are read, so a damaged record costs no more than a valid one.
     """
     head = read(0, min(size, _LONGEST_HEAD))
     if len(head) < FIXED_SIZE:
         return None
-    body_at = _form(head[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0).size
+    body_at = _layout(head[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0).size
     if len(head) < body_at:
         return None
     body_end = body_at + _INT.unpack_from(head, body_at - _INT.size)[0]
@@ -177,15 +179,15 @@ def extent(read: Callable[[int, int], bytes], size: int, *, hosts_by_flag: bool)
 
 
 def decode(data: bytes, *, exact: bool, hosts_by_flag: bool = True, whole: bool = False) -> Message | None:
-    """The message of a record, None if the lengths inside do not fit (REC-01), or with `whole` if they do not add up.
+    """Return the message of a record, None if the lengths inside exceed it (REC-01), or with `whole` if they do not add up.
 
-    `exact`: how properties are parsed (SEND-26). The magic number is not looked at: an offset inside a record may give garbage. A port
-    above 65535 makes no message, but a dispatcher (`whole`) does not look at hosts.
+    `exact` selects how properties are parsed (SEND-26). The magic number is not checked: an offset inside a record may give garbage. A
+    record with a port above 65535 is not a message, but a dispatcher (`whole`) does not check hosts.
     """
-    found = _open(data, hosts_by_flag=hosts_by_flag)
-    if found is None or (whole and found.size != found.fixed.total_size):
+    opened = _open(data, hosts_by_flag=hosts_by_flag)
+    if opened is None or (whole and opened.size != opened.fixed.total_size):
         return None
-    fixed, body, topic, properties, _ = found
+    fixed, body, topic, properties, _ = opened
     text = properties.decode("utf-8", "replace") if properties else None
     born_host, store_host = read_host(fixed.born_host), read_host(fixed.store_host)
     if not whole and not (0 <= born_host[1] <= _LARGEST_PORT and 0 <= store_host[1] <= _LARGEST_PORT):
@@ -213,13 +215,13 @@ def decode(data: bytes, *, exact: bool, hosts_by_flag: bool = True, whole: bool 
 
 
 def is_whole(data: bytes, *, hosts_by_flag: bool = True) -> bool:
-    """Whether the bytes are one undamaged record: magic number, checksum of the body, and recomputed length (REC-02)."""
-    found = _open(data, hosts_by_flag=hosts_by_flag)
+    """Return whether the bytes are one undamaged record: magic number, checksum of the body, and recomputed length (REC-02)."""
+    opened = _open(data, hosts_by_flag=hosts_by_flag)
     return (
-        found is not None
-        and found.fixed.magic == MESSAGE_MAGIC
-        and found.fixed.total_size == found.size == len(data)
-        and (not found.body or found.fixed.body_crc == body_crc(found.body))
+        opened is not None
+        and opened.fixed.magic == MESSAGE_MAGIC
+        and opened.fixed.total_size == opened.size == len(data)
+        and (not opened.body or opened.fixed.body_crc == body_crc(opened.body))
     )
 
 
@@ -242,7 +244,7 @@ class _Fixed(NamedTuple):
 
 
 class _Opened(NamedTuple):
-    """The fixed places, body, topic and properties of a record; `size` is what they come to."""
+    """The fixed fields, body, topic and properties of a record; `size` is the sum of their lengths."""
 
     fixed: _Fixed
     body: bytes
@@ -252,14 +254,14 @@ class _Opened(NamedTuple):
 
 
 def _open(data: bytes, *, hosts_by_flag: bool) -> _Opened | None:
-    """What is in a record; None if a length is negative or reaches beyond the bytes. Properties with a negative length are none."""
+    """Return the fields of a record; None if a length is negative or exceeds the bytes. A negative length of the properties counts as 0."""
     if len(data) < FIXED_SIZE:
         return None
-    form = _form(data[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0)
-    body_at = form.size
+    layout = _layout(data[_LAST_BYTE_OF_FLAG] & HOSTS_IPV6 if hosts_by_flag else 0)
+    body_at = layout.size
     if len(data) < body_at:
         return None
-    fixed = _Fixed._make(form.unpack_from(data))
+    fixed = _Fixed._make(layout.unpack_from(data))
     body_end = body_at + fixed.body_length
     if not body_at <= body_end < len(data):
         return None
@@ -274,31 +276,31 @@ def _open(data: bytes, *, hosts_by_flag: bool) -> _Opened | None:
 
 
 def size_and_magic(data: bytes) -> tuple[int, int]:
-    """The first two numbers of a record or a blank."""
+    """Return the first two numbers of a record or a blank."""
     size, magic = _BLANK.unpack_from(data)
     return size, magic
 
 
 def blank(size: int) -> bytes:
-    """What fills the rest of a file: its size and the blank magic number (APP-07)."""
+    """Return the bytes that fill the rest of a file: its size and the blank magic number (APP-07)."""
     return _BLANK.pack(size, BLANK_MAGIC)
 
 
 def body_crc(body: bytes | None) -> int:
-    """CRC-32 of the body without its highest bit; 0 for no body (CL-01)."""
+    """Return the CRC-32 of the body without its highest bit, 0 without a body (CL-01)."""
     return 0 if body is None else zlib.crc32(body) & 0x7FFFFFFF
 
 
 @lru_cache(maxsize=4096)
 def host_bytes(host: Host) -> bytes:
-    """Return the address, four bytes of IPv4 or sixteen of IPv6, and four bytes of port. Raises ValueError for a name."""
+    """Return the address, four bytes for IPv4 or sixteen for IPv6, and four bytes of port. Raises ValueError for a host name."""
     address, port = host
     return ip_address(address).packed + _INT.pack(port)
 
 
 @lru_cache(maxsize=4096)
 def read_host(data: bytes) -> Host:
-    """The host of eight bytes, or of twenty: an address of IPv6 as groups of four hexadecimal digits."""
+    """Return the host of eight bytes, or of twenty: an IPv6 address as groups of four hexadecimal digits."""
     port: int = _INT.unpack_from(data, len(data) - _INT.size)[0]
     if len(data) > _HOST_SIZE:
         return data[:-4].hex(":", 2), port
@@ -308,11 +310,11 @@ def read_host(data: bytes) -> Host:
 
 @lru_cache(maxsize=256)
 def _host_text(host: Host, *, longer: bool) -> str:
-    """A host as hexadecimal digits; in the room of a `longer` one an IPv4 address leaves zeros."""
+    """Return a host as hexadecimal digits. With `longer`, an IPv4 address is padded with zeros."""
     data = _of_release(host_bytes(host), longer)
     return data.hex().upper().ljust(2 * (_HOST_SIZE + IPV6_MORE) if longer else 0, "0")
 
 
 def message_id(store_host: Host, physical_offset: int, *, longer: bool = False) -> str:
-    """Store host and physical offset as 32 upper-case hexadecimal digits (APP-02, INV-43); with room for a `longer` host 56."""
+    """Return store host and physical offset as 32 upper-case hexadecimal digits, 56 with a `longer` host (APP-02, INV-43)."""
     return f"{_host_text(store_host, longer=longer)}{physical_offset & 0xFFFF_FFFF_FFFF_FFFF:016X}"

@@ -1,8 +1,7 @@
-"""What a new process makes of the files that it finds: where the log ends, and what of the queues goes with it (REC-02, REC-03).
+"""Recovery of the files by a new process: the end of the log, and which entries of the queues are dropped (REC-02, REC-03).
 
-After a clean stop the last three files of the log are read. After a crash it is everything from the last file that is older
-than the checkpoint, and what is read is dispatched once more, since queues and index may have lost it. What lies behind the end
-stays in the files; nobody wipes it.
+After a clean stop the last three files of the log are read. After a crash everything is read from the last file older than the checkpoint,
+and dispatched again, because queues and index may have lost it. Bytes after the end remain in the files.
 """
 
 from __future__ import annotations
@@ -25,10 +24,11 @@ _STORE_TIMESTAMP_AT = 56
 Dispatch = Callable[[Message], object]
 
 
-def recover(log: CommitLog, queues: ConsumeQueues, checkpoint: StoreCheckpoint, again: Dispatch | None, *, index_safe: bool) -> None:
-    """End log and queues at the last whole record. `again` is given after a crash. Raises OSError, and what `again` raises.
+def recover(log: CommitLog, queues: ConsumeQueues, checkpoint: StoreCheckpoint, redispatch: Dispatch | None, *, index_safe: bool) -> None:
+    """Set the ends of log and queues to the last whole record. `redispatch` is given only after a crash. Raises OSError, and the exceptions
+    of `redispatch`.
 
-    Queues are cut only if one of them knows more than the log has. Without a log they are deleted.
+    Queues are truncated only if one of them has a record after the log's end. Without a log they are deleted.
     """
     known = queues.recover()
     files = log.files.files
@@ -36,15 +36,15 @@ def recover(log: CommitLog, queues: ConsumeQueues, checkpoint: StoreCheckpoint, 
         log.files.flushed_where = log.files.committed_where = 0
         queues.destroy_all()
         return
-    first = max(0, len(files) - LAST_FILES) if again is None else _checkpointed(files, checkpoint.min_timestamp(with_index=index_safe))
-    end = _end(log, first, again)
+    first = max(0, len(files) - LAST_FILES) if redispatch is None else _checkpointed(files, checkpoint.min_timestamp(with_index=index_safe))
+    end = _end(log, first, redispatch)
     log.files.truncate(end)
     if known >= end:
         queues.truncate(end)
 
 
 def _checkpointed(files: list[MappedFile], timestamp: int) -> int:
-    """The number of the last file whose first record is not younger than that; the first one's if there is none."""
+    """Return the number of the last file whose first record is not newer than `timestamp`, 0 if there is none."""
     for number in range(len(files) - 1, 0, -1):
         if _is_older(files[number], timestamp):
             return number
@@ -52,25 +52,25 @@ def _checkpointed(files: list[MappedFile], timestamp: int) -> int:
 
 
 def _is_older(mapped: MappedFile, timestamp: int) -> bool:
-    """A file that does not begin with a record, or has one without a time, is not."""
+    """Return whether a file begins with a record that has a time not newer than `timestamp`."""
     _, magic = record.size_and_magic(mapped.region.read(0, record.BLANK_SIZE))
     (stored,) = _STORE_TIMESTAMP.unpack(mapped.region.read(_STORE_TIMESTAMP_AT, _STORE_TIMESTAMP.size))
     return magic == record.MESSAGE_MAGIC and 0 < stored <= timestamp
 
 
-def _end(log: CommitLog, first: int, again: Dispatch | None) -> int:
-    """Where the last whole record ends. A blank leads to the next file; a last file that a blank fills ends before it."""
+def _end(log: CommitLog, first: int, redispatch: Dispatch | None) -> int:
+    """Return the end of the last whole record. A blank leads to the next file; if a blank fills the last file, the end is before it."""
     end = 0
     for mapped in log.files.files[first:]:
-        position, blank = _scan(log, mapped, again)
+        position, blank = _scan(log, mapped, redispatch)
         end = mapped.file_from_offset + position
         if not blank:
             break
     return end
 
 
-def _scan(log: CommitLog, mapped: MappedFile, again: Dispatch | None) -> tuple[int, bool]:
-    """Where the records of a file end, and whether a blank follows there."""
+def _scan(log: CommitLog, mapped: MappedFile, redispatch: Dispatch | None) -> tuple[int, bool]:
+    """Return the end of a file's records, and whether a blank follows."""
     position = 0
     while position + record.BLANK_SIZE <= mapped.size:
         size, magic = record.size_and_magic(mapped.region.read(position, record.BLANK_SIZE))
@@ -80,9 +80,9 @@ def _scan(log: CommitLog, mapped: MappedFile, again: Dispatch | None) -> tuple[i
             break
         data = log.whole_record(mapped, position, size)
         if data is None:
-            log_.error("%s is broken: the log ends before it", log.place(mapped.file_from_offset + position))
+            log_.error("%s is broken: the log ends before it", log.describe(mapped.file_from_offset + position))
             break
-        if again is not None and (message := log.decode(data)) is not None:
-            again(message)
+        if redispatch is not None and (message := log.decode(data)) is not None:
+            redispatch(message)
         position += size
     return position, False

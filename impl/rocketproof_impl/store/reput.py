@@ -1,4 +1,4 @@
-"""The thread that builds what is derived from the log, some records at a time (REC-04)."""
+"""The dispatch thread, which builds consume queues and index from the log in small steps (REC-04)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from ..service import Service, sleep
 
 ROUND, IDLE, BATCH = 1, 1000, 100
-STOP_LOOKS, STOP_PAUSE = 50, 100
+STOP_CHECKS, STOP_PAUSE = 50, 100
 
 
 class ReputMessageService(Service):
-    """Dispatches a millisecond after an append, and goes on from millisecond to millisecond while there is more.
+    """Dispatches a millisecond after an append, and continues every millisecond while there is more.
 
-    `dispatch` reads at most so many records and returns how many it read; `behind` is how many bytes it has not read.
+    `dispatch` reads up to a number of records and returns how many it read; `behind` returns the number of undispatched bytes.
     """
 
     __slots__ = ("_behind", "_dispatch")
@@ -24,7 +24,7 @@ class ReputMessageService(Service):
         self._behind = behind
 
     async def round(self) -> None:
-        """Dispatch what there is. An error, such as a consume queue without room, is tried again in a second."""
+        """Dispatch all records. After an error, such as a consume queue without room, it tries again in a second."""
         await self._catch_up()
         await self.wait_for_running(IDLE)
 
@@ -36,7 +36,7 @@ class ReputMessageService(Service):
 
     async def shutdown(self, millis: int = 90_000) -> None:
         """Wait up to five seconds until everything is dispatched, then stop."""
-        for _ in range(STOP_LOOKS):
+        for _ in range(STOP_CHECKS):
             if not self.started or self._behind() <= 0:
                 break
             await sleep(STOP_PAUSE)

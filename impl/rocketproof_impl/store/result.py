@@ -1,4 +1,4 @@
-"""What a put comes to: the status of the append, the status of the put, and where the record is (CL-10)."""
+"""The result of a put: the status of the append, the status of the put, and the record's position (CL-10)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from enum import Enum
 
 
 class _Status(Enum):
-    """Members are found by identity in tables: quicker than by the hash of their names."""
+    """Members are hashed by identity, which is faster than by the hash of their names."""
 
     __hash__ = object.__hash__
 
 
 class AppendMessageStatus(_Status):
-    """What happened at the mapped file."""
+    """The result of an append to a mapped file."""
 
     PUT_OK = "PUT_OK"
     END_OF_FILE = "END_OF_FILE"
@@ -23,7 +23,7 @@ class AppendMessageStatus(_Status):
 
 
 class PutMessageStatus(_Status):
-    """What the store answers."""
+    """The result of a put."""
 
     PUT_OK = "PUT_OK"
     FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
@@ -42,9 +42,9 @@ class PutMessageStatus(_Status):
 
 @dataclass(slots=True)
 class AppendResult:
-    """Where the record went. Offsets and sizes are bytes, the time is milliseconds.
+    """The position of the record. Offsets and sizes are bytes, the time is milliseconds.
 
-    `queue_offset` is the position in the queue, of a batch the first one; `msg_id` of a batch is a list joined with commas.
+    `queue_offset` is the position in the queue, of a batch the first one. `msg_id` of a batch is a list joined with commas.
     """
 
     status: AppendMessageStatus
@@ -58,7 +58,7 @@ class AppendResult:
 
 @dataclass(slots=True)
 class PutResult:
-    """The answer to a put. `ok` asks the append alone: a message that was not flushed in time is in the log (CL-10)."""
+    """The result of a put. `ok` is about the append only: a message that was not flushed in time is in the log (CL-10)."""
 
     status: PutMessageStatus
     append: AppendResult | None = None

@@ -1,4 +1,4 @@
-"""The message store of a broker: what may be put, the commit log, its consume queues, and delayed delivery (G.1, G.5)."""
+"""The message store of a broker: checks of puts, the commit log, its consume queues, and delayed delivery (G.1, G.5)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .checkpoint import StoreCheckpoint
 from .commitlog import Append, CommitLog, Statistics
 from .consumequeue import ConsumeQueueEntry, ConsumeQueues, tags_code
 from .delay import ScheduleMessageService, deliver_time
-from .files import Beside, at_once
+from .files import RunBlocking, run_immediately
 from .flush import Durability, Flush, FlushOnDemand, Replicas
 from .ha import HAService
 from .haclient import HAClient
@@ -41,19 +41,19 @@ from .transient import TransientStorePool
 BUSY_BEFORE = 10_000_000
 SLOW = 500
 
-PLACED = Pause("placed")  # the message is to lie where it did not ask to, and goes on from here
+PLACED = Pause("placed")  # the message has another topic or queue than it requested
 
 NOT_WRITEABLE, WRITE_LOGICS_QUEUE_ERROR, WRITE_INDEX_FILE_ERROR, DISK_FULL = 2, 4, 8, 16
 
 
 Check = Callable[[Message], PutMessageStatus | None]
 Arriving = Callable[[str, int, int, int], None]
-"""Topic, queue id, the number of entries that the queue has now, and the last one's hash of tags."""
+"""Topic, queue id, the current number of entries of the queue, and the last entry's tag hash."""
 
 
 @dataclass(slots=True)
 class RunningFlags:
-    """Why the store may not be written to, as bits (STO-04)."""
+    """The reasons why the store is not writable, as bits (STO-04)."""
 
     bits: int = 0
 
@@ -63,9 +63,9 @@ class RunningFlags:
 
 
 class MessageStore:
-    """DefaultMessageStore. Offsets are bytes in the log, queue offsets are entries of a queue, times milliseconds.
+    """DefaultMessageStore. Offsets are bytes in the log, queue offsets are entries of a queue, times are milliseconds.
 
-    `flush` and `replicas` are ports and may be replaced before the first put. `dispatched_to` is how far the consume queues
+    `flush` and `replicas` are ports and may be replaced before the first put. `dispatched_to` is the offset up to which the consume queues
     are built.
     """
 
@@ -133,28 +133,28 @@ class MessageStore:
 
     @property
     def flushed_where(self) -> int:
-        """How far the log is on the device."""
+        """The offset up to which the log is on the device."""
         return self.commit_log.files.flushed_where
 
     # Puts
 
     def put_message(self, message: Message) -> Work[PutResult]:
-        """Put one message; what is refused here has no append result (STO-01, STO-02). Raises JavaError."""
+        """Put a message. A put that is rejected here has no append result (STO-01, STO-02). Raises JavaError."""
         return self._put(message, self._check_message, self.commit_log.message)
 
     def put_messages(self, batch: Message) -> Work[PutResult]:
-        """Put the messages that are in a batch's body (BAT-04). Raises JavaError."""
+        """Put the messages in a batch's body (BAT-04). Raises JavaError."""
         return self._put(batch, self._check_batch, self.commit_log.batch)
 
     async def _put(self, message: Message, check: Check, prepare: Callable[[Message], Append | PutMessageStatus]) -> PutResult:
-        """Refuse a message, or put it, with statistics (STO-05)."""
-        asked = message.properties_text
-        refusal = self._refusal(message, check) or self._of_later(message)
+        """Reject a message, or put it, and update the statistics (STO-05)."""
+        requested_text = message.properties_text
+        refusal = self._refusal(message, check) or self._check_later(message)
         if refusal is not None:
             return PutResult(refusal)
         began = self._clock.now()
         append = prepare(message)
-        if message.properties_text is not asked:
+        if message.properties_text is not requested_text:
             await PLACED.carrying(message)
         result = PutResult(append) if isinstance(append, PutMessageStatus) else await self.commit_log.put(message, append, self.durability)
         elapsed = self._clock.now() - began
@@ -166,10 +166,9 @@ class MessageStore:
         return result
 
     def _refusal(self, message: Message, check: Check) -> PutMessageStatus | None:
-        """Why nothing is put: the store's state, then the message and the page cache, or these two the other way round.
+        """Return why nothing is put: the store's state, then the message and the page cache, or the page cache first.
 
-        The limit on light message queues, which comes last in 4.9, never refuses: its answer is compared with the wrong
-        status (STO-02).
+        The limit on light message queues, the last check in 4.9, never rejects: its result is compared with the wrong status (STO-02).
         """
         if self.shutdown or self._settings.broker_role == "SLAVE" or not self.flags.writable:
             return PutMessageStatus.SERVICE_NOT_AVAILABLE
@@ -177,9 +176,11 @@ class MessageStore:
             return self._check_busy() or check(message)
         return check(message) or self._check_busy()
 
-    def _of_later(self, message: Message) -> PutMessageStatus | None:
-        """What later releases look at before anything is put, of batches in the header's properties alone: inner batches, for which no
-        topic here is made, and timers. Raises JavaError."""
+    def _check_later(self, message: Message) -> PutMessageStatus | None:
+        """Run the checks of later releases: inner batches, for which no topic exists here, and timers. Raises JavaError.
+
+        For a batch only the header's properties are checked.
+        """
         if self._profile.refuses_inner and (INNER_NUM in message.properties or message.sys_flag & INNER_BATCH):
             return PutMessageStatus.MESSAGE_ILLEGAL
         if self._profile.timers:
@@ -190,7 +191,7 @@ class MessageStore:
         return PutMessageStatus.OS_PAGECACHE_BUSY if self.is_os_page_cache_busy() else None
 
     def _check_message(self, message: Message) -> PutMessageStatus | None:
-        """Lengths in characters; the properties' excess has a status of its own where the page cache is asked last."""
+        """Check lengths in characters. Too long properties have their own status in profiles that check the page cache last."""
         if self._is_long(message.topic):
             return PutMessageStatus.MESSAGE_ILLEGAL
         if self._profile.wants_body and message.body is None:
@@ -201,7 +202,7 @@ class MessageStore:
         return None
 
     def _is_long(self, topic: str) -> bool:
-        """Whether the name has too many characters, or, where the profile counts those, bytes."""
+        """Return whether the name has too many characters or, in profiles that count bytes, too many bytes."""
         return length(topic) > TOPIC_LIMIT or (self._profile.limits_name_bytes and len(utf8(topic)) > TOPIC_LIMIT)
 
     def _check_batch(self, batch: Message) -> PutMessageStatus | None:
@@ -216,61 +217,66 @@ class MessageStore:
         return None
 
     def is_os_page_cache_busy(self) -> bool:
-        """Whether somebody has held the put lock for more than a second (by default), and less than 10,000 seconds: the upper bound takes
-        out the 0 of a free lock (STO-03)."""
+        """Return whether the put lock has been held for more than a second (by default), and less than 10,000 seconds.
+
+        The upper bound excludes the 0 of a free lock (STO-03).
+        """
         in_lock = self._clock.now() - self.commit_log.begin_time_in_lock
         return self._settings.os_page_cache_busy_time_out_mills < in_lock < BUSY_BEFORE
 
     def is_transient_store_pool_deficient(self) -> bool:
-        """Whether appends go to buffers of their own, and none of them is free (REM-06)."""
+        """Return whether appends use the transient pool, and none of its buffers is free (REM-06)."""
         pool = self.commit_log.files.pool
         return pool is not None and pool.available == 0
 
     # Reading
 
     def select_one_message_by_offset(self, offset: int) -> bytes | None:
-        """What lies at an offset of the log, whether it is a record or not; None outside the log."""
+        """Return the bytes at an offset of the log, whether they are a record or not; None outside the log."""
         return self.commit_log.select(offset)
 
     def look_message_by_offset(self, offset: int) -> Message | None:
-        """The message whose record starts at an offset of the log; None outside it, garbage or None inside a record (REC-01)."""
+        """Return the message whose record starts at an offset of the log. None outside it; garbage or None inside a record (REC-01)."""
         return self.commit_log.look(offset)
 
     def get_message(self, topic: str, queue_id: int, queue_offset: int) -> Message | None:
-        """The message at a place of a queue, once it is dispatched; None where the entry only fills the queue up to its first one: that
-        names more bytes than the log's file has (REC-04)."""
+        """Return the dispatched message at a queue offset.
+
+        None for a filler entry before the queue's first one: it specifies more bytes than the log's file has (REC-04).
+        """
         queue = self.queues.find(topic, queue_id)
         entry = None if queue is None else queue.entry(queue_offset)
         data = None if entry is None else self.commit_log.bytes_of(entry.physical_offset, entry.size)
         return None if data is None else self.commit_log.decode(data)
 
     def offset_at(self, topic: str, queue_id: int, time: int, *, upper: bool = False) -> int:
-        """The offset of a queue by when its message was stored (ms); 0 for a queue that nobody knows (see `bytime`)."""
+        """Return a queue's offset by the store time (ms) of its message, 0 for an unknown queue (see `bytime`)."""
         queue = self.queues.find(topic, queue_id)
         if queue is None:
             return 0
 
         def stored_at(offset: int) -> int | None:
-            found = self.get_message(topic, queue_id, offset)
-            return None if found is None else found.store_timestamp
+            message = self.get_message(topic, queue_id, offset)
+            return None if message is None else message.store_timestamp
 
         return offset_at(queue, stored_at, time, bounds=self._profile.bounds_by_time, upper=upper)
 
     def query_message(self, topic: str, key: str, most: int, begin: int, end: int) -> QueryMessageResult:
-        """The records under a key that are still in the log, in its order. Raises JavaError, also for more bytes than a client can read."""
-        places = sorted(self.index.query(topic, key, most, begin, end))
+        """Return the records of a key that are still in the log, in log order. Raises JavaError, also for more bytes than a client can
+        read."""
+        offsets = sorted(self.index.query(topic, key, most, begin, end))
         records, size = [], 0
-        for place in places:
-            data = self.commit_log.select(place)
+        for offset in offsets:
+            data = self.commit_log.select(offset)
             if data is not None and self.commit_log.decode(data) is not None:
                 records.append(data)
                 size += len(data)
             if size > MAX_RECORD:
                 raise out_of_memory()
-        return QueryMessageResult(records, *self.index.reaches) if places else QueryMessageResult([])
+        return QueryMessageResult(records, *self.index.reaches) if offsets else QueryMessageResult([])
 
     def pull(self, topic: str, queue_id: int, offset: int, most: int, matches: Callable[[int], bool]) -> GetMessageResult | None:
-        """At most so many records of a queue from an offset on, those whose hash of tags matches; None if the store is shut down."""
+        """Return at most `most` records of a queue from an offset on whose tag hash matches; None if the store is shut down."""
         if self.shutdown:
             return None
         queue = self.queues.find(topic, queue_id)
@@ -279,39 +285,39 @@ class MessageStore:
         return get_message(queue, self.commit_log, offset, most, matches, corrects=corrects, resets=resets, early=early)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """The first entry that a consume queue still has."""
+        """Return the index of a consume queue's first remaining entry."""
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """The number of entries of a consume queue."""
+        """Return the number of entries of a consume queue."""
         queue = self.queues.find(topic, queue_id)
         return 0 if queue is None else queue.max_offset
 
     def records(self, start: int = 0) -> Iterator[Message]:
-        """Every message of the log from this offset on, in order, without the blanks."""
+        """Return every message of the log from this offset on, in order, without the blanks."""
         return (message for _, message in self.commit_log.records(start, self.max_phy_offset) if message is not None)
 
     # Threads of the store
 
-    def services(self, dial: Dial | None = None, beside: Beside = at_once) -> tuple[Service, ...]:
-        """The threads that a driver has to spawn once the store is loaded, by the settings (FLU-01, FLU-06).
+    def services(self, dial: Dial | None = None, run_blocking: RunBlocking = run_immediately) -> tuple[Service, ...]:
+        """Return the threads that a driver spawns once the store is loaded, according to the settings (FLU-01, FLU-06).
 
-        Without this call nothing runs by itself, and a flush is done when it is asked for. A slave follows its master if the
-        driver can `dial`; connections of slaves are handed to `ha.accept`. `beside` is how the driver waits for a device.
+        Without this call no thread runs, and a flush happens on request. A slave follows its master if the driver provides `dial`. The
+        driver passes connections of slaves to `ha.accept`. `run_blocking` is how the driver waits for a device.
         """
         self.ha_client.dial = dial
         if self._threads is None:
             if self._settings.transient_store_pool:
                 self.commit_log.files.pool = TransientStorePool(self._settings.transient_store_pool_size, self.commit_log.files.file_size)
-            self._threads = StoreThreads(self, self._settings, self._profile, self._clock, beside)
+            self._threads = StoreThreads(self, self._settings, self._profile, self._clock, run_blocking)
             self.flush = self._threads
         return self._threads.services
 
     async def stop(self) -> None:
-        """End the threads one after the other and bring everything to the device. Puts are refused from now on.
+        """Reject puts from now on, end the threads one after the other, and sync everything to the device.
 
-        A step that fails keeps no other from being done, but the file `abort` stays. Raises the first error.
+        Every step runs, even after a failing one; the file `abort` then remains. Raises the first error.
         """
         if self.shutdown:
             return
@@ -336,22 +342,22 @@ class MessageStore:
         yield "checkpoint", self._flush_checkpoint
 
     def behind(self) -> int:
-        """How many bytes of the log could be dispatched and are not; below 0 if the dispatcher is beyond its end."""
+        """Return how many dispatchable bytes of the log are not dispatched; negative if the dispatcher is beyond its end."""
         return self._dispatch_end - self.dispatched_to
 
     @property
     def _dispatch_end(self) -> int:
-        """How far the log may be dispatched: later releases that flush synchronously dispatch what is flushed."""
+        """The end of the dispatchable log. Later releases with synchronous flush dispatch only flushed records."""
         flushed = self._profile.dispatches_flushed and self._settings.flush_disk_type == "SYNC_FLUSH"
         return self.flushed_where if flushed else self.max_phy_offset
 
     def log_flushed(self, store_timestamp: int) -> None:
-        """Every message up to that time is on the device; 0 if nobody knows."""
+        """Record that every message up to this time is on the device. 0 means unknown."""
         if store_timestamp > 0:
             self.checkpoint.physic_msg_timestamp = store_timestamp
 
     def queues_flushed(self) -> None:
-        """All consume queues are on the device, as far as they were built."""
+        """Record that all consume queues are on the device as far as they are built."""
         self._flush_checkpoint()
 
     def _flush_checkpoint(self) -> None:
@@ -361,42 +367,42 @@ class MessageStore:
             log.error("the checkpoint cannot be written: %s", problem)
 
     def dispatch(self, limit: int | None = None) -> int:
-        """Build consume queues and index from the log, in its order, for at most `limit` records; how many were read (REC-04).
+        """Build consume queues and index from the log in order, for at most `limit` records. Return how many were read (REC-04).
 
-        Raises OSError or JavaError where a queue cannot be built on; dispatch goes on there the next time. After a record that
-        cannot be read it goes on at the log's end, or beyond (HAZ-49, HAZ-50). A record that no entry can be made of, or that raises
-        what no release raises, is logged and gets none; the records after it get theirs.
+        Raises OSError or JavaError if a queue cannot be extended; the next call continues there. After an unreadable record it continues at
+        the log's end, or beyond (HAZ-49, HAZ-50). A record that has no possible entry, or raises an exception unknown to the release, is
+        logged and gets none; the records after it get theirs.
         """
         done = 0
         self.dispatched_to = max(self.dispatched_to, self.commit_log.files.min_offset)
-        for behind, message in self.commit_log.records(self.dispatched_to, self._dispatch_end, dispatching=True):
+        for next_offset, message in self.commit_log.records(self.dispatched_to, self._dispatch_end, dispatching=True):
             if message is not None:
-                with self._set_aside(message):
+                with self._contained(message):
                     hashed = self._dispatch(message)
                     if self.arriving is not None and hashed is not None and self._settings.broker_role != "SLAVE":
                         self.arriving(message.topic, message.queue_id, message.queue_offset + 1, hashed)
                 done += 1
-            self.dispatched_to = behind
+            self.dispatched_to = next_offset
             if done == limit:
                 break
         return done
 
-    def _set_aside(self, message: Message) -> AbstractContextManager[None]:
-        return contained(lambda: f"{self.commit_log.place(message.physical_offset)} is set aside")
+    def _contained(self, message: Message) -> AbstractContextManager[None]:
+        return contained(lambda: f"{self.commit_log.describe(message.physical_offset)} is set aside")
 
-    def _dispatch_again(self, message: Message) -> None:
-        """Give a record the entries that a crash may have lost."""
-        with self._set_aside(message):
+    def _redispatch(self, message: Message) -> None:
+        """Add the entries of a record that a crash may have lost."""
+        with self._contained(message):
             self._dispatch(message)
 
     def _dispatch(self, message: Message) -> int | None:
-        """Give a record its entries; the hash of its tags. Prepared and rolled back messages get none in a queue (REC-04)."""
+        """Add a record's entries and return its tag hash. Prepared and rolled back messages get no entry in a queue (REC-04)."""
         hashed = None
         if message.transaction in (NOT, COMMIT):
             try:
                 hashed = tags_code(message, deliver_time)
             except JavaError as problem:
-                log.error("%s is set aside, and in no queue: %s", self.commit_log.place(message.physical_offset), problem)
+                log.error("%s is set aside, and in no queue: %s", self.commit_log.describe(message.physical_offset), problem)
                 return None
             entry = ConsumeQueueEntry(message.physical_offset, message.store_size, hashed)
             self.queues.find_or_create(message.topic, message.queue_id).put(message.queue_offset, entry)
@@ -410,11 +416,11 @@ class MessageStore:
         return hashed
 
     def clean_unused_topics(self, topics: Container[str]) -> None:
-        """Destroy the consume queues of every topic that is not among these, after one of them was deleted.
+        """Destroy the consume queues of every topic that is not in `topics`, after a topic was deleted.
 
-        The queues start again at 0. The half topic is no exception, though it need not be in a broker's topic table: the
-        deletion of any topic can take the transactions that are pending with it (recorded as A-276 and in the store that
-        goes with it). Some releases destroy the queue of the records that end half messages, too.
+        The queues start again at 0. The half topic is not excepted, although a broker's topic table need not contain it. So the deletion of
+        any topic can remove pending transactions (recorded as A-276, with its store). Some releases also destroy the queue of the records
+        that end half messages.
         """
         kept = (SCHEDULE, OP_HALF_TOPIC) if self._profile.keeps_operations else (SCHEDULE,)
         for topic, queue_id in list(self.queues.queues):
@@ -423,24 +429,25 @@ class MessageStore:
                 self.topic_queue_table.pop(f"{topic}-{queue_id}", None)
 
     async def deliver_delayed(self) -> int:
-        """Put again the delayed messages that are due, and later releases' timers; how many (REC-05). A slave gets them from its master."""
+        """Deliver the due delayed messages, and in later releases timers (REC-05). Return their number. A slave replicates them from its
+        master."""
         if self._settings.broker_role == "SLAVE":
             return 0
         return await self.schedule.deliver_due() + (await self.timers.deliver_due() if self._profile.timers else 0)
 
     def persist_delays(self) -> None:
-        """Write how far that is. Raises OSError."""
+        """Persist how far delayed messages and timers are delivered. Raises OSError."""
         for _, write in self._positions():
             write()
 
     def _positions(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """What writes how far delayed messages and timers are delivered."""
+        """Yield the functions that persist how far delayed messages and timers are delivered."""
         yield "offsets of delayed messages", self.schedule.persist
         if self._profile.timers and self._settings.timer_wheel_enable:
             yield "positions of the timers", self.timers.persist
 
     def flush_now(self) -> None:
-        """Bring the log and the consume queues to the device."""
+        """Sync the log and the consume queues to the device."""
         self._flush_log()
         self.queues.flush_all()
 
@@ -453,11 +460,10 @@ class MessageStore:
         return self.flushed_where
 
     def load(self) -> bool:
-        """Open what is on the disk, and recover it: after a crash, of which the file `abort` tells, or after a clean stop (REC-02).
+        """Open the files and recover them, after a crash (the file `abort` exists) or after a clean stop (REC-02).
 
-        Queues are built on from the last record that one of them knows, and their lengths are the next offsets: prepared
-        messages do not count, and a queue that was lost starts again at what is built anew (REC-03). False if a file cannot
-        be opened.
+        Dispatch continues after the last record in any queue. The queues' lengths are the next offsets: prepared messages do not count, and
+        a lost queue contains only the records that are dispatched again (REC-03). Return False if a file cannot be opened.
         """
         try:
             clean = self._disk.size(self._abort) is None
@@ -465,8 +471,8 @@ class MessageStore:
             self.queues.load(self._profile.wrong_length)
             self.checkpoint.load()
             self.index.load(clean=clean)
-            again = None if clean else self._dispatch_again
-            recover(self.commit_log, self.queues, self.checkpoint, again, index_safe=self._settings.message_index_safe)
+            redispatch = None if clean else self._redispatch
+            recover(self.commit_log, self.queues, self.checkpoint, redispatch, index_safe=self._settings.message_index_safe)
             self._recover_topic_queue_table()
             if not self.schedule.load():
                 return False
@@ -477,29 +483,29 @@ class MessageStore:
         except (OSError, JavaError) as problem:
             log.error("load exception: %s", problem)
             return False
-        except Exception:  # noqa: BLE001 - whatever foreign files raise
+        except Exception:  # noqa: BLE001 - foreign files may raise any exception
             log.exception("load exception that no release has")
             return False
         self._recover_topic_queue_table()
         return True
 
     def _dispatch_all(self) -> None:
-        """Dispatch up to the log's end, also beyond records that cannot be read. Stop where a file of the log is missing."""
+        """Dispatch up to the log's end, also beyond unreadable records. Stop where a file of the log is missing."""
         before = -1
         while before < self.dispatched_to < self._dispatch_end:
             before = self.dispatched_to
             self.dispatch()
 
     def _first_dispatched(self) -> int:
-        """From where a start dispatches: where the queue that reaches furthest ends.
+        """Return where dispatch begins after a start: at the largest end of a record in any queue.
 
-        A queue that holds nothing but the filler before its first entry says that it ends at the largest int (HAZ-52).
+        A queue that contains only filler before its first entry claims an end at the largest int (HAZ-52).
         """
         known = max(0, self.queues.max_physical_offset)
         return min(known, self.max_phy_offset) if self._profile.dispatch_ends else known
 
     def _recover_topic_queue_table(self) -> None:
-        """The next offset of each queue is its length (REC-03). Each begins where the log does."""
+        """Set each queue's next offset to its length (REC-03), and its first offset by the log's start."""
         table = {}
         for (topic, queue_id), queue in self.queues.queues.items():
             table[f"{topic}-{queue_id}"] = queue.max_offset
@@ -507,6 +513,6 @@ class MessageStore:
         self.commit_log.topic_queue_table = table
 
     def start(self) -> None:
-        """From now on the store is in use: until `stop` the file `abort` is there. Raises OSError."""
+        """Mark the store as in use: the file `abort` exists until `stop`. Raises OSError."""
         if self._disk.size(self._abort) is None:
             self._disk.write(self._abort, b"")

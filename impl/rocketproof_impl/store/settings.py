@@ -1,4 +1,4 @@
-"""What a store asks of its broker's configuration, by RocketMQ's names and with its defaults."""
+"""The settings of a store in its broker's configuration, with RocketMQ's names and defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Role = Literal["ASYNC_MASTER", "SYNC_MASTER", "SLAVE"]
 
 @dataclass(slots=True)
 class StoreSettings:
-    """Mutable, as request 25 changes it at run time. Times are milliseconds, sizes bytes."""
+    """Mutable, because request 25 changes settings at run time. Times are milliseconds, sizes bytes."""
 
     broker_role: Role = "ASYNC_MASTER"
     store_path_root_dir: str = "store"
@@ -47,5 +47,5 @@ class StoreSettings:
 
     @property
     def transient_store_pool(self) -> bool:
-        """Whether appends go to buffers first: only a master that flushes asynchronously does that (FLU-06)."""
+        """Whether appends use buffers first: only on a master that flushes asynchronously (FLU-06)."""
         return self.transient_store_pool_enable and self.flush_disk_type == "ASYNC_FLUSH" and self.broker_role != "SLAVE"

@@ -1,4 +1,4 @@
-"""The threads of one store: which there are, and in which order they end (FLU-01)."""
+"""The threads of a store, and the order in which they end (FLU-01)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..service import Service, Step, run_all, sleep
 from ..tasks import Future
 from .commitlog import CommitLog
 from .consumequeue import ConsumeQueues
-from .files import Beside
+from .files import RunBlocking
 from .flushing import CommitRealTimeService, FlushConsumeQueueService, FlushRealTimeService, GroupCommitService
 from .ha import HAService
 from .haclient import HAClient
@@ -24,7 +24,7 @@ LAST_PUTS, LONG_FLUSH = 1000, 300_000
 
 
 class ThreadedStore(Protocol):
-    """What the threads need of a store."""
+    """The parts of a store that its threads use."""
 
     commit_log: CommitLog
     queues: ConsumeQueues
@@ -41,20 +41,20 @@ class ThreadedStore(Protocol):
 
 
 class StoreThreads:
-    """Made by the settings at a store's start. It is the store's `Flush` (flush.py) as long as they run."""
+    """The threads selected by the settings at a store's start. While they run, this is the store's `Flush` (flush.py)."""
 
-    def __init__(self, store: ThreadedStore, settings: StoreSettings, profile: Profile, clock: Clock, beside: Beside) -> None:
+    def __init__(self, store: ThreadedStore, settings: StoreSettings, profile: Profile, clock: Clock, run_blocking: RunBlocking) -> None:
         log, files = store.commit_log, store.commit_log.files
         self._ha = store.ha
         self._ha_client = store.ha_client
         self.reput = ReputMessageService(store.dispatch, store.behind)
         self.flush: GroupCommitService | FlushRealTimeService = (
-            GroupCommitService(files, profile, store.log_flushed, beside)
+            GroupCommitService(files, profile, store.log_flushed, run_blocking)
             if settings.flush_disk_type == "SYNC_FLUSH"
-            else FlushRealTimeService(files, settings, clock, store.log_flushed, beside)
+            else FlushRealTimeService(files, settings, clock, store.log_flushed, run_blocking)
         )
         self.commit = CommitRealTimeService(files, settings, clock, self._committed) if files.pool is not None else None
-        self.flush_queues = FlushConsumeQueueService(store.queues, settings, clock, store.queues_flushed, beside)
+        self.flush_queues = FlushConsumeQueueService(store.queues, settings, clock, store.queues_flushed, run_blocking)
         log.appended = self.reput.wakeup
         if profile.dispatches_flushed:
             files.advanced = self.reput.wakeup
@@ -62,16 +62,17 @@ class StoreThreads:
 
     @property
     def services(self) -> tuple[Service, ...]:
-        """What a driver has to spawn, in the order of the described system."""
+        """The threads that a driver spawns, in the order of the described system."""
         commit = () if self.commit is None else (self.commit,)
         return (self.reput, self._ha.transfers, self._ha_client, self.flush_queues, self.flush, *commit)
 
     def request(self, next_offset: int) -> Future[bool]:
-        """Whether the log is on the device up to there. Raises JavaError if the threads are those of another kind of flush."""
+        """Return a future of whether the log is on the device up to this offset. Raises JavaError if the kind of flush was changed at
+        run time."""
         return self.flush.request(next_offset)
 
     def wakeup(self) -> None:
-        """There is something new: with a transient pool to be committed, otherwise to be flushed (FLU-04)."""
+        """Announce new data: with a transient pool they are committed first, otherwise flushed (FLU-04)."""
         self._woken()
 
     def _committed(self) -> None:
@@ -79,7 +80,7 @@ class StoreThreads:
         self.reput.wakeup()
 
     async def shutdown(self) -> None:
-        """Leave a second to the last puts; then replication, commit, flush, dispatch and the flush of its queues end, in this order."""
+        """Wait a second for the last puts. Then end replication, commit, flush, dispatch and the flush of the queues, in this order."""
         await sleep(LAST_PUTS)
         await run_all(self._endings())
 

@@ -1,8 +1,8 @@
-"""Messages for a time of their own: into the timer topic, and out of it when they are due (TimerMessageStore of 5.x).
+"""Messages with a deliver time: stored in the timer topic, and delivered when they are due (TimerMessageStore of 5.x).
 
-A delay in milliseconds is kept to the second. What a put turns into a message of the timer topic is read from there again, in order, and
-lies in the wheel until its second is over. What was delivered follows from two numbers in a file: how far the topic was read, and up to
-which second the wheel was emptied. Rolls of more than two days, flow control and the files of the real wheel are left out.
+A delay in milliseconds is rounded to seconds. A put stores the message in the timer topic. The store reads that topic in order, and keeps
+each message in the wheel until its second is over. Two numbers in a file record the progress: how far the topic was read, and up to which
+second the wheel was emptied. Rolls of more than two days, flow control and the files of the real wheel are not implemented.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from .settings import StoreSettings
 
 PRECISION_MILLIS = 1000
 TIMES = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
-"""The properties that name a delivery time. The first one that a message has counts."""
-_NUMBERS = Struct(">qqqq")  # emptied, how far the real wheel's own log is flushed, read entries of the topic, those of the master
+"""The properties with a deliver time. The first one that a message has is used."""
+_NUMBERS = Struct(">qqqq")  # emptied, flushed position of the real wheel's log, read entries of the topic, the master's read entries
 _FILE_SIZE = 4096
 
 
 def to_timer_topic(message: Message, settings: StoreSettings, now: int, *, trailing: bool) -> PutMessageStatus | None:
-    """Turn a message with a time of its own that lies ahead into one of the timer topic; why it is refused, if it is.
+    """Turn a message with a deliver time in the future into a message of the timer topic. Return the status that rejects it, or None.
 
-    Half messages of a client's flag are left alone; one of TRAN_MSG is an ordinary message of the half topic here, and loses the topic
-    that it is for (HAZ-54). A delay level takes the time away. Raises JavaError for a level that is no number.
+    Half messages by the client's flag are not changed. One by TRAN_MSG is an ordinary message of the half topic here, and loses its real
+    topic (HAZ-54). A delay level removes the deliver time. Raises JavaError for a malformed level.
     """
     if message.transaction not in (NOT, COMMIT) or message.topic == WHEEL_TIMER_TOPIC:
         return None
@@ -55,21 +55,21 @@ def to_timer_topic(message: Message, settings: StoreSettings, now: int, *, trail
         for name in TIMES:
             message.properties.pop(name, None)
         return None
-    named = next((name for name in TIMES if name in message.properties), None)
-    if named is None or TIMER_OUT_MS in message.properties:
+    key = next((name for name in TIMES if name in message.properties), None)
+    if key is None or TIMER_OUT_MS in message.properties:
         return None
     if not settings.timer_wheel_enable:
         return PutMessageStatus.WHEEL_TIMER_NOT_ENABLE
     try:
-        value = parse_long(message.properties[named])
+        value = parse_long(message.properties[key])
     except JavaError:
         return PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL
-    at = value if named == TIMER_DELIVER_MS else wrap_long(now + wrap_long(value * (1000 if named == TIMER_DELAY_SEC else 1)))
-    if at <= now:
+    due = value if key == TIMER_DELIVER_MS else wrap_long(now + wrap_long(value * (1000 if key == TIMER_DELAY_SEC else 1)))
+    if due <= now:
         return PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL if TIMER_DEL_UNIQKEY in message.properties else None
-    if wrap_long(at - now) > settings.timer_max_delay_sec * 1000:
+    if wrap_long(due - now) > settings.timer_max_delay_sec * 1000:
         return PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL
-    message.properties[TIMER_OUT_MS] = str(_second(at - 1))
+    message.properties[TIMER_OUT_MS] = str(_second(due - 1))
     message.properties[REAL_TOPIC] = message.topic
     message.properties[REAL_QID] = str(message.queue_id)
     message.properties_text = properties_text(message.properties, trailing=trailing)
@@ -78,10 +78,10 @@ def to_timer_topic(message: Message, settings: StoreSettings, now: int, *, trail
 
 
 class TimerMessageStore:
-    """Reads the timer topic's queue, and puts again what is due.
+    """Reads the timer topic's queue, and delivers messages that are due.
 
-    `read_to`: entries of the queue that the wheel has had; `emptied`: every second before it is done with (milliseconds). The wheel has
-    places in the log, and the time at which it got each, by the second that is the message's.
+    `read_to` is the number of entries read into the wheel. All seconds before `emptied` (ms) are delivered. `wheel` maps a message's second
+    to positions in the log, each with the time at which it was added.
     """
 
     def __init__(
@@ -110,10 +110,11 @@ class TimerMessageStore:
         self._trailing = trailing
         self._by_topic = by_topic
         self._region: Region | None = None
-        self._stuck = -1
+        self._unreadable = -1
 
     async def deliver_due(self) -> int:
-        """Read what is new, and put what is due; the number of messages put. What could not be put is tried again next time."""
+        """Read new entries, and deliver due messages. Return their number. A message that could not be put is tried again in the next
+        call."""
         if not self._settings.timer_wheel_enable or self._settings.broker_role == "SLAVE":
             return 0
         self._read()
@@ -127,8 +128,10 @@ class TimerMessageStore:
         return delivered
 
     def _read(self, until: int | None = None) -> None:
-        """Into the wheel, as far as the queue goes or until this entry. A message that does not say when it is due stays in the way of
-        all behind it, with a word in the log: anybody may send one to the topic (HAZ-58)."""
+        """Read entries into the wheel, up to the queue's end or the entry `until`.
+
+        A message without a deliver time blocks all later ones, and is logged: any client may send one to the topic (HAZ-58).
+        """
         queue = self._queue(WHEEL_TIMER_TOPIC, 0)
         if queue is None:
             return
@@ -139,22 +142,24 @@ class TimerMessageStore:
                 try:
                     due = parse_long(message.properties.get(TIMER_OUT_MS, "null"))
                 except JavaError as problem:
-                    if self._stuck != self.read_to:
+                    if self._unreadable != self.read_to:
                         log.error("timer message at %d is not read, nor any behind it: %s", entry.physical_offset, problem)
-                    self._stuck = self.read_to
+                    self._unreadable = self.read_to
                     return
                 self.wheel.setdefault(due, []).append((_second(self._clock.now()), entry.physical_offset))
             self.read_to += 1
 
     async def _empty(self, second: int) -> int:
-        """Put the messages of a due second. A message with TIMER_DEL_UNIQKEY is not put, and cancels the one that it names: by the unique
-        key, or in some releases by topic and unique key."""
-        waiting = [(enqueued, message) for enqueued, place in self.wheel[second] if (message := self._look(place)) is not None]
-        taken_back = {message.properties[TIMER_DEL_UNIQKEY] for _, message in waiting if TIMER_DEL_UNIQKEY in message.properties}
+        """Deliver the messages of a due second. A message with TIMER_DEL_UNIQKEY is not delivered and cancels another one.
+
+        The cancelled message is found by its unique key, in some releases by topic and unique key.
+        """
+        waiting = [(enqueued, message) for enqueued, offset in self.wheel[second] if (message := self._look(offset)) is not None]
+        cancelled = {message.properties[TIMER_DEL_UNIQKEY] for _, message in waiting if TIMER_DEL_UNIQKEY in message.properties}
         delivered = 0
         for enqueued, message in waiting:
             properties = message.properties
-            if TIMER_DEL_UNIQKEY not in properties and self._key(properties) not in taken_back:
+            if TIMER_DEL_UNIQKEY not in properties and self._key(properties) not in cancelled:
                 properties |= {TIMER_ENQUEUE_MS: str(enqueued), TIMER_DEQUEUE_MS: str(self._clock.now())}
                 with contained(partial("timer message at {} is not delivered".format, message.physical_offset)):
                     try:
@@ -170,16 +175,16 @@ class TimerMessageStore:
         return delivered
 
     def _key(self, properties: Mapping[str, str]) -> str:
-        """By what a message can be cancelled."""
+        """Return the key by which a message can be cancelled."""
         unique = properties.get(UNIQ_KEY, "null")
         return f"{properties.get(REAL_TOPIC)}+{unique}" if self._by_topic else unique
 
     def persist(self) -> None:
-        """Write how far everything is. Raises OSError."""
+        """Write the progress to the file. Raises OSError."""
         self._mapped().write(0, _NUMBERS.pack(self.emptied, 0, self.read_to, self.read_to))
 
     def load(self) -> None:
-        """Read that, and fill the wheel with what had been read and was not delivered. Raises OSError."""
+        """Read the progress, and fill the wheel with read but undelivered messages. Raises OSError."""
         self.wheel, self.read_to = {}, 0
         self.emptied, _, before, _ = _NUMBERS.unpack(self._mapped().read(0, _NUMBERS.size))
         self._read(before)

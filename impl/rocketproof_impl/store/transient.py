@@ -1,10 +1,10 @@
-"""The transient pool: buffers outside the files, into which appends go first where the page cache is too slow (FLU-06)."""
+"""The transient pool: buffers outside the files for appends while the page cache is too slow (FLU-06)."""
 
 from __future__ import annotations
 
 
 class TransientStorePool:
-    """So many buffers of the size of a file of the log, lent to the files that are not committed to their end."""
+    """`buffers` buffers of the log's file size, lent to files that are not committed completely."""
 
     __slots__ = ("_available",)
 
@@ -13,13 +13,13 @@ class TransientStorePool:
 
     @property
     def available(self) -> int:
-        """The number of buffers that nobody has."""
+        """The number of free buffers."""
         return len(self._available)
 
     def borrow(self) -> bytearray | None:
-        """A buffer, None if all are lent: the file is then written to directly."""
+        """Return a free buffer, None if there is none: the file is then written directly."""
         return self._available.pop() if self._available else None
 
     def give_back(self, buffer: bytearray) -> None:
-        """Take a buffer back; what is in it is written over by its next borrower."""
+        """Return a buffer to the pool. Its next borrower overwrites its content."""
         self._available.append(buffer)

@@ -1,1 +1,1 @@
-"""What the ports ask for, from the operating system: disk, clock, randomness, network, threads."""
+"""The ports on the operating system: disk, clock, randomness, network, threads."""

@@ -1,4 +1,4 @@
-"""An asyncio loop on a thread of its own, for programs that are not written with asyncio."""
+"""An asyncio loop in its own thread, for programs that do not use asyncio."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """Runs coroutines for other threads, as a context: it begins when the loop runs, and at its end every thread is ended."""
+    """Runs coroutines for other threads. A context manager: entering starts the loop, leaving ends every thread."""
 
     def __init__(self, name: str = "rocketproof") -> None:
         self._loop = asyncio.new_event_loop()
@@ -34,15 +34,15 @@ class Background:
         self._loop.close()
 
     def complete(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine of asyncio on the loop, and give its result; raises what it raises."""
+        """Run an asyncio coroutine on the loop. Return its result or raise its exception."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def run(self, work: Work[T], name: str = "thread") -> T:
-        """Run a thread of the implementation to its end, and give its result; raises what it raises."""
+        """Run a thread of the implementation to its end. Return its result or raise its exception."""
         return self.submit(work, name).result()
 
     def submit(self, work: Work[T], name: str = "thread") -> concurrent.futures.Future[T]:
-        """Start a thread of the implementation; its result comes later."""
+        """Start a thread of the implementation. Return a future of its result."""
         return asyncio.run_coroutine_threadsafe(self._outcome(work, name), self._loop)
 
     async def _outcome(self, work: Work[T], name: str) -> T:
@@ -50,8 +50,8 @@ class Background:
 
     async def _end(self) -> None:
         self.threads.close()
-        await asyncio.sleep(0.01)  # connections that are being closed hear of it
-        rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in rest:
+        await asyncio.sleep(0.01)  # let asyncio call connection_lost of closing connections
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
             task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
+        await asyncio.gather(*others, return_exceptions=True)

@@ -6,7 +6,7 @@ import random
 
 
 class SystemRandomness:
-    """Numbers that nobody foresees, unless there is a seed."""
+    """Pseudo-random numbers, reproducible with a seed."""
 
     __slots__ = ("_random",)
 

@@ -1,4 +1,4 @@
-"""A client for programs that just want an answer: calls that block, over real sockets, from any number of threads."""
+"""A client with blocking calls over real sockets, usable from any number of threads."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MILLIS = 3000
 
 
 class Client:
-    """Requests to name servers and brokers, as a context: `with Client() as client: client.call("127.0.0.1:9876", request)`.
+    """Requests to name servers and brokers, as a context manager: `with Client() as client: client.call("127.0.0.1:9876", request)`.
 
-    All calls of one client to one address share a connection. `receiver` serves what the other side asks; `notices_ends` as of TcpNetwork.
+    All calls to one address share a connection. `receiver` serves requests of the other side. `notices_ends`: see TcpNetwork.
     """
 
     def __init__(self, receiver: Receiver | None = None, *, notices_ends: bool = True) -> None:
@@ -38,24 +38,24 @@ class Client:
         self.background.__exit__(kind, error, trace)
 
     def call(self, address: str, request: Command, millis: int = MILLIS) -> Command:
-        """Send and wait for the answer. Raises ConnectFailed, SendFailed or TimedOut (remoting.errors)."""
+        """Send and wait for the response. Raises ConnectFailed, SendFailed or TimedOut (remoting.errors)."""
         return self.begin(address, request, millis).result()
 
     def begin(self, address: str, request: Command, millis: int = MILLIS) -> concurrent.futures.Future[Command]:
-        """Send, and give the answer's future."""
+        """Send, and return a future of the response."""
         return self.background.submit(self.network.call(address, request, millis), f"call {request.code}")
 
     def post(self, address: str, request: Command) -> None:
-        """Send one way. Raises ConnectFailed."""
+        """Send a one-way request. Raises ConnectFailed."""
         self.background.run(self.network.post(address, request), f"post {request.code}")
 
     def producer(self, group: str, *, name_servers: tuple[str, ...], seed: int | None = None, **options: Any) -> Producer:
-        """A started producer over this client's connections, with its periodic tasks running; `options` are the producer's own.
+        """Return a started producer over this client's connections, with its periodic tasks running. `options` are the producer's own.
 
-        Its functions are run by `background.run` or `background.submit`. Raises ClientError.
+        Run its functions with `background.run` or `background.submit`. Raises ClientError.
         """
         threads = self.background.threads
-        made = Producer(
+        producer = Producer(
             group,
             clock=threads.clock,
             network=self.network,
@@ -65,8 +65,8 @@ class Client:
             process_id=os.getpid(),
             **options,
         )
-        self.background.complete(self._start(made))
-        return made
+        self.background.complete(self._start(producer))
+        return producer
 
     async def _start(self, producer: Producer) -> None:
         threads, known = self.background.threads, set(self._instances)

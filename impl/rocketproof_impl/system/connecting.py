@@ -1,4 +1,4 @@
-"""How a TCP connection is made to a remoting address."""
+"""TCP connections to remoting addresses."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ P = TypeVar("P", bound=asyncio.Protocol)
 CONNECT_MILLIS = 3000
 
 
-def connect(threads: Threads, address: str, made: Callable[[], P]) -> Future[P]:
-    """The protocol of a new connection to `host:port`. The future raises OSError, also for what is not an address or takes too long."""
-    return threads.beside(_connect(threads.loop, address, made))
+def connect(threads: Threads, address: str, factory: Callable[[], P]) -> Future[P]:
+    """Connect to `host:port` and return a future of the protocol. The future raises OSError, also for a malformed address or a timeout."""
+    return threads.run_coroutine(_connect(threads.loop, address, factory))
 
 
-async def _connect(loop: asyncio.AbstractEventLoop, address: str, made: Callable[[], P]) -> P:
+async def _connect(loop: asyncio.AbstractEventLoop, address: str, factory: Callable[[], P]) -> P:
     host, _, port = address.rpartition(":")
     try:
         async with asyncio.timeout(CONNECT_MILLIS / 1000):
-            _, protocol = await loop.create_connection(made, host.strip("[]"), whole_number(port))
+            _, protocol = await loop.create_connection(factory, host.strip("[]"), whole_number(port))
     except TimeoutError:
         raise OSError(f"no connection in {CONNECT_MILLIS} ms") from None
     except (ValueError, OverflowError):

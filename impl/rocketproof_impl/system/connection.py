@@ -1,9 +1,8 @@
-"""One TCP connection, on either side of it: bytes to commands and back, within bounds.
+"""A TCP connection, on either side: bytes to commands and back, within bounds.
 
-Nothing is allocated on the word of a length: the buffer grows with the bytes that have come. While the other side does not read,
-nothing that it asks is read. Held pulls and notifications are written all the same, so the bytes that the other side has not
-taken have a bound, and a connection that exceeds it is closed. What has come is handed on although the other side is gone by
-then: a message that it sent one-way is no less sent.
+Memory is allocated for received bytes, not for announced lengths. While the other side does not read, its requests are not read. Responses
+to held pulls and notifications are still written, so the unread bytes are bounded; a connection that exceeds the bound is closed. Commands
+received before the connection was lost are still handled: the sender of a one-way request expects that.
 """
 
 from __future__ import annotations
@@ -20,37 +19,41 @@ from .threads import log
 
 HIGH_WATER = 1024 * 1024
 UNREAD = 2 * MAX_FRAME
-"""Bytes that may wait for the other side: the largest frame that it can read, and another one that was written meanwhile. Netty's high
-water mark (64 KiB by default) only stops reading, as HIGH_WATER does here."""
+"""Bytes that may wait for the other side: the largest frame that it can read, and another one written meanwhile. Netty's high-water mark
+(64 KiB by default) only stops reading, as HIGH_WATER does here."""
 MAPPED = "::ffff:"
-"""What an IPv4 address begins with at a socket of IPv6."""
+"""The prefix of an IPv4 address at an IPv6 socket."""
 PIECE = 256 * 1024
 TURN = 0.02
-"""Seconds for which one connection may keep the others waiting, and the end of the process, though one command may need longer."""
+"""Seconds after which a connection lets other connections, or the end of the process, proceed. A single command may take longer."""
 
 
 class Owner(Protocol):
-    """Who has a connection, and hears what happens on it."""
+    """The owner of a connection, which is notified of its events."""
 
     def opened(self, connection: ServerConnection) -> None: ...
 
     def received(self, connection: ServerConnection, command: Command) -> None: ...
 
     def buffered(self, connection: ServerConnection, change: int) -> None:
-        """So many more bytes of an incomplete frame are kept, or fewer."""
+        """Called when the kept bytes of an incomplete frame change by `change`."""
         ...
 
     def measured(self, connection: ServerConnection, change: int) -> None:
-        """So many more written bytes wait for the other side, or fewer."""
+        """Called when the written bytes that wait for the other side change by `change`."""
         ...
 
     def lost(self, connection: ServerConnection) -> None: ...
 
 
 class ServerConnection(asyncio.Protocol):
-    """A channel. `active` is when anything came or went last, `began` when the frame began that is not complete, None if there is
-    none; both on the loop's clock, in seconds. `kept` are the bytes of that frame, `unread` the written bytes that the other side had not
-    taken when they were measured last; `most_unread` is their bound."""
+    """A channel on a TCP connection. Times are seconds on the loop's clock.
+
+    - `active` is the time of the last received or sent bytes.
+    - `began` is the time at which the incomplete frame began, None if there is none.
+    - `kept` is the number of bytes of that frame.
+    - `unread` is the number of written bytes not taken by the other side at the last measurement; `most_unread` is its bound.
+    """
 
     __slots__ = (
         "_buffer",
@@ -80,10 +83,10 @@ class ServerConnection(asyncio.Protocol):
         self.unread = 0
         self.most_unread = most_unread
         self._closed = False  # by this side
-        self._stuck = False
-        self._pending = False  # there is another turn to come
-        self._lost = False  # the other side is gone
-        self.ended = False  # by the other side, in good order
+        self._stuck = False  # the other side does not read
+        self._pending = False  # another turn is scheduled
+        self._lost = False  # the connection is lost
+        self.ended = False  # closed regularly by the other side
         self.active = loop.time()
         self.began: float | None = None
         self.remote = ("", 0)
@@ -92,11 +95,11 @@ class ServerConnection(asyncio.Protocol):
 
     @property
     def closing(self) -> bool:
-        """Whether it is closed, or about to be."""
+        """Whether it is closed or about to close."""
         return self._transport.is_closing()
 
     def write(self, command: Command) -> None:
-        """Send a command. Raises OSError if the connection is closed, also because more than `most_unread` bytes would wait."""
+        """Send a command. Raises OSError if the connection is closed, or if more than `most_unread` bytes would wait; it is then closed."""
         if self._transport.is_closing():
             raise OSError(f"the connection to {self.remote[0]}:{self.remote[1]} is closed")
         data = frame.encode(command, command.serialisation)
@@ -109,37 +112,37 @@ class ServerConnection(asyncio.Protocol):
         self.measure()
 
     def measure(self) -> None:
-        """Tell the owner how many written bytes wait for the other side."""
+        """Report the number of written bytes that wait for the other side to the owner."""
         waiting = self._transport.get_write_buffer_size()
         change, self.unread = waiting - self.unread, waiting
         if change:
             self._owner.measured(self, change)
 
     def overfill(self, size: int) -> None:
-        """Close at once, as so many bytes wait for the other side, which is too much."""
+        """Close immediately, because `size` bytes wait for the other side."""
         log.warning("the connection to %s:%d is closed: %d bytes were not read", *self.remote, size)
         self.abort()
 
     def close(self) -> None:
-        """Send what is written, then close. What was not handed on never is."""
-        self._give_up()
+        """Send what is written, then close. Received commands that are not handled yet are dropped."""
+        self._drop_received()
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once. What was not handed on never is."""
-        self._give_up()
+        """Close immediately. Received commands that are not handled yet are dropped."""
+        self._drop_received()
         self._transport.abort()
         self.measure()
 
-    def _give_up(self) -> None:
+    def _drop_received(self) -> None:
         self._closed = True
         self._buffer.clear()
         self._note()
 
-    # What asyncio calls
+    # Called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # other loops have transports of their own
+        self._transport = cast(asyncio.Transport, transport)  # other event loops have their own transport classes
         self._transport.set_write_buffer_limits(HIGH_WATER)
         host, port = transport.get_extra_info("peername", ("", 0))[:2]
         self.remote = host.removeprefix(MAPPED), port
@@ -170,8 +173,10 @@ class ServerConnection(asyncio.Protocol):
         self._serve()
 
     def _serve(self) -> None:
-        """Hand on every command that is complete, unless the other side has too much to read already. That an answer cannot be written
-        any more does not end this. Others have a turn in between when it takes long."""
+        """Handle every complete command, unless the other side does not read. A failing write does not end this.
+
+        Other connections get a turn if it takes longer than TURN.
+        """
         if not self._pending:
             self._turn()
 
@@ -202,7 +207,7 @@ class ServerConnection(asyncio.Protocol):
                 self._note()
 
     def _drain(self) -> None:
-        """Keep what the system still has of a connection that broke: asyncio reads no more of it once an answer could not be written."""
+        """Read what the system still has of a broken connection: asyncio stops reading once a write has failed."""
         broken = self._transport.get_extra_info("socket")
         if broken is None:
             return
@@ -211,7 +216,7 @@ class ServerConnection(asyncio.Protocol):
                 self._buffer += data
 
     def _note(self) -> None:
-        """Tell the owner how much is kept."""
+        """Report the number of kept bytes to the owner."""
         kept = len(self._buffer)
         if not kept:
             self.began = None

@@ -1,4 +1,4 @@
-"""Connections without frames, as replication speaks over them (link.py), on TCP."""
+"""Replication's byte streams without frames (link.py) on TCP."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .threads import Threads
 
 CONNECTIONS = 64
 UNREAD = 4 * 1024 * 1024
-"""Bytes that may have come and not be read yet: nothing more is taken from the system until they are."""
+"""Bytes that may be received and unread. Beyond this, nothing more is read from the socket."""
 
 
 class LinkProtocol(asyncio.Protocol):
-    """One side of a connection. `opened` and `lost` tell a server."""
+    """One side of a connection. `opened` and `lost` notify a server."""
 
     link: Link
     _transport: asyncio.Transport
@@ -29,14 +29,14 @@ class LinkProtocol(asyncio.Protocol):
         self._lost = lost
 
     def abort(self) -> None:
-        """Close at once: what the other side has not taken yet is never sent."""
+        """Close immediately. Bytes that the other side has not taken are not sent."""
         self.link.ended()
         self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        made = self._transport = cast(asyncio.Transport, transport)  # other loops have transports of their own
-        host, port = made.get_extra_info("peername", ("", 0))[:2]
-        self.link = Link(f"{host}:{port}", made.write, made.close, made.resume_reading)
+        own = self._transport = cast(asyncio.Transport, transport)  # other event loops have their own transport classes
+        host, port = own.get_extra_info("peername", ("", 0))[:2]
+        self.link = Link(f"{host}:{port}", own.write, own.close, own.resume_reading)
         if self._opened is not None:
             self._opened(self)
 
@@ -58,7 +58,7 @@ class LinkProtocol(asyncio.Protocol):
 
 
 class LinkServer:
-    """Hands every connection to `accept`; more than 64 at a time are turned away."""
+    """Passes every connection to `accept`. It closes connections beyond 64 at a time."""
 
     def __init__(self, threads: Threads, accept: Callable[[Link], None]) -> None:
         self._threads = threads
@@ -68,12 +68,12 @@ class LinkServer:
         self._open: set[LinkProtocol] = set()
 
     def start(self, listening: socket.socket) -> None:
-        """Serve whoever connects to this socket, which then belongs to the server."""
+        """Serve connections to this socket, which then belongs to the server."""
         self._threads.at_end(self._abort)
         self._listener = ListeningSocket(self._threads, listening, lambda: LinkProtocol(self._connected, self._open.discard))
 
     def stop(self) -> None:
-        """Take no more connections, and close those there are."""
+        """Accept no more connections, and close the open ones."""
         self._end()
         for protocol in list(self._open):
             protocol.link.close()
@@ -89,7 +89,7 @@ class LinkServer:
             self._listener.close()
 
     def _connected(self, protocol: LinkProtocol) -> None:
-        if self._ended or len(self._open) >= CONNECTIONS:  # it may have been accepted before the end
+        if self._ended or len(self._open) >= CONNECTIONS:  # accepted before the server ended
             protocol.abort()
             return
         self._open.add(protocol)
@@ -97,7 +97,7 @@ class LinkServer:
 
 
 async def dial(threads: Threads, address: str) -> Link:
-    """A connection to `host:port`. Raises OSError."""
+    """Connect to `host:port`. Raises OSError."""
     protocol = connect(threads, address, LinkProtocol)
     if not await Wait(protocol, CONNECT_MILLIS):
         raise OSError(f"no connection in {CONNECT_MILLIS} ms")

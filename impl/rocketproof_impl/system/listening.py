@@ -1,7 +1,7 @@
-"""Taking connections: what asyncio's own server does, except that nothing stays open when it ends.
+"""Listening sockets: like asyncio's own server, except that no accepted connection stays open when it ends.
 
-`asyncio.Server` forgets a connection that it has accepted and not yet handed over when it is closed: up to Python 3.11 its socket
-then stays open until it is collected, and the other side waits for an answer that never comes.
+A closed `asyncio.Server` loses connections that it has accepted but not passed on. Up to Python 3.11 their sockets stay open until garbage
+collection, and the other side waits for a response in vain.
 """
 
 from __future__ import annotations
@@ -18,55 +18,55 @@ from .threads import Threads, log
 BACKLOG = 1024
 LAST_PORT = 65535
 PAUSE_MILLIS = 1000
-"""How long nobody is accepted once the system had no file descriptor left."""
+"""How long no connection is accepted after the system ran out of file descriptors."""
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket bound to an address; port 0 is any free one. Raises OSError.
+    """Return a socket bound to an address; port 0 selects any free port. Raises OSError.
 
-    A port can be taken again at once after its process has ended. Connections are not kept alive by the system (REM-11).
+    A port can be bound again immediately after its process has ended. TCP keep-alive is off (REM-11).
     """
     if not 0 <= port <= LAST_PORT:
         raise OSError(errno.EINVAL, f"there is no port {port}, the last one is {LAST_PORT}")
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    made = socket.socket(family, kind, protocol)
+    listening = socket.socket(family, kind, protocol)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.bind(address)
-        made.listen(BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 0)
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
     except OSError:
-        made.close()
+        listening.close()
         raise
-    return made
+    return listening
 
 
 def resolved(host: str) -> str:
-    """Return the IP address of a host's name, IPv4 if it has one, as Java does. An IPv6 address may have brackets. Raises OSError."""
+    """Return the IP address of a host name, IPv4 if it has one, as Java does. An IPv6 address may be in brackets. Raises OSError."""
     try:
-        found = socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), None, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), None, type=socket.SOCK_STREAM)
     except UnicodeError:
         raise OSError(errno.EINVAL, f"{host!r} is no name of a host") from None
-    addresses = [(family != socket.AF_INET, str(address[0])) for family, _, _, _, address in found]
+    addresses = [(family != socket.AF_INET, str(address[0])) for family, _, _, _, address in infos]
     return min(addresses, key=itemgetter(0))[1]
 
 
 class ListeningSocket:
-    """Gives each connection to a socket, which belongs to it, a protocol that `made` makes."""
+    """Owns a listening socket, and creates a protocol with `factory` for each connection to it."""
 
-    def __init__(self, threads: Threads, listening: socket.socket, made: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(self, threads: Threads, listening: socket.socket, factory: Callable[[], asyncio.Protocol]) -> None:
         self._threads = threads
         self._loop = threads.loop
         self._listening = listening
-        self._made = made
+        self._factory = factory
         self._coming: set[asyncio.Task[object]] = set()
         self.closed = False
         listening.setblocking(False)
         self._resume()
 
     def close(self) -> None:
-        """Take no more connections. A protocol that is made afterwards is one of a connection that was accepted before."""
+        """Accept no more connections. Protocols of connections accepted before may still be created."""
         if not self.closed:
             self.closed = True
             self._loop.remove_reader(self._listening)
@@ -79,7 +79,7 @@ class ListeningSocket:
     def _accept(self) -> None:
         for _ in range(BACKLOG):
             try:
-                taken, _ = self._listening.accept()
+                accepted, _ = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as problem:
@@ -87,17 +87,17 @@ class ListeningSocket:
                 self._loop.remove_reader(self._listening)
                 self._threads.after(PAUSE_MILLIS, self._resume)
                 return
-            self._hand_over(taken)
+            self._hand_over(accepted)
 
-    def _hand_over(self, taken: socket.socket) -> None:
-        taken.setblocking(False)
-        task: asyncio.Task[object] = self._loop.create_task(self._loop.connect_accepted_socket(self._made, taken))
+    def _hand_over(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        task: asyncio.Task[object] = self._loop.create_task(self._loop.connect_accepted_socket(self._factory, accepted))
         self._coming.add(task)
 
         def ended(task: asyncio.Task[object]) -> None:
             self._coming.discard(task)
             if task.cancelled() or task.exception() is not None:
                 with suppress(OSError):
-                    taken.close()
+                    accepted.close()
 
         task.add_done_callback(ended)

@@ -1,7 +1,7 @@
-"""Says in one line what became of each request: the rules that it went through, and its answer.
+"""Prints one line per request: the rules that it went through, and its response.
 
-The rules are not listed here: they are read from the docstrings of the functions that ran for the request. The interpreter tells
-of every function that is entered, so a narrator costs time, and nothing at all is paid where there is none.
+The rules are read from the docstrings of the functions that ran for the request. The interpreter reports every entered function, so a
+narrator costs time; without one there is no cost.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ..remoting.dispatch import Dispatcher
 from .connection import ServerConnection
 
 _RULE = re.compile(r"\b(CHK|TCM|DLQ|TRX|BAT|BACK|NS)-([0-9]+)\b")
-"""Rules of checks and decisions. What the log does with every message it gets is the same each time, and left out."""
+"""Rules of checks and decisions. Rules of the log are omitted, because they are the same for every message."""
 _ARRIVALS = (Broker.receive.__code__, NameServer.receive.__code__)
-_THREADS = (Dispatcher._serve.__code__, Dispatcher._completed.__code__)  # noqa: SLF001 - where a request is in a thread's hand
+_THREADS = (Dispatcher._serve.__code__, Dispatcher._completed.__code__)  # noqa: SLF001 - the functions in which a thread processes a request
 _ANSWER = ServerConnection.write.__code__
-_UNANSWERED = 10_000  # stories that are kept because their answer may still come
+_UNANSWERED = 10_000  # requests kept because their response may still be written
 
 Key = tuple[int, int]
 Rule = tuple[str, str]
 
 
 @dataclass(slots=True, eq=False)
-class RequestStory:
-    """One request, and the rules it has met, in the order of the first time."""
+class NarratedRequest:
+    """A request and its rules, in the order in which they first ran."""
 
     part: str
     request: Command
@@ -44,30 +44,30 @@ class RequestStory:
 
 
 class Narrator:
-    """Tells every request that is served on this thread while the context lasts."""
+    """Reports every request that is served on this thread while the context is active."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        self._stories: dict[Key, RequestStory] = {}
-        self._current: RequestStory | None = None
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._narrated: dict[Key, NarratedRequest] = {}
+        self._current: NarratedRequest | None = None
         self._rules: dict[CodeType, tuple[Rule, ...]] = {}
 
     def __enter__(self) -> Narrator:
-        sys.setprofile(self._happens)
+        sys.setprofile(self._profile)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         sys.setprofile(None)
 
-    def _happens(self, frame: FrameType, event: str, value: Any) -> None:
-        """A function is entered or left. A thread that waits leaves its functions, and enters them again."""
+    def _profile(self, frame: FrameType, event: str, value: Any) -> None:
+        """Handle the call or return of a function, for sys.setprofile. A waiting thread leaves its functions and enters them again."""
         code = frame.f_code
         if event == "call":
             if code in _ARRIVALS:
                 self._arrives(frame.f_locals)
             elif code in _THREADS:
-                held = frame.f_locals
-                self._current = self._stories.get((id(held["channel"]), held["request"].opaque))
+                variables = frame.f_locals
+                self._current = self._narrated.get((id(variables["channel"]), variables["request"].opaque))
             elif code is _ANSWER:
                 self._answered(frame.f_locals)
             elif self._current is not None:
@@ -77,36 +77,36 @@ class Narrator:
                 self._end(frame.f_locals["channel"], self._current, "nobody waits for an answer")
             self._current = None
 
-    def _arrives(self, held: dict[str, Any]) -> None:
-        part, command = held["self"], held["command"]
+    def _arrives(self, variables: dict[str, Any]) -> None:
+        part, command = variables["self"], variables["command"]
         if not command.is_response:
             name = part.settings.broker_name if isinstance(part, Broker) else "name server"
-            self._current = self._stories[id(held["channel"]), command.opaque] = RequestStory(name, command)
-            if len(self._stories) > _UNANSWERED:
-                del self._stories[next(iter(self._stories))]
+            self._current = self._narrated[id(variables["channel"]), command.opaque] = NarratedRequest(name, command)
+            if len(self._narrated) > _UNANSWERED:
+                del self._narrated[next(iter(self._narrated))]
 
-    def _answered(self, held: dict[str, Any]) -> None:
-        command = held["command"]
-        story = self._stories.get((id(held["self"]), command.opaque)) if command.is_response else None
-        if story is not None:
-            self._end(held["self"], story, _answer(command))
+    def _answered(self, variables: dict[str, Any]) -> None:
+        command = variables["command"]
+        narrated = self._narrated.get((id(variables["self"]), command.opaque)) if command.is_response else None
+        if narrated is not None:
+            self._end(variables["self"], narrated, _answer(command))
 
-    def _end(self, channel: object, story: RequestStory, end: str) -> None:
-        self._stories.pop((id(channel), story.request.opaque), None)
-        words = (time.strftime("%H:%M:%S"), story.part, _request(story.request), *_folded(story.rules), "→", end)
-        self._tell(" ".join(words))
+    def _end(self, channel: object, narrated: NarratedRequest, end: str) -> None:
+        self._narrated.pop((id(channel), narrated.request.opaque), None)
+        words = (time.strftime("%H:%M:%S"), narrated.part, _request(narrated.request), *_folded(narrated.rules), "→", end)
+        self._write(" ".join(words))
 
     def _rules_of(self, code: CodeType) -> tuple[Rule, ...]:
-        found = self._rules.get(code)
-        if found is None:
+        rules = self._rules.get(code)
+        if rules is None:
             text = code.co_consts[0] if code.co_consts else None
-            found = tuple(dict.fromkeys(_RULE.findall(text))) if isinstance(text, str) else ()
-            self._rules[code] = found
-        return found
+            rules = tuple(dict.fromkeys(_RULE.findall(text))) if isinstance(text, str) else ()
+            self._rules[code] = rules
+        return rules
 
 
 def _request(request: Command) -> str:
-    """Its name, and topic and queue if it says them."""
+    """Return the request's name, and its topic and queue if present."""
     fields = request.ext_fields or {}
     words = [codes.REQUESTS.get(request.code, str(request.code))]
     for name, form in (("topic", "{}"), ("queueId", "q{}")):
@@ -117,7 +117,7 @@ def _request(request: Command) -> str:
 
 
 def _folded(rules: Iterable[Rule]) -> Iterable[str]:
-    """The rules of one family in one word, such as CHK-01,02,05; families in the order in which they were met."""
+    """Return one word per rule family, such as CHK-01,02,05. Families are in the order in which they first ran."""
     families: dict[str, list[str]] = {}
     for family, number in rules:
         families.setdefault(family, []).append(number)
@@ -125,7 +125,7 @@ def _folded(rules: Iterable[Rule]) -> Iterable[str]:
 
 
 def _answer(answer: Command) -> str:
-    """Its code, the queue and the offset, or the first line of what it remarks."""
+    """Return the response's code with queue and offset, or with the first line of its remark."""
     fields = answer.ext_fields or {}
     words = [codes.ANSWERS.get(answer.code, str(answer.code))]
     if "queueId" in fields:

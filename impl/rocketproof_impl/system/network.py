@@ -1,4 +1,4 @@
-"""The network as a caller sees it: one TCP connection to each address, and answers paired by their opaque (REM-05, REM-12)."""
+"""The network as a caller sees it: one TCP connection per address, and responses paired by opaque (REM-05, REM-12)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .threads import Threads, log
 
 
 class _Link:
-    """The connection to one address: `ready` when it is made, and who waits for which answer."""
+    """The connection to an address: `ready` when it is open, and the pending responses by opaque."""
 
     __slots__ = ("address", "connection", "pending", "ready")
 
@@ -27,11 +27,11 @@ class _Link:
 
 
 class TcpNetwork:
-    """Requests to remoting addresses. `receiver` serves what the other side asks over the same connection, such as a broker that
-    asks a producer for the outcome of a transaction; without one such requests are dropped.
+    """Requests to remoting addresses.
 
-    `notices_ends`: when the other side ends a connection in good order, who waits for an answer fails at once; otherwise only when the
-    time is over, as clients up to 5.1.1 do. When a connection breaks all fail at once.
+    `receiver` serves requests of the other side on the same connection, such as a broker's check of a transaction. Without it they are
+    dropped. With `notices_ends`, pending calls fail as soon as the other side closes the connection regularly. Otherwise they time out, as
+    in clients up to 5.1.1. When a connection breaks, all pending calls fail immediately.
     """
 
     def __init__(self, threads: Threads, receiver: Receiver | None = None, *, notices_ends: bool = True) -> None:
@@ -43,7 +43,7 @@ class TcpNetwork:
         threads.at_end(self.close)
 
     async def call(self, address: str, request: Command, millis: int) -> Command:
-        """Send and wait for the answer, at most so long, connecting included. Raises ConnectFailed, SendFailed or TimedOut."""
+        """Send and wait for the response, at most `millis` including the connection. Raises ConnectFailed, SendFailed or TimedOut."""
         began = self._threads.loop.time()
         link = await self._link(address, millis)
         sent = self._stamped(request, 0)
@@ -51,15 +51,15 @@ class TcpNetwork:
         link.pending[sent.opaque] = answer
         try:
             _write(link, sent)
-            left = millis - int((self._threads.loop.time() - began) * 1000)
-            if not await Wait(answer, left):
+            remaining = millis - int((self._threads.loop.time() - began) * 1000)
+            if not await Wait(answer, remaining):
                 raise TimedOut(f"wait response on the channel <{address}> timeout, {millis}(ms)")
         finally:
             link.pending.pop(sent.opaque, None)
         return answer.result()
 
     async def post(self, address: str, request: Command) -> None:
-        """Send one way. Raises ConnectFailed."""
+        """Send a one-way request. Raises ConnectFailed."""
         link = await self._link(address, CONNECT_MILLIS)
         try:
             _write(link, self._stamped(request, ONE_WAY))
@@ -67,29 +67,29 @@ class TcpNetwork:
             log.warning("send a request one way to %s failed: %s", address, problem)
 
     def close(self) -> None:
-        """Close every connection; who waits for an answer fails."""
+        """Close every connection. Pending calls fail."""
         for link in list(self._links.values()):
             if link.connection is not None:
                 link.connection.close()
         self._links.clear()
 
     async def _link(self, address: str, millis: int) -> _Link:
-        """The connection, made where missing."""
+        """Return the connection, opened if missing."""
         link = self._links.get(address)
         if link is None or (link.connection is not None and link.connection.closing):
             link = self._links[address] = _Link(address)
             owner, loop = _LinkOwner(self, link), self._threads.loop
-            connect(self._threads, address, lambda: ServerConnection(owner, loop)).then(lambda made: self._connected(link, made))
+            connect(self._threads, address, lambda: ServerConnection(owner, loop)).then(lambda opened: self._connected(link, opened))
         if link.connection is None:
             if not await Wait(link.ready, millis):
                 raise ConnectFailed(f"connect to {address} failed: no connection in {millis} ms")
             link.ready.result()
         return link
 
-    def _connected(self, link: _Link, made: Future[ServerConnection]) -> None:
-        """The connection is there, or will not be."""
+    def _connected(self, link: _Link, opened: Future[ServerConnection]) -> None:
+        """Store the opened connection, or fail the waiting calls."""
         try:
-            link.connection = made.result()
+            link.connection = opened.result()
         except OSError as problem:
             self.forget(link)
             link.ready.fail(ConnectFailed(f"connect to {link.address} failed: {problem}"))
@@ -97,7 +97,7 @@ class TcpNetwork:
             link.ready.complete(link.connection)
 
     def forget(self, link: _Link) -> None:
-        """The connection is lost, or was never made."""
+        """Remove a connection that is lost or could not be opened."""
         if self._links.get(link.address) is link:
             del self._links[link.address]
         if not self._notices_ends and link.connection is not None and link.connection.ended:
@@ -107,7 +107,7 @@ class TcpNetwork:
             answer.fail(SendFailed(f"the connection to {link.address} is lost"))
 
     def _stamped(self, request: Command, flag: int) -> Command:
-        """A copy with an opaque of its own, as each attempt puts it on the wire."""
+        """Return a copy with an opaque of its own: each attempt sends a new one."""
         self._opaque = (self._opaque + 1) & 0x7FFFFFFF
         sent = stamped(request, self._opaque)
         sent.flag = request.flag & ~RESPONSE | flag
@@ -115,7 +115,7 @@ class TcpNetwork:
 
 
 class _LinkOwner:
-    """What happens on a connection that this side has made."""
+    """The owner of a connection that this side has opened."""
 
     __slots__ = ("_link", "_network")
 
@@ -124,7 +124,7 @@ class _LinkOwner:
         self._link = link
 
     def opened(self, connection: ServerConnection) -> None:
-        """The task that connects tells whoever waits."""
+        """Do nothing: the connecting task wakes the waiting calls."""
 
     def received(self, connection: ServerConnection, command: Command) -> None:
         waiting = self._link.pending.pop(command.opaque, None) if command.is_response else None
@@ -136,10 +136,10 @@ class _LinkOwner:
             log.warning("%s sent a command that nobody waits for: code %d, opaque %d", self._link.address, command.code, command.opaque)
 
     def buffered(self, connection: ServerConnection, change: int) -> None:
-        """A server that was chosen may send what it likes, one frame at a time."""
+        """Do nothing: a server that this side has chosen may send any frame."""
 
     def measured(self, connection: ServerConnection, change: int) -> None:
-        """Each connection has a bound of its own, and this side makes few."""
+        """Do nothing: each connection is bounded, and this side opens few."""
 
     def lost(self, connection: ServerConnection) -> None:
         self._network.forget(self._link)
@@ -148,7 +148,7 @@ class _LinkOwner:
 
 
 def _write(link: _Link, command: Command) -> None:
-    assert link.connection is not None, "it is made"
+    assert link.connection is not None, "it is open"
     try:
         link.connection.write(command)
     except OSError as problem:

@@ -1,7 +1,6 @@
-"""A running name server, a running broker: the ports wired to the machine, the periodic tasks driven, started and stopped in order.
+"""Running name servers and brokers: the ports connected to the machine, the periodic tasks driven, start and stop in order.
 
-Both live on the asyncio loop that runs where they are made, each with threads of its own, so that several of them fit into one
-process and one can end without the others.
+A node runs on the asyncio loop in which it is created, with its own threads. Several nodes fit into a process, and each can end alone.
 """
 
 from __future__ import annotations
@@ -36,29 +35,29 @@ LOOPBACK = "127.0.0.1"
 ATTEMPTS = 50
 
 AROUND = (0, 1, -2)
-"""Where a broker listens, as distances from its port: there for clients, at the next one for slaves, and two below for clients that want
-a way of their own for sends, as those up to 4.4 do by default (VIP channel)."""
+"""A broker's listening ports as distances from its port: for clients, for slaves, and for sends of clients that use the VIP channel, as
+clients up to 4.4 do by default."""
 
 
 class NotLoaded(Exception):
-    """What is on the disk cannot be read, so the broker must not start (PER-03)."""
+    """The files cannot be read, so the broker must not start (PER-03)."""
 
 
 class NameServerNode:
-    """A name server on a socket. `server` is what it knows."""
+    """A name server on a socket. `server` contains its tables."""
 
     def __init__(self, *, host: str = LOOPBACK, port: int = 0, limits: ServerLimits | None = None, profile: Profile | str = "P49") -> None:
-        self._wanted = (host, port)
+        self._requested = (host, port)
         self.profile = profile_of(profile)
         self._limits = limits
         self.address = f"{bracketed(host)}:{port}"
         self.port = port
 
     async def start(self) -> None:
-        """Listen. Raises OSError where that is not possible."""
-        listening = listening_socket(*self._wanted)
+        """Start listening. Raises OSError."""
+        listening = listening_socket(*self._requested)
         self.port = listening.getsockname()[1]
-        self.address = f"{bracketed(self._wanted[0])}:{self.port}"
+        self.address = f"{bracketed(self._requested[0])}:{self.port}"
         self.threads = Threads()
         self.server = NameServer(self.threads.clock, profile=self.profile)
         self._tcp = TcpServer(self.threads, self.server, self._limits)
@@ -66,13 +65,12 @@ class NameServerNode:
         drive(self.threads, self.server, self.server.PERIODIC, close_all)
 
     async def stop(self) -> None:
-        """Answer what has come, then close every connection."""
+        """Answer the received requests, then close every connection."""
         await run_all((("server", self._tcp.stop), ("threads", self.threads.close)))
 
 
 class BrokerNode:
-    """A broker on a socket and on a disk. `settings.listen_port` 0 becomes the port that was chosen; `broker` is there once it is
-    started."""
+    """A broker on a socket and a disk. `settings.listen_port` 0 is replaced by the chosen port; `broker` exists after `start`."""
 
     broker: Broker
 
@@ -92,7 +90,7 @@ class BrokerNode:
         self._limits = limits
 
     async def start(self) -> None:
-        """Take store and ports, load, run the services, register. Raises OSError for what cannot be had, NotLoaded."""
+        """Lock the store, bind the ports, load, run the services, register. Raises OSError for an unavailable resource, NotLoaded."""
         settings = self.settings
         self.threads = Threads()
         settings.store_path_root_dir = os.path.abspath(settings.store_path_root_dir)
@@ -111,27 +109,27 @@ class BrokerNode:
                 raise NotLoaded(f"what is stored in {settings.store_path_root_dir} cannot be read")
             await self._begin(*listening)
         except BaseException:
-            for one in listening:
-                one.close()
+            for socket_ in listening:
+                socket_.close()
             self.kill()
             raise
 
     async def _begin(self, for_clients: socket.socket, for_slaves: socket.socket, for_sends: socket.socket) -> None:
-        """Let everything run that a broker does, once it is loaded."""
+        """Start the services, the listeners and the periodic tasks of a loaded broker."""
         broker, store = self.broker, self.broker.store
-        self._run((*store.services(lambda address: dial(self.threads, address), self.threads.aside), *broker.services()))
+        self._run((*store.services(lambda address: dial(self.threads, address), self.threads.run_blocking), *broker.services()))
         self._links = LinkServer(self.threads, lambda link: self._run(store.ha.accept(link)))
         self._tcp = TcpServer(self.threads, broker, self._limits)
         self._links.start(for_slaves)
         self._tcp.start(for_clients, for_sends)
         await self._complete(broker.start)
-        for thing in (broker, broker.registration, broker.slave):
-            drive(self.threads, thing, thing.PERIODIC, close_all)
+        for target in (broker, broker.registration, broker.slave):
+            drive(self.threads, target, target.PERIODIC, close_all)
 
     async def stop(self) -> None:
-        """Leave the name servers, answer what has come, let the services end, bring everything to the device.
+        """Unregister from the name servers, answer the received requests, end the services, sync everything to the device.
 
-        A step that fails keeps no other from being done. Raises the first error.
+        Every step runs, even after a failing one. Raises the first error.
         """
         await run_all(self._endings())
 
@@ -145,7 +143,7 @@ class BrokerNode:
         yield "threads and files", self.kill
 
     def _run(self, services: Iterable[Service]) -> None:
-        """Spawn services, and tell of those that fail."""
+        """Spawn services, and log those that fail."""
         for service in services:
             self.threads.spawn(service.run(), service.name).done.then(partial(_report, service.name))
 
@@ -153,7 +151,7 @@ class BrokerNode:
         await self.threads.outcome(self.threads.spawn(begin(), self.settings.broker_name).done)
 
     def kill(self) -> None:
-        """End at once, as a killed process does: nothing more is written or said. What was written survives, unforced."""
+        """End immediately like a killed process: nothing more is written or sent. Written data remain, unsynced."""
         try:
             self.threads.close()
         finally:
@@ -161,40 +159,40 @@ class BrokerNode:
 
 
 def bracketed(host: str) -> str:
-    """Return a host as it stands before a port: an IPv6 address in brackets."""
+    """Return a host as it is written before a port: an IPv6 address in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def close_all(channels: Iterable[Channel]) -> None:
-    """Close connections whose other side has been silent for too long (NS-07)."""
+    """Close connections that were silent for too long (NS-07)."""
     for channel in channels:
         if isinstance(channel, ServerConnection):
             channel.abort()
 
 
 def sockets(host: str, port: int) -> list[socket.socket]:
-    """Sockets at a broker's port and around it (AROUND). Port 0 is any where all are free. Raises OSError."""
+    """Return sockets at a broker's ports (AROUND). Port 0 selects a port with all of them free. Raises OSError."""
     attempts = 1 if port else ATTEMPTS
     while True:
         attempts -= 1
-        found: list[socket.socket] = []
-        wanted = port
+        bound: list[socket.socket] = []
+        requested = port
         try:
             for distance in AROUND:
-                wanted = found[0].getsockname()[1] + distance if found else port
-                found.append(listening_socket(host, wanted))
+                requested = bound[0].getsockname()[1] + distance if bound else port
+                bound.append(listening_socket(host, requested))
         except OSError as problem:
-            for one in found:
-                one.close()
+            for listening in bound:
+                listening.close()
             if not attempts:
-                raise OSError(problem.errno, f"port {wanted}: {problem.strerror}") from None
+                raise OSError(problem.errno, f"port {requested}: {problem.strerror}") from None
         else:
-            return found
+            return bound
 
 
 def _report(name: str, ended: Future[None]) -> None:
-    """A service that ends by an exception is a fault of this implementation, and nobody else will notice it."""
+    """Log the exception of an ended service. Nothing else would report it."""
     try:
         ended.result()
-    except Exception as problem:  # noqa: BLE001 - whatever has ended the service
+    except Exception as problem:  # noqa: BLE001 - every exception is logged
         log.error("service %s ended: %r", name, problem)

@@ -1,7 +1,7 @@
 """A TCP listener for a name server or a broker (REM-11).
 
-Whoever connects is a stranger: connections, the bytes of incomplete frames and the bytes of unread answers are bounded, for each
-connection and for all together, and who is silent for two minutes is sent away, as is who needs so long for one frame.
+Clients are not trusted. Connections, bytes of incomplete frames and bytes of unread responses are bounded, per connection and in total. A
+connection is closed after two minutes of silence, or if a frame takes that long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SWEEP_MILLIS = 1000
 
 
 class Receiver(Protocol):
-    """What serves the commands of a connection: a broker, a name server."""
+    """Serves the commands of a connection: a broker or a name server."""
 
     def receive(self, channel: Channel, command: Command) -> None: ...
 
@@ -30,12 +30,17 @@ class Receiver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """How many connections are served at a time, how many bytes of incomplete frames and of unread answers all of them together may
-    leave here, how many bytes of answers one may leave unread, and after how many seconds of silence one is closed.
+    """The bounds of a server.
 
-    By default both totals are 128 MiB, so that a process with a broker and a name server that are under attack still fits into 512 MiB: it
-    takes about 80 MiB itself. That is room for 32 of the largest messages (4 MiB) on their way in, and for 512 full answers to pulls (256
-    KiB) on their way out.
+    - `connections`: open connections at a time
+    - `incomplete`: bytes of incomplete frames of all connections
+    - `unread`: bytes of unread responses of one connection
+    - `unread_total`: bytes of unread responses of all connections
+    - `idle`: seconds of silence after which a connection is closed
+
+    By default both totals are 128 MiB, so that a process with a broker and a name server under attack stays below 512 MiB; it takes about
+    80 MiB itself. The totals are sufficient for 32 received messages of the maximum size (4 MiB), and for 512 full responses to pulls (256
+    KiB).
     """
 
     connections: int = 1024
@@ -59,22 +64,22 @@ class TcpServer:
         self.connections: set[ServerConnection] = set()
 
     def start(self, *listening: socket.socket) -> None:
-        """Serve whoever connects to these sockets, which then belong to the server."""
+        """Serve connections to these sockets, which then belong to the server."""
         self._listeners = [
-            ListeningSocket(self._threads, each, lambda: ServerConnection(self, self._threads.loop, self._limits.unread))
-            for each in listening
+            ListeningSocket(self._threads, socket_, lambda: ServerConnection(self, self._threads.loop, self._limits.unread))
+            for socket_ in listening
         ]
         self._threads.at_end(self._abort)
         self._threads.every(SWEEP_MILLIS, SWEEP_MILLIS, self.sweep)
 
     def stop(self) -> None:
-        """Take no more connections, and close those there are once their answers are sent."""
+        """Accept no more connections, and close the open ones after their responses are sent."""
         self._end()
         for connection in list(self.connections):
             connection.close()
 
     def _abort(self) -> None:
-        """The process ends: nobody is served any more."""
+        """Close everything immediately, because the process ends."""
         self._end()
         for connection in list(self.connections):
             connection.abort()
@@ -85,17 +90,17 @@ class TcpServer:
             listener.close()
 
     def sweep(self) -> None:
-        """Close what is idle, and what has not finished its frame for as long."""
+        """Close connections that are idle, or whose frame is incomplete for as long."""
         since = self._threads.loop.time() - self._limits.idle
         for connection in list(self.connections):
             if connection.active < since or (connection.began is not None and connection.began < since):
                 log.info("the connection to %s:%d is idle, and closed", *connection.remote)
                 connection.abort()
 
-    # What a connection calls
+    # Called by connections
 
     def opened(self, connection: ServerConnection) -> None:
-        if self._ended:  # it was accepted before
+        if self._ended:  # accepted before the server ended
             connection.abort()
         elif len(self.connections) >= self._limits.connections:
             log.warning("the connection to %s:%d is refused: there are %d", *connection.remote, len(self.connections))
@@ -107,7 +112,7 @@ class TcpServer:
         self._receiver.receive(connection, command)
 
     def buffered(self, connection: ServerConnection, change: int) -> None:
-        """Close the connection that keeps most, if all together keep too much."""
+        """Close the connection that keeps most bytes if the total is exceeded."""
         self._incomplete += change
         if change > 0 and self._incomplete > self._limits.incomplete:
             largest = max((connection, *self.connections), key=attrgetter("kept"))
@@ -115,16 +120,16 @@ class TcpServer:
             largest.abort()
 
     def measured(self, connection: ServerConnection, change: int) -> None:
-        """Close the connections that leave most unread, if all together leave too much now."""
+        """Close the connections with most unread bytes if the total is exceeded."""
         self._unread += change
         if change <= 0 or self._unread <= self._limits.unread_total:
             return
-        for each in list(self.connections):
-            each.measure()
-        for each in sorted({connection, *self.connections}, key=attrgetter("unread"), reverse=True):
+        for other in list(self.connections):
+            other.measure()
+        for other in sorted({connection, *self.connections}, key=attrgetter("unread"), reverse=True):
             if self._unread <= self._limits.unread_total:
                 break
-            each.overfill(each.unread)
+            other.overfill(other.unread)
 
     def lost(self, connection: ServerConnection) -> None:
         if connection in self.connections:

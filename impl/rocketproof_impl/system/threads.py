@@ -1,7 +1,7 @@
-"""Threads on an asyncio loop: the coroutines of `tasks`, stepped as they come, all in the loop's own thread.
+"""Threads on an asyncio loop: the coroutines of `tasks`, stepped as their events occur, all in the loop's own thread.
 
-A thread that is spawned runs at once, up to its first wait, unless another one is being stepped: then it comes after that. So a
-request that waits for nothing is served inside the call that read it from the connection, and costs no asyncio task.
+A spawned thread runs immediately up to its first wait, or after the current step of another thread. So a request that does not wait is
+served inside the call that read it from the connection, without an asyncio task.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log.addHandler(logging.NullHandler())
 
 
 class ServerThread(Generic[T]):
-    """A thread: what it waits for, and its result when it has ended."""
+    """A thread: its current wait, and its result when it has ended."""
 
     __slots__ = ("done", "name", "timer", "waiting", "work")
 
@@ -39,7 +39,7 @@ class ServerThread(Generic[T]):
 
 
 class Threads:
-    """The threads of one process, real or of many in one loop. `close` ends them all where they stand."""
+    """The threads of one process, or of one of several nodes in a loop. `close` ends them all where they are."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None, clock: Clock | None = None) -> None:
         self.loop = loop or asyncio.get_running_loop()
@@ -48,12 +48,12 @@ class Threads:
         self._ready: deque[tuple[ServerThread[Any], Any]] = deque()
         self._parked: dict[ServerThread[Any], None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
-        self._beside: set[asyncio.Task[Any]] = set()
+        self._coroutines: set[asyncio.Task[Any]] = set()
         self._endings: list[Callable[[], None]] = []
         self._stepping = False
 
     def spawn(self, work: Work[T], name: str = "thread") -> ServerThread[T]:
-        """A new thread. It never starts if the process has ended."""
+        """Start a thread. It never runs if the process has ended."""
         task = ServerThread(work, name)
         if self.closed:
             work.close()
@@ -64,11 +64,11 @@ class Threads:
         return task
 
     def after(self, millis: int, action: Callable[[], None]) -> None:
-        """Do something when that much time has passed."""
+        """Call `action` after `millis`."""
         self._at(self.loop.time() + millis / 1000, action)
 
     def every(self, first: int, period: int, action: Callable[[], None]) -> None:
-        """Do something again and again, at a fixed rate; what was missed is not made up for."""
+        """Call `action` repeatedly at a fixed rate. Missed calls are skipped."""
         due = self.loop.time() + first / 1000
 
         def again() -> None:
@@ -79,14 +79,14 @@ class Threads:
 
         self._at(due, again)
 
-    def beside(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run a coroutine of asyncio beside the threads; what it gives or raises. It is cancelled when the process ends."""
+    def run_coroutine(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run an asyncio coroutine concurrently, and return a future of its result or exception. It is cancelled when the process ends."""
         future: Future[T] = Future()
         task = self.loop.create_task(coroutine)
-        self._beside.add(task)
+        self._coroutines.add(task)
 
         def ended(task: asyncio.Task[T]) -> None:
-            self._beside.discard(task)
+            self._coroutines.discard(task)
             problem = asyncio.CancelledError() if task.cancelled() else task.exception()
             if problem is None:
                 future.complete(task.result())
@@ -96,23 +96,23 @@ class Threads:
         task.add_done_callback(ended)
         return future
 
-    def aside(self, action: Callable[[], T]) -> Future[T]:
-        """Do what blocks, such as waiting for a device, in a thread of the system, while the threads here go on."""
-        return self.beside(asyncio.to_thread(action))
+    def run_blocking(self, action: Callable[[], T]) -> Future[T]:
+        """Run a blocking function, such as a sync to the device, in a thread of the operating system."""
+        return self.run_coroutine(asyncio.to_thread(action))
 
     def at_end(self, action: Callable[[], None]) -> None:
-        """Do something when the process ends, such as closing its connections."""
+        """Call `action` when the process ends, for example to close its connections."""
         self._endings.append(action)
 
     async def outcome(self, future: Future[T]) -> T:
-        """What the future gives, for a caller that is a coroutine of asyncio; raises what it raises."""
+        """Wait for the future in an asyncio coroutine. Return its result or raise its exception."""
         bridge: asyncio.Future[None] = self.loop.create_future()
         future.then(lambda _: None if bridge.done() else bridge.set_result(None))
         await bridge
         return future.result()
 
     def close(self) -> None:
-        """The end of the process: no thread takes another step, and nothing that was planned happens."""
+        """End the process: no thread takes another step, and nothing planned happens."""
         self.closed = True
         for timer in self._timers:
             timer.cancel()
@@ -121,15 +121,15 @@ class Threads:
         self._ready.clear()
         for action in self._endings:
             action()
-        for beside in self._beside:
-            beside.cancel()
+        for coroutine in self._coroutines:
+            coroutine.cancel()
         parked, self._parked = self._parked, {}
         for task in parked:
             _forget(task)
         for task in (*ready, *parked):
             try:
                 task.work.close()
-            except RuntimeError as problem:  # it waits for something on its way out
+            except RuntimeError as problem:  # the thread awaits something while it is closed
                 log.warning("%r: %s", task, problem)
 
     def _at(self, when: float, action: Callable[[], None]) -> None:
@@ -142,15 +142,15 @@ class Threads:
             self._timers.add(timer)
 
     def _settle(self) -> None:
-        """Step whatever is ready."""
+        """Step all ready threads."""
         self._stepping = True
         ready = self._ready
         try:
             while ready:
                 task, value = ready.popleft()
-                stands = advance(task.work, task.done, value)
-                if isinstance(stands, Wait):
-                    self._park(task, stands)
+                effect = advance(task.work, task.done, value)
+                if isinstance(effect, Wait):
+                    self._park(task, effect)
         finally:
             self._stepping = False
 
@@ -163,7 +163,7 @@ class Threads:
 
     def _wake(self, task: ServerThread[Any], wait: Wait, value: bool) -> None:
         if self.closed or task.waiting is not wait:
-            return  # its process has ended, or it was woken by something else
+            return  # the process has ended, or another event woke it
         self._parked.pop(task, None)
         _forget(task)
         self._ready.append((task, value))
@@ -172,7 +172,7 @@ class Threads:
 
 
 def _forget(task: ServerThread[Any]) -> None:
-    """The task does not wait any more."""
+    """Cancel the thread's wait."""
     task.waiting = None
     if task.timer is not None:
         task.timer.cancel()

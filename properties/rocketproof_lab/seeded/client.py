@@ -18,7 +18,11 @@ PATCHES: dict[str, Patch] = {
     ],
     "M-109": [Text(f"{_INSTANCE}._default_route", "entry.read_queue_nums)", "entry.write_queue_nums)")],
     "M-110": [
-        Text(f"{_INSTANCE}.update_route", "self._learn(topic, route)", "self._learn(topic if default is None else default.topic, route)")
+        Text(
+            f"{_INSTANCE}.update_route",
+            "self._store_route(topic, route)",
+            "self._store_route(topic if default is None else default.topic, route)",
+        )
     ],
     "M-111": [
         Text(

@@ -7,14 +7,14 @@ from .patch import Patch, Text, ValuePatch
 _STORE = "rocketproof_impl.store"
 _RECOVERY, _SERVICE = f"{_STORE}.recovery", f"{_STORE}.service:MessageStore"
 _QUEUE = f"{_STORE}.consumequeue:ConsumeQueue"
-_FILE, _INDEX = f"{_STORE}.indexfile:IndexFile", f"{_STORE}.index:IndexService"
+_FILE, _INDEX = f"{_STORE}.indexfile:MappedIndexFile", f"{_STORE}.index:IndexService"
 _WRITE = "rocketproof_impl.persistence:overwrite"
 
 PATCHES: dict[str, Patch] = {
     "M-141a": [ValuePatch(f"{_RECOVERY}:LAST_FILES", lambda files: files - 1)],
     "M-141b": [ValuePatch(f"{_STORE}.consumequeue:LAST_FILES", lambda files: files - 1)],
-    "M-142a": [Text(f"{_STORE}.record:is_whole", "(not found.body or found.fixed.body_crc == body_crc(found.body))", "True")],
-    "M-142b": [Text(f"{_STORE}.record:is_whole", "found.fixed.magic == MESSAGE_MAGIC", "True")],
+    "M-142a": [Text(f"{_STORE}.record:is_whole", "(not opened.body or opened.fixed.body_crc == body_crc(opened.body))", "True")],
+    "M-142b": [Text(f"{_STORE}.record:is_whole", "opened.fixed.magic == MESSAGE_MAGIC", "True")],
     "M-143a": [Text(f"{_RECOVERY}:recover", "if known >= end:", "if False:")],
     "M-143b": [Text(f"{_RECOVERY}:recover", "log.files.truncate(end)", "log.files.truncate(log.files.max_offset)")],
     "M-144a": [Text(f"{_SERVICE}.load", "clean = self._disk.size(self._abort) is None", "clean = True")],

@@ -20,12 +20,16 @@ PATCHES: dict[str, Patch] = {
     "M-102a": [Text(f"{_BROKER}.retry:handle_retry_and_dlq", ">= most", "> most")],
     "M-102b": [Text(f"{_BACK}:is_dead", ">= most", "> most")],
     "M-103a": [Text(f"{_BACK}:is_dead", "delay_level < 0", "delay_level <= 0")],
-    "M-103b": [Text(f"{_BACK}:next_delay_level", "FIRST_DELAY_LEVEL + found.reconsume_times", "FIRST_DELAY_LEVEL")],
+    "M-103b": [Text(f"{_BACK}:next_delay_level", "FIRST_DELAY_LEVEL + original.reconsume_times", "FIRST_DELAY_LEVEL")],
     "M-104": [
-        Text(f"{_BACK}:mark", "found.properties.setdefault(RETRY_TOPIC, found.topic)", "found.properties[RETRY_TOPIC] = found.topic")
+        Text(
+            f"{_BACK}:mark",
+            "original.properties.setdefault(RETRY_TOPIC, original.topic)",
+            "original.properties[RETRY_TOPIC] = original.topic",
+        )
     ],
-    "M-105": [Text(f"{_BACK}:again", "found.reconsume_times + 1", "found.reconsume_times")],
-    "M-106": [Text(f"{_BACK}:count_back", "found.properties.get(RETRY_TOPIC, found.topic)", "RETRY_PREFIX + group")],
+    "M-105": [Text(f"{_BACK}:copy_for_retry", "original.reconsume_times + 1", "original.reconsume_times")],
+    "M-106": [Text(f"{_BACK}:count_back", "original.properties.get(RETRY_TOPIC, original.topic)", "RETRY_PREFIX + group")],
     "M-107": [
         Text(
             f"{_BACK}:answer_put",
@@ -34,6 +38,6 @@ PATCHES: dict[str, Patch] = {
         )
     ],
     **switched("M-160", f"{_BACK}:name_origin", "broker.profile.names_origin"),
-    **switched("M-161", f"{_BACK}:again", "broker.profile.keeps_store_host"),
+    **switched("M-161", f"{_BACK}:copy_for_retry", "broker.profile.keeps_store_host"),
     **switched("M-162", f"{_BROKER}.retry:to_dead_letter_topic", "profile.dlq_clears_delay"),
 }

@@ -85,7 +85,7 @@ PATCHES: dict[str, Patch] = {
         ValuePatch(f"{_RECORD}:FIXED_SIZE", lambda size: size - 8),
         ValuePatch(f"{_RECORD}:_FIXED", lambda fixed: Struct(fixed.format.replace("8sq8s", "8s8s"))),
         Text(_ENCODE, "message.store_timestamp,\n", ""),
-        Text(_OPEN, "_Fixed._make(form.unpack_from(data))", "_Fixed._make((*(v := form.unpack_from(data))[:10], 0, *v[10:]))"),
+        Text(_OPEN, "_Fixed._make(layout.unpack_from(data))", "_Fixed._make((*(v := layout.unpack_from(data))[:10], 0, *v[10:]))"),
     ],
     # Limits
     "M-89": [Text(_EXCEEDED, "parts.size if self._profile.limits_record else len(parts.body)", "len(parts.body)")],
@@ -110,17 +110,19 @@ PATCHES: dict[str, Patch] = {
     "M-97": [
         Text(
             f"{_DURABILITY}._one_by_one",
-            "not await wanted.fulfilled(wanted.millis)",
-            "not await wanted.fulfilled(wanted.millis) and put.status is PutMessageStatus.PUT_OK",
+            "not await awaited.fulfilled(awaited.millis)",
+            "not await awaited.fulfilled(awaited.millis) and put.status is PutMessageStatus.PUT_OK",
         ),
-        Text(f"{_DURABILITY}._together", "if each in failed", "if each in failed and put.status is PutMessageStatus.PUT_OK"),
+        Text(f"{_DURABILITY}._together", "if awaited in failed", "if awaited in failed and put.status is PutMessageStatus.PUT_OK"),
     ],
     "M-98": [Text(f"{_DURABILITY}.ask_flush", " and message.waits", "")],
     "M-99": [Text(f"{_DURABILITY}.slave_ok", "behind < self", "behind <= self")],
     **switched("M-131", f"{_GROUP}._flush_to", "self._profile.rechecks_after_flush"),
     "M-132a": [Text(f"{_GROUP}._commit", "self._requests_read.clear()", "self._requests_write.clear()")],
     "M-132b": [Text(f"{_GROUP}.finish", "await sleep(GROUP_WAIT)\nawait self._commit()", "pass")],
-    "M-133a": [Text(f"{_REAL_TIME}.round", "flush_beside(self._beside, least_pages)", "flush_beside(self._beside)")],
+    "M-133a": [
+        Text(f"{_REAL_TIME}.round", "flush_concurrently(self._run_blocking, least_pages)", "flush_concurrently(self._run_blocking)")
+    ],
     "M-133b": [Text(f"{_REAL_TIME}.round", "least_pages = 0", "pass")],
     "M-134": [
         Text(

@@ -355,8 +355,8 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from rocketproof_lab.seeded import registry
-from rocketproof_lab.seeded.patch import Text, Value
-from rocketproof_properties.catalogue.mutants import Row
+from rocketproof_lab.seeded.patch import Text, ValuePatch
+from rocketproof_properties.catalogue.mutants import MutantRow
 from rocketproof_properties import commands
 
 
@@ -365,21 +365,21 @@ def text(where, old, new):
 
 
 TOYS = [
-    (Row("M-1", "the limit fits", ("CHK-10", "CHK-02")), {"": text("fits", "return n < LIMIT", "return n <= LIMIT")}),
-    (Row("M-2", "each costs twice as much from 1000 on", ("INV-12",)), {"": text("price", "n * each", "n * each + (n >= 1000)")}),
-    (Row("M-3", "nothing is taken from the stock", ("APP-01",)), {"": text("Shop.sell", "self.stock -= n", "pass")}),
-    (Row("M-4", "the process ends", ("REM-01",)), {"": text("Shop.tax", "return n + 1", "import os; os._exit(3)")}),
-    (Row("M-5", "an order is larger", ("TCM-15",)), {"": text("Shop.order", "n + 1", "n + 2")}),
-    (Row("M-6", "the shop is open", ("TCM-15",)), {"": text("Shop.open", "self.__opened", "1")}),
-    (Row("M-7", "nobody looks", ("NS-01",)), {"": text("Shop.open", "self.__opened", "1")}),
-    (Row("M-8", "the order is a bool", ("TCM-15",), equivalent="for a reason"), {"": text("Shop.order", "n + 1", "1 + n")}),
-    (Row("M-9", "the limit is 4 (a) or 100 (b)", ("CHK-02",), "ab"),
-        {letter: [Value("toyshop.shop:LIMIT", lambda old, n=n: n)] for letter, n in (("a", 4), ("b", 100))}),
-    (Row("M-10", "the limit is 4 (a), or each is free (b)", ("CHK-02",), "ab"),
-        {"a": [Value("toyshop.shop:LIMIT", lambda old: 4)], "b": text("price", "n * each", "0")}),
-    (Row("M-11", "tests that are skipped", ("PER-01",)), {"": text("fits", "return n", "return not n")}),
-    (Row("M-12", "broken tests", ("PER-02", "CHK-02")), {"": text("fits", "return n", "return not n")}),
-    (Row("M-13", "a patch that does not fit", ("CHK-02",)), {"": text("fits", "not there", "")}),
+    (MutantRow("M-1", "the limit fits", ("CHK-10", "CHK-02")), {"": text("fits", "return n < LIMIT", "return n <= LIMIT")}),
+    (MutantRow("M-2", "each costs twice as much from 1000 on", ("INV-12",)), {"": text("price", "n * each", "n * each + (n >= 1000)")}),
+    (MutantRow("M-3", "nothing is taken from the stock", ("APP-01",)), {"": text("Shop.sell", "self.stock -= n", "pass")}),
+    (MutantRow("M-4", "the process ends", ("REM-01",)), {"": text("Shop.tax", "return n + 1", "import os; os._exit(3)")}),
+    (MutantRow("M-5", "an order is larger", ("TCM-15",)), {"": text("Shop.order", "n + 1", "n + 2")}),
+    (MutantRow("M-6", "the shop is open", ("TCM-15",)), {"": text("Shop.open", "self.__opened", "1")}),
+    (MutantRow("M-7", "nobody looks", ("NS-01",)), {"": text("Shop.open", "self.__opened", "1")}),
+    (MutantRow("M-8", "the order is a bool", ("TCM-15",), equivalent="for a reason"), {"": text("Shop.order", "n + 1", "1 + n")}),
+    (MutantRow("M-9", "the limit is 4 (a) or 100 (b)", ("CHK-02",), "ab"),
+        {letter: [ValuePatch("toyshop.shop:LIMIT", lambda old, n=n: n)] for letter, n in (("a", 4), ("b", 100))}),
+    (MutantRow("M-10", "the limit is 4 (a), or each is free (b)", ("CHK-02",), "ab"),
+        {"a": [ValuePatch("toyshop.shop:LIMIT", lambda old: 4)], "b": text("price", "n * each", "0")}),
+    (MutantRow("M-11", "tests that are skipped", ("PER-01",)), {"": text("fits", "return n", "return not n")}),
+    (MutantRow("M-12", "broken tests", ("PER-02", "CHK-02")), {"": text("fits", "return n", "return not n")}),
+    (MutantRow("M-13", "a patch that does not fit", ("CHK-02",)), {"": text("fits", "not there", "")}),
 ]
 registry.ROWS = [row for row, _ in TOYS]
 registry.SECTIONS = [{row.id + letter: patch for row, patches in TOYS for letter, patch in patches.items()}]

@@ -196,8 +196,8 @@ def as_test(profile: str, condition: str, breach: BrokenClaim, expected: str) ->
     named = "".join(c if c.isalnum() else "_" for c in breach.claim.id.lower())
     head = "from rocketproof_properties.conformance.stateful.history import run_program\n\n\n"
     if expected == "violated":
-        head = "import pytest\n\nfrom rocketproof_properties.conformance.stateful.history import Broken, run_program\n\n\n"
-        call = "with pytest.raises(Broken):\n        " + textwrap.indent(call, "    ").lstrip()
+        head = "import pytest\n\nfrom rocketproof_properties.conformance.stateful.history import ClaimBroken, run_program\n\n\n"
+        call = "with pytest.raises(ClaimBroken):\n        " + textwrap.indent(call, "    ").lstrip()
     return f'{head}def test_{named}() -> None:\n    """{breach.claim.sentence}:\n    {said}\n    """\n    {call}'
 
 

@@ -1,4 +1,4 @@
-"""A parsed history: the requests of a run with what came of them, in order, and what was looked at."""
+"""A parsed history: the requests of a run with their results in order, and the recorded states."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _NO_HEADER = Header()
 
 @dataclass
 class ParsedRequest:
-    """A request, sent `millis` after the begin. `closed` is ok, fail, info, crash or "" for one that is still open; `answer` the value of
-    that event.
+    """A request, sent `millis` after the start.
 
-    `strays`: further answers to it, or any to one that wants none. `alone`: no other request was under way.
+    - `closed`: ok, fail, info, crash, or "" if it is still open. `answer`: the value of that event.
+    - `strays`: further responses, or any response to a one-way request.
     """
 
     seq: int
@@ -53,22 +53,22 @@ class ParsedRequest:
 
     @property
     def held(self) -> int | None:
-        """How long a pull waited that a broker may hold until there is something to answer (ms); None for others."""
+        """The time in ms for which the broker held a pull; None for other requests."""
         return self.ended - self.millis if self.closed == "ok" and may_be_held(self.op, self.fields) else None
 
     @property
     def served(self) -> int:
-        """The event that says when it was served: a pull that was held is served anew when it is answered."""
+        """The event at which the request was served. A held pull is served when it is answered."""
         return self.seq if self.held is None else self.end
 
     @property
     def code(self) -> int | None:
-        """The answer's code, None without one."""
+        """The response's code, None without a response."""
         return whole_number(self.answer["code"]) if self.closed == "ok" else None
 
     @property
     def refused(self) -> bool:
-        """Whether the broker had too much to do and so did nothing (REM-06, REM-07, REM-10); one-way callers are answered too (HAZ-26)."""
+        """Whether the broker was too busy and did nothing (REM-06, REM-07, REM-10). One-way requests are answered too (HAZ-26)."""
         answers = [self.answer] if self.closed == "ok" else []
         return any(answer.get("code") == SYSTEM_BUSY for answer in (*answers, *self.strays))
 
@@ -79,7 +79,7 @@ class ParsedRequest:
 
 @dataclass(frozen=True)
 class Other:
-    """Something that happened to the run: wait, disconnect."""
+    """Another event of the run, such as wait or disconnect."""
 
     seq: int
     op: str
@@ -88,7 +88,7 @@ class Other:
 
 @dataclass
 class ParsedHistory:
-    """A history of one program. `states` holds what was looked at last of each kind; `looks` all of it, with who was looked at."""
+    """The history of one program. `states`: the last recorded state of each kind. `looks`: all of them, with the part they belong to."""
 
     origin: Mapping[str, Any]
     events: list[Event]
@@ -102,31 +102,31 @@ class ParsedHistory:
 
     @property
     def millis(self) -> int:
-        """How long it took, as far as its events have a time."""
+        """The duration, as far as the events have a time."""
         return max((event.time or 0 for event in self.events), default=0) // 1_000_000
 
     @property
     def asked(self) -> list[ParsedRequest]:
-        return [one for one in self.items if isinstance(one, ParsedRequest)]
+        return [item for item in self.items if isinstance(item, ParsedRequest)]
 
     @property
     def busy(self) -> bool:
-        """Whether the broker has refused something."""
-        return any(one.refused for one in self.asked)
+        """Whether the broker has rejected a request because it was busy."""
+        return any(request.refused for request in self.asked)
 
     @property
     def ended(self) -> bool:
-        """Whether a broker's process has ended."""
-        return any(isinstance(one, Other) and one.op == "crash" for one in self.items)
+        """Whether a broker's process was killed."""
+        return any(isinstance(item, Other) and item.op == "crash" for item in self.items)
 
     @property
     def deleted(self) -> frozenset[str]:
-        """Topics that were deleted, or may be: their queues begin anew."""
-        return frozenset(one.fields.get("topic", "") for one in self.asked if one.op == "delete_topic")
+        """Topics that were or may have been deleted: their queues start again."""
+        return frozenset(request.fields.get("topic", "") for request in self.asked if request.op == "delete_topic")
 
     @property
     def cleaned(self) -> frozenset[str]:
-        """Topics that were to be deleted when the program was over: what comes to them later is stored in new queues."""
+        """Topics that were deleted after the program: later messages to them are stored in new queues."""
         return frozenset(self.states.get("deleted", {}).get("topics", ()))
 
     @property
@@ -135,12 +135,12 @@ class ParsedHistory:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The settings of the broker whose values are known."""
+        """The broker's settings with readable values."""
         return readable(self.origin.get("settings") or {})
 
     @property
     def unreadable(self) -> frozenset[str]:
-        """The names of settings that the broker reported with a value that is no number, as it has to be."""
+        """The names of settings for which the broker reported an invalid value instead of a number."""
         return frozenset({*(self.origin.get("unreadable") or ()), *unreadable(self.origin.get("settings") or {})})
 
     @property
@@ -162,7 +162,7 @@ class ParsedHistory:
 
     @property
     def ends(self) -> dict[int, bytes]:
-        """What the broker noted of half messages that ended, by its place in the log."""
+        """What the broker stored about ended half messages, by place in the log."""
         return self._kept("ends")
 
     def _kept(self, state: str) -> dict[int, bytes]:
@@ -171,38 +171,40 @@ class ParsedHistory:
 
 
 def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:
-    """Put requests and answers together."""
+    """Pair requests with their responses."""
     parsed = ParsedHistory(header.origin, list(events), header=header)
-    asked: dict[int, ParsedRequest] = {}
+    by_seq: dict[int, ParsedRequest] = {}
     strays: list[Event] = []
-    for found in paired(parsed.events):
-        if isinstance(found, CallEvents):
-            begun, ended = found
-            one = asked[begun.seq] = ParsedRequest(begun.seq, begun.process, begun.op, begun.value, millis=(begun.time or 0) // 1_000_000)
+    for event in paired(parsed.events):
+        if isinstance(event, CallEvents):
+            begun, ended = event
+            request = by_seq[begun.seq] = ParsedRequest(
+                begun.seq, begun.process, begun.op, begun.value, millis=(begun.time or 0) // 1_000_000
+            )
             if ended is not None:
-                one.closed, one.answer, one.end = ended.type, ended.value, ended.seq
-                one.ended = (ended.time or 0) // 1_000_000
-        elif found.type == "state":
-            parsed.states[found.op] = found.value
-            parsed.looks.append((found.process, found.op, found.value))
-        elif found.op == STRAY:
-            strays.append(found)
-        elif found.type != "invoke":
-            parsed.items.append(Other(found.seq, found.op, found.value))
-    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda one: one.served if isinstance(one, ParsedRequest) else one.seq)
-    served = [one for one in parsed.asked if one.held is None]
-    parsed.concurrent = any(not one.closed or one.end > after.seq for one, after in itertools.pairwise(served))
+                request.closed, request.answer, request.end = ended.type, ended.value, ended.seq
+                request.ended = (ended.time or 0) // 1_000_000
+        elif event.type == "state":
+            parsed.states[event.op] = event.value
+            parsed.looks.append((event.process, event.op, event.value))
+        elif event.op == STRAY:
+            strays.append(event)
+        elif event.type != "invoke":
+            parsed.items.append(Other(event.seq, event.op, event.value))
+    parsed.items = sorted([*parsed.items, *by_seq.values()], key=lambda item: item.served if isinstance(item, ParsedRequest) else item.seq)
+    served = [request for request in parsed.asked if request.held is None]
+    parsed.concurrent = any(not request.closed or request.end > after.seq for request, after in itertools.pairwise(served))
     for stray in strays:
-        of = asked.get(stray.value.get("of", -1))
-        if of is None:
+        origin = by_seq.get(stray.value.get("of", -1))
+        if origin is None:
             parsed.strays.append((stray.seq, stray.value))
         else:
-            of.strays.append(stray.value)
+            origin.strays.append(stray.value)
     return parsed
 
 
 def load(path: Path) -> ParsedHistory:
-    """The history in a file; of one that was cut off what is whole. Raises TraceError for a file that is not a history."""
+    """Return the history in a file. A truncated file yields its complete part. Raises TraceError for a file that is not a history."""
     header, events = read(path)
     kept: list[Event] = []
     whole = True

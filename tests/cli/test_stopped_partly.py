@@ -72,7 +72,7 @@ def test_an_interrupt_keeps_what_a_self_test_tried_before_it(
     def tried(what: str, _: object) -> selftest.Checked:
         return selftest.Checked(what, "nobody answers" if broken else "", 0.0)
 
-    monkeypatch.setattr(selftest, "_tried", after(tries, tried))
+    monkeypatch.setattr(selftest, "_check", after(tries, tried))
     asked = ("validate", "--target", "inprocess", "--self-test")
     found, shown = stopped(capsys, tmp_path / "out.json", *asked, code=DIFFERS if broken else STOPPED)
     if tries == 0:

@@ -54,7 +54,7 @@ def test_without_strace_only_kills_can_happen(monkeypatch: pytest.MonkeyPatch, t
     campaign.refuse(Served("P494"), {"kill": 1, "slave": 1})
     with pytest.raises(InputError, match=r"--faults power,disk: strace is not installed; install it \(Debian: apt install strace\)"):
         campaign.refuse(Served("P494"), {"kill": 1, "power": 1, "disk": 1})
-    assert not strace.there()
+    assert not strace.is_installed()
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_wire_that_is_held_keeps_connections_and_bytes() -> None:
         far.settimeout(0.2)
         with pytest.raises(TimeoutError):
             far.recv(4)
-        wire.mend()
+        wire.restore()
         far.settimeout(5)
         assert received(far, 4) == b"late"
 
@@ -72,7 +72,7 @@ def test_a_wire_that_is_cut_ends_connections_and_lets_nobody_through_until_it_is
         assert ended(near) and ended(far)
         with socket.create_connection(place, timeout=5) as again:
             assert ended(again)
-        wire.mend()
+        wire.restore()
         with socket.create_connection(place, timeout=0.2) as again, pytest.raises(TimeoutError):
             ended(again)
 

@@ -36,7 +36,7 @@ MAY_HANDLE = re.compile(r"signal|set_wakeup_fd")
 THREADS = {
     "rocketproof_model/explicit/pool.py:_work": "the main thread raises it again",
     "rocketproof_traces/explorer/server.py:run": "the page stopped a search; no signal came",
-    "rocketproof_properties/brokers/runs/client.py:run": "the thread that waits raises it again",
+    "rocketproof_properties/brokers/runs/performing.py:run": "the thread that waits raises it again",
 }
 """Functions of threads that a signal does not interrupt."""
 HANDLERS = {

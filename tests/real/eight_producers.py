@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.deployment import Setup
-from rocketproof_properties.brokers.runs.client import ProgramClient, perform
+from rocketproof_properties.brokers.runs.client import ProgramClient
+from rocketproof_properties.brokers.runs.performing import perform
 from rocketproof_properties.brokers.runs.recording import HistoryRecorder
 from rocketproof_properties.programs.call import Context
 from rocketproof_properties.programs.names import ProgramNames

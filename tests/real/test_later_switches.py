@@ -231,7 +231,7 @@ def heard(ask: Asking) -> list[int]:
     soon(lambda: (line.ask(last, SECONDS).ext_fields or {})["offset"] == "1", 5)
     call = request_of(("pull", {"topic": "H", "offset": 1, "hold": 10_000, "one_way": True}), ask.context)
     assert call is not None
-    line.tell(call.command())
+    line.send_one_way(call.command())
     line.listen(0.3)  # else the message may come before the pull
     ask("send", topic="H", queue=0)
     line.listen(2)

@@ -38,7 +38,7 @@ def test_what_a_process_did_is_what_strace_tells(tmp_path: Path) -> None:
     (folder / "old").write_text("old")
     before = strace.files_of(folder)
     recorder = strace.Recorder(tmp_path / "calls", folder)
-    child = Child((*strace.writing_down(tmp_path / "calls"), sys.executable, "-c", WRITER, str(folder)), output=tmp_path / "out")
+    child = Child((*strace.tracing_command(tmp_path / "calls"), sys.executable, "-c", WRITER, str(folder)), output=tmp_path / "out")
     child.wait(20)
     recorder.close()
     kinds = [(one.kind, one.path) for one in recorder.done]

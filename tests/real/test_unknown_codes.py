@@ -31,7 +31,7 @@ def told(address: str) -> tuple[int, str | None] | None:
     """The answer to who waits for one, None if there is none. Behind it a one-way caller, asked before, has got none either way."""
     line = TcpConnection(address)
     try:
-        line.tell(Command(UNKNOWN), SECONDS)
+        line.send_one_way(Command(UNKNOWN), SECONDS)
         answer = line.ask(Command(UNKNOWN), SECONDS)
         line.listen(0.3)
     except TimedOut:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from rocketproof_properties.brokers.serve import _Saying
+from rocketproof_properties.brokers.serve import _LinePrinter
 from rocketproof_properties.commands import main
 from rocketproof_properties.reports import files as store
 from rocketproof_properties.reports.output import Output, Page, tell
@@ -33,7 +33,7 @@ def test_what_is_printed_has_no_control_characters() -> None:
 
 
 def test_a_broker_tells_of_a_name_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    _Saying(asyncio.Event())(f"10:00:00 broker-a SEND {NAMED}\n10:00:01 broker-a forged")
+    _LinePrinter(asyncio.Event())(f"10:00:00 broker-a SEND {NAMED}\n10:00:01 broker-a forged")
     tell(NAMED)
     said = capsys.readouterr()
     assert said.out == f"10:00:00 broker-a SEND {SHOWN} 10:00:01 broker-a forged\n"

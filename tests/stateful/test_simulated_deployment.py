@@ -59,7 +59,7 @@ def test_time_passes_until_an_answer_that_waits_for_the_disk_is_there() -> None:
 @pytest.mark.behaviour("REM-05", "HAZ-26")
 def test_what_nobody_waits_for_is_kept() -> None:
     with made() as deployment, deployment.connect("broker-a") as connection:
-        connection.tell(Command(UNSUPPORTED_CODE))
+        connection.send_one_way(Command(UNSUPPORTED_CODE))
         assert [answer.code for answer in connection.strays] == [codes.REQUEST_CODE_NOT_SUPPORTED]
 
 

@@ -24,9 +24,9 @@ class _Spoilt:
     def ask(self, request: Command, seconds: float = 5.0) -> Command:
         return self._spoil(request) or self._line.ask(request, seconds)
 
-    def tell(self, request: Command, seconds: float = 5.0) -> None:
+    def send_one_way(self, request: Command, seconds: float = 5.0) -> None:
         if self._spoil(request) is None:
-            self._line.tell(request, seconds)
+            self._line.send_one_way(request, seconds)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._line, name)

@@ -7,7 +7,7 @@ import pytest
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.conditions import FAILED_IN_LOCK
-from rocketproof_properties.programs.boundaries import context, sent, unread
+from rocketproof_properties.programs.boundaries import context, measured, unread
 from rocketproof_properties.programs.program import ProgramOptions, generate
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.programs.vocabulary import Step, request_of
@@ -51,7 +51,7 @@ def test_batches_that_fail_in_the_lock_are_known_by_profile(profile: str) -> Non
     def conditions(step: Step) -> set[str]:
         call = request_of(step, context(profile))
         assert call is not None
-        return unread(sent(call, PROFILES[profile]))
+        return unread(measured(call, PROFILES[profile]))
 
     assert conditions(FLAGGED) == ({FAILED_IN_LOCK} if profile in BLOCKED else set())
     assert conditions(("send", {"topic": "A", "items": [["a", {}]]})) == set()

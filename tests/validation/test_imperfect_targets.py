@@ -13,7 +13,7 @@ from faultproxy import LOST, Fault, FaultProxy, FaultyTarget
 from rocketproof_properties.brokers.address import AddressTarget
 from rocketproof_properties.brokers.deployment import Deployment, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.runs import client, readback, runner, transport
+from rocketproof_properties.brokers.runs import client, performing, readback, runner, transport
 from rocketproof_properties.brokers.runs.parsed import Other, load
 from rocketproof_properties.brokers.runs.readback import LATE, Reader, late_ends, read_back
 from rocketproof_properties.brokers.runs.recording import answer_data
@@ -177,7 +177,7 @@ def test_records_of_an_earlier_run_are_never_taken_for_ones_own(faultless: Deplo
         (tmp_path / run).mkdir()
         made = Runner(faultless, tmp_path / run, {"profile": PROFILE}, Bounds(1), mark())
         under_way = made.begin(Program(1, "messages with a delay", (DELAYED,)))
-        client.perform(under_way.program.steps, under_way.clients, lambda: False)
+        performing.perform(under_way.program.steps, under_way.clients, lambda: False)
         if run == "second":
             under_way.before = [0] * len(LATE)  # worse than unknown: what the levels hold is read from their start
         made.end(under_way)

@@ -9,7 +9,7 @@ from rocketproof_model.result import Witness
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.witnesses.known import find
-from rocketproof_properties.conformance.witnesses.outside import WAYS, course, perform_file, perform_outside
+from rocketproof_properties.conformance.witnesses.outside import OUTSIDE_SCOPES, course, perform_file, perform_outside
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
 
@@ -40,7 +40,7 @@ def test_a_broker_follows_them(scope: str, claim: str, given: dict[str, object])
     source, witness = found(scope, claim, given)
     done = perform_outside(InProcess("P494"), source, witness)
     assert done.agrees, done.problem
-    outside = [move.action for move in witness.moves if move.action not in WAYS[scope].own]
+    outside = [move.action for move in witness.moves if move.action not in OUTSIDE_SCOPES[scope].own]
     assert [said.partition("(")[0] for said in done.said][: len(outside)] == outside
 
 
@@ -77,7 +77,7 @@ def test_what_nobody_outside_can_bring_about_is_refused() -> None:
 def test_what_a_broker_does_by_itself_is_done_at_once() -> None:
     _, witness = found("progress", "AUX-49.flushed", {}, "P49")
     with pytest.raises(InputError, match="shown only while the broker waits"):
-        course(witness, WAYS["progress"].own)
+        course(witness, OUTSIDE_SCOPES["progress"].own)
     _, witness = found("progress", "AUX-48", {"resets": True})
-    made = course(witness, WAYS["progress"].own)
+    made = course(witness, OUTSIDE_SCOPES["progress"].own)
     assert [move.action for move in made.moves][:2] == ["append", "flush"]

@@ -13,7 +13,8 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue import conditions as about
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.programs import pool
-from rocketproof_properties.programs.boundaries import BOUNDARIES, SIDES, Boundary, MeasuredRequest, met, unread
+from rocketproof_properties.programs.boundaries import BOUNDARIES, SIDES, Boundary, met, unread
+from rocketproof_properties.programs.measures import MeasuredRequest
 from rocketproof_properties.programs.program import POOL, Program, ProgramOptions, generate
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.programs.vocabulary import Step
@@ -28,7 +29,7 @@ def stored_unread(profile: str, *steps: Step) -> set[str]:
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
 @pytest.mark.parametrize(("one", "side"), BOUNDED)
 def test_the_steps_of_a_boundary_lie_at_it(one: Boundary, side: int, profile: str) -> None:
-    if not one.there(PROFILES[profile]):
+    if not one.applies(PROFILES[profile]):
         assert not [phrase for phrase in pool.phrases(PROFILES[profile]) if phrase.boundary == (one.name, SIDES[side])]
         return
     found = {each for sent in pool.requests(one.at(side, PROFILES[profile]), PROFILES[profile]) for each in met(sent)}
@@ -92,7 +93,7 @@ def test_a_half_message_without_room_for_the_count_of_its_checks_has_one_byte_to
     (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
     stored = {side: stored_unread(profile, *one.at(side, PROFILES[profile])) for side in SIDES}
     assert stored == {-1: set(), 0: set(), 1: {about.UNCOUNTED}}
-    assert not one.there(PROFILES["P40"]) and not [*one.measure(measured("P40", one.at(1, PROFILES["P45"])[1]))]
+    assert not one.applies(PROFILES["P40"]) and not [*one.measure(measured("P40", one.at(1, PROFILES["P45"])[1]))]
 
 
 def measured(profile: str, step: Step) -> MeasuredRequest:

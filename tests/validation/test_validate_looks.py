@@ -17,7 +17,7 @@ from rocketproof_lab.seeded.patch import Patch, Text, prepare
 from rocketproof_properties.brokers.deployment import Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load
-from rocketproof_properties.brokers.runs.queries import said as said_of
+from rocketproof_properties.brokers.runs.queries import response_data as said_of
 from rocketproof_properties.brokers.runs.readback import Reader
 from rocketproof_properties.brokers.runs.recording import HistoryRecorder
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner

@@ -1,4 +1,4 @@
-"""A target that already runs somewhere: only its address, and what may be asked there. Nothing of it is started or ended."""
+"""A running target that is known only by its address. It is never started or stopped from here."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..programs.parts import Capability
 from ..programs.vocabulary import plain
 from ..reports.choices import InputError
 from . import probe
-from .deployment import DEFAULT, Deployment, NotOffered, Setup, ValidationTarget, bare
+from .deployment import DEFAULT, Deployment, NotOffered, Setup, ValidationTarget, require_no_setup
 from .forms import host_and_port
 from .processes import configure
 
-_Seen = TypeVar("_Seen")
-_FIRST: Final = 212  # the number of 4.0.0's snapshot; from there on each release has two numbers, each minor version ten releases
+_Result = TypeVar("_Result")
+_FIRST: Final = 212  # 4.0.0-SNAPSHOT; after it each release has two numbers, and each minor version ten releases
 
 
 def version_name(number: int) -> str:
-    """The release that a number in a frame's header stands for, "" for those before 4.0.0."""
+    """Return the release for the version number in a frame header, "" before 4.0.0."""
     if number <= _FIRST:
         return ""
     major, rest = divmod(number - _FIRST, 200)
@@ -30,9 +30,9 @@ def version_name(number: int) -> str:
 
 
 class AddressTarget(ValidationTarget):
-    """Brokers by the address of their name server, or by their own. `may_configure`: their settings may be changed.
+    """Brokers at the address of their name server, or at their own addresses. `may_configure`: their settings may be changed.
 
-    Raises InputError for what is not an address.
+    Raises InputError for a text that is not an address.
     """
 
     def __init__(self, addresses: Sequence[str], *, profile: str = "P49", may_configure: bool = False) -> None:
@@ -48,25 +48,25 @@ class AddressTarget(ValidationTarget):
         self.offers = frozenset({Capability.CONFIGURE}) if may_configure else frozenset()
 
     def open(self, setup: Setup = DEFAULT) -> Deployment:
-        """Ask whether somebody is there. A setup with other settings is refused; the number of brokers is what it is."""
-        bare(self.name, setup)
-        name_server, brokers = _again(partial(_found, self._addresses))
+        """Check that the parts answer. Rejects a setup with other settings; the number of brokers stays as it is."""
+        require_no_setup(self.name, setup)
+        name_server, brokers = _with_retry(partial(_parts_at, self._addresses))
         for address in brokers.values():
-            _again(partial(probe.broker, address))
-        self.version = version_name(_again(partial(probe.ask, next(iter(brokers.values())), probe.question())).version)
-        return _Elsewhere(self, name_server, brokers)
+            _with_retry(partial(probe.broker, address))
+        self.version = version_name(_with_retry(partial(probe.ask, next(iter(brokers.values())), probe.question())).version)
+        return _RemoteDeployment(self, name_server, brokers)
 
 
-def _again(look: Callable[[], _Seen]) -> _Seen:
-    """Look once more where no answer came: one that was lost on its way says nothing of the target."""
+def _with_retry(query: Callable[[], _Result]) -> _Result:
+    """Query again if there was no response: a single lost response does not make the target unavailable."""
     try:
-        return look()
+        return query()
     except probe.Silent:
-        return look()
+        return query()
 
 
-def _found(addresses: Sequence[str]) -> tuple[str | None, dict[str, str]]:
-    """The name server, if the one address is that of one, and the brokers."""
+def _parts_at(addresses: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """Return the name server, if the first address is one, and the brokers."""
     answer = probe.ask(addresses[0], plain("cluster"))
     if answer.code != REQUEST_CODE_NOT_SUPPORTED:
         if len(addresses) > 1:
@@ -75,7 +75,7 @@ def _found(addresses: Sequence[str]) -> tuple[str | None, dict[str, str]]:
     return None, {f"broker-{chr(ord('a') + number)}": address for number, address in enumerate(addresses)}
 
 
-class _Elsewhere(Deployment):
+class _RemoteDeployment(Deployment):
     def __init__(self, target: AddressTarget, name_server: str | None, brokers: Mapping[str, str]) -> None:
         self.name, self.offers = target.name, target.offers
         self.name_server, self.brokers = name_server, brokers
@@ -86,4 +86,4 @@ class _Elsewhere(Deployment):
         configure(self.brokers[broker], settings)
 
     def close(self) -> None:
-        """Nothing was begun."""
+        """Do nothing: no resource was opened."""

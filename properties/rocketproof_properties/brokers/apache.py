@@ -1,9 +1,9 @@
-"""Apache RocketMQ itself, any release: a name server and brokers in Java, with small files and bounded memory.
+"""Apache RocketMQ, any release: a name server and brokers in Java, with small files and bounded memory.
 
-A name server may be of another release than its brokers: then its switches are those of its own release.
+The name server may be of another release than the brokers; its switches are then those of its own release.
 
-Settings that differ from a release's defaults are those of the recordings in `tests/data`, and for 5.x what keeps a broker
-small and on this machine. They can be set otherwise like any other.
+Settings that differ from a release's defaults are those of the recordings in `tests/data`. For 5.x some settings also keep a broker small
+and on the local machine. All of them can be overridden.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _FLAGS = (
     "-XX:+UseSerialGC",
     "-XX:MaxDirectMemorySize=256m",
     "-Djava.net.preferIPv4Stack=true",
-    # Buffers of 65,535 bytes, as early releases have them, are less than two segments of the loopback device: 4.1.0's name server read
-    # 8 KiB in 200 ms then, and the registrations of a hundred topics, one for each new topic, were seconds and minutes late.
+    # Early releases have buffers of 65,535 bytes, less than two segments of the loopback device. 4.1.0's name server then read 8 KiB in
+    # 200 ms, and the registrations of a hundred new topics were seconds to minutes late.
     f"-Dcom.rocketmq.remoting.socket.sndbuf.size={_SOCKET_BYTES}",
     f"-Dcom.rocketmq.remoting.socket.rcvbuf.size={_SOCKET_BYTES}",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -54,7 +54,7 @@ _FLAGS = (
 )
 _PERMISSION: Final = "brokerPermission"
 _REGISTERS: Final = 0.5
-"""Seconds in which a broker that answers has registered, if it does so before its first ten seconds are over."""
+"""Seconds within which a broker that answers has registered, unless it waits for its first period of ten seconds."""
 _NAME_SERVER = "org.apache.rocketmq.namesrv.NamesrvStartup"
 _BROKER = "org.apache.rocketmq.broker.BrokerStartup"
 _LOGBACK = """<configuration>
@@ -67,9 +67,11 @@ _LOGBACK = """<configuration>
 
 
 class Apache(ValidationTarget):
-    """A release of Apache RocketMQ, or a pair: brokers of a release beside a name server of another one. `quick`: it starts with two
-    thirds of the CPU time, and is slower than it could be once it has served many thousands of requests. Raises
-    TargetError for a version that is none."""
+    """A release of Apache RocketMQ, or a pair: brokers of one release with a name server of another.
+
+    `quick`: starting takes two thirds of the CPU time, but the broker is slower after many thousands of requests. Raises TargetError for an
+    invalid version.
+    """
 
     offers = OF_TARGETS
 
@@ -78,14 +80,14 @@ class Apache(ValidationTarget):
         self.releases = _Releases(jars.known_version(version), jars.known_version(name_server or version))
         both = tuple(dict.fromkeys(self.releases))
         self.version = PAIR.join(both)
-        self.name = PAIR.join(f"apache:{one}" for one in both)
-        nearest = {one: nearest_profile(one) for one in both}
+        self.name = PAIR.join(f"apache:{release}" for release in both)
+        nearest = {release: nearest_profile(release) for release in both}
         self.profile = profile or PAIR.join(dict.fromkeys(nearest.values()))
-        recorded = {one.about for one in PROFILES.values()}
+        recorded = {known.about for known in PROFILES.values()}
         self.note = "; ".join(
-            f"no profile was recorded of {one}: what this release does otherwise than those of {near} is a finding"
-            for one, near in nearest.items()
-            if f"RocketMQ {one} as recorded" not in recorded
+            f"no profile was recorded of {release}: what this release does otherwise than those of {near} is a finding"
+            for release, near in nearest.items()
+            if f"RocketMQ {release} as recorded" not in recorded
         )
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
@@ -140,14 +142,14 @@ class _Builder:
             "storePathCommitLog": str(store / "commitlog"),
             **running.settings[part],
         }
-        # Up to 4.5.1 these are misspelt; a release ignores names that it does not know.
+        # Up to 4.5.1 these names are misspelt; a release ignores unknown names.
         misspelt = {name.replace("mapped", "maped", 1): value for name, value in settings.items() if name.startswith("mapped")}
         return settings | misspelt
 
     def _launch(self, home: Path, version: str, main: str, ready: Callable[[], None]) -> Launch:
         places = (f"-Duser.home={home}", f"-Drmq.logback.configurationFile={home / 'conf' / 'logback.xml'}")
         command = (self._java, *self._flags, *places, "-cp", f"{self._libraries[version]}/*", main, "-c", str(home / "server.conf"))
-        # The address in the file counts, not the one in the caller's environment.
+        # Use the address in the file, not the one in the caller's environment.
         env = {"ROCKETMQ_HOME": str(home), "NAMESRV_ADDR": ""}
         return Launch(command, ready, env, home)
 
@@ -157,7 +159,7 @@ def _is_5(version: str) -> bool:
 
 
 def _write_logging(home: Path, version: str) -> None:
-    """5.x has its own copy of the library that 4.x finds beside it, and takes one file for all."""
+    """Write one logging configuration for all parts. 5.x contains its own copy of the logging library; 4.x loads a separate jar."""
     folder = home / "conf"
     folder.mkdir(exist_ok=True)
     package = "org.apache.rocketmq.logging.ch.qos.logback." if _is_5(version) else "ch.qos.logback."
@@ -171,16 +173,16 @@ def _write_properties(path: Path, values: Mapping[str, str]) -> None:
 
 
 def name_server_ready(address: str) -> None:
-    """It answers; that it knows no broker yet is as it should be."""
+    """Raise TargetError unless the name server answers. It need not know a broker yet."""
     with contextlib.suppress(probe.NoBrokers):
         probe.cluster(address)
 
 
 class _Registering:
-    """The same as `broker_ready`, and a broker is brought to register that has not done it by itself.
+    """Like `broker_ready`, but makes a broker register that has not registered by itself.
 
-    From 5.1.1 on a broker registers with the name servers that it has found by then, and looks for them in another thread. One that starts
-    quickly has found none, and registers ten seconds later; it does so at once when its permission is set, though to what it was.
+    From 5.1.1 on a broker registers with the name servers found so far and looks them up in another thread. A broker that starts fast has
+    found none and registers ten seconds later. It registers at once if its permission is set, even to the same value.
     """
 
     def __init__(self, running: Processes, part: str, settings: Mapping[str, str]) -> None:
@@ -201,7 +203,7 @@ class _Registering:
 
 
 def broker_ready(running: Processes, part: str, settings: Mapping[str, str]) -> None:
-    """It answers, and if it is a master its name server knows it, the first one where its settings name some."""
+    """Raise TargetError unless the broker answers and, if it is a master, its first name server knows it."""
     address, server = running.brokers[part], settings["namesrvAddr"].partition(";")[0]
     probe.broker(address)
     if settings["brokerId"] == probe.MASTER and probe.cluster(server).get(settings["brokerName"]) != address:

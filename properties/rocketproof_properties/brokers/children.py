@@ -1,5 +1,7 @@
-"""Child processes that do not outlive us: each in a process group of its own, ended with the interpreter at the latest, or by the
-guardian if that is killed."""
+"""Child processes that do not outlive this process.
+
+Each has a process group of its own. It is killed when the interpreter exits, or by the guardian if the interpreter is killed.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,15 @@ from rocketproof_model import interrupts
 from . import guardian
 from .deployment import TargetError
 
-_TAIL = 4000  # bytes of output that are worth telling
+_TAIL = 4000  # bytes of output that are returned
 
 _running: set[Child] = set()
 
 
 class Child:
-    """A command that runs, with its output in a file.
+    """A running command with its output in a file.
 
-    A process group of its own keeps Ctrl-C away from it: we end it, in our order. Raises TargetError if it cannot be started.
+    Its own process group shields it from Ctrl-C, so that it is stopped in the right order. Raises TargetError if it cannot be started.
     """
 
     def __init__(self, command: Sequence[str], *, output: Path, env: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
@@ -61,7 +63,7 @@ class Child:
         return self._process.poll()
 
     def printed(self) -> str:
-        """The end of its output."""
+        """Return the end of its output."""
         try:
             with self.output.open("rb") as file:
                 file.seek(max(0, self.output.stat().st_size - _TAIL))
@@ -70,28 +72,29 @@ class Child:
             return ""
 
     def last_line(self) -> str:
-        """The last line of its output, for an error in one line."""
+        """Return the last line of its output, for an error in one line."""
         lines = [line.strip() for line in self.printed().splitlines() if line.strip()]
         return lines[-1] if lines else "it printed nothing"
 
     def stop(self, seconds: float, *, ask: bool = True) -> bool:
-        """End it gracefully, or by force after so many seconds; whether it went by itself. `ask` False: somebody else has asked."""
+        """Terminate it, and kill it after `seconds`. Return whether it exited by itself. `ask` False: it was asked to stop already."""
         if ask and self.alive:
             self._process.terminate()
         return self.wait(seconds)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end, by force after so many seconds; whether it went by itself."""
+        """Wait until it exits, and kill it after `seconds`. Return whether it exited by itself."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
         finally:
-            self.kill()  # and what it started itself
+            self.kill()  # and its own children
         return True
 
     def kill(self) -> None:
-        """End it and what it started, at once, and wait until it is gone. A second call does nothing: the id may be another's by then."""
+        """Kill its process group and wait until it is gone. A second call does nothing, because its id may belong to another process by
+        then."""
         if self._ended:
             return
         self._ended = True
@@ -100,21 +103,20 @@ class Child:
 
 
 def _end_group(process: subprocess.Popen[Any]) -> None:
-    """Kill a process and what it started, wait until it is gone, and close the pipes to it."""
+    """Kill a process group, wait until the process is gone, and close its pipes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     guardian.release_group(process.pid)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
-            with contextlib.suppress(BrokenPipeError):  # what was not written is lost
+            with contextlib.suppress(BrokenPipeError):  # unwritten data are lost
                 pipe.close()
 
 
 @contextlib.contextmanager
 def started(command: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[str]]:
-    """A command that runs in a process group of its own; `more` goes to `Popen`. Afterwards it and what it started are killed. Raises
-    OSError."""
+    """Run a command in a process group of its own, which is killed afterwards. `more` goes to `Popen`. Raises OSError."""
     with interrupts.uninterrupted():  # an interrupt inside Popen loses the child
         process = subprocess.Popen(command, text=True, start_new_session=True, **more)
         guardian.guard_group(process.pid)
@@ -125,15 +127,17 @@ def started(command: Sequence[str], **more: Any) -> Iterator[subprocess.Popen[st
 
 
 def completed(command: Sequence[str], *, seconds: float | None = None, text: str = "", **more: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, with `text` as its input; after `seconds`, or after an interrupt, it is killed. `more` as in `started`.
-    Raises OSError, TimeoutExpired."""
+    """Run a command to its end, with `text` as its input. It is killed after `seconds` or an interrupt.
+
+    `more` as in `started`. Raises OSError, TimeoutExpired.
+    """
     with started(command, stdin=subprocess.PIPE, **more) as process:
         printed, errors = process.communicate(text, seconds)
     return subprocess.CompletedProcess(command, process.returncode, printed, errors)
 
 
 def end_all() -> None:
-    """End every child that still runs."""
+    """Kill every child that still runs."""
     for child in tuple(_running):
         child.kill()
 

@@ -1,4 +1,4 @@
-"""Which target a user means: an address, a release of Apache RocketMQ, the implementation itself, or a file that describes one."""
+"""The target that a user names: an address, a release of Apache RocketMQ, the implementation, or a file with a description."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PROFILE: Final = "P494"
 
 
 def choose(address: str | None, target: str | None, profile: str | None, *, configure: bool, option: str = "--target") -> ValidationTarget:
-    """The target, which the user has named by this option. Raises InputError for one that is none, or for two at a time."""
+    """Return the target that the user has named with this option. Raises InputError for an invalid target, or for two targets."""
     if (address is None) == (target is None):
         raise InputError("give either the address of a broker, such as 127.0.0.1:10911, or --target, such as --target apache:4.9.4")
     if target is None:
@@ -40,16 +40,15 @@ def choose(address: str | None, target: str | None, profile: str | None, *, conf
         case TargetForm("file", path):
             from .command import CommandTarget
 
-            found: ValidationTarget = CommandTarget(Path(path))
+            described: ValidationTarget = CommandTarget(Path(path))
             if profile is not None:
-                found.profile = profile
-            return found
+                described.profile = profile
+            return described
     raise InputError(f"{option} {target}: {offer(target, KINDS)}")
 
 
 def in_place_of(target: str | None, pair: str | None) -> str | None:
-    """The text of the target, which `--pair` can give in place of `--target`. Raises InputError for two of them, and for a text that is
-    no pair."""
+    """Return the target's text; `--pair` can replace `--target`. Raises InputError if both are given, or if `pair` is not a pair."""
     if pair is None:
         return target
     if target is not None:
@@ -66,8 +65,10 @@ def _releases(where: str, pair: str) -> tuple[str, str]:
 
 
 def choose_named(where: str, profile: str | None, option: str = "--target") -> ValidationTarget:
-    """The target that a text of any form names, whose brokers keep their settings if they run already. Raises InputError, which names the
-    option that gave the text."""
+    """Return the target for a text of any form. Brokers that already run keep their settings.
+
+    Raises InputError that names the option.
+    """
     if is_address(where):
         return choose(where, None, profile, configure=False)
     return choose(None, where, profile, configure=False, option=option)

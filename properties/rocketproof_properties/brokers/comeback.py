@@ -1,7 +1,7 @@
-"""A broker that was ended is started again. One that does not come back has shown something: that is no fault of who asked for it.
+"""Restart of a broker that was killed or stopped. A failed restart is a finding, not an error of the caller.
 
-A kill may leave a file that was made and has no length yet. A broker that ends over such a file is started once more without it, as whoever
-runs it would do, so that what comes behind is looked at all the same; the files are in `Deployment.unsized`.
+A kill may leave an empty file. If a broker does not start with it, the file is deleted and the start is retried once. Later steps can then
+still be checked. `Deployment.unsized` lists these files.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from .deployment import Deployment, NotOffered, TargetError
 from .processes import PortTaken
 
 _PAUSES: Final = (0.5, 1.0, 2.0)
-"""Seconds to wait for a port that others hold for a moment."""
+"""Seconds to wait for a port that is in use for a moment."""
 _MAPPED: Final = ("commitlog/*", "consumequeue/*/*/*")
 
 
 class NotBack(TargetError):
-    """A broker was ended and does not start again; `steps` are those of the program that ended it, none if it was not a program."""
+    """A broker does not restart. `steps`: the program that killed it, empty if it was not a program."""
 
     steps: Sequence[Step] = ()
 
 
 def come_back(running: Deployment, broker: str, settings: Mapping[str, str] | None = None) -> None:
-    """Start a broker that has ended, with some settings changed for good, and if need be without files that have no length (HAZ-59).
+    """Restart a broker, with some settings changed permanently, and if necessary without empty files (HAZ-59).
 
-    Raises NotBack, NotOffered, PortTaken."""
+    Raises NotBack, NotOffered, PortTaken.
+    """
     try:
         _start(running, broker, settings)
     except NotBack:
@@ -40,7 +41,7 @@ def come_back(running: Deployment, broker: str, settings: Mapping[str, str] | No
             raise
         for file in unsized:
             file.unlink()
-        _start(running, broker, settings)  # where it does not come back without them either, they were not the reason
+        _start(running, broker, settings)  # raises NotBack if the empty files were not the reason
         running.unsized.setdefault(broker, []).extend("/".join(file.parts[-2:]) for file in unsized)
 
 
@@ -61,7 +62,7 @@ def _start(running: Deployment, broker: str, settings: Mapping[str, str] | None)
 
 
 def _unsized(running: Deployment, broker: str) -> list[Path]:
-    """The mapped files of a broker that have no length, in order; none where its files cannot be seen."""
+    """Return the broker's empty mapped files in order; none if its files cannot be read."""
     if Capability.STORE not in running.offers:
         return []
     store = running.store(broker)

@@ -1,4 +1,4 @@
-"""A target that is only commands: any broker whose commands stand in a file in TOML (`description.py`)."""
+"""A target that consists of commands: any broker whose commands are in a TOML file (`description.py`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CommandTarget(ValidationTarget):
         if setup.stores and not self.description.broker.uses("store"):
             raise NotOffered(f"{self.name} (its start command has no {{store}})", Capability.STORE)
         limits = self.description
-        _complete(limits)
+        _require_files(limits)
         for commands in filter(None, (limits.name_server, limits.broker)):
             program(limits, commands)
         builder = _Builder(self)
@@ -44,38 +44,38 @@ class CommandTarget(ValidationTarget):
 
 
 def _offers(description: Description) -> frozenset[Capability]:
-    found = set(OF_TARGETS)
+    capabilities = set(OF_TARGETS)
     for placeholder, capability in (("store", Capability.STORE), ("settings", Capability.START)):
         if not description.broker.uses(placeholder):
-            found.discard(capability)
-    return frozenset(found - description.without)
+            capabilities.discard(capability)
+    return frozenset(capabilities - description.without)
 
 
 def program(description: Description, commands: Commands) -> str:
-    """Where the program of a part is. A name without a slash is looked for in the file's folders, then in PATH. Raises TargetError."""
+    """Return the path of a part's program. A name without a slash is searched in the file's folders, then in PATH. Raises TargetError."""
     name = commands.start[0]
     if "/" in name:
         return name
-    always = _always(description)
-    folders = [*(str(Path(fill(one, always)).expanduser()) for one in description.programs), os.environ.get("PATH", os.defpath)]
-    found = shutil.which(name, path=os.pathsep.join(folders))
-    if found is None:
-        how = fill(description.install, always) or "install it or give its path"
+    common = _common_values(description)
+    folders = [*(str(Path(fill(folder, common)).expanduser()) for folder in description.programs), os.environ.get("PATH", os.defpath)]
+    path = shutil.which(name, path=os.pathsep.join(folders))
+    if path is None:
+        how = fill(description.install, common) or "install it or give its path"
         raise TargetError(f"{description.name}: there is no {name} in {', '.join([*folders[:-1], 'PATH'])}; {how}")
-    return found
+    return path
 
 
-def _complete(description: Description) -> None:
-    """Raises TargetError for the first file that is needed and not there."""
-    always = _always(description)
-    for needed in (Path(fill(one, always)).expanduser() for one in description.needs):
+def _require_files(description: Description) -> None:
+    """Raise TargetError for the first required file that does not exist."""
+    common = _common_values(description)
+    for needed in (Path(fill(file, common)).expanduser() for file in description.needs):
         if not needed.is_file():
-            how = fill(description.install, always) or "put it there"
+            how = fill(description.install, common) or "put it there"
             raise TargetError(f"{description.name}: there is no {needed}; {how}")
 
 
-def _always(description: Description) -> dict[str, str]:
-    """What the placeholders mean that are the same for all parts."""
+def _common_values(description: Description) -> dict[str, str]:
+    """Return the values of the placeholders that are the same for all parts."""
     return {"folder": str(description.path.parent.absolute()), "cache": str(cache())}
 
 
@@ -104,7 +104,7 @@ class _Builder:
             "store": str(running.store_folder(part)),
             "settings": str(home / "settings.properties"),
             "home": str(home),
-            **_always(self._description),
+            **_common_values(self._description),
         }
         settings = {name: fill(text, values) for name, text in commands.settings.items()} | running.settings.get(part, {})
         (home / "settings.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")
@@ -119,7 +119,7 @@ class _Builder:
 
 
 def _ready(commands: Commands, running: Processes, part: str, address: str) -> Callable[[], None]:
-    """By the pattern in what it has printed since it was started, otherwise by asking it."""
+    """Return a check by the pattern in the output since the start or, without a pattern, by a request."""
     pattern = commands.ready
     if pattern is not None:
         return lambda: _printed(pattern, running.log(part))

@@ -1,7 +1,7 @@
-"""The one blocking client of the wire: a connection to a part of a deployment, one request under way at a time.
+"""The blocking client of the wire: a connection to a part of a deployment with one outstanding request.
 
-What arrives that nobody waits for is kept: a judge wants it, because it should not have been sent. Producers of the implementation, which
-have many requests under way, use `rocketproof_impl.system.client` instead.
+Unsolicited commands are kept in `strays`: the judge checks them, because they should not have been sent. Producers of the implementation
+have many outstanding requests and use `rocketproof_impl.system.client` instead.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from rocketproof_model import interrupts
 from .forms import host_and_port
 
 SECONDS: Final = 5.0
-"""How long to wait for a connection or an answer where nothing else is given."""
+"""Default timeout for a connection or a response."""
 
 
 class ConnectionLost(RemotingError):
-    """The other side closed the connection before it had answered."""
+    """The other side closed the connection before it answered."""
 
 
 class Connection(Protocol):
-    """A way to ask a part of a deployment; a server may answer in any order. Not for several threads at a time."""
+    """A connection to a part of a deployment. The server may answer in any order. Not thread-safe."""
 
     strays: list[Command]
-    """What arrived and no request waits for."""
+    """Received commands that answer no outstanding request."""
 
     def ask(self, request: Command, seconds: float = SECONDS) -> Command:
-        """The answer to a request, which gets an opaque of its own.
+        """Return the response to a request, which gets an opaque of its own.
 
-        Raises SendFailed, TimedOut, ConnectionLost, FrameError: nobody knows then what the request did.
+        Raises SendFailed, TimedOut, ConnectionLost, FrameError: the effect of the request is then unknown.
         """
         ...
 
-    def tell(self, request: Command, seconds: float = SECONDS) -> None:
-        """Send a request that wants no answer. Raises SendFailed."""
+    def send_one_way(self, request: Command, seconds: float = SECONDS) -> None:
+        """Send a one-way request. Raises SendFailed."""
         ...
 
     def listen(self, seconds: float) -> None:
-        """Keep what arrives in this time. Raises ConnectionLost, FrameError."""
+        """Keep commands that arrive in this time. Raises ConnectionLost, FrameError."""
         ...
 
     def close(self) -> None: ...
@@ -56,7 +56,7 @@ class Connection(Protocol):
 
 
 class TcpConnection:
-    """A connection over a socket. Raises ConnectFailed where nobody listens, ValueError for what is not an address."""
+    """A connection over a socket. Raises ConnectFailed if it cannot be made, ValueError for an invalid address."""
 
     def __init__(self, address: str, seconds: float = SECONDS) -> None:
         self.address = address
@@ -80,7 +80,7 @@ class TcpConnection:
                 return answer
             self.strays.append(answer)
 
-    def tell(self, request: Command, seconds: float = SECONDS) -> None:
+    def send_one_way(self, request: Command, seconds: float = SECONDS) -> None:
         request.flag |= ONE_WAY
         self._send(request, seconds)
 
@@ -98,7 +98,7 @@ class TcpConnection:
             raise SendFailed(f"send request to <{self.address}> failed: {problem.strerror or problem}") from problem
 
     def _next(self, end: float) -> Command | None:
-        """The next command, None if none comes in time."""
+        """Return the next command, None if it does not arrive in time."""
         while (command := take(self._buffer)) is None:
             interrupts.stop_thread_if_interrupted()
             left = end - time.monotonic()
@@ -127,6 +127,6 @@ class TcpConnection:
 
 
 def call(address: str, request: Command, seconds: float = SECONDS) -> Command:
-    """One request on a connection of its own. Raises RemotingError as `Connection` does."""
+    """Send one request on a connection of its own. Raises RemotingError as `Connection` does."""
     with TcpConnection(address, seconds) as connection:
         return connection.ask(request, seconds)

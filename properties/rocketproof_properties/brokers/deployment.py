@@ -1,8 +1,8 @@
-"""The one protocol of deployments: brokers and a name server that run somewhere, and what can be done to them.
+"""The protocol of deployments: brokers and a name server that run somewhere, and the operations on them.
 
-A `ValidationTarget` states its name and capabilities. `open` sets up a name server and brokers and returns a `Deployment`: connections
-to its parts and, by capability, the means to stop, kill and restart parts, to change settings, and to read files. Everything but
-connections is optional; `LOST` states what a validation cannot find out without a capability.
+A `ValidationTarget` states its name and capabilities. `open` sets up a name server and brokers and returns a `Deployment`: connections to
+its parts and, by capability, the means to stop, kill and restart parts, to change settings, and to read files. Everything but connections
+is optional; `LOST` states what a validation cannot find out without a capability.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ OF_TARGETS: Final = frozenset(LOST)
 """The capabilities that a target may offer."""
 
 FILE_SIZES: Final[Mapping[str, str]] = {"mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
-"""The settings of brokers that are started here, unless others are given: a store of theirs takes little room, and fills soon."""
+"""Default settings of brokers that are started here: their stores are small and their files fill quickly."""
 
 
 SMALL_INDEX: Final[Mapping[str, str]] = {"maxHashSlotNum": "1000", "maxIndexNum": "4000"}
-"""The settings of an index whose file is small."""
+"""Settings for a small index file."""
 
 
 class TargetError(RocketproofError):
-    """A target cannot be set up, reached or used; `str(error)` is one line that says what to do."""
+    """A target cannot be set up, reached or used. `str(error)` is one line that states what to do."""
 
 
 class NotOffered(TargetError):
-    """A capability was asked for that the target does not offer."""
+    """The target does not offer a required capability."""
 
     def __init__(self, name: str, capability: Capability) -> None:
         super().__init__(f"{name} does not offer {capability.value!r}" + (f": {LOST[capability]}" if capability in LOST else ""))
@@ -59,10 +59,9 @@ class NotOffered(TargetError):
 
 @dataclass(frozen=True)
 class Setup:
-    """What to set up: so many brokers; settings by RocketMQ's names, for all and for single ones by the part's name.
+    """What to set up: the number of brokers, and settings by RocketMQ's names, common ones and those of each broker (`own`).
 
-    `stores`: an existing store directory for a broker, which is used as it is and stays; without one a broker gets a new
-    directory that goes away.
+    `stores`: existing store directories by broker, which are used and kept. Other brokers get a temporary directory.
     """
 
     brokers: int = 1
@@ -72,7 +71,7 @@ class Setup:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The brokers' names among the parts."""
+        """The brokers' part names."""
         return tuple(f"broker-{chr(ord('a') + number)}" for number in range(self.brokers))
 
     def settings_of(self, broker: str) -> dict[str, str]:
@@ -83,53 +82,55 @@ DEFAULT: Final = Setup()
 
 
 class Deployment(ABC):
-    """Brokers and a name server that run. A context manager; behind it no process, port or folder that `open` made is left.
+    """A running name server and brokers. A context manager; `close` removes every process, port and folder that `open` created.
 
-    `part` is a broker's name or NAME_SERVER everywhere. Each method raises NotOffered where its capability is missing and
-    TargetError where it fails or takes too long.
+    `part` is a broker's name or NAME_SERVER. Methods raise NotOffered if the capability is missing, and TargetError if they fail or time
+    out.
     """
 
     name: str
     offers: frozenset[Capability]
     name_server: str | None
-    """host:port, None where only brokers are known; whoever knows it besides may set it then."""
+    """host:port; None if only the brokers are known. A caller that knows it may set it."""
     brokers: Mapping[str, str]
-    """host:port by the broker's name; the same after a restart."""
+    """host:port by broker name; it does not change on restart."""
 
     @cached_property
     def unsized(self) -> dict[str, list[str]]:
-        """By broker, the files without a length that were taken away, as it did not start with them (HAZ-59)."""
+        """By broker, the empty files that were deleted because it did not start with them (HAZ-59)."""
         return {}
 
     def address(self, part: str) -> str | None:
-        """Where a part listens, None for one that is not known."""
+        """Return the address of a part, None if it is unknown."""
         return self.name_server if part == NAME_SERVER else self.brokers.get(part)
 
     def act(self, name: str, broker: str | int = 0, /, **arguments: Any) -> None:
-        """Do a step of the vocabulary that is not a request, with all its arguments. Raises TargetError where it cannot."""
+        """Perform a step of the vocabulary that is not a request, given all its arguments. Raises TargetError if it is not supported."""
         del broker
         if name != "time":
             raise TargetError(f"{self.name} cannot do the step {name!r}")
         interrupts.pause(arguments["millis"] / 1000)
 
     def connect(self, part: str, seconds: float = SECONDS) -> Connection:
-        """A new connection to a part. Raises ConnectFailed where nobody listens, InputError for a part that is not known."""
+        """Return a new connection to a part. Raises ConnectFailed if it cannot be made, InputError for an unknown part."""
         address = self.address(part)
         if address is None:
             raise InputError(f"{self.name} has no {part}; it has {', '.join(self.brokers)}")
         return TcpConnection(address, seconds)
 
     def stop(self, part: str) -> None:
-        """End it gracefully and wait until it is gone."""
+        """Stop it gracefully and wait until it is gone."""
         raise NotOffered(self.name, Capability.STOP)
 
     def kill(self, part: str) -> None:
-        """End it at once, as `kill -9` does, and wait until it is gone."""
+        """Kill it like `kill -9` and wait until it is gone."""
         raise NotOffered(self.name, Capability.KILL)
 
     def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
-        """Start a part again on what it stored, with some settings changed for good, and wait until it answers. One that still runs
-        is stopped first."""
+        """Start a part on its existing files, with some settings changed permanently, and wait until it answers.
+
+        A part that still runs is stopped first.
+        """
         raise NotOffered(self.name, Capability.RESTART)
 
     def configure(self, broker: str, settings: Mapping[str, str]) -> None:
@@ -137,16 +138,16 @@ class Deployment(ABC):
         raise NotOffered(self.name, Capability.CONFIGURE)
 
     def store(self, broker: str) -> Path:
-        """The directory where the broker keeps its files."""
+        """Return the broker's store directory."""
         raise NotOffered(self.name, Capability.STORE)
 
     def log(self, part: str) -> str:
-        """What the part printed last, "" where that is not known; for a report."""
+        """Return the last output of the part for a report, "" if unknown."""
         return ""
 
     @abstractmethod
     def close(self) -> None:
-        """End everything that `open` began. A second call does nothing."""
+        """Release everything that `open` created. A second call does nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -156,31 +157,31 @@ class Deployment(ABC):
 
 
 class ValidationTarget(ABC):
-    """What is validated: its name and version for reports, and the profile that it is judged by."""
+    """A target of validation: its name and version for reports, and the profile it is judged by."""
 
     name: str
     version: str
     profile: str
     offers: frozenset[Capability]
     lacks: frozenset[str] = frozenset()
-    """Settings by RocketMQ's names that it refuses: who only prefers them to be set leaves them out."""
+    """Settings by RocketMQ's names that it rejects. A caller leaves them out if they are optional."""
     note: str = ""
-    """What a reader of the report has to know besides."""
+    """Further information for readers of the report."""
 
     @abstractmethod
     def open(self, setup: Setup = DEFAULT) -> Deployment:
-        """Set it up and wait until every part answers. Nothing is left behind if that fails.
+        """Set it up and wait until every part answers. If that fails, everything is removed.
 
-        Raises TargetError, NotOffered where the setup asks for what the target cannot do, InputError for a bad setting.
+        Raises TargetError, NotOffered for a setup that the target does not support, InputError for an invalid setting.
         """
 
     @property
     def lost(self) -> dict[Capability, str]:
-        """What cannot be found out, by the capability that is missing."""
+        """What cannot be found out, by missing capability."""
         return {capability: sentence for capability, sentence in LOST.items() if capability not in self.offers}
 
 
-def bare(name: str, setup: Setup) -> None:
-    """Refuse a setup that a target without START cannot make. Raises NotOffered."""
+def require_no_setup(name: str, setup: Setup) -> None:
+    """Raise NotOffered for a setup that a target without START cannot provide."""
     if setup.settings or any(setup.own.values()) or setup.stores:
         raise NotOffered(name, Capability.START)

@@ -1,7 +1,7 @@
-"""A target as a file: the commands that start its parts, what they need, and what they offer, in TOML.
+"""A target in a TOML file: the commands that start its parts, their requirements, and their capabilities.
 
-Texts may hold placeholders in braces, which `PLACEHOLDERS` explains; `{{` is a brace. Whatever is wrong is an InputError of
-one line that begins with the file and the line.
+Texts may contain placeholders in braces, which `PLACEHOLDERS` explains; `{{` is a literal brace. Every error is an InputError of one line
+that begins with the file and the line number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "cache": "the folder of what is fetched or built once",
 }
 
-_BESIDE = re.compile(r"port([+-][1-9][0-9]{0,2})")
+_NEXT_PORT = re.compile(r"port([+-][1-9][0-9]{0,2})")
 _TOP = ("name", "version", "profile", "note", "install", "needs", "programs", "name-server", "broker", "limits", "without")
 _PART = ("start", "stop", "kill", "ready", "env", "around", "settings")
 _LIMITS = ("ready", "stop")
@@ -40,8 +40,10 @@ _LIMITS = ("ready", "stop")
 
 @dataclass(frozen=True)
 class Commands:
-    """The commands of a part. `ready` is a pattern in its output, without one it is asked; `around`: ports that have to be free, by their
-    distance from its own."""
+    """The commands of a part.
+
+    `ready`: a pattern in its output; None: a request checks it. `around`: distances from its port to further ports that must be free.
+    """
 
     start: tuple[str, ...]
     stop: tuple[str, ...]
@@ -53,7 +55,7 @@ class Commands:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All texts that may hold placeholders."""
+        """All texts that may contain placeholders."""
         return (*self.start, *self.stop, *self.kill, *self.env.values(), *self.settings.values())
 
     def uses(self, placeholder: str) -> bool:
@@ -62,19 +64,23 @@ class Commands:
     @property
     def ports(self) -> tuple[int, ...]:
         """The distances of all ports that it needs."""
-        beside = [whole_number(found[1]) for text in self.texts for name in _names(text) if (found := _BESIDE.fullmatch(name))]
-        return tuple({*self.around, *beside})
+        further = [whole_number(match[1]) for text in self.texts for name in _names(text) if (match := _NEXT_PORT.fullmatch(name))]
+        return tuple({*self.around, *further})
 
     def beside(self, port: int) -> dict[str, str]:
-        """What the placeholders of ports mean."""
+        """Return the values of the port placeholders."""
         return {"port": str(port), **{f"port{distance:+d}": str(port + distance) for distance in self.ports if distance}}
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a file says of a target. Limits are seconds. `programs` are folders in which its programs are looked for before those of PATH,
-    `needs` are files without which it does not start, `install` says how to get both; `note` is what a reader of its reports has to
-    know."""
+    """The content of a target's file. Limits are in seconds.
+
+    - `programs`: folders that are searched for its programs before those of PATH.
+    - `needs`: files that must exist.
+    - `install`: how to install both.
+    - `note`: information for readers of its reports.
+    """
 
     path: Path
     name: str
@@ -92,14 +98,14 @@ class Description:
 
 
 def read(path: Path) -> Description:
-    """The description in a file. Raises InputError."""
+    """Return the description in a file. Raises InputError."""
     text, data = read_toml(path, str(path), "a TOML file that describes a target")
     lines = text.splitlines()
     return _description(path, TomlTable(data, lambda where, key: f"{path}:{_line(lines, where, key)}", _TOP))
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """A text with its placeholders replaced."""
+    """Return a text with its placeholders replaced."""
     return text.format_map(values)
 
 
@@ -146,18 +152,18 @@ def _commands(table: TomlTable) -> Commands:
 
 
 def _command(table: TomlTable, key: str, remedy: str = "") -> tuple[str, ...]:
-    found = table.many(key, str, "a list of texts", remedy or f'give {key} = ["program", "argument"]')
-    return tuple(_template(table, key, one) for one in found)
+    texts = table.many(key, str, "a list of texts", remedy or f'give {key} = ["program", "argument"]')
+    return tuple(_template(table, key, text) for text in texts)
 
 
 def _texts(table: TomlTable) -> dict[str, str]:
-    """Any keys, each with a text, a number or a truth value."""
-    found = {}
-    for name, one in table.data.items():
-        if not isinstance(one, str | int | float):
+    """Return the values of a table with arbitrary keys. Each is a text, a number or a boolean."""
+    texts = {}
+    for name, value in table.data.items():
+        if not isinstance(value, str | int | float):
             table.refuse(name, f"{name} is not a text or a number; put it into quotes")
-        found[name] = _template(table, name, str(one).lower() if isinstance(one, bool) else str(one))
-    return found
+        texts[name] = _template(table, name, str(value).lower() if isinstance(value, bool) else str(value))
+    return texts
 
 
 def _template(table: TomlTable, key: str, text: str) -> str:
@@ -165,23 +171,25 @@ def _template(table: TomlTable, key: str, text: str) -> str:
         names = _names(text)
     except ValueError as problem:
         table.refuse(key, f"{text!r}: {problem}; write {{{{ for a brace")
-    for name in [one for one in names if one not in PLACEHOLDERS and not _BESIDE.fullmatch(one)]:
+    for name in [unknown for unknown in names if unknown not in PLACEHOLDERS and not _NEXT_PORT.fullmatch(unknown)]:
         table.refuse(key, f"unknown placeholder {{{name}}}; {offer(name, PLACEHOLDERS)}")
     return text
 
 
 def _around(table: TomlTable) -> tuple[int, ...]:
-    found = table.many("around", int, "a list of distances from the port", "give around = [-2, 1]", lambda one: abs(one) < 1000)
-    return tuple({0, *found})
+    distances = table.many(
+        "around", int, "a list of distances from the port", "give around = [-2, 1]", lambda distance: abs(distance) < 1000
+    )
+    return tuple({0, *distances})
 
 
 def _capabilities(top: TomlTable) -> frozenset[Capability]:
-    names = [one.value for one in Capability if one in OF_TARGETS]
-    found = top.many("without", str, "a list of texts", offer("", names))
-    for one in found:
-        if one not in names:
-            top.refuse("without", f"unknown capability {one!r}; {offer(one, names)}")
-    return frozenset(Capability(one) for one in found)
+    names = [capability.value for capability in Capability if capability in OF_TARGETS]
+    excluded = top.many("without", str, "a list of texts", offer("", names))
+    for name in excluded:
+        if name not in names:
+            top.refuse("without", f"unknown capability {name!r}; {offer(name, names)}")
+    return frozenset(Capability(name) for name in excluded)
 
 
 def _seconds(limits: TomlTable, key: str, default: float) -> float:
@@ -198,7 +206,7 @@ def _profile(top: TomlTable) -> str:
 
 
 def _line(lines: Sequence[str], where: str, key: str) -> int:
-    """Where a key of a table stands: below the table's head, or in a table that is written in one line, or the head itself."""
+    """Return the line number of a key: below the table's head, in an inline table, or the head itself."""
     head = re.compile(rf"\s*\[\s*{re.escape(where)}\s*\]") if where else None
     start = 0 if head is None else next((n for n, line in enumerate(lines) if head.match(line)), 0)
     if not key:

@@ -1,4 +1,4 @@
-"""The forms in which a user names a target. Nothing heavy is imported here: a wrong name is refused before anything begins."""
+"""The forms in which a user names a target. This module imports nothing heavy, so that an invalid name is rejected at once."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from rocketproof_profiles import PAIR
 from rocketproof_protocol.numbers import java_int
 
 KNOWN: Final = Path(__file__).with_name("known")
-"""The folder of descriptions of other people's brokers: each file's name is a target's."""
+"""The folder with descriptions of other brokers. A file's stem is the target's name."""
 KINDS: Final = ("apache:4.9.4", "apache:4.9.4+apache:5.3.3", "served", "inprocess", "rust", "alibaba", "FILE.toml")
-"""What can be started, by examples."""
+"""Examples of the targets that can be started."""
 _PORTS: Final = 65_536
 
 
 class TargetForm(NamedTuple):
-    """What a name means, with what stands behind its colon: a release, a profile; of an address, a file and a pair the whole text."""
+    """The kind of a target and the text after its colon, such as a release or profile. For an address, file or pair: the whole text."""
 
     kind: Literal["address", "apache", "pair", "served", "inprocess", "file"]
     rest: str
 
 
 def form_of(text: str) -> TargetForm | None:
-    """What a text names, None if nothing that could be a target."""
+    """Return the form of a text, None if it names no target."""
     kind, colon, rest = text.partition(":")
     if PAIR in text and any(part.startswith("apache:") for part in text.split(PAIR)):
         return TargetForm("pair", text)
@@ -45,7 +45,7 @@ def form_of(text: str) -> TargetForm | None:
 
 
 def parts_of(pair: str) -> tuple[str, str]:
-    """The releases of a pair's broker and name server. Raises ValueError where it has not two of Apache RocketMQ."""
+    """Return the releases of a pair's broker and name server. Raises ValueError unless both are of Apache RocketMQ."""
     forms = [form_of(part) for part in pair.split(PAIR)]
     releases = [form.rest for form in forms if form is not None and form.kind == "apache"]
     if len(releases) != len(forms) or len(releases) != 2:
@@ -54,13 +54,13 @@ def parts_of(pair: str) -> tuple[str, str]:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a broker or a name server."""
+    """Return whether a text is the address of a broker or a name server."""
     form = form_of(text)
     return form is not None and form.kind == "address"
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """The parts of `host:port`. Raises ValueError."""
+    """Split `host:port`. Raises ValueError."""
     host, _, port = address.rpartition(":")
     if not host or any(sign in host for sign in "/@ ") or (number := java_int(port)) is None or not 0 < number < _PORTS:
         raise ValueError(f"{address!r} is not an address; give host:port, such as 127.0.0.1:10911")

@@ -1,6 +1,6 @@
-"""A process that outlives us, to clear away what we began if we are killed: process groups, then folders.
+"""A helper process that cleans up if this process is killed: it kills process groups and removes folders.
 
-It reads what there is from a pipe. When the pipe ends, we are gone, and so is what is left on its list.
+It reads the list from a pipe. When the pipe closes, this process is gone, and the helper cleans up what is left on the list.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _process: subprocess.Popen[str] | None = None
 
 
 def guard_group(pid: int) -> None:
-    """End this process group if we do not come to it."""
-    _tell(f"+g{pid}")
+    """Kill this process group if this process dies first."""
+    _send(f"+g{pid}")
 
 
 def guard_folder(folder: Path) -> None:
-    """Remove this folder if we do not come to it."""
-    _tell(f"+f{folder}")
+    """Remove this folder if this process dies first."""
+    _send(f"+f{folder}")
 
 
 def release_group(pid: int) -> None:
-    _tell(f"-g{pid}")
+    _send(f"-g{pid}")
 
 
 def release_folder(folder: Path) -> None:
-    _tell(f"-f{folder}")
+    _send(f"-f{folder}")
 
 
-def _tell(line: str) -> None:
+def _send(line: str) -> None:
     global _process
     with _lock:
         if _process is None:
@@ -63,15 +63,15 @@ def _tell(line: str) -> None:
             )
             atexit.register(_dismiss)
         assert _process.stdin is not None
-        if _process.stdin.closed:  # dismissed at our own end, where the last children are ended
+        if _process.stdin.closed:  # dismissed at exit, where the last children are killed
             return
-        with contextlib.suppress(OSError):  # somebody ended it: then nobody guards
+        with contextlib.suppress(OSError):  # the guardian was killed
             _process.stdin.write(f"{line}\n")
             _process.stdin.flush()
 
 
 def _dismiss() -> None:
-    """At our own end there is nothing left to guard."""
+    """Stop the guardian at exit: its list is then empty."""
     if _process is not None:
         with contextlib.suppress(OSError):
             _process.communicate()

@@ -1,6 +1,6 @@
-"""The reference implementation as a target inside this process: its nodes on a loop of their own, on real sockets and files.
+"""The reference implementation as a target in this process: its nodes on an event loop of their own, with real sockets and files.
 
-It starts in an instant, and a debugger sees it. What it cannot show is the end of a process.
+It starts quickly and can be debugged. It cannot show the effects of a killed process.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .processes import PortTaken, configure
 from .settings import change
 
 LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod", "syncFlushTimeout", "enableScheduleAsyncDeliver"})
-"""Settings of the described system that the implementation has not."""
+"""Settings of RocketMQ that the implementation does not have."""
 
 
 class InProcess(ValidationTarget):
-    """This release, with the behaviour of a profile."""
+    """The reference implementation with the behaviour of a profile."""
 
     offers = OF_TARGETS - {Capability.KILL}
     lacks = LACKS
@@ -75,10 +75,10 @@ class _Nodes(Deployment):
         raise NotOffered(self.name, Capability.KILL)
 
     def cut_off(self, part: str) -> None:
-        """End a part without a word, as a kill does to a process: nothing more is said or written, and what was written stays."""
+        """Stop a part abruptly, like a kill: it sends and writes nothing more, and written data stay."""
         node = self._running.pop(self._known(part), None)
         if node is not None:
-            self._background.complete(_ended(node) if isinstance(node, BrokerNode) else node.stop())
+            self._background.complete(_kill_node(node) if isinstance(node, BrokerNode) else node.stop())
 
     def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
         self.stop(part)
@@ -99,9 +99,9 @@ class _Nodes(Deployment):
         try:
             for part in reversed(tuple(self._running)):
                 node = self._running[part]
-                # A broker that stops leaves a second to its last puts, for the sake of a store that goes away with it here.
+                # A graceful stop waits a second for the last puts. A temporary store does not need that.
                 if isinstance(node, BrokerNode) and part not in self._stores:
-                    self._background.complete(_ended(node))
+                    self._background.complete(_kill_node(node))
                 else:
                     self.stop(part)
         finally:
@@ -113,7 +113,7 @@ class _Nodes(Deployment):
         return known("part", part, (NAME_SERVER, *self.brokers))
 
     def _settings_of(self, part: str, wanted: Mapping[str, str]) -> BrokerSettings:
-        made = BrokerSettings(
+        settings = BrokerSettings(
             broker_name=part,
             broker_ip1=HOST,
             listen_port=whole_number(self.brokers[part].rpartition(":")[2]),
@@ -121,8 +121,8 @@ class _Nodes(Deployment):
             store_path_root_dir=str(self._stores.get(part, self._folder / part)),
         )
         for name, value in {**FILE_SIZES, **wanted}.items():
-            change(made, name, value)
-        return made
+            change(settings, name, value)
+        return settings
 
     def _start(self, part: str) -> None:
         node: NameServerNode | BrokerNode
@@ -138,6 +138,6 @@ class _Nodes(Deployment):
         self._running[part] = node
 
 
-async def _ended(node: BrokerNode) -> None:
-    """End a broker in the thread of its loop: asyncio's servers are for no other."""
+async def _kill_node(node: BrokerNode) -> None:
+    """Kill a broker in the thread of its loop, as asyncio servers require."""
     node.kill()

@@ -1,4 +1,4 @@
-"""The jars of a release of Apache RocketMQ: from ROCKETMQ_HOME if that is the release, otherwise fetched by Maven, once."""
+"""The jars of a release of Apache RocketMQ: from ROCKETMQ_HOME if it has that release, otherwise fetched once by Maven."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .deployment import TargetError
 CACHE: Final = "ROCKETPROOF_CACHE"
 HOME: Final = "ROCKETMQ_HOME"
 SECONDS = 900.0
-"""How long Maven may take."""
+"""Timeout for Maven."""
 
 _ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker")
 _MISSING = re.compile(r"Could not find artifact|was not found in")
@@ -25,32 +25,32 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+[\w.-]*")
 
 
 def known_version(version: str) -> str:
-    """The version if it looks like one. Raises TargetError."""
+    """Return the version if it has the form of one. Raises TargetError."""
     if not _VERSION.fullmatch(version):
         raise TargetError(f"apache:{version} names no release; give one such as apache:4.9.4")
     return version
 
 
 def java() -> str:
-    """The command that runs Java. Raises TargetError where there is none."""
+    """Return the command that runs Java. Raises TargetError if there is none."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if found is None:
+    command = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if command is None:
         raise TargetError(
             "there is no java"
             + (" in JAVA_HOME" if home else "")
             + "; install Java 8 or later (4.9), 17 or later is fine for all, or set JAVA_HOME"
         )
-    return found
+    return command
 
 
 def cache() -> Path:
-    """The folder of what is fetched or built once."""
+    """Return the folder for files that are fetched or built once."""
     return Path(os.environ.get(CACHE) or Path.home() / ".cache" / "rocketproof")
 
 
 def folder(version: str) -> Path:
-    """The folder with the jars of a release; the first time this asks Maven. Raises TargetError."""
+    """Return the folder with the jars of a release, fetched by Maven on first use. Raises TargetError."""
     home = os.environ.get(HOME)
     if home and (Path(home) / "lib" / f"rocketmq-broker-{version}.jar").is_file():
         return Path(home) / "lib"
@@ -61,7 +61,7 @@ def folder(version: str) -> Path:
 
 
 def _fetch(version: str, cached: Path) -> None:
-    """Let Maven copy the jars beside their place and move them there when all are complete."""
+    """Let Maven copy the jars to a temporary folder, and move that into place when it is complete."""
     maven = shutil.which("mvn")
     if maven is None:
         raise TargetError(f"there is no mvn to fetch RocketMQ {version} with; install Maven or point {HOME} at an unpacked {version}")
@@ -102,18 +102,18 @@ def _run_maven(command: list[str], work: str, version: str) -> None:
         raise TargetError(_failed(version, done.stdout + done.stderr))
 
 
-def _failed(version: str, said: str) -> str:
-    """Why Maven did not fetch a release, in a line; what it printed itself is long, and names its own files."""
-    if _MISSING.search(said):
+def _failed(version: str, output: str) -> str:
+    """Return in one line why Maven failed. Maven's own output is long and names its own files."""
+    if _MISSING.search(output):
         return f"apache:{version}: there is no such release of RocketMQ in Maven's repository; give one such as apache:4.9.4"
-    if _SILENT.search(said):
+    if _SILENT.search(output):
         return f"apache:{version}: Maven's repository does not answer; check the network, or point {HOME} at an unpacked {version}"
     shows = f"mvn dependency:get -Dartifact=org.apache.rocketmq:rocketmq-broker:{version}"
     return f"apache:{version}: Maven could not fetch it; `{shows}` shows why; or point {HOME} at an unpacked {version}"
 
 
 def _pom(version: str) -> str:
-    """4.2 and before name a native library by the machine's kind, which only their own build knows; they start without it."""
+    """Return a pom without netty-tcnative: 4.2 and earlier name it by a property of their own build. They start without it."""
     dependencies = "".join(
         f"<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{name}</artifactId><version>{version}</version>"
         "<exclusions><exclusion><groupId>io.netty</groupId><artifactId>netty-tcnative</artifactId></exclusion></exclusions></dependency>"

@@ -1,4 +1,4 @@
-"""Programs in Java for the client of a release of RocketMQ: compiled once, run with a JVM that is small and starts quickly."""
+"""Java programs for the client of a RocketMQ release: compiled once, run with a small JVM that starts quickly."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from . import children, jars
 from .deployment import TargetError
 
 SECONDS = 300.0
-"""How long a compilation or a program may take before it is ended."""
+"""Timeout for a compilation or a program."""
 
 _FLAGS = ("-XX:+UseSerialGC", "-Xmx256m", "-Djava.net.preferIPv4Stack=true")
-QUICK: Final = "-XX:TieredStopAtLevel=1"  # compiles less, which pays for what runs for seconds
+QUICK: Final = "-XX:TieredStopAtLevel=1"  # compiles less, which is faster for programs that run for seconds
 _QUIET = '<configuration><root level="OFF"/></configuration>\n'
 
 
 @dataclass(frozen=True)
 class JavaPrograms:
-    """The sources in a folder, against the jars of a release."""
+    """The Java sources in a folder, compiled against the jars of a release."""
 
     sources: Path
     version: str = "4.9.4"
 
     def command(self, program: str, *arguments: str, home: Path, quick: bool = True) -> list[str]:
-        """How a program is run. What the client writes goes below `home`. Raises TargetError where Java or the jars cannot be had."""
+        """Return the command of a program. The client writes its files below `home`. Raises TargetError if Java or the jars are missing."""
         path = f"{self._classes()}:{jars.folder(self.version)}/*"
         flags = (*_FLAGS, QUICK) if quick else _FLAGS
         return [jars.java(), *flags, f"-Duser.home={home}", "-cp", path, program, *arguments]
 
     @contextmanager
     def started(self, program: str, *arguments: str, quick: bool = True) -> Iterator[subprocess.Popen[str]]:
-        """A program that runs, with pipes to it; behind this there is none, and none that takes too long."""
+        """Run a program with pipes to it. It is killed at the end or after `SECONDS`."""
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as home:
             command = self.command(program, *arguments, home=Path(home), quick=quick)
             pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -53,7 +53,7 @@ class JavaPrograms:
                     child.kill()
 
     def run(self, program: str, *arguments: str, quick: bool = True) -> list[str]:
-        """The lines that a program prints. Raises TargetError if it fails."""
+        """Return the lines that a program prints. Raises TargetError if it fails."""
         with self.started(program, *arguments, quick=quick) as child:
             printed, errors = child.communicate()
             if child.returncode:
@@ -61,24 +61,24 @@ class JavaPrograms:
         return printed.splitlines()
 
     def _classes(self) -> Path:
-        """The folder of the compiled sources; the same sources are compiled once."""
-        found = sorted(self.sources.glob("*.java"))
-        digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in found)).hexdigest()[:16]
-        place = jars.cache() / "java" / f"{self.version}-{digest}"
-        if not place.is_dir():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=place.parent) as work:
-                made = Path(work) / "classes"
-                self._compile(found, made)
-                if not place.is_dir():  # another run may have been quicker
-                    made.rename(place)
-        return place
+        """Return the folder of the compiled sources. The same sources are compiled once."""
+        sources = sorted(self.sources.glob("*.java"))
+        digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+        folder = jars.cache() / "java" / f"{self.version}-{digest}"
+        if not folder.is_dir():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+                classes = Path(work) / "classes"
+                self._compile(sources, classes)
+                if not folder.is_dir():  # another run may have been quicker
+                    classes.rename(folder)
+        return folder
 
-    def _compile(self, found: list[Path], into: Path) -> None:
+    def _compile(self, sources: list[Path], into: Path) -> None:
         compiler = shutil.which("javac")
         if compiler is None:
             raise TargetError("there is no javac; install a Java development kit, 8 or later")
-        command = [compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(into), "-cp", f"{jars.folder(self.version)}/*", *map(str, found)]
+        command = [compiler, "-nowarn", "-encoding", "UTF-8", "-d", str(into), "-cp", f"{jars.folder(self.version)}/*", *map(str, sources)]
         done = children.completed(command, seconds=SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode:
             raise TargetError(f"{self.sources} cannot be compiled: {_last(done.stderr)}")

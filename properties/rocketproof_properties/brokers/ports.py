@@ -1,7 +1,7 @@
-"""Free ports for processes that cannot choose one themselves.
+"""Free ports for processes that cannot choose a port themselves.
 
-They lie below the range that the system gives to outgoing connections, so that none of those takes one in between, and are
-drawn at random, so that two runs at a time seldom draw the same.
+The ports are below the system's range for outgoing connections, so that none of these takes them. They are drawn at random, so that two
+concurrent runs rarely draw the same.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .deployment import TargetError
 
 HOST = "127.0.0.1"
 AROUND_BROKER = (-2, 0, 1)
-"""A broker listens on its port, two below for those in a hurry, and one above for replicas."""
+"""A broker also listens two ports below its own (the fast port) and one above (replication)."""
 
 _LOWEST, _HIGHEST = 12_000, 32_000
 _TRIES = 500
 
 
 def free_port(around: Collection[int] = (0,)) -> int:
-    """A port that is free together with those at these distances. Raises TargetError if none is found."""
+    """Return a port that is free together with the ports at these distances. Raises TargetError if there is none."""
     for _ in range(_TRIES):
         port = random.randrange(_LOWEST, _HIGHEST)
         if all(is_free(port + distance) for distance in around):
@@ -30,13 +30,13 @@ def free_port(around: Collection[int] = (0,)) -> int:
 
 
 class Addresses:
-    """Addresses on this machine that do not get into each other's way."""
+    """Local addresses without conflicts among them."""
 
     def __init__(self) -> None:
         self._taken: set[int] = set()
 
     def take(self, around: Collection[int] = (0,)) -> str:
-        """host:port, free together with those around it. Raises TargetError if none is found."""
+        """Return host:port, free together with the ports around it. Raises TargetError if there is none."""
         while True:
             port = free_port(around)
             wanted = {port + distance for distance in around}
@@ -46,7 +46,7 @@ class Addresses:
 
 
 def is_free(port: int) -> bool:
-    """Whether one may listen on a port, on all interfaces."""
+    """Return whether a process can listen on a port, on all interfaces."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""Is there a broker, or a name server, at an address? If not, what is there instead, in one line."""
+"""Checks whether a broker or a name server listens at an address and, if not, states in one line what is there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AGAIN = 2
 
 
 class Unanswered(TargetError):
-    """No answer came that can be read: nobody knows what the request did."""
+    """There is no readable response: the effect of the request is unknown."""
 
 
 class NobodyListens(Unanswered):
@@ -31,23 +31,23 @@ class NobodyListens(Unanswered):
 
 
 class AnotherProtocol(Unanswered):
-    """Something answers, and not in frames of RocketMQ."""
+    """The response is not a RocketMQ frame."""
 
 
 class Silent(Unanswered):
-    """The connection was accepted, and no answer came."""
+    """The connection was accepted, but there was no response."""
 
 
 class Died(Unanswered):
-    """The connection ended before the answer did."""
+    """The connection was closed before the response was complete."""
 
 
 class NotANameServer(TargetError):
-    """It answers as a broker does."""
+    """The address belongs to a broker."""
 
 
 class NotABroker(TargetError):
-    """It answers as a name server does."""
+    """The address belongs to a name server."""
 
 
 class NoBrokers(TargetError):
@@ -55,7 +55,7 @@ class NoBrokers(TargetError):
 
 
 def ask(address: str, request: Command, seconds: float = SECONDS) -> Command:
-    """The answer, whatever it says. A connection that ends inside it is tried again: what is asked here changes nothing, or the same twice.
+    """Return the response, whatever its code. A connection that breaks is retried, because these requests are idempotent.
 
     Raises NobodyListens, AnotherProtocol, Silent or Died.
     """
@@ -79,38 +79,41 @@ def ask(address: str, request: Command, seconds: float = SECONDS) -> Command:
 
 
 def cluster(name_server: str, seconds: float = SECONDS) -> dict[str, str]:
-    """The masters that a name server knows: address by broker name.
+    """Return the masters that a name server knows: address by broker name.
 
-    Raises NotANameServer, NoBrokers, and what `ask` raises.
+    Raises NotANameServer, NoBrokers, and the errors of `ask`.
     """
     answer = ask(name_server, plain("cluster"), seconds)
     if answer.code != SUCCESS or answer.body is None:
         why = f"it answers {answer.code} to a question about the cluster"
         raise NotANameServer(f"{name_server} is not a name server ({why}); is it a broker's address?")
     try:
-        found = masters(answer.body)
+        known = masters(answer.body)
     except (ValueError, AttributeError, TypeError):
         raise NotANameServer(f"{name_server} answers with a cluster that cannot be read; is it a name server of RocketMQ?") from None
-    if not found:
+    if not known:
         raise NoBrokers(f"the name server at {name_server} knows no broker; start one that registers there, or wait until it has")
-    return found
+    return known
 
 
 def masters(body: bytes) -> dict[str, str]:
-    """The masters in a cluster's description, sorted by name."""
+    """Return the masters in the body of a cluster response, sorted by name."""
     table = fastjson.loads(body).get("brokerAddrTable") or {}
     by_name = {str(name): entry.get("brokerAddrs", {}) for name, entry in table.items() if isinstance(entry, Mapping)}
     return {name: str(addresses[MASTER]) for name, addresses in sorted(by_name.items()) if MASTER in addresses}
 
 
 def broker(address: str, seconds: float = SECONDS) -> None:
-    """Nothing if a broker answers there. Raises NotABroker, and what `ask` raises."""
+    """Return if a broker answers at the address. Raises NotABroker, and the errors of `ask`."""
     if _refuses(address, seconds):
         raise NotABroker(f"{address} is not a broker (it does not know a question about a queue); is it a name server's address?")
 
 
 def _refuses(address: str, seconds: float) -> bool:
-    """Whether it does not know the question. A name server of 4.x answers nothing then, so that it is asked what it does know."""
+    """Return whether the request is not supported.
+
+    A name server of 4.x does not answer an unknown request. It is therefore sent another one that it supports.
+    """
     try:
         return ask(address, question(), seconds).code == REQUEST_CODE_NOT_SUPPORTED
     except Silent:
@@ -126,7 +129,7 @@ def _refuses(address: str, seconds: float) -> bool:
 
 
 def question() -> Command:
-    """What every broker answers, and no name server: how many messages a queue has held."""
+    """Return a request that every broker answers and no name server: the next offset of a queue."""
     return plain("max_offset", topic=TEMPLATE)
 
 
@@ -139,7 +142,10 @@ def _what(address: str) -> str:
 
 
 def _speaks_http(address: str, seconds: float) -> bool:
-    """A web server waits for the end of a line, which no frame has; so it is given one."""
+    """Return whether a web server answers an HTTP request at the address.
+
+    A web server waits for the end of a line, which a frame does not contain.
+    """
     try:
         with socket.create_connection(host_and_port(address), timeout=seconds) as connection:
             connection.sendall(b"GET / HTTP/1.0\r\n\r\n")

@@ -1,6 +1,6 @@
-"""A running target whose name server and brokers are child processes: how they are started, awaited, ended and cleared away.
+"""A deployment whose name server and brokers are child processes: how they are started, awaited, stopped and cleaned up.
 
-What the command of a part is, and when it is ready, is the target's own (`Builder`).
+A target's `Builder` defines the command of a part and when it is ready.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _POLL = 0.1
 
 
 class PortTaken(TargetError):
-    """A port was free when it was chosen and is not any more."""
+    """A port that was free when it was chosen is in use now."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How a part is started. `ready` raises TargetError until it is. `stop` and `kill` are commands that end it; without one it gets
-    the signal."""
+    """How a part is started. `ready` raises TargetError until it is ready. `stop` and `kill` are commands; without them the process gets a
+    signal."""
 
     command: Sequence[str]
     ready: Callable[[], None]
@@ -52,16 +52,16 @@ class Builder(Protocol):
     offers: frozenset[Capability]
 
     def addresses(self, setup: Setup) -> tuple[str | None, dict[str, str]]:
-        """Where the name server and the brokers of a new setup will listen."""
+        """Return the addresses of the name server and the brokers of a new setup."""
         ...
 
     def launch(self, running: Processes, part: str) -> Launch:
-        """How a part is started, with `running.settings[part]`; writes its files."""
+        """Return how a part is started with `running.settings[part]`, after writing its files."""
         ...
 
 
 class Processes(Deployment):
-    """Child processes, each with a folder of its own inside one that goes away with them."""
+    """Child processes, each with a folder of its own inside a temporary one."""
 
     def __init__(self, builder: Builder, setup: Setup, *, ready_seconds: float = READY_SECONDS, stop_seconds: float = STOP_SECONDS) -> None:
         self.name, self.offers = builder.name, builder.offers
@@ -78,11 +78,11 @@ class Processes(Deployment):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The name server first: brokers register there."""
+        """All parts, the name server first, because brokers register there."""
         return (*([] if self.name_server is None else [NAME_SERVER]), *self.brokers)
 
     def begin(self) -> None:
-        """Start every part; the brokers at a time. Raises TargetError, with nothing left behind."""
+        """Start the name server, then all brokers concurrently. Raises TargetError after cleaning up."""
         try:
             servers = [part for part in self.parts if part == NAME_SERVER]
             for group in (servers, list(self.brokers)):
@@ -95,10 +95,10 @@ class Processes(Deployment):
             raise
 
     def home(self, part: str) -> Path:
-        """The part's folder."""
-        made = self.folder / part.replace(" ", "-")
-        made.mkdir(exist_ok=True)
-        return made
+        """Return the part's folder."""
+        folder = self.folder / part.replace(" ", "-")
+        folder.mkdir(exist_ok=True)
+        return folder
 
     def store(self, broker: str) -> Path:
         self._need(Capability.STORE)
@@ -131,19 +131,19 @@ class Processes(Deployment):
         self._await(part)
 
     def around(self, part: str, command: Sequence[str]) -> None:
-        """A command that starts a part's own from its next start on, such as a tracer; none takes it away."""
+        """Set a command, such as a tracer, that runs the part's own command from its next start on. An empty one removes it."""
         self._around[known("part", part, self.parts)] = tuple(command)
 
     def configure(self, broker: str, settings: Mapping[str, str]) -> None:
         self._need(Capability.CONFIGURE)
         configure(self.brokers[known("part", broker, self.brokers)], settings)
-        self.settings[broker].update(settings)  # a broker writes them into its file
+        self.settings[broker].update(settings)  # a broker saves them in its file
 
     def log(self, part: str) -> str:
         return self._child(part).printed()
 
     def pid(self, part: str) -> int:
-        """The process of a part, for measurements."""
+        """Return the process id of a part, for measurements."""
         return self._child(part).pid
 
     def close(self) -> None:
@@ -189,7 +189,7 @@ class Processes(Deployment):
             interrupts.pause(_POLL)
 
     def _end(self, part: str) -> None:
-        """Whatever the target's way is to end at once, and then the process that we started."""
+        """Run the target's kill command, if any, and then kill the process that was started here."""
         child, command = self._children[part], self._launches[part].kill
         if command and child.alive:
             self._run(part, command)
@@ -205,7 +205,7 @@ class Processes(Deployment):
 
 
 def opened(make: Callable[[], Processes], tries: int = 3) -> Processes:
-    """A running target; with other ports if one of them was taken while it started."""
+    """Return a running target. If a port is taken during its start, retry with other ports."""
     while True:
         running = make()
         tries -= 1
@@ -219,7 +219,7 @@ def opened(make: Callable[[], Processes], tries: int = 3) -> Processes:
 
 
 def configure(address: str, settings: Mapping[str, str]) -> None:
-    """Change settings of a running broker. Raises TargetError if it refuses them."""
+    """Change settings of a running broker. Raises TargetError if it rejects them."""
     lines = "".join(f"{name}={value}\n" for name, value in settings.items())
     answer = probe.ask(address, plain("configure", line=lines))
     if answer.code != SUCCESS:

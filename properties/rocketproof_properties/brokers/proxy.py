@@ -1,4 +1,4 @@
-"""A way between two parts, which can be cut or stand still: one of them connects here, and its bytes go on to the other."""
+"""A TCP proxy between two parts that can cut connections or hold back bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BYTES: Final = 1 << 16
 
 
 class Wire:
-    """Listens at `address` from the start. Nobody gets through before `to` says where the other part listens."""
+    """Listens at `address` from the start. It rejects connections until `to` sets the address of the other part."""
 
     def __init__(self) -> None:
         self._listening = socket.create_server((HOST, 0))
@@ -32,29 +32,32 @@ class Wire:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def to(self, address: str, named: tuple[str, str] | None = None) -> None:
-        """Lead there from the next connection on. In what comes back the first of two `named` addresses, which are as long as each other,
-        is replaced by the second."""
+        """Forward new connections to `address`. In the reverse direction, the first of the two addresses in `named` is replaced by the
+        second.
+
+        Both must have the same length.
+        """
         self._to = address
         if named is not None:
-            one, other = (each.encode() for each in named)
-            assert len(one) == len(other)
-            self._named = one, other
+            old, new = (address_.encode() for address_ in named)
+            assert len(old) == len(new)
+            self._named = old, new
 
     def cut(self) -> None:
-        """End every connection, and each new one at once, until `mend`."""
+        """Close all connections, and reject new ones until `restore`."""
         self._moving.set()
         with self._lock:
             self._passing.clear()
             ends, self._ends = self._ends, set()
-        for one in ends:
-            _end(one)
+        for connection in ends:
+            _end(connection)
 
     def hold(self) -> None:
-        """Let no byte through, in neither direction, until `mend`; connections stay."""
+        """Hold back all bytes in both directions until `restore`; connections stay open."""
         self._moving.clear()
 
-    def mend(self) -> None:
-        """Let connections and bytes through again."""
+    def restore(self) -> None:
+        """Accept connections and forward bytes again."""
         self._passing.set()
         self._moving.set()
 
@@ -82,19 +85,19 @@ class Wire:
                     far.close()
                     continue
                 self._ends |= {near, far}
-            for one, other, named in ((near, far, None), (far, near, self._named)):
-                threading.Thread(target=self._carry, args=(one, other, named), daemon=True).start()
+            for source, target, named in ((near, far, None), (far, near, self._named)):
+                threading.Thread(target=self._carry, args=(source, target, named), daemon=True).start()
 
-    def _carry(self, one: socket.socket, other: socket.socket, named: tuple[bytes, bytes] | None) -> None:
-        """Carry bytes one way until either side ends, which ends both."""
+    def _carry(self, source: socket.socket, target: socket.socket, named: tuple[bytes, bytes] | None) -> None:
+        """Forward bytes in one direction until either side closes, then close both."""
         with contextlib.suppress(OSError):
-            while data := one.recv(_BYTES):
+            while data := source.recv(_BYTES):
                 self._moving.wait()
-                other.sendall(data if named is None else data.replace(*named))
+                target.sendall(data if named is None else data.replace(*named))
         with self._lock:
-            self._ends -= {one, other}
-        for each in (one, other):
-            _end(each)
+            self._ends -= {source, target}
+        for side in (source, target):
+            _end(side)
 
     def __enter__(self) -> Self:
         return self
@@ -103,8 +106,8 @@ class Wire:
         self.close()
 
 
-def _end(one: socket.socket) -> None:
-    """Close a connection at which somebody may wait."""
+def _end(connection: socket.socket) -> None:
+    """Close a connection on which another thread may be waiting."""
     with contextlib.suppress(OSError):
-        one.shutdown(socket.SHUT_RDWR)
-    one.close()
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()

@@ -1,6 +1,6 @@
-"""Does an adapter do what it offers? Each capability is used once, on a deployment of its own, and looked at from outside.
+"""Self-test of an adapter: each capability is used once, on a deployment of its own, and its effect is checked from outside.
 
-It is for whoever writes the description of a target: a capability that only seems to work would make findings of the adapter's faults.
+It is for authors of a target's description: if a capability has no effect, faults of the adapter would be reported as findings.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ VERSION: Final = 1
 _BROKER: Final = "broker-a"
 _TOPIC: Final = "rocketproof_self_test"
 _REGISTRATION: Final = 5.0
-"""Seconds that a broker which answers has until its name server knows it."""
+"""Seconds for the registration of a broker that answers."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One thing that was tried: a capability's word, OPENED or CLOSED. `problem` is "" if it works."""
+    """One check: a capability's word, OPENED or CLOSED. `problem` is "" if it works."""
 
     what: str
     problem: str
@@ -48,32 +48,35 @@ class Checked:
 
 
 class _Wrong(TargetError):
-    """It did something else than it offers."""
+    """The effect differs from the capability."""
 
 
 def self_test(target: ValidationTarget) -> Iterator[Checked]:
-    """Try everything that the target offers, in an order in which each can rely on those before; what fails is reported, and the rest is
-    tried as far as it can be. Raises TargetError if it cannot be set up at all."""
+    """Check everything that the target offers, each check after those that it depends on. Failures are reported, and the other checks
+    continue.
+
+    Raises TargetError if the target cannot be set up.
+    """
     running = target.open()
     addresses = [*running.brokers.values(), *([running.name_server] if running.name_server else [])]
     try:
         broker = _BROKER if _BROKER in running.brokers else next(iter(running.brokers))
         for what, step in _steps(running, broker):
-            yield _tried(what, step)
+            yield _check(what, step)
     finally:
         running.close()
     if Capability.START in target.offers:
-        yield _tried(CLOSED, lambda: _nobody_at(addresses))
-        yield _tried(Capability.START.value, lambda: _starts_as_told(target))
+        yield _check(CLOSED, lambda: _is_closed(addresses))
+        yield _check(Capability.START.value, lambda: _starts_as_configured(target))
 
 
 def data(target: ValidationTarget, checked: Sequence[Checked], code: int) -> dict[str, Any]:
-    """What was tried, what is lost by what is not offered, and the exit code, as JSON values."""
+    """Return the checks, what is lost by missing capabilities, and the exit code, as JSON values."""
     return {
         "schema": SCHEMA,
         "version": VERSION,
         "target": target.name,
-        "checked": [one.data() for one in checked],
+        "checked": [check.data() for check in checked],
         "lost": {capability.value: sentence for capability, sentence in target.lost.items()},
         "exit": code,
     }
@@ -84,21 +87,21 @@ def _steps(running: Deployment, broker: str) -> Iterator[tuple[str, Callable[[],
     yield OPENED, lambda: _answers(running)
     if Capability.CONFIGURE in offers:
         yield Capability.CONFIGURE.value, lambda: _configures(running, broker)
-    if offers - {Capability.CONFIGURE}:  # what is stored on a broker that is not ours stays there
+    if offers - {Capability.CONFIGURE}:  # a message on a broker that we did not start would stay there
         yield "stores a message", lambda: _send(running.brokers[broker], _TOPIC, SUCCESS)
     if Capability.STORE in offers:
         yield Capability.STORE.value, lambda: _has_files(running.store(broker))
     if Capability.STOP in offers:
         yield Capability.STOP.value, lambda: _ends(running, broker, running.stop)
         if Capability.RESTART in offers:
-            yield Capability.RESTART.value, lambda: _comes_back(running, broker)
+            yield Capability.RESTART.value, lambda: _restarts_with_messages(running, broker)
     if Capability.KILL in offers:
         yield Capability.KILL.value, lambda: _ends(running, broker, running.kill)
         if Capability.RESTART in offers:
             yield f"{Capability.RESTART.value} after {Capability.KILL.value}", lambda: _answers_again(running, broker)
 
 
-def _tried(what: str, step: Callable[[], None]) -> Checked:
+def _check(what: str, step: Callable[[], None]) -> Checked:
     began = time.monotonic()
     try:
         step()
@@ -118,23 +121,23 @@ def _answers(running: Deployment) -> None:
 
 
 def _known(name_server: str, wanted: set[str]) -> Collection[str]:
-    """The brokers that a name server knows, as soon as all that are wanted are there. Raises TargetError if none comes."""
-    until = time.monotonic() + _REGISTRATION
+    """Return the brokers that a name server knows, as soon as all wanted ones are there. Raises TargetError if none registers in time."""
+    end = time.monotonic() + _REGISTRATION
     while True:
-        late = time.monotonic() > until
+        timed_out = time.monotonic() > end
         try:
             known = probe.cluster(name_server).values()
         except probe.NoBrokers:
-            if late:
+            if timed_out:
                 raise
         else:
-            if late or wanted <= {*known}:
+            if timed_out or wanted <= {*known}:
                 return known
         interrupts.pause(0.05)
 
 
 def _configures(running: Deployment, broker: str) -> None:
-    """A refusal that a setting brings about and nothing else, and that leaves nothing."""
+    """Check that a setting makes the broker reject a message. The rejection has no lasting effect."""
     running.configure(broker, {"rejectTransactionMessage": "true"})
     try:
         _send(running.brokers[broker], TEMPLATE, NO_PERMISSION, properties={"TRAN_MSG": "true"})
@@ -150,11 +153,11 @@ def _has_files(store: Path) -> None:
 
 def _ends(running: Deployment, broker: str, end: Callable[[str], None]) -> None:
     end(broker)
-    _nobody_at([running.brokers[broker]])
+    _is_closed([running.brokers[broker]])
 
 
-def _comes_back(running: Deployment, broker: str) -> None:
-    """With what it had stored."""
+def _restarts_with_messages(running: Deployment, broker: str) -> None:
+    """Check that the broker has its stored message after the restart."""
     _answers_again(running, broker)
     answer = probe.ask(running.brokers[broker], plain("max_offset", topic=_TOPIC))
     if (answer.ext_fields or {}).get("offset") != "1":
@@ -166,8 +169,8 @@ def _answers_again(running: Deployment, broker: str) -> None:
     probe.broker(running.brokers[broker])
 
 
-def _starts_as_told(target: ValidationTarget) -> None:
-    """Two brokers, and a setting from the start."""
+def _starts_as_configured(target: ValidationTarget) -> None:
+    """Check two brokers with a start setting."""
     with target.open(Setup(brokers=2, settings={"autoCreateTopicEnable": "false"})) as running:
         if len(running.brokers) != 2:
             raise _Wrong(f"2 brokers were asked for, and there are {len(running.brokers)}")
@@ -176,7 +179,7 @@ def _starts_as_told(target: ValidationTarget) -> None:
             _send(address, f"{_TOPIC}_unknown", TOPIC_NOT_EXIST)
 
 
-def _nobody_at(addresses: list[str]) -> None:
+def _is_closed(addresses: list[str]) -> None:
     for address in addresses:
         try:
             probe.ask(address, probe.question(), 1.0)
@@ -190,5 +193,5 @@ def _nobody_at(addresses: list[str]) -> None:
 def _send(address: str, topic: str, expected: int, properties: Mapping[str, str] | None = None) -> None:
     answer = probe.ask(address, plain("send", topic=topic, body="self-test", properties=properties, code=SEND_MESSAGE))
     if answer.code != expected:
-        found = f"{answer.code}, {answer.remark}" if answer.remark else str(answer.code)
-        raise _Wrong(f"a message to {topic} is answered {found} in place of {expected}; is the setting taken over?")
+        actual = f"{answer.code}, {answer.remark}" if answer.remark else str(answer.code)
+        raise _Wrong(f"a message to {topic} is answered {actual} in place of {expected}; is the setting taken over?")

@@ -27,14 +27,16 @@ from .forms import host_and_port
 from .settings import change
 
 IPV4 = 4
-STEP = 10  # between the ports of two brokers: each listens around its port too
+STEP = 10  # between the ports of two brokers, because each also listens on neighbouring ports
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What to serve. A port of 0 is any free one; `name_server_port` None: no name server here. `settings` are texts name=value. `unread`:
-    bytes of answers that a connection may leave unread."""
+    """What to serve. Port 0: any free port. `name_server_port` None: no name server. `settings`: texts name=value.
+
+    `unread`: bytes of responses that a connection may leave unread.
+    """
 
     folder: Path
     brokers: int = 1
@@ -50,7 +52,7 @@ class ServeOptions:
 
 
 def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | None) -> None:
-    """Serve until Ctrl-C or a polite kill. Raises InputError for what cannot be served."""
+    """Serve until Ctrl-C or SIGTERM. Raises InputError for invalid options."""
     check_host(wanted.host, beyond=beyond)
     brokers = settings_of(wanted)
     allow_files()
@@ -58,16 +60,16 @@ def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | Non
 
 
 def allow_files() -> None:
-    """Let this process have as many open files as the system would allow it, as Java does: each queue of a store has one at least."""
+    """Raise the limit of open files to the maximum, as Java does: each queue of a store needs at least one."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    with suppress(ValueError, OSError):  # macOS names no limit, and has one
+    with suppress(ValueError, OSError):  # macOS reports no limit, but has one
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def check_host(host: str, *, beyond: bool) -> None:
     """Check an address to listen at.
 
-    Whoever reaches a port may change everything there, so more than this machine has to be asked for. Raises InputError.
+    Every client of a port can change everything, so that addresses beyond this machine need a confirmation. Raises InputError.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -78,7 +80,7 @@ def check_host(host: str, *, beyond: bool) -> None:
 
 
 def settings_of(wanted: ServeOptions) -> list[BrokerSettings]:
-    """The settings of each broker. One has the folder to itself, several have one each below it. Raises InputError."""
+    """Return the settings of each broker. A single broker uses the folder itself, several have one each below it. Raises InputError."""
     if not 0 <= wanted.brokers <= len(LETTERS):
         raise InputError(f"--brokers {wanted.brokers}: give a number up to {len(LETTERS)}")
     for address in wanted.name_servers:
@@ -90,7 +92,7 @@ def settings_of(wanted: ServeOptions) -> list[BrokerSettings]:
         raise InputError(f"--cluster {wanted.cluster!r}: give a name, such as DefaultCluster")
     if not wanted.brokers and wanted.name_server_port is None:
         raise InputError("--brokers 0 with --no-nameserver leaves nothing to serve; leave out one of them")
-    made = []
+    brokers = []
     for number in range(wanted.brokers):
         name = f"broker-{LETTERS[number]}"
         settings = BrokerSettings(
@@ -104,16 +106,16 @@ def settings_of(wanted: ServeOptions) -> list[BrokerSettings]:
         for text in wanted.settings:
             change(settings, *split(text))
         _check_resolved(settings.broker_ip1)
-        made.append(settings)
-    if len(made) > 1:
+        brokers.append(settings)
+    if len(brokers) > 1:
         for name in ("brokerName", "listenPort", "storePathRootDir"):
             if any(text.startswith(f"{name}=") for text in wanted.settings):
-                raise InputError(f"--set {name} gives all {len(made)} brokers the same; leave it out, or serve one broker")
-    return made
+                raise InputError(f"--set {name} gives all {len(brokers)} brokers the same; leave it out, or serve one broker")
+    return brokers
 
 
 def _reached_at(host: str) -> str:
-    """The address at which programs of this machine reach a broker that listens at another one."""
+    """Return the address at which local programs reach a broker that listens at `host`."""
     address = ipaddress.ip_address(host)
     if not address.is_unspecified:
         return host
@@ -121,7 +123,7 @@ def _reached_at(host: str) -> str:
 
 
 def _check_resolved(host: str) -> None:
-    """Raise InputError for a broker's host without an address: each record holds it."""
+    """Raise InputError for a broker's host without an address, because each record contains it."""
     try:
         resolved(host)
     except OSError:
@@ -129,7 +131,7 @@ def _check_resolved(host: str) -> None:
 
 
 async def _serve(wanted: ServeOptions, brokers: list[BrokerSettings], *, quiet: bool, json: Path | None) -> None:
-    """Start everything in order, say so, wait for the end, and stop in the other order."""
+    """Start everything in order, print the ready line, wait for the end, and stop in reverse order."""
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -155,36 +157,36 @@ async def _serve(wanted: ServeOptions, brokers: list[BrokerSettings], *, quiet: 
             ready["brokers"][settings.broker_name] = {"address": settings.address, "store": settings.store_path_root_dir}
         if json is not None:
             store.write_json(json, ready)
-        say = _Saying(ended)
+        say = _LinePrinter(ended)
         say(_ready_line(ready, wanted.profile))
         with nullcontext() if quiet else Narrator(say):
             await ended.wait()
     say("stopped")
 
 
-class _Saying:
-    """Lines on standard output, whatever the names in them. If nobody reads them any more, there is nobody to serve for."""
+class _LinePrinter:
+    """Prints lines on standard output with escaped names. If standard output is closed, the server stops."""
 
     def __init__(self, ended: asyncio.Event) -> None:
         self._ended = ended
 
     def __call__(self, line: str) -> None:
-        said = " ".join(printable(line).splitlines())
+        text = " ".join(printable(line).splitlines())
         try:
-            print(said, file=output.for_people(), flush=True)
+            print(text, file=output.for_people(), flush=True)
         except OSError:
             self._ended.set()
 
 
 def _ready_line(ready: dict[str, Any], profile: str) -> str:
-    parts = {name: each["address"] for name, each in ready["brokers"].items()}
+    parts = {name: entry["address"] for name, entry in ready["brokers"].items()}
     if ready["name_server"] is not None:
         parts = {"name server": ready["name_server"], **parts}
     return f"ready: {', '.join(f'{name} {address}' for name, address in parts.items())} ({profile}); Ctrl-C stops"
 
 
 async def _start(node: NameServerNode | BrokerNode, option: str, host: str) -> None:
-    """Raises InputError where the machine refuses, with the option that it is about."""
+    """Start a node. Raises InputError with the option that the operating system rejects."""
     try:
         await node.start()
     except NotLoaded as problem:

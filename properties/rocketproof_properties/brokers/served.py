@@ -17,7 +17,7 @@ _COMMAND = (sys.executable, "-c", "from rocketproof_properties.commands import m
 
 
 class Served(ValidationTarget):
-    """This release, with the behaviour of a profile."""
+    """The reference implementation with the behaviour of a profile."""
 
     offers = OF_TARGETS
     lacks = LACKS
@@ -33,7 +33,7 @@ class Served(ValidationTarget):
 
 
 class _Builder:
-    """Commands of one deployment."""
+    """The commands of one deployment."""
 
     def __init__(self, target: Served) -> None:
         self.name, self.offers = target.name, target.offers
@@ -58,7 +58,7 @@ class _Builder:
         return self._launch(options, running, part)
 
     def _launch(self, options: list[str], running: Processes, part: str) -> Launch:
-        """The command finds the rooms where this process found them."""
+        """Return how a command is started; it imports the packages from where this process imported them."""
 
         def ready() -> None:
             if part == NAME_SERVER:

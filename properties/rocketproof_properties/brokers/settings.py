@@ -1,4 +1,4 @@
-"""Settings of a broker as users type them: `name=value`, by RocketMQ's names."""
+"""Broker settings as users type them: `name=value`, by RocketMQ's names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LEAST: Final = {
     "listenPort": 0,
     **{name: 1 for name in FIELDS if name.endswith(("ThreadPoolNums", "QueueCapacity"))},
 }
-"""Settings that are sizes and counts in Java ints, and the smallest value that works."""
+"""The smallest working value of settings that are sizes and counts in Java ints."""
 NOT_BLANK: Final = ("brokerName", "brokerClusterName", "brokerIP1", "storePathRootDir")
 
 
 def change(settings: BrokerSettings, name: str, value: str) -> None:
-    """Set one setting. Raises InputError for an unknown name, for a value of another type, and for one with which no broker works."""
+    """Change one setting. Raises InputError for an unknown name, a value of another type, or a value with which no broker works."""
     field = FIELDS.get(name)
     if field is None:
         raise InputError(f"unknown broker setting {name!r}; {offer(name, FIELDS)}")
@@ -47,12 +47,12 @@ def change(settings: BrokerSettings, name: str, value: str) -> None:
 
 
 def _is_number(name: str, value: str) -> bool:
-    """Whether a value is a number of Java's that the setting can have."""
+    """Return whether a value is a Java number that the setting can have."""
     number = java_long(value)
     return number is not None and (name not in LEAST or LEAST[name] <= number < INT.stop)
 
 
 def _words(field: str) -> tuple[str, ...]:
-    """The words that a setting can be, () if it is not one of a few words."""
+    """Return the words that a setting can have, () if it is not an enumeration."""
     kind = get_type_hints(BrokerSettings)[field]
     return get_args(kind) if get_origin(kind) is Literal else ()

@@ -1,7 +1,7 @@
-"""The simulated cluster as a deployment: the implementation's own objects on a simulated clock, disk and network, in this process.
+"""The simulated cluster as a deployment: the implementation's objects on a simulated clock, disk and network, in this process.
 
-It does what no other deployment can: its time is its own, its disks, network and executors fail when a step makes them, hooks and producers
-run inside it, and its stores can be looked at. Nothing happens in it but by a request, by `act`, or while its clock runs.
+It has capabilities that no other deployment has: its own clock, faults of disks, network and executors, hooks, producers inside of it, and
+direct access to its stores. It changes only by requests, by `act`, or while its clock advances.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def cluster_of(setting: ClusterSettings, profile: Profile) -> Cluster:
 
 
 class _Stuck:
-    """A flush that never ends."""
+    """A flush that never completes."""
 
     def request(self, next_offset: int) -> Future[bool]:
         del next_offset
@@ -61,7 +61,7 @@ class _Stuck:
 
 
 class _Replica:
-    """One slave: near enough, and quick or never there."""
+    """One slave that is always close enough. It answers at once if `quick`, otherwise never."""
 
     connections = 1
 
@@ -77,7 +77,7 @@ class _Replica:
 
 
 class _Hook:
-    """A hook that looks and does nothing."""
+    """A hook without effect."""
 
     def send_message_before(self, context: SendMessageContext) -> None:
         pass
@@ -90,8 +90,10 @@ class _Hook:
 
 
 class SimulatedConnection:
-    """A connection to a part of a simulated cluster, from an address of its own. `begin` lets the caller go on; whatever the part writes
-    that no `ask` waits for goes to `arrived`, or is kept in `strays`."""
+    """A connection to a part of a simulated cluster, from an address of its own.
+
+    `begin` does not wait. Commands of the part for which no `ask` waits go to `arrived`, by default into `strays`.
+    """
 
     closing = False
 
@@ -105,7 +107,7 @@ class SimulatedConnection:
         self._pending: dict[int, Future[Command]] = {}
 
     def write(self, command: Command) -> None:
-        """What the part sends, as it sees its channel."""
+        """Receive a command from the part, which uses this object as its channel."""
         waiting = self._pending.pop(command.opaque, None) if command.is_response else None
         if waiting is None:
             self.arrived(command)
@@ -113,12 +115,12 @@ class SimulatedConnection:
             waiting.complete(command)
 
     def begin(self, request: Command) -> None:
-        """Send a request, and let everything happen that needs no time."""
+        """Send a request, and run everything that needs no time."""
         self._deployment.server(self._part).receive(self, request)
         self._deployment.cluster.scheduler.settle()
 
     def ask(self, request: Command, seconds: float = SECONDS) -> Command:
-        """The answer; the cluster's time passes, event by event, until it is there. Raises TimedOut."""
+        """Return the response, after advancing the cluster's clock event by event until it arrives. Raises TimedOut."""
         request.opaque = next(self._numbers)
         answer = self._pending[request.opaque] = Future[Command]()
         self.begin(request)
@@ -128,7 +130,7 @@ class SimulatedConnection:
             raise TimedOut(f"wait response on the channel <{self._part}> timeout, {millis}(ms)")
         return answer.result()
 
-    def tell(self, request: Command, seconds: float = SECONDS) -> None:
+    def send_one_way(self, request: Command, seconds: float = SECONDS) -> None:
         del seconds
         request.opaque = next(self._numbers)
         request.flag |= ONE_WAY
@@ -148,14 +150,19 @@ class SimulatedConnection:
 
 
 async def _arrives(answer: Future[Command], millis: int) -> bool:
-    """Whether the answer comes in time."""
+    """Return whether the response arrives in time."""
     return await Wait(answer, millis)
 
 
 @dataclass(frozen=True)
 class StoreView:
-    """What a direct look at a broker's store shows: the bytes of its log's files, joined, up to `end`; by topic and queue the place and
-    size of each entry, None for one that is missing; the next offsets by "topic-queueId"; and how many messages each topic has got."""
+    """The content of a broker's store.
+
+    - `log`: the bytes of the log files, joined, up to `end`.
+    - `entries`: place and size of each entry by topic and queue, None for a missing one.
+    - `next_offsets`: by "topic-queueId".
+    - `counts`: the number of messages put to each topic.
+    """
 
     file_size: int
     end: int
@@ -169,7 +176,7 @@ class StoreView:
 
 
 class SimulatedDeployment(Deployment):
-    """A cluster of the implementation. `periodic`: periodic tasks run; `hookless`: steps that register hooks do nothing."""
+    """A cluster of the implementation. `periodic`: periodic tasks run. `hookless`: steps that register hooks do nothing."""
 
     offers = frozenset(
         {
@@ -191,9 +198,9 @@ class SimulatedDeployment(Deployment):
         self.brokers = {name: node.settings.address for name, node in self.cluster.nodes.items()}
         self.producers: dict[int, Producer] = {}
         self.used: Callable[[Producer, str], None] = lambda producer, topic: None
-        """Called when a producer's send has ended well."""
+        """Called after a producer's successful send."""
         self.passed: Callable[[], None] = lambda: None
-        """Called after each second that passes where periodic tasks run."""
+        """Called after each second of the simulated clock if periodic tasks run."""
         self._periodic = periodic
         self._hookless = hookless
         if periodic:
@@ -205,42 +212,42 @@ class SimulatedDeployment(Deployment):
         return SimulatedConnection(self, known("part", part, (NAME_SERVER, *self.brokers)))
 
     def server(self, part: str) -> Any:
-        """Who serves the requests to a part."""
+        """Return the object that serves the requests to a part."""
         return self.cluster.name_server if part == NAME_SERVER else self.cluster.broker(part)
 
     def node(self, broker: str | int) -> Node:
-        """The machine of a broker, by its name or its number among them all."""
+        """Return the machine of a broker, by its name or its index."""
         nodes = list(self.cluster.nodes.values())
         return self.cluster.nodes[broker] if isinstance(broker, str) and broker else nodes[whole_number(broker or 0) % len(nodes)]
 
     def look(self, broker: str) -> StoreView:
-        """What is in the broker's store now."""
+        """Return the present content of the broker's store."""
         node = self.cluster.nodes[broker]
         store = node.running.store
         entries = {}
         for key, queue in store.queues.queues.items():
-            found = [queue.entry(index) for index in range(queue.files.max_offset // ENTRY_SIZE)]
-            entries[key] = [None if entry is None else (entry.physical_offset, entry.size) for entry in found]
+            stored = [queue.entry(index) for index in range(queue.files.max_offset // ENTRY_SIZE)]
+            entries[key] = [None if entry is None else (entry.physical_offset, entry.size) for entry in stored]
         size, end, log = _files(node)
         return StoreView(size, end, log, entries, dict(store.topic_queue_table), dict(node.running.statistics.topic_put_nums))
 
     def records(self, broker: str) -> LogRecords:
-        """The broker's log as it can be read now."""
+        """Return the broker's log as it can be read now."""
         size, end, log = _files(self.cluster.nodes[broker])
         return read_log(log, size, end)
 
     def close(self) -> None:
-        """Nothing outlives the objects."""
+        """Do nothing: the cluster consists of objects only."""
 
     # Steps that are not requests
 
     def act(self, name: str, broker: str | int = 0, /, **arguments: Any) -> None:
-        """Do a step of the vocabulary, with all its arguments."""
+        """Perform a step of the vocabulary, given all its arguments."""
         do: Callable[..., None] = getattr(self, f"_do_{name}")
         do(self.node(broker), **arguments)
 
     def _do_time(self, node: Node, millis: int) -> None:
-        """Time passes; what is to be delivered by then is delivered."""
+        """Advance the clock, and deliver the messages that are due."""
         scheduler = self.cluster.scheduler
         if self._periodic:
             for _ in range(millis // SECOND):
@@ -248,8 +255,8 @@ class SimulatedDeployment(Deployment):
                 self.passed()
             return
         scheduler.advance(millis)
-        for each in self.cluster.nodes.values():
-            store = each.running.store
+        for other in self.cluster.nodes.values():
+            store = other.running.store
             store.dispatch()
             if not store.shutdown:
                 scheduler.complete(store.deliver_delayed(), "deliver delayed")
@@ -262,7 +269,7 @@ class SimulatedDeployment(Deployment):
             hooks.consume = [_Hook()] if consume else []
 
     def _do_flush(self, node: Node, stuck: bool) -> None:
-        """The broker flushes synchronously from here on, or would like to."""
+        """Make the broker flush synchronously. If `stuck`, flushes do not complete."""
         store = node.running.store
         node.settings.flush_disk_type = "SYNC_FLUSH"
 
@@ -273,19 +280,19 @@ class SimulatedDeployment(Deployment):
         store.flush = _Stuck() if stuck else FlushOnDemand(flush)
 
     def _do_replica(self, node: Node, state: str) -> None:
-        """The broker waits for a slave from here on: one that is not there, slow or quick."""
+        """Make the broker wait for a slave: none, a slow or a quick one."""
         node.settings.broker_role = "SYNC_MASTER"
         store = node.running.store
         store.replicas = store.ha if state == "none" else _Replica(state == "quick")
 
     def _do_store(self, node: Node, state: str) -> None:
-        """The store is full, busy, or good again."""
+        """Make the store full, busy, or working again."""
         store = node.running.store
         store.flags.bits = DISK_FULL if state == "full" else 0
         store.commit_log.begin_time_in_lock = self.cluster.clock.now() - 2 * SECOND if state == "busy" else 0
 
     def _do_disk(self, node: Node, full: bool) -> None:
-        """No further file of the log can be made, or again."""
+        """Make the creation of further log files fail, or work again."""
         disk = node.disk
 
         def refuse(_: str, path: str) -> None:
@@ -295,11 +302,11 @@ class SimulatedDeployment(Deployment):
         disk.failing = refuse if full else None
 
     def _do_crash(self, node: Node, power: bool, metadata: Metadata, seed: int) -> None:
-        """The broker's process ends, or with `power` its machine, and it starts again; its disk is well then.
+        """Kill the broker's process, or with `power` its machine, and restart it on a disk without faults.
 
-        What a start takes offence at is deleted by an administrator.
+        Files that prevent the start are deleted, as an administrator would do.
         """
-        name = next(name for name, each in self.cluster.nodes.items() if each is node)
+        name = next(name for name, other in self.cluster.nodes.items() if other is node)
         DiskFaults().inject(node, seed)
         if power:
             self.cluster.power_loss(name, PowerLoss(seed, metadata))
@@ -309,23 +316,22 @@ class SimulatedDeployment(Deployment):
             _clear(node.disk)
 
     def _do_faults(self, node: Node, name: str | None, seed: int) -> None:
-        """Faults of this name happen from here on; none without a name."""
+        """Enable the named faults; without a name, disable all."""
         if name is None:
             heal(self.cluster)
         else:
             inject(self.cluster, name, seed)
 
     def _do_clock(self, node: Node, millis: int) -> None:
-        """Somebody sets the clock."""
         self.cluster.clock.jump(millis)
 
     def _do_executor(self, node: Node, full: bool) -> None:
-        """The threads for sends: one, and no place to wait for it; or as many as are asked for."""
+        """Give the executor for sends one thread and no queue, or restore its defaults."""
         executor = node.executors["send"]
         executor.threads, executor.capacity = (1, 0) if full else (None, None)
 
     def _do_lossy(self, node: Node, lossy: bool) -> None:
-        """One-way registrations are lost, or arrive again."""
+        """Drop one-way registrations, or deliver them again."""
 
         def plan(packet: Packet) -> Sequence[int]:
             lost = packet.command.code == codes.REGISTER_BROKER and packet.command.is_one_way
@@ -334,35 +340,35 @@ class SimulatedDeployment(Deployment):
         self.cluster.network.plan = plan if lossy else None
 
     def _do_produce(self, node: Node, topic: str, producer: int) -> None:
-        """A producer sends a message, whatever comes of it."""
-        made = self.producers.get(producer)
-        if made is None:
-            made = self.producers[producer] = self.cluster.producer(f"producers-{producer}")
-            self._repeat(made.client)
+        """A producer sends a message and ignores the result."""
+        sender = self.producers.get(producer)
+        if sender is None:
+            sender = self.producers[producer] = self.cluster.producer(f"producers-{producer}")
+            self._repeat(sender.client)
         try:
-            self.cluster.scheduler.complete(made.send(Message(topic, body=b"a")), "send")
+            self.cluster.scheduler.complete(sender.send(Message(topic, body=b"a")), "send")
         except (ClientError, RemotingError, JavaError):
             return
-        self.used(made, topic)
+        self.used(sender, topic)
 
-    def _repeat(self, thing: Any) -> None:
-        """Call an object's periodic functions at their times."""
-        tasks = thing.periodic() if hasattr(thing, "periodic") else thing.PERIODIC
+    def _repeat(self, component: Any) -> None:
+        """Schedule an object's periodic functions."""
+        tasks = component.periodic() if hasattr(component, "periodic") else component.PERIODIC
         for task in tasks:
-            self.cluster.scheduler.every(task.first, task.period, partial(self._spawn, getattr(thing, task.name), task.name))
+            self.cluster.scheduler.every(task.first, task.period, partial(self._spawn, getattr(component, task.name), task.name))
 
     def _spawn(self, work: Callable[[], Any], name: str) -> None:
         self.cluster.scheduler.spawn(work(), name)
 
 
 def _files(node: Node) -> tuple[int, int, bytes]:
-    """The bytes of a file of the log, where the log ends, and the bytes of its files."""
+    """Return the size of a log file, the end of the log, and the bytes of its files."""
     store, size = node.running.store, node.settings.mapped_file_size_commit_log
     return size, store.max_phy_offset, b"".join(mapped.region.read(0, size) for mapped in store.commit_log.files.files)
 
 
 def _clear(disk: SimulatedDisk) -> None:
-    """Delete the files that have lost their length; if it is not these, the configuration."""
+    """Delete empty files of the log and the queues; if there are none, the configuration."""
     for folder in ("/commitlog/", "/consumequeue/"):
         damaged = [path for path in disk.files if folder in path and disk.size(path) == 0]
         for path in damaged:

@@ -1,4 +1,4 @@
-"""Targets one after the other, where each has to be started anew: the next one starts while the last one is in use."""
+"""Targets that are started one after the other: the next one starts while the present one is in use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .deployment import Deployment, Setup, TargetError, ValidationTarget
 
 
 def in_turn(target: ValidationTarget, setups: Sequence[Setup]) -> Generator[Deployment, None, None]:
-    """The running target of each setup; it is closed when the next one is asked for, and all of them when the iterator is.
+    """Yield the running target of each setup. It is closed when the next one is requested, or when the iterator is closed.
 
-    Raises TargetError as `Target.open` does, at the setup that cannot be had.
+    Raises TargetError, as `ValidationTarget.open` does, at a setup that cannot be started.
     """
     for running in attempted(target, setups):
         if isinstance(running, TargetError):
@@ -21,7 +21,7 @@ def in_turn(target: ValidationTarget, setups: Sequence[Setup]) -> Generator[Depl
 
 
 def attempted(target: ValidationTarget, setups: Sequence[Setup]) -> Generator[Deployment | TargetError, None, None]:
-    """The same, with the reason in place of a setup that cannot be had."""
+    """Like `in_turn`, but yield the error for a setup that cannot be started."""
     with ThreadPoolExecutor(1, thread_name_prefix="target") as pool:
         opening: Future[Deployment] | None = None
         try:
@@ -36,5 +36,5 @@ def attempted(target: ValidationTarget, setups: Sequence[Setup]) -> Generator[De
                     yield running
         finally:
             if opening is not None and not opening.cancel():
-                with suppress(Exception):  # what does not start leaves nothing behind
+                with suppress(Exception):  # a target that does not start has cleaned up
                     opening.result().close()

@@ -1,8 +1,8 @@
-"""strace around a broker: it writes down what the broker does to its files, or makes its calls fail for a while.
+"""strace around a broker: records the broker's file operations, or makes its system calls fail for a while.
 
-The content of a file that is mapped into memory is in no call. So a thread follows what strace writes, and reads such a file as soon as the
-broker has forced it. What it finds may be newer than what was forced, by the time that the thread is behind: it then takes too much for
-durable, never too little.
+System calls do not show the content of memory-mapped files. A thread therefore follows strace's output and reads a mapped file as soon as
+the broker has forced it. If the thread is late, it may read newer data than were forced. It then counts too much as durable, never too
+little.
 """
 
 from __future__ import annotations
@@ -31,24 +31,26 @@ _POLL: Final = 0.001
 _ATTACHED: Final = 10.0
 
 
-def there() -> bool:
-    """Whether there is such a command."""
+def is_installed() -> bool:
+    """Return whether strace is installed."""
     return shutil.which("strace") is not None
 
 
-def writing_down(calls: Path) -> tuple[str, ...]:
-    """What stands before a broker's command, so that its calls are written into a file."""
+def tracing_command(calls: Path) -> tuple[str, ...]:
+    """Return the command prefix that writes a broker's system calls into a file."""
     return ("strace", "-f", "--seccomp-bpf", "-y", "-ttt", "-s", str(_LONGEST), "-e", f"trace={','.join(TRACED)}", "-o", str(calls))
 
 
 def files_of(store: Path) -> dict[str, bytes]:
-    """What lies in a store, by the paths below it."""
-    return {str(one.relative_to(store)): one.read_bytes() for one in sorted(store.rglob("*")) if one.is_file()}
+    """Return the content of the files in a store, by relative path."""
+    return {str(file.relative_to(store)): file.read_bytes() for file in sorted(store.rglob("*")) if file.is_file()}
 
 
 class Recorder:
-    """Follows the calls of a broker whose store lies in a folder. `close` when the broker has ended; `done` are its operations, `late` how
-    many seconds it was behind when it read a file."""
+    """Follows the system calls of a broker. Call `close` after the broker has exited.
+
+    `done`: its operations. `late`: the longest delay in seconds between a call and the reading of the file.
+    """
 
     def __init__(self, calls: Path, store: Path) -> None:
         self.done: list[FileOperation] = []
@@ -64,7 +66,7 @@ class Recorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Wait for the last line. Raises TargetError where the calls cannot be read."""
+        """Wait for the last line. Raises TargetError if the calls cannot be read."""
         self._ended.set()
         self._thread.join()
         if self._problem is not None:
@@ -73,9 +75,9 @@ class Recorder:
     def _follow(self) -> None:
         try:
             with self._file.open(encoding="latin-1", newline="\n") as lines:
-                for one in self._calls.of(self._lines(lines)):
-                    self.done.append(self._seen(one))
-        except Exception as problem:  # noqa: BLE001 - raised again by who waits
+                for operation in self._calls.of(self._lines(lines)):
+                    self.done.append(self._seen(operation))
+        except Exception as problem:  # noqa: BLE001 - raised again in `close`
             self._problem = problem
 
     def _lines(self, file: TextIO) -> Iterator[str]:
@@ -90,24 +92,24 @@ class Recorder:
             if not whole:
                 interrupts.pause(_POLL)
 
-    def _seen(self, one: FileOperation) -> FileOperation:
-        """The operation by its path below the store, with the pages of a file that is forced."""
-        path = str(Path(one.path).relative_to(self._store))
-        other = str(Path(one.other).relative_to(self._store)) if one.other else ""
+    def _seen(self, operation: FileOperation) -> FileOperation:
+        """Return the operation with paths relative to the store, and with the changed pages of a forced file."""
+        path = str(Path(operation.path).relative_to(self._store))
+        other = str(Path(operation.other).relative_to(self._store)) if operation.other else ""
         pages = {}
-        if one.kind in ("delete", "rename"):
+        if operation.kind in ("delete", "rename"):
             self._read.pop(path, None)
-        if one.kind == "force":
-            with suppress(FileNotFoundError, IsADirectoryError):  # a file of settings may have another name by now
+        if operation.kind == "force":
+            with suppress(FileNotFoundError, IsADirectoryError):  # a settings file may have been renamed by now
                 data = (self._store / path).read_bytes()
-                self.late = max(self.late, time.time() - one.at)
+                self.late = max(self.late, time.time() - operation.at)
                 pages = changed(self._read.get(path, b""), data)
                 self._read[path] = data
-        return replace(one, path=path, other=other, pages=pages)
+        return replace(operation, path=path, other=other, pages=pages)
 
 
 def traceable(running: Deployment) -> Processes:
-    """The deployment if its parts are processes. Raises TargetError."""
+    """Return the deployment if its parts are processes. Raises TargetError."""
     if not isinstance(running, Processes):
         raise TargetError(f"{running.name}: nothing can be traced that is no process of its own; leave out the kind of fault")
     return running
@@ -115,8 +117,7 @@ def traceable(running: Deployment) -> Processes:
 
 @contextmanager
 def failing(pid: int, what: str, output: Path) -> Iterator[None]:
-    """Let the calls of a process that runs fail, or take long, as strace's `inject` says, for as long as this goes on. Raises
-    TargetError."""
+    """Make system calls of a running process fail or block, as given to strace's `inject`, inside of the context. Raises TargetError."""
     child = Child(
         ("strace", "-f", "-q", "-p", str(pid), "-e", f"trace={what.partition(':')[0]}", "-e", f"inject={what}", "-o", str(output)),
         output=output.with_suffix(".txt"),
@@ -129,16 +130,16 @@ def failing(pid: int, what: str, output: Path) -> Iterator[None]:
 
 
 def _wait_for(pid: int, child: Child) -> None:
-    """Until every thread of the process is traced."""
+    """Wait until every thread of the process is traced."""
 
     def is_traced() -> bool:
         if not child.alive:
             raise TargetError(f"strace cannot attach to the broker: {child.last_line()}; it needs the right to trace processes (ptrace)")
         try:
             states = [(task / "status").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
-        except OSError:  # a thread has ended meanwhile
+        except OSError:  # a thread has exited meanwhile
             return False
-        return bool(states) and all(f"TracerPid:\t{child.pid}" in one for one in states)
+        return bool(states) and all(f"TracerPid:\t{child.pid}" in status for status in states)
 
     if not until(is_traced, bool, _ATTACHED, 0.01):
         raise TargetError(f"strace was not ready within {_ATTACHED:g} s")

@@ -1,8 +1,8 @@
-"""What a process did to files, as `strace -f -y -ttt` has written it down: system calls become operations on paths.
+"""File operations of a process from the output of `strace -f -y -ttt`.
 
-A call that another thread's line interrupts has two lines, and counts where it ends. Only what changes names, lengths or contents is an
-operation, or makes it durable; a call that failed is none. What is written into a mapped memory shows nowhere: the content of such a file
-is known only to who reads it (`recorder`).
+A call that is interrupted by another thread's line has two lines and counts where it ends. An operation changes names, lengths or contents,
+or makes them durable. Failed calls are skipped. Writes to mapped memory are not system calls; `strace.Recorder` reads the content of mapped
+files.
 """
 
 from __future__ import annotations
@@ -19,19 +19,24 @@ TRACED: Final = (
     "open", "openat", "creat", "write", "pwrite64", "ftruncate", "rename", "renameat", "renameat2", "unlink", "unlinkat",
     "mmap", "msync", "fsync", "fdatasync",
 )  # fmt: skip
-"""The calls that have to be traced."""
+"""The system calls that must be traced."""
 
 Kind = Literal["truncate", "append", "size", "map", "force", "delete", "rename"]
 
 
 @dataclass(frozen=True)
 class FileOperation:
-    """`truncate`: opened to be written anew; `append`: `data` is written behind what there is; `size`: a file that is written in place has
-    so many bytes from here on; `map`: it is mapped; `force`: it is on the device, a folder with the names in it; `delete`; `rename` to
-    `other`.
+    """A file operation.
 
-    Of a forced file that is written in place `pages` are those that changed since they were read last, by their place. `at`: when it was
-    called, or ended if something came between, in seconds on the wall clock.
+    - `truncate`: open a file and discard its content.
+    - `append`: write `data` at the end.
+    - `size`: set the size of a file that is written in place.
+    - `map`: map a file into memory.
+    - `force`: make a file durable, or a folder with the names in it.
+    - `delete`, `rename` (to `other`).
+
+    `pages`: the changed pages of a forced file that is written in place, by offset. `at`: the time of the call in seconds on the wall
+    clock, or of its end if it was interrupted.
     """
 
     kind: Kind
@@ -64,7 +69,7 @@ _FORCED: Final = re.compile(r"0x([0-9a-f]+), ([0-9]+)")
 
 
 class Calls:
-    """Reads lines one by one, as they come; `of` are the operations below a folder."""
+    """Parses lines one by one as they arrive. `of` yields the operations below a folder."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder.rstrip("/") + "/"
@@ -76,10 +81,10 @@ class Calls:
             yield from self._of(line)
 
     def _of(self, line: str) -> Iterator[FileOperation]:
-        found = _LINE.match(line)
-        if found is None:
+        match = _LINE.match(line)
+        if match is None:
             return
-        thread, at, text = found.groups()
+        thread, at, text = match.groups()
         if text.endswith(_UNFINISHED):
             self._begun[thread] = text.removesuffix(_UNFINISHED)
             return
@@ -89,53 +94,53 @@ class Calls:
         call = _CALL.match(text)
         if call is None or call[3].startswith("-"):
             return
-        for one in self._operations(call[1], call[2], call[3]):
-            if self._folder in (one.path[: len(self._folder)], one.path + "/"):
-                yield replace(one, at=float(at))
+        for operation in self._operations(call[1], call[2], call[3]):
+            if self._folder in (operation.path[: len(self._folder)], operation.path + "/"):
+                yield replace(operation, at=float(at))
 
-    def _operations(self, name: str, given: str, result: str) -> Iterator[FileOperation]:
+    def _operations(self, name: str, arguments: str, result: str) -> Iterator[FileOperation]:
         if name in ("open", "openat", "creat"):
-            opened = _OPENED.match(given)
+            opened = _OPENED.match(arguments)
             if opened is not None and (name == "creat" or "O_TRUNC" in (opened[2] or "")):
                 yield FileOperation("truncate", _bytes(opened[1]).decode())
         elif name in ("write", "pwrite64"):
-            written = _WRITTEN.match(given)
+            written = _WRITTEN.match(arguments)
             if written is not None:
                 yield FileOperation("append", _path(written[2]), _bytes(written[3])[: whole_number(result)])
         elif name == "ftruncate":
-            sized = _SIZED.match(given)
+            sized = _SIZED.match(arguments)
             if sized is not None:
                 yield FileOperation("size", _path(sized[2]), size=whole_number(sized[3]))
         elif name == "mmap":
-            yield from self._map(given, hexadecimal(result.removeprefix("0x")))
+            yield from self._map(arguments, hexadecimal(result.removeprefix("0x")))
         elif name == "msync":
-            forced = _FORCED.match(given)
+            forced = _FORCED.match(arguments)
             at = hexadecimal(forced[1]) if forced is not None else 0
-            yield from (FileOperation("force", one.path) for one in self._mapped if one.start <= at < one.end)
+            yield from (FileOperation("force", mapping.path) for mapping in self._mapped if mapping.start <= at < mapping.end)
         elif name in ("fsync", "fdatasync"):
-            of = _OF_FILE.match(given)
-            if of is not None:
-                yield FileOperation("force", _path(of[2]))
+            file = _OF_FILE.match(arguments)
+            if file is not None:
+                yield FileOperation("force", _path(file[2]))
         elif name.startswith("unlink"):
-            yield from (FileOperation("delete", _bytes(one).decode()) for one in _NAMES.findall(given)[:1])
+            yield from (FileOperation("delete", _bytes(name_).decode()) for name_ in _NAMES.findall(arguments)[:1])
         elif name.startswith("rename"):
-            names = _NAMES.findall(given)
+            names = _NAMES.findall(arguments)
             if len(names) == 2:
                 yield FileOperation("rename", _bytes(names[0]).decode(), other=_bytes(names[1]).decode())
 
-    def _map(self, given: str, start: int) -> Iterator[FileOperation]:
-        found = _MAPPED.match(given)
-        size = whole_number(given.partition(", ")[2].partition(",")[0])
-        self._mapped = [one for one in self._mapped if one.end <= start or one.start >= start + size]
-        if found is not None and "MAP_SHARED" in found[3] and "PROT_WRITE" in found[2]:
-            path = _path(found[5])
+    def _map(self, arguments: str, start: int) -> Iterator[FileOperation]:
+        match = _MAPPED.match(arguments)
+        size = whole_number(arguments.partition(", ")[2].partition(",")[0])
+        self._mapped = [mapping for mapping in self._mapped if mapping.end <= start or mapping.start >= start + size]
+        if match is not None and "MAP_SHARED" in match[3] and "PROT_WRITE" in match[2]:
+            path = _path(match[5])
             self._mapped.append(_Mapped(start, start + size, path))
-            begin = hexadecimal(found[6].removeprefix("0x")) if found[6].startswith("0x") else whole_number(found[6])
+            begin = hexadecimal(match[6].removeprefix("0x")) if match[6].startswith("0x") else whole_number(match[6])
             yield FileOperation("map", path, size=size + begin)
 
 
 def _bytes(text: str) -> bytes:
-    """What a string of C says."""
+    """Decode a C string."""
     decoded: bytes = codecs.escape_decode(text.encode("latin-1"))[0]
     return decoded
 

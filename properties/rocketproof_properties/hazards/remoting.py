@@ -83,17 +83,17 @@ def one_way_requests_get_answers(story: HazardScenario) -> None:
     cluster = story.cluster()
     connection = cluster.deployment.connect("broker-a")
     story.say("A caller sends a request one way, with a code that the broker does not know.")
-    connection.tell(plain("unknown"))
+    connection.send_one_way(plain("unknown"))
     found = [answer(each) for each in connection.strays]
     expected = [] if cluster.profile.default_processor else ["REQUEST_CODE_NOT_SUPPORTED:  request type 9999 not supported"]
     story.check("answers that nobody waits for", found, expected)
     story.say("A message is sent one way.")
-    connection.tell(cluster.request())
+    connection.send_one_way(cluster.request())
     story.check("answers that nobody waits for", len(connection.strays), len(expected))
     story.check("stored", cluster.stored(), ["T queue 0 offset 0"])
     story.say("A pull that wants no answer is held, and the next message comes.")
     cluster.dispatch()
-    connection.tell(plain("pull", topic="T", offset=1, hold=5000))
+    connection.send_one_way(plain("pull", topic="T", offset=1, hold=5000))
     cluster.send(queue=0)
     cluster.dispatch()
     cluster.scheduler.settle()
@@ -103,7 +103,7 @@ def one_way_requests_get_answers(story: HazardScenario) -> None:
     cluster.node().executors["send"].threads = 1
     cluster.scheduler.stops = at("arrived")
     cluster.calling(cluster.request())
-    connection.tell(cluster.request())
+    connection.send_one_way(cluster.request())
     cluster.scheduler.advance(200)
     cluster.broker().fail_fast()
     refused = "SYSTEM_BUSY: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 200ms, size of queue: 0"
@@ -111,6 +111,6 @@ def one_way_requests_get_answers(story: HazardScenario) -> None:
     story.say("A put has held the lock of the log for two seconds, and a message is sent one way.")
     cluster.act("store", state="busy")
     heard = len(connection.strays)
-    connection.tell(cluster.request())
+    connection.send_one_way(cluster.request())
     rejected = [] if cluster.profile.heeds_one_way else ["SYSTEM_BUSY: [REJECTREQUEST]system busy, start flow control for a while"]
     story.check("answers that nobody waits for", [answer(each) for each in connection.strays[heard:]], rejected)

@@ -14,7 +14,8 @@ from rocketproof_protocol.numbers import whole_number
 from ..brokers.runs.client import places
 from ..brokers.runs.parsed import ParsedHistory
 from ..brokers.runs.recording import body_of
-from ..programs.boundaries import BOUNDARIES, SENDS, SIDES, MeasuredRequest, met, records_bytes
+from ..programs.boundaries import BOUNDARIES, SIDES, met
+from ..programs.measures import SENDS, MeasuredRequest, records_bytes
 from ..programs.pool import lasts, requests
 from ..programs.settings import ALONE, settings_of
 from ..programs.sizes import left_of_file

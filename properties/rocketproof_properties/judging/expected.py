@@ -22,7 +22,7 @@ from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..brokers.runs.exchanges import Rebuilt
 from ..brokers.runs.parsed import ParsedHistory
-from ..brokers.runs.sendbacks import made
+from ..brokers.runs.sendbacks import updated_group
 from ..catalogue import conditions as about
 from ..catalogue.claim import SEEDS, Case
 from ..catalogue.table import CASES
@@ -102,7 +102,7 @@ def conditions(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str) -> frozens
     beyond = PROFILES[profile].dlq_beyond
     found = {about.ANYTHING, parsed.program.source}
     limit = rebuilt.whole.logs[parsed.broker].file_size
-    updates = (made(one) for one in parsed.asked if one.op == "update_group" and one.code in (None, SUCCESS))
+    updates = (updated_group(one) for one in parsed.asked if one.op == "update_group" and one.code in (None, SUCCESS))
     silent = {name for name, group in updates if group.silent}  # if only for a while, or perhaps, since the answer was lost
     for exchange in rebuilt.whole.exchanges:
         asked = exchange.request

@@ -1,7 +1,6 @@
-"""What the specification's actions ask of a broker from outside, as steps: one table for programs, simulated clusters and brokers
-over the wire.
+"""Steps for the specification's actions: one table for programs, simulated clusters and brokers over the wire.
 
-Crash and restart are not requests: a deployment's own means end and start a process. What producers ask, they ask by themselves.
+Crash and restart have no row: a deployment stops and starts its own processes. Producers send their own requests.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE, TEMPLATE
 from .vocabulary import Step
 
 KINDS: Final[Mapping[str, int]] = {"not": NOT, "prepared": PREPARED, "commit": COMMIT, "rollback": ROLLBACK}
-"""The specification's kinds of messages as sysFlag."""
+"""The sysFlag of each kind of message in the specification."""
 
 TOPICS: Final[Mapping[str, str]] = {
     "template": TEMPLATE,
@@ -27,7 +26,7 @@ TOPICS: Final[Mapping[str, str]] = {
     "illegal": "a b",
     "long": "x" * 128,
 }
-"""A topic of each of the specification's classes but the ordinary ones, which a program names itself."""
+"""A topic of each class of the specification. A program names its ordinary topics itself."""
 
 ANSWERS: Final[Mapping[int, str]] = {
     codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",
@@ -37,12 +36,12 @@ ANSWERS: Final[Mapping[int, str]] = {
     codes.TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
     codes.SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
 }
-"""The specification's words for the codes of answers."""
+"""Response codes by the specification's names."""
 
 
 def _request(names: Sequence[str], body: int, *, t: int, d: int, numbers: int, queue: int, kind: str = "not") -> Step:
-    sent = {"topic": names[t], "default": names[d], "nums": numbers, "queue": queue, "sys_flag": KINDS[kind]}
-    return "send", {**sent, "body": "", "size": body}
+    arguments = {"topic": names[t], "default": names[d], "nums": numbers, "queue": queue, "sys_flag": KINDS[kind]}
+    return "send", {**arguments, "body": "", "size": body}
 
 
 def _update_topic(names: Sequence[str], body: int, *, t: int, read: int, write: int, perm: int) -> Step:
@@ -72,4 +71,7 @@ STEPS: Final[Mapping[str, Callable[..., Step]]] = {
     "switch_creation": _switch_creation,
     "permit": _permit,
 }
-"""For the actions that ask something: the step, from the topics' names, the bytes of a body, and the action's values but who asks whom."""
+"""The builder of a step for each action that sends a request.
+
+Arguments: the topics' names, the bytes of the body, and the values of the action except its client and broker.
+"""

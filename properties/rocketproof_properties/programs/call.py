@@ -1,4 +1,4 @@
-"""A request as it is recorded and sent, and the context in which a program's steps become requests."""
+"""A recorded request, and the context in which the steps of a program become requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BORN_OF_A_RUN: Final = 90 * BORN_OF_A_PROGRAM  # so that 2**24 runs begin at dif
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A request as it is recorded: `fields` by their full names, whatever form they travel in. `line` names the connection."""
+    """A request as it is recorded. `fields` have their full names, in whatever form they are sent. `line` names the connection."""
 
     op: str
     to: str
@@ -40,23 +40,27 @@ class RecordedCall:
 
 
 def command_of(code: int, fields: Mapping[str, str], body: bytes | None, version: int = VERSION) -> Command:
-    """What goes over the wire: the send requests with short names have them here (REM-04). A request without any field has no table of
-    them, as those that Java's clients make without a header."""
+    """Return the command that is sent. Requests of version 2 get short field names (REM-04).
+
+    A request without fields has no table of fields, like the requests that Java clients build without a header.
+    """
     short = code in (codes.SEND_MESSAGE_V2, codes.SEND_BATCH_MESSAGE)
     named = {SHORT_NAMES.get(n, n): v for n, v in fields.items()} if short else dict(fields)
     return Command(code, named or None, body, version=version)
 
 
 def may_be_held(op: str, fields: Mapping[str, str]) -> bool:
-    """Whether a broker may hold this request until there is something to answer."""
+    """Return whether a broker may hold this request until it has data to return."""
     flags = fields.get("sysFlag", "") if op == "pull" else ""
     number = java_int(flags)
     return number is not None and bool(number & PULL_SUSPENDS)
 
 
 class StoredPlace(NamedTuple):
-    """A message that a broker has stored: its place in the log, its offset in a queue, whether it is a half message, whether a consumer
-    can have it where it is, and the topic that it was sent to."""
+    """A message that a broker has stored.
+
+    `place` is its offset in the log. `visible`: consumers can read the record at this place. `topic`: the topic that it was sent to.
+    """
 
     place: int
     queue_offset: int
@@ -73,11 +77,13 @@ class _Written(TypedDict):
 
 @dataclass
 class Context:
-    """What the steps of one program share: its names, its broker, the messages that were acknowledged so far, and how many were sent back.
+    """The state that the steps of one program share: names, broker, the messages acknowledged so far, and the number of messages sent back.
 
-    `end` is where the log ends as far as the answers show it, None before the first one; its files have `file_size` bytes. `last` says to
-    which topic and queue the last acknowledged message comes, and its offset there; None behind a topic's deletion. `settings` are the
-    broker's by RocketMQ's names. A deployment whose stores can be looked at has a context of its own.
+    - `end`: the end of the log as far as responses show it; None before the first response. `file_size`: bytes of each of its files.
+    - `last`: topic, queue and offset of the last acknowledged message; None after a topic was deleted.
+    - `settings`: the broker's settings by RocketMQ's names.
+
+    A deployment that can read its stores has a context class of its own.
     """
 
     names: ProgramNames
@@ -93,45 +99,48 @@ class Context:
 
     @property
     def births(self) -> range:
-        """The times of birth of this program's messages, which neither another program nor another run has."""
+        """The born timestamps of this program's messages. No other program or run uses them."""
         first = BORN - self.names.run * BORN_OF_A_RUN + self.names.number * BORN_OF_A_PROGRAM
         return range(first, first + BORN_OF_A_PROGRAM)
 
     def born(self) -> int:
-        """A time of birth that no other message has: by it a record is known again."""
+        """Return a born timestamp that no other message has. It identifies the record."""
         return self.births[next(self.numbers) % BORN_OF_A_PROGRAM]
 
     def part(self, broker: str | int) -> str:
-        """The part that a step's `broker` names."""
+        """Return the name of the part that a step's `broker` refers to."""
         return broker if isinstance(broker, str) and broker else self.broker
 
     def stored(self, to: str) -> Sequence[StoredPlace]:
-        """The messages that a broker has stored, as far as they are known."""
+        """Return the messages that a broker is known to have stored."""
         del to
         return self.known
 
     def free(self, to: str) -> int | None:
-        """Bytes that the next record may take of its file, None where that is not known."""
+        """Return the bytes that the next record may occupy in its file, None if unknown."""
         del to
         return None if self.end is None or not self.file_size else left_of_file(self.end, self.file_size)
 
     def longest(self, to: str) -> int:
-        """Bytes that a record may have."""
+        """Return the maximum size of a record in bytes."""
         del to
         return whole_number(self.settings.get("maxMessageSize", 4 << 20))
 
     def overhead(self, to: str, topic: str, properties: Mapping[str, str]) -> int:
-        """The bytes of a plain record beside its body (APP-06, SEND-25)."""
+        """Return the bytes of a plain record without its body (APP-06, SEND-25)."""
         del to
         return overhead(topic, stored_length(properties, self.profile, **self._written))
 
     def batch_length(self, items: Iterable[tuple[bytes, bytes]], topic: str, properties: str | None) -> int:
-        """The bytes of a batch's records: body and properties of each message, and the topic and properties that all have."""
+        """Return the bytes of a batch's records.
+
+        `items`: body and properties of each message. `topic` and `properties` apply to all of them.
+        """
         return batch_length(items, topic, added_length(properties, self.profile, **self._written))
 
     @property
     def _written(self) -> _Written:
-        """What the broker writes into properties, by its settings."""
+        """The values that the broker writes into properties, from its settings."""
         return {
             "cluster": self.names.cluster,
             "region": self.settings.get("regionId", "DefaultRegion"),

@@ -1,7 +1,7 @@
-"""How programs are drawn: weighted steps as Hypothesis strategies, and examples of them that a seed fixes everywhere.
+"""Weighted steps as Hypothesis strategies, and examples that depend on the seed alone.
 
-By itself Hypothesis takes some of its numbers from the constants in the sources that lie outside of `site-packages`, so that a seed
-would mean other programs in another checkout, after any edit, and where the package is installed. A backend of its own draws without.
+By default Hypothesis draws some values from constants in source files outside of `site-packages`. A seed would then produce different
+programs in another checkout or after an edit. The backend of this module does not use these constants.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Steps = st.SearchStrategy[Step]
 _CHUNK: Final = 50  # examples that Hypothesis draws at a time
 
 BACKEND: Final = "rocketproof"
-"""The name under which `hypothesis.settings` takes it."""
+"""The backend's name for `hypothesis.settings`."""
 
 
 class SeededProvider(HypothesisProvider):
-    """Hypothesis' own way of drawing, without constants of any sources."""
+    """Hypothesis' own provider, without constants from source files."""
 
     def _maybe_draw_constant(self, *args: Any, **keywords: Any) -> None:
         del args, keywords
@@ -34,26 +34,26 @@ AVAILABLE_PROVIDERS[BACKEND] = f"{__name__}.{SeededProvider.__name__}"
 
 
 def step(name: str, /, **choices: Sequence[Any] | st.SearchStrategy[Any]) -> Steps:
-    """A step with each argument drawn from its choices; one that is there twice is drawn twice as often."""
+    """Return a strategy of steps, with each argument drawn from its choices. A choice listed twice has twice the probability."""
     drawn = {key: v if isinstance(v, st.SearchStrategy) else st.sampled_from(v) for key, v in choices.items()}
     return st.tuples(st.just(name), st.fixed_dictionaries(drawn))
 
 
 def weighted(*choices: tuple[int, Steps]) -> Steps:
-    """One of several, each as often as its number says."""
+    """Draw from one of several strategies, in proportion to their weights."""
     return st.sampled_from([s for weight, s in choices for _ in range(weight)]).flatmap(lambda s: s)
 
 
 def mixed(*kinds: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Property maps and their combinations, one of each kind."""
-    found: list[Mapping[str, str]] = [{}]
+    """Combine property maps: one map of each kind, in all combinations."""
+    maps: list[Mapping[str, str]] = [{}]
     for kind in kinds:
-        found = [{**before, **more} for before in found for more in kind]
-    return found
+        maps = [{**before, **more} for before in maps for more in kind]
+    return maps
 
 
 def seeded_settings(examples: int, *phases: Phase, **more: Any) -> settings:
-    """So many examples that depend on the seed alone, without a word: no deadline, nothing kept from an earlier run."""
+    """Return quiet settings without deadline or database, so that the examples depend on the seed alone."""
     return settings(
         max_examples=examples,
         deadline=None,
@@ -68,19 +68,19 @@ def seeded_settings(examples: int, *phases: Phase, **more: Any) -> settings:
 
 
 def examples(strategy: st.SearchStrategy[list[Step]], count: int, seed: int) -> list[list[Step]]:
-    """So many examples; where Hypothesis knows no further ones, those it has are taken again."""
-    found: list[list[Step]] = []
-    while len(found) < count:
-        wanted = min(_CHUNK, count - len(found))
-        found += _batch(strategy, wanted, seed + len(found))[:wanted]
-    return found
+    """Return `count` examples. If Hypothesis finds too few distinct examples, some are repeated."""
+    drawn: list[list[Step]] = []
+    while len(drawn) < count:
+        wanted = min(_CHUNK, count - len(drawn))
+        drawn += _batch(strategy, wanted, seed + len(drawn))[:wanted]
+    return drawn
 
 
 def _batch(strategy: st.SearchStrategy[list[Step]], wanted: int, seed: int) -> list[list[Step]]:
-    found: list[list[Step]] = []
+    drawn: list[list[Step]] = []
 
     def keep(steps: list[Step]) -> None:
-        found.append(steps)
+        drawn.append(steps)
 
     seeded(seed)(seeded_settings(wanted, Phase.generate)(given(strategy)(keep)))()
-    return found
+    return drawn

@@ -1,7 +1,7 @@
-"""Frames for a broker that is to be confused: strange names and sizes, in all requests that create something, from a seed.
+"""Hostile frames for a broker, drawn from a seed: odd names and sizes in all requests that create something.
 
-Requests are those of the steps' builder; a field or a body that no step has is put in its place. In JSON half a surrogate pair is an
-escape, as that is how it comes over the wire.
+The builder of the steps makes most requests. Fields and bodies that no step can have are set afterwards. JSON text escapes lone surrogates,
+which is also their form on the wire.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ STRANGE_NAMES: Final = (
     *("a\0b", "../../../commitlog", "a/b", "..", ".", "/etc/x", "\ud800", "x\udfff", "x" * 4000, "a\nb", "a\x1b[31mb", "~YS9i"),
     *('a"b', "a\\b", "a@b", "a#b", "a-0", "null", "{}", "\u2028", "é" * 40, "a\x01b\x02c", "abort", "lock", "g" * 120, "g" * 122),
 )
-"""Names that no client means well; none is longer in bytes than a record can say, while it is short enough in characters."""
+"""Names that no well-behaved client uses. A name that is short enough in characters is also short enough in bytes to be stored."""
 LONG_IN_BYTES: Final = ("é" * 60, "é" * 63, "値" * 42)
-"""At most 127 characters with what is put before them, and more than 127 bytes: a record of such a topic cannot be read again."""
+"""At most 127 characters including a prefix, but more than 127 bytes: a record with this topic cannot be read again."""
 _SIZES: Final = (0, 1, 5, 100, 100, 100, 1000, 4096)
 _LARGE: Final = (65_536, 300_000, 1_100_000, 4_194_304, 4_194_305)
 _LEVELS: Final = ("", "1", "18", "19", "-1", "x", "99999999999")
@@ -37,7 +37,7 @@ _WIDTH: Final = 32_767
 
 @dataclass(frozen=True)
 class Drawn:
-    """A request: its kind, and what a message was given to be found by. `poison`: a release may store what it cannot read again."""
+    """A drawn request. `poison`: some releases may store a record that they cannot read again."""
 
     kind: str
     command: Command
@@ -46,12 +46,12 @@ class Drawn:
 
 @dataclass
 class Frames:
-    """Frames of one seed. `poison`: names and properties are drawn too for which some profiles lose what comes after."""
+    """Frames of one seed. `poison`: also draw names and properties that make some profiles lose later records."""
 
     seed: int
     poison: bool = False
     most_place: int = 0
-    """Where records of the broker may lie, for messages that come back."""
+    """The highest place in the log for messages that are sent back."""
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.seed)
@@ -62,13 +62,13 @@ class Frames:
         name, poison = self._name()
         self._number += 1
         command = _KINDS[kind][1](self, name)
-        if kind == "end transaction" or self._chance.random() < 0.02:  # nobody is told of the end of a transaction
+        if kind == "end transaction" or self._chance.random() < 0.02:  # brokers do not answer the end of a transaction
             command.flag |= ONE_WAY
         command.opaque = self._number
         return Drawn(kind, command, poison or (kind == "wide batch"))
 
     def encoded(self, command: Command) -> bytes:
-        """In one of the two forms of headers."""
+        """Encode the command in one of the two header formats."""
         if self._chance.random() < 0.3:
             return frame.encode(command, ROCKETMQ)
         fields = {"extFields": command.ext_fields} if command.ext_fields is not None else {}
@@ -88,68 +88,68 @@ class Frames:
             return self._chance.choice(LONG_IN_BYTES), True
         return self._chance.choice((*NAMES, *NAMES, *ODD_NAMES, *STRANGE_NAMES)), False
 
-    def one(self, *of: Any) -> Any:
+    def pick(self, *of: Any) -> Any:
         return self._chance.choice(of)
 
     def properties(self, name: str) -> dict[str, str]:
-        """A few, often strange ones."""
-        found = {"KEYS": name, "TAGS": name, "PGROUP": name, "WAIT": self.one("true", "false", ""), "UNIQ_KEY": name, name: name}
-        found |= {"DELAY": self.one(*_LEVELS), "TRAN_MSG": self.one("true", "false", "")}
-        return {key: value for key, value in found.items() if self._chance.random() < (0.15 if key in ("DELAY", "TRAN_MSG") else 0.3)}
+        """Draw some properties, often with odd values."""
+        properties = {"KEYS": name, "TAGS": name, "PGROUP": name, "WAIT": self.pick("true", "false", ""), "UNIQ_KEY": name, name: name}
+        properties |= {"DELAY": self.pick(*_LEVELS), "TRAN_MSG": self.pick("true", "false", "")}
+        return {key: value for key, value in properties.items() if self._chance.random() < (0.15 if key in ("DELAY", "TRAN_MSG") else 0.3)}
 
     def send(self, name: str) -> Command:
-        numbers = {"queue": self.one(*_QUEUES), "nums": self.one(4, 4, 4, 1, 0, -1, 9), "sys_flag": self.one(0, 0, 0, 0, 1, 2, 4, 8, 12)}
-        template, code = self.one(TEMPLATE, TEMPLATE, name, "DefaultCluster"), self.one(310, 310, 10)
-        wide = {"wide": "w" * self.one(100, _WIDTH // 2, _WIDTH - 5, _WIDTH)} if self._chance.random() < 0.003 else {}
+        numbers = {"queue": self.pick(*_QUEUES), "nums": self.pick(4, 4, 4, 1, 0, -1, 9), "sys_flag": self.pick(0, 0, 0, 0, 1, 2, 4, 8, 12)}
+        template, code = self.pick(TEMPLATE, TEMPLATE, name, "DefaultCluster"), self.pick(310, 310, 10)
+        wide = {"wide": "w" * self.pick(100, _WIDTH // 2, _WIDTH - 5, _WIDTH)} if self._chance.random() < 0.003 else {}
         more = {
             "properties": {**self.properties(name), **wide},
-            "size": self.one(*(_LARGE if self._chance.random() < 0.0005 else _SIZES)),
-            "times": self.one(0, 0, 16),
-            "unit": self.one(False, True),
+            "size": self.pick(*(_LARGE if self._chance.random() < 0.0005 else _SIZES)),
+            "times": self.pick(0, 0, 16),
+            "unit": self.pick(False, True),
         }
         return plain("send", topic=name, body=f"{self._number} ", default=template, code=code, **numbers, **more)
 
     def batch(self, name: str, wide: int = 0) -> Command:
         more = {**self.properties(name), "wide": "w" * wide}
-        items = [(f"{self._number} {number}", more) for number in range(self.one(1, 2, 5))]
-        return plain("send", topic=name, items=items, queue=self.one(*_QUEUES))
+        items = [(f"{self._number} {number}", more) for number in range(self.pick(1, 2, 5))]
+        return plain("send", topic=name, items=items, queue=self.pick(*_QUEUES))
 
     def wide_batch(self, name: str) -> Command:
-        """Properties up to the limit, to which the broker adds its own."""
+        """A batch whose properties are up to the limit before the broker adds its own."""
         del name
-        items = [(f"{self._number} ", {"wide": "w" * self.one(100, *([_WIDTH - 10, _WIDTH - 30] if self.poison else []))})]
-        return plain("send", topic=self.one(*NAMES), items=items)
+        items = [(f"{self._number} ", {"wide": "w" * self.pick(100, *([_WIDTH - 10, _WIDTH - 30] if self.poison else []))})]
+        return plain("send", topic=self.pick(*NAMES), items=items)
 
     def back(self, name: str) -> Command:
-        """From any place; inside of a record what lies there may have flags that change the layout of what is stored (HAZ-51)."""
-        place = self.one(-1, 0, 2**40, self._chance.randint(0, self.most_place))
-        return plain("back", group=name, offset=place, level=self.one(0, 0, -1, 3, 99))
+        """Send back a message from any place in the log. Bytes inside of a record may be read as flags that change the layout (HAZ-51)."""
+        place = self.pick(-1, 0, 2**40, self._chance.randint(0, self.most_place))
+        return plain("back", group=name, offset=place, level=self.pick(0, 0, -1, 3, 99))
 
     def placed(self, name: str) -> Command:
-        """A message that comes back from a place where there was one."""
-        return plain("back", group=name, offset=self.most_place, level=self.one(0, 0, -1, 3, 99), most=self.one(16, 16, 0, None))
+        """Send back a message from a place that had a record."""
+        return plain("back", group=name, offset=self.most_place, level=self.pick(0, 0, -1, 3, 99), most=self.pick(16, 16, 0, None))
 
     def topic(self, name: str) -> Command:
         return plain(
             "topic",
             topic=name,
-            read=self.one(4, 0, -1, 8),
-            write=self.one(4, 1, 0, -1),
-            perm=self.one(6, 7, 0, 2**31 - 1),
-            order=self.one(False, True),
+            read=self.pick(4, 0, -1, 8),
+            write=self.pick(4, 1, 0, -1),
+            perm=self.pick(6, 7, 0, 2**31 - 1),
+            order=self.pick(False, True),
         )
 
     def group(self, name: str) -> Command:
-        command = plain("group", group=name, queues=self.one(1, 0, 2), retries=self.one(16, 0, -1))
+        command = plain("group", group=name, queues=self.pick(1, 0, 2), retries=self.pick(16, 0, -1))
         if self._chance.random() < 0.1:
             command.body = json.dumps(
-                {"groupName": self.one(5, 1.5, True, None, [name], {}), "retryQueueNums": self.one(1, "1", 2**70)}
+                {"groupName": self.pick(5, 1.5, True, None, [name], {}), "retryQueueNums": self.pick(1, "1", 2**70)}
             ).encode()
         return command
 
     def heartbeat(self, name: str) -> Command:
         command, consumer = plain("heartbeat"), {"groupName": name, "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING"}
-        subscribed = [{"topic": name, "subString": self.one("*", name, "a || b"), "subVersion": 1}]
+        subscribed = [{"topic": name, "subString": self.pick("*", name, "a || b"), "subVersion": 1}]
         data = {
             "clientID": name,
             "producerDataSet": [{"groupName": name}],
@@ -164,14 +164,14 @@ class Frames:
         return command
 
     def end(self, name: str) -> Command:
-        place, outcome = str(self._chance.randint(0, self.most_place)), self.one("8", "12", "0")
+        place, outcome = str(self._chance.randint(0, self.most_place)), self.pick("8", "12", "0")
         fields = {"producerGroup": name, "msgId": name, "transactionId": name, "fromTransactionCheck": "false"}
         return self.other(codes.END_TRANSACTION, tranStateTableOffset="0", commitLogOffset=place, commitOrRollback=outcome, **fields)
 
     def pull(self, name: str) -> Command:
-        command = plain("pull", topic=self.one(name, "A"), group=name, queue=self.one(0, 1))
+        command = plain("pull", topic=self.pick(name, "A"), group=name, queue=self.pick(0, 1))
         if self._chance.random() < 0.5 and command.ext_fields is not None:
-            command.ext_fields |= {"sysFlag": "5", "commitOffset": self.one("1", "-1", str(2**62))}
+            command.ext_fields |= {"sysFlag": "5", "commitOffset": self.pick("1", "-1", str(2**62))}
         return command
 
 
@@ -187,8 +187,8 @@ _KINDS: Final = {
     "end transaction": (4, Frames.end),
     "pull": (6, Frames.pull),
     "unregister client": (2, lambda f, name: f.other(codes.UNREGISTER_CLIENT, clientID=name, producerGroup=name, consumerGroup=name)),
-    "max offset": (3, lambda f, name: plain("max_offset", topic=name, queue=f.one(*_QUEUES))),
+    "max offset": (3, lambda f, name: plain("max_offset", topic=name, queue=f.pick(*_QUEUES))),
     "delete topic": (0.3, lambda f, name: plain("delete", topic=name)),
     "delete group": (0.5, lambda f, name: plain("delete_group", group=name)),
 }
-"""Each kind with its weight and what makes it."""
+"""Each kind of request with its weight and its builder."""

@@ -1,7 +1,7 @@
-"""Fresh names: a program's topics, groups and addresses get a prefix, so that programs on one broker do not touch each other.
+"""Fresh names: a prefix on topics, groups and addresses separates the programs that share a broker.
 
-What is the broker's own keeps its name, and a blank one stays blank. A name that begins with many of one ASCII character is about its
-length: the prefix takes the place of the first ones, so that it has as many characters and bytes as before.
+System topics and blank names stay as they are. For a name that starts with a long run of one ASCII character, the length matters: the
+prefix replaces its first characters, so that the number of characters and bytes does not change.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ _LONG = re.compile(r"([!-~])\1{23,}")
 
 
 def is_system_topic(name: str) -> bool:
-    """Whether every broker has a topic of its own by this name, or may have."""
+    """Return whether every broker has, or may have, a topic of its own with this name."""
     return name in SYSTEM_TOPICS or name in TEMPLATES or name.startswith(SYSTEM_PREFIX)
 
 
-def is_anybodys(name: str) -> bool:
-    """Whether programs cannot have a topic of this name each for itself, whatever the broker is called: it is a system topic's, or
-    blank."""
+def is_common_name(name: str) -> bool:
+    """Return whether all programs share this name on any broker: a system topic or a blank name."""
     return is_system_topic(name) or not name.strip()
 
 
 @dataclass(frozen=True)
 class ProgramNames:
-    """The names of one program on one target. `own`: the broker's cluster and name, which are topics too. `run` tells apart the messages
-    of runs that meet on one broker in topics which are nobody's own; 0 where nothing but one run is ever there. `template`: what the
-    release calls TBW102."""
+    """The names of one program on one target.
+
+    - `own`: the broker's cluster and name, which are topics too.
+    - `run`: distinguishes messages in shared topics from those of other runs on the same broker; 0 if there is only one run.
+    - `template`: the release's name of TBW102.
+    """
 
     prefix: str
     number: int
@@ -46,7 +48,7 @@ class ProgramNames:
             return self.cluster
         if name == TEMPLATE:
             return self.template
-        return name if is_anybodys(name) or self.is_shared(name) else self._fresh(name)
+        return name if is_common_name(name) or self.is_shared(name) else self._fresh(name)
 
     def group(self, name: str) -> str:
         return self._fresh(name)
@@ -58,16 +60,16 @@ class ProgramNames:
         return self.prefix + name
 
     def bare(self, text: str) -> str:
-        """A text as a reader wants it: without the prefix, which is each run's own."""
+        """Return a text without the program's prefix, for readers."""
         return text.replace(self.prefix, "")
 
     def address(self, address: str) -> str:
-        """An address that nobody has, for a broker that is not there."""
+        """Return an unused address for a broker that does not exist."""
         host, _, _ = address.partition(":")
         return f"{host}:{10_000 + self.number % 50_000}"
 
     def is_shared(self, topic: str) -> bool:
-        """Whether programs share the topic: it is the broker's own."""
+        """Return whether programs share the topic because it belongs to the broker."""
         return is_system_topic(topic) or topic in self.own or topic == self.cluster
 
     def is_mine(self, topic: str) -> bool:

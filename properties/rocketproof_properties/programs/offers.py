@@ -1,7 +1,7 @@
-"""Which action instances are enabled in a state: the alternatives of a program's next step.
+"""Which action instances are enabled in a state: the alternatives for a program's next step.
 
-Instances that differ only in parameters that no state-dependent guard reads are asked once. What is enabled in a state is
-remembered, for programs of one scope meet the same states again and again.
+Instances that differ only in parameters that no state-dependent guard reads are evaluated once. The results are cached by state, because
+programs of one scope reach the same states repeatedly.
 """
 
 from __future__ import annotations
@@ -18,52 +18,56 @@ from rocketproof_model.result import Coverage
 from rocketproof_protocol.numbers import whole_number
 
 Args = tuple[int, ...]
-KEPT = 200_000  # states whose alternatives are remembered
+KEPT = 200_000  # states in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Instances that every state enables or refuses together."""
+    """Instances that are enabled or disabled together in every state."""
 
     members: tuple[Args, ...]
 
 
 class Offers:
-    """The enabled instances of each action, and what the guards said, over all states asked."""
+    """The enabled instances of each action, and the guard results over all evaluated states."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.functions = Functions(instance)
         self._groups = {a.name: _groups(instance, a) for a in instance.model.actions}
         self.enabled = lru_cache(maxsize=KEPT)(self._enabled)
-        self._guards = {a.name: [[False, False] for _ in a.guards] for a in instance.model.actions}  # whether each refused, and held
+        self._guards = {
+            a.name: [[False, False] for _ in a.guards] for a in instance.model.actions
+        }  # whether each guard was false, was true
         self.taken = {a.name: 0 for a in instance.model.actions}
         self.pairs: Counter[tuple[str, str]] = Counter()
 
     def _enabled(self, state: State) -> dict[str, tuple[Args, ...]]:
-        """Action to its enabled instances, in the order of the model; actions without any are left out."""
-        found: dict[str, tuple[Args, ...]] = {}
+        """Map each action to its enabled instances, in the order of the model. Actions without enabled instances are left out."""
+        enabled: dict[str, tuple[Args, ...]] = {}
         for action in self.instance.model.actions:
-            open_ = [m for group in self._groups[action.name] if self._asks(state, action, group) for m in group.members]
+            open_ = [m for group in self._groups[action.name] if self._is_enabled(state, action, group) for m in group.members]
             if open_:
-                found[action.name] = tuple(open_)
-        return found
+                enabled[action.name] = tuple(open_)
+        return enabled
 
-    def _asks(self, state: State, action: Action, group: _Group) -> bool:
+    def _is_enabled(self, state: State, action: Action, group: _Group) -> bool:
         refusing = self.functions[action.name].refusing(state, *group.members[0])
-        said = self._guards[action.name]
+        results = self._guards[action.name]
         if refusing < 0:
-            for guard in said:
+            for guard in results:
                 guard[1] = True
             return True
-        for guard in said[:refusing]:
+        for guard in results[:refusing]:
             guard[1] = True
-        said[refusing][0] = True
+        results[refusing][0] = True
         return False
 
     def coverage(self) -> Coverage:
-        """What happened, and which answers each guard gave; without the actions that the constants rule out."""
-        possible = {a.name for a in self.instance.model.actions if not any(_settled(self.instance, g.condition) == 0 for g in a.guards)}
+        """Return how often each action was taken and which results each guard had, without actions that the constants disable."""
+        possible = {
+            a.name for a in self.instance.model.actions if not any(_constant_value(self.instance, g.condition) == 0 for g in a.guards)
+        }
         taken = {action: times for action, times in self.taken.items() if action in possible}
         guards = {
             (a.name, g.name): (held, refused)
@@ -75,7 +79,7 @@ class Offers:
 
 
 def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:
-    """The instances that the constants allow, grouped by the parameters that guards on the state read."""
+    """Group the instances that the constants allow by the parameters that state-dependent guards read."""
     dynamic = [guard for guard in action.guards if _reads(guard.condition, "ref")]
     static = [guard for guard in action.guards if guard not in dynamic]
     names = list(action.parameters)
@@ -89,18 +93,18 @@ def _groups(instance: Instance, action: Action) -> tuple[_Group, ...]:
     return tuple(_Group(tuple(members)) for members in groups.values())
 
 
-def _settled(instance: Instance, term: Expr) -> int | None:
-    """The term's value if the constants alone decide it."""
+def _constant_value(instance: Instance, term: Expr) -> int | None:
+    """Return the term's value if it is decided by the constants alone, else None."""
     if term.op == "const":
         return whole_number(term.args[0])
     if term.op == "given":
         return instance.constants[term.args[0]]
     if term.op == "not":
-        inside = _settled(instance, term.args[0])
+        inside = _constant_value(instance, term.args[0])
         return None if inside is None else 1 - inside
     if term.op in ("and", "or"):
         decides = int(term.op == "or")
-        parts = [_settled(instance, part) for part in term.args]
+        parts = [_constant_value(instance, part) for part in term.args]
         return decides if decides in parts else None if None in parts else 1 - decides
     return None
 

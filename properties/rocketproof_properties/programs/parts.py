@@ -1,4 +1,4 @@
-"""What a step names of a deployment: the part that it goes to, and the capability that it needs."""
+"""What a step requires of a deployment: the part that it is addressed to, and a capability."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from enum import Enum
 from typing import Final
 
 NAME_SERVER: Final = "name server"
-"""The name of the name server among the parts of a running target; brokers are broker-a, broker-b …"""
+"""The name of the name server among the parts of a running target. Brokers are named broker-a, broker-b and so on."""
 
 
 class Capability(Enum):
-    """What may be done to a deployment besides talking to it; the value is the word in files and reports.
+    """An operation on a deployment apart from requests. The value is the word in files and reports.
 
-    The last ones are what only a simulated cluster has: its clock, faults of disk, network and store, executors, hooks, producers inside
-    it, and a direct look at its stores.
+    `CLOCK` to `LOOK` exist only in simulated clusters: the clock, faults of disk, network and store, executors, hooks, producers inside of
+    the cluster, and direct access to its stores.
     """
 
     START = "start"

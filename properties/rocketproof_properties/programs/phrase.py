@@ -1,4 +1,4 @@
-"""What programs of the pool are put together from: a phrase, which is some steps with the values that their arguments may have."""
+"""A phrase of the pool: one or more steps with the possible values of their arguments."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ WAITING: Final = ("time", "question", "notified", "checked")
 
 @dataclass(frozen=True)
 class Phrase:
-    """Steps with the values of their arguments. `boundary`: the one that it meets, and the side. `lasting`: something of it comes later, or
-    without an answer, so that nobody knows what a process that ends leaves of it. `large`: more bytes than a small file has. `server`: it
-    asks a name server. `unread`: what of it nobody can read again, in the catalogue's words. `needs`: the settings without which it
-    means nothing. `switch`: a switch and its value in the releases that are asked so."""
+    """Steps with the possible values of their arguments.
+
+    - `boundary`: the boundary that the phrase meets, and the side.
+    - `lasting`: some effect is delayed or unacknowledged, so that its state after a kill of the process is not predictable.
+    - `large`: the messages exceed a small file.
+    - `server`: the phrase sends requests to a name server.
+    - `unread`: the catalogue's conditions for records of the phrase that cannot be read again.
+    - `needs`: the settings that the phrase requires.
+    - `switch`: a profile switch and the value it must have.
+    """
 
     name: str
     steps: tuple[tuple[str, Values], ...]
@@ -35,25 +41,26 @@ class Phrase:
 
     @property
     def waits(self) -> bool:
-        """Whether it lets time pass."""
+        """Whether a step lets time pass."""
         return any(name in WAITING for name, _ in self.steps)
 
     @property
     def concurrent(self) -> bool:
-        """Whether it takes several clients."""
+        """Whether it needs several clients."""
         return any("client" in values for _, values in self.steps)
 
     @cached_property
-    def worth(self) -> int:
-        """How often it comes while another comes once: the more, the more values it has to show."""
-        return 1 + sum(len(of) - 1 for _, values in self.steps for of in values.values()) // 3
+    def weight(self) -> int:
+        """The weight with which it is drawn. It grows with the number of values that its arguments can have."""
+        return 1 + sum(len(choices) - 1 for _, values in self.steps for choices in values.values()) // 3
 
 
-def one(kind: str, values: Values, /, *, name: str = "", lasting: bool = False, server: bool = False) -> Phrase:
+def single(kind: str, values: Values, /, *, name: str = "", lasting: bool = False, server: bool = False) -> Phrase:
+    """Return a phrase of a single step."""
     return Phrase(name or kind, ((kind, values),), lasting=lasting, server=server)
 
 
-def many(
+def series(
     name: str,
     /,
     *steps: tuple[str, Values],
@@ -62,13 +69,17 @@ def many(
     needs: str = "",
     switch: tuple[str, bool] | None = None,
 ) -> Phrase:
+    """Return a phrase of several steps."""
     return Phrase(name, steps, lasting=lasting, server=server, needs=needs, switch=switch)
 
 
 def formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple[Phrase, ...]:
-    """A request that lacks one of its fields, or all of them, but none of `but`, and one that has no number where there should be one."""
+    """Return phrases of malformed requests: without one field, without all of them, or with a text in place of a number.
+
+    Fields in `but` are never left out or changed.
+    """
     fields = {name: text for name, text in (plain(kind).ext_fields or {}).items() if name not in but}
     lacks = [name for name in (*fields, EVERY) if name not in but]
     texts = [(name, "x") for name, text in fields.items() if java_long(text) is not None]
-    lacking = one(kind, {**values, "without": lacks}, name=f"{kind} without a field")
-    return lacking, *([one(kind, {**values, "altered": texts}, name=f"{kind} without a number")] if texts else [])
+    lacking = single(kind, {**values, "without": lacks}, name=f"{kind} without a field")
+    return lacking, *([single(kind, {**values, "altered": texts}, name=f"{kind} without a number")] if texts else [])

@@ -1,10 +1,16 @@
-"""Programs for a broker on the wire: steps as data, made from a seed.
+"""Programs for a broker on the wire: steps as data, generated from a seed.
 
-A step is a name and its arguments, as `steps/vocabulary.py` lists them; `client` says who does it, and `("meet", {})` lets all clients
-wait for each other. Half of the programs come from the pool, by what was not seen yet; the others in equal parts from the strategies beside
-them, as far as a client can do their steps, from the specification's requests, by one client or by several at a time, from tours of its
-tables of topics, and from what only a wire shows. A program that needs a setting of the whole broker, or a broker that may end, says so in
-`needs`.
+A step is a name and its arguments, as `vocabulary.py` lists them. `client` names the client of a step, and `("meet", {})` is a barrier for
+all clients.
+
+Half of the programs are drawn from the pool, least frequent phrases first. The others come in equal parts from these sources:
+
+- the strategies of this package, as far as a client can perform their steps
+- requests of the specification, by one or several clients
+- tours of the specification's topic tables
+- programs for details that only the wire shows
+
+`needs` names the settings of the broker that a program requires, or that the broker may be killed.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from ..catalogue import conditions as about
 from . import pool, settings, tours
 from . import specified as requests
 from .draws import examples
-from .names import is_anybodys
+from .names import is_common_name
 from .phrase import WAITING, Phrase
 from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
 from .strategies import PROGRAMS
@@ -33,15 +39,14 @@ from .vocabulary import Step
 from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
 WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "earliest", "meet")
-"""The steps that a client can do, of those that simulated clusters perform too."""
+"""Steps of simulated clusters that a client can perform too."""
 
 CONCURRENT, REQUESTS, TOURS, POOL = "concurrent requests", "requests", "tours", "what was not seen yet"
 
 
 @dataclass(frozen=True)
 class Program:
-    """`source` is where it comes from: a condition of the catalogue's programs, or a name above. `needs` is what `settings`
-    has words for."""
+    """A program. `source`: a condition of the catalogue or a name above. `needs`: see `settings`."""
 
     number: int
     source: str
@@ -61,12 +66,12 @@ class Program:
         return any(name in WAITING for name, _ in self.steps)
 
     def without(self, names: Collection[str]) -> Program:
-        """It without the steps of these names."""
-        return replace(self, steps=tuple(one for one in self.steps if one[0] not in names)) if names else self
+        """Return the program without the steps of these names."""
+        return replace(self, steps=tuple(step for step in self.steps if step[0] not in names)) if names else self
 
     @property
     def settles(self) -> bool:
-        """Whether nothing of it can come later: no delays, no half messages, no request without an answer."""
+        """Whether no effect is delayed: no delayed message, half message, or one-way request."""
         return not (pool.lasts(self.steps) or {name for name, _ in self.steps} & {"back", "time", "end", "crash"})
 
     @property
@@ -79,9 +84,15 @@ class Program:
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """What programs to make. `configure`: settings of a running broker may be changed; `start`: brokers can be started with others; `end`:
-    they can be killed and started again; `waits`: programs may let seconds pass; `plain`: chance alone draws from the pool; `drawn`: some
-    have settings that are drawn."""
+    """Which programs to generate.
+
+    - `configure`: programs may change settings of a running broker.
+    - `start`: brokers can be started with other settings.
+    - `end`: brokers can be killed and restarted.
+    - `waits`: programs may let seconds pass.
+    - `plain`: draw from the pool at random, without counts.
+    - `drawn`: some programs have drawn settings.
+    """
 
     profile: str
     count: int
@@ -97,76 +108,94 @@ class ProgramOptions:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The configurations that programs may need."""
-        started = [one for one in STARTED if self.start and (self.end or one != ENDED)]
+        """The values of `needs` that programs may have."""
+        started = [needs for needs in STARTED if self.start and (self.end or needs != ENDED)]
         return ("", *(CONFIGURED if self.configure else ()), *started)
 
 
-def generate(choice: ProgramOptions) -> list[Program]:
-    """So many programs of each source, mixed; the same seed gives the same ones. Those of the pool keep their order among themselves, as
-    what was not seen yet comes first in it."""
-    made: list[Program] = []
-    for (source, needs), count in _shares(choice).items():
-        seed = random.Random(f"{choice.seed}/{source}/{needs}").randrange(2**31)
-        made += [Program(0, source, tuple(one), needs) for one in _drawn(source, choice, count, seed)]
-    made += _pooled(choice, choice.count - len(made))
-    told = (READ_ONLY, WRITE_ONLY) if choice.name_server else ()
-    made = [replace(one, steps=(*one.steps, *_routes(one.steps))) if one.needs in told else one for one in made]
-    made = [replace(one, steps=_sparing(one.steps, PROFILES[choice.profile])) for one in made]
-    pooled = iter([one for one in made if one.source == POOL])
-    random.Random(choice.seed).shuffle(made)
-    made = [next(pooled) if one.source == POOL else one for one in made]
-    return [Program(number, one.source, one.steps, one.needs) for number, one in enumerate(made, 1)]
+def generate(options: ProgramOptions) -> list[Program]:
+    """Return `options.count` programs of all sources, shuffled. The same options give the same programs.
+
+    Programs of the pool keep their relative order: the rarest phrases are drawn first.
+    """
+    programs: list[Program] = []
+    for (source, needs), count in _shares(options).items():
+        seed = random.Random(f"{options.seed}/{source}/{needs}").randrange(2**31)
+        programs += [Program(0, source, tuple(steps), needs) for steps in _drawn(source, options, count, seed)]
+    programs += _pooled(options, options.count - len(programs))
+    routed = (READ_ONLY, WRITE_ONLY) if options.name_server else ()
+    programs = [
+        replace(program, steps=(*program.steps, *_routes(program.steps))) if program.needs in routed else program for program in programs
+    ]
+    programs = [replace(program, steps=_sparing(program.steps, PROFILES[options.profile])) for program in programs]
+    pooled = iter([program for program in programs if program.source == POOL])
+    random.Random(options.seed).shuffle(programs)
+    programs = [next(pooled) if program.source == POOL else program for program in programs]
+    return [Program(number, program.source, program.steps, program.needs) for number, program in enumerate(programs, 1)]
 
 
 def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
-    """The steps without those by which an administrator would change a topic that all programs share, where one can, and those of one that
-    are answered twice: at once, and with what is missing; nobody waits for an answer that never comes, nor ends a transaction where a
-    release without half messages serves that in a way of its own."""
+    """Return the steps without those that a release cannot perform safely or predictably:
+
+    - changes of topics that all programs share, if the release permits them
+    - malformed topic updates that the release answers twice
+    - waiting for responses that never arrive
+    - ending a transaction, if a release without half messages handles this in its own way
+    """
     if not profile.answers_when_changed:
-        steps = tuple(one for one in steps if one[0] != "topic" or not {"without", "altered"} & one[1].keys()) or _SOMETHING
+        steps = tuple(step for step in steps if step[0] != "topic" or not {"without", "altered"} & step[1].keys()) or _SOMETHING
     if not profile.guards_topics:
-        steps = tuple(one for one in steps if one[0] not in ("topic", "delete") or not is_anybodys(one[1].get("topic", "A"))) or _SOMETHING
+        steps = (
+            tuple(step for step in steps if step[0] not in ("topic", "delete") or not is_common_name(step[1].get("topic", "A")))
+            or _SOMETHING
+        )
     if not profile.gives_write_permission:
-        steps = tuple(one for one in steps if one[0] != "permit_writes" or not one[1].get("permitted")) or _SOMETHING
+        steps = tuple(step for step in steps if step[0] != "permit_writes" or not step[1].get("permitted")) or _SOMETHING
     if not profile.compares_versions:
-        steps = tuple(one for one in steps if one[0] != "has_to_register") or _SOMETHING
+        steps = tuple(step for step in steps if step[0] != "has_to_register") or _SOMETHING
     if profile.leaves_unknown and not profile.half_messages:
-        steps = tuple(one for one in steps if one[0] != "end") or _SOMETHING
+        steps = tuple(step for step in steps if step[0] != "end") or _SOMETHING
     if profile.leaves_unknown:
         steps = tuple((name, {**args, "one_way": True}) if name == "unknown" else (name, args) for name, args in steps)
     return steps
 
 
-def _shares(choice: ProgramOptions) -> dict[tuple[str, str], int]:
-    """How many of each source and configuration but the pool: as many of each, half of all together."""
+def _shares(options: ProgramOptions) -> dict[tuple[str, str], int]:
+    """Return how many programs each source and configuration gets: equal parts of half of all programs."""
     rows = [(source, "") for source in (about.ANYTHING, TOURS, TOURS, REQUESTS, TEMPLATES, QUEUES, HEADERS, RETRIED, *_CONDITIONS)]
-    rows += [(CONCURRENT, "")] * 5 if choice.concurrent else []
-    rows += [(about.REGISTERED, "")] if choice.name_server else []
-    for needs in choice.needs[1:]:
+    rows += [(CONCURRENT, "")] * 5 if options.concurrent else []
+    rows += [(about.REGISTERED, "")] if options.name_server else []
+    for needs in options.needs[1:]:
         rows += {ALONE: [(about.TOO_LARGE, ALONE)] * 2, ASKED: [], ENDED: [], LARGE: [], FLUSHED: []}.get(
             needs, [(about.SENT if needs in STARTED else REQUESTS, needs)]
         )
-    rows += [(s, n) for s, n in ((TEMPLATES, NO_TOPICS), (QUEUES, NO_TOPICS), (TEMPLATES, NO_TEMPLATE)) if n in choice.needs]
+    rows += [(s, n) for s, n in ((TEMPLATES, NO_TOPICS), (QUEUES, NO_TOPICS), (TEMPLATES, NO_TEMPLATE)) if n in options.needs]
     shares = Counter[tuple[str, str]]()
-    for number in range(choice.count // 2):
+    for number in range(options.count // 2):
         shares[rows[number % len(rows)]] += 1
     return shares
 
 
-def _pooled(choice: ProgramOptions, count: int) -> list[Program]:
-    """So many programs of the pool, those without a configuration first, as they come first in a run: one that ends early has seen what it
-    could."""
-    seen = pool.DrawCounts(random.Random(f"{choice.seed}/{POOL}"), choice.plain)
-    parts = _parts(choice)
-    drawn = ((needs, _steps_of(seen, parts, needs, checked)) for needs, checked in _turns(choice, count, parts))
+def _pooled(options: ProgramOptions, count: int) -> list[Program]:
+    """Draw `count` programs of the pool.
+
+    Those without a configuration are drawn first because they run first: an interrupted run has then covered the most.
+    """
+    seen = pool.DrawCounts(random.Random(f"{options.seed}/{POOL}"), options.plain)
+    parts = _parts(options)
+    drawn = ((needs, _steps_of(seen, parts, needs, checked)) for needs, checked in _turns(options, count, parts))
     return [Program(0, POOL, tuple(steps), needs) for needs, steps in drawn]
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """The phrases of the pool by what they may be in. `own`: those that need a configuration; `small` and `large` by their messages, where
-    pulls give what they store; `ending`: those that end a transaction, and `settled`: those of which nothing comes later."""
+    """The phrases of the pool by where they may be used.
+
+    - `own`: phrases that need a configuration.
+    - `small`, `large`: by the size of their messages, without phrases whose records cannot be read again.
+    - `ending`: phrases that end a transaction.
+    - `settled`: phrases without delayed effects.
+    """
 
     own: Mapping[str, Sequence[Phrase]]
     small: Sequence[Phrase]
@@ -175,28 +204,32 @@ class _Parts:
     settled: Sequence[Phrase]
 
 
-def _parts(choice: ProgramOptions) -> _Parts:
-    phrases = [one for one in pool.phrases(PROFILES[choice.profile]) if _may_be_drawn(one, choice)]
-    free = [one for one in phrases if not one.needs]
+def _parts(options: ProgramOptions) -> _Parts:
+    phrases = [phrase for phrase in pool.phrases(PROFILES[options.profile]) if _may_be_drawn(phrase, options)]
+    free = [phrase for phrase in phrases if not phrase.needs]
     return _Parts(
-        own={needs: [one for one in phrases if one.needs == needs] for needs in choice.needs if needs},
-        small=[one for one in free if not one.unread and not one.large],
-        large=[one for one in free if not one.unread and one.large],
-        ending=[one for one in phrases if any(name == "end" for name, _ in one.steps)],
-        settled=[one for one in free if not one.lasting],
+        own={needs: [phrase for phrase in phrases if phrase.needs == needs] for needs in options.needs if needs},
+        small=[phrase for phrase in free if not phrase.unread and not phrase.large],
+        large=[phrase for phrase in free if not phrase.unread and phrase.large],
+        ending=[phrase for phrase in phrases if any(name == "end" for name, _ in phrase.steps)],
+        settled=[phrase for phrase in free if not phrase.lasting],
     )
 
 
-def _may_be_drawn(one: Phrase, choice: ProgramOptions) -> bool:
-    return (choice.name_server or not one.server) and (choice.waits or not one.waits) and (choice.concurrent or not one.concurrent)
+def _may_be_drawn(phrase: Phrase, options: ProgramOptions) -> bool:
+    return (
+        (options.name_server or not phrase.server) and (options.waits or not phrase.waits) and (options.concurrent or not phrase.concurrent)
+    )
 
 
-def _turns(choice: ProgramOptions, count: int, parts: _Parts) -> list[tuple[str, bool]]:
-    """The configuration of each program, in the order in which they are drawn: every second one has one, in turn, but for what takes long.
-    The second value: whether it lets a producer wait for a question."""
-    profile = PROFILES[choice.profile]
-    named = [needs for needs in choice.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE, FLUSHED)]
-    turns = [each for needs in (*named, *_drawn_settings(choice)) for each in ("", needs)] or [""]
+def _turns(options: ProgramOptions, count: int, parts: _Parts) -> list[tuple[str, bool]]:
+    """Return the configuration of each program, in the order of drawing; the second value: whether a producer waits for a check.
+
+    Every second program has a configuration, in turn. Slow configurations are rarer.
+    """
+    profile = PROFILES[options.profile]
+    named = [needs for needs in options.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE, FLUSHED)]
+    turns = [each for needs in (*named, *_drawn_settings(options)) for each in ("", needs)] or [""]
     every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
     rare = {every // 4: ASKED} if parts.own.get(ASKED) and profile.half_messages else {}
     rare |= {every // 2: FLUSHED if profile.rechecks_after_flush else LARGE, 0: ENDED}
@@ -208,48 +241,49 @@ def _turns(choice: ProgramOptions, count: int, parts: _Parts) -> list[tuple[str,
             return ENDED, True
         if number in fills:
             return ALONE, False
-        return (one if (one := rare.get(number % every)) in choice.needs else turns[number % len(turns)]), False
+        wanted = rare.get(number % every)
+        return (wanted if wanted in options.needs else turns[number % len(turns)]), False
 
-    return sorted(map(turn, range(count)), key=lambda one: one[0] != "")
+    return sorted(map(turn, range(count)), key=lambda chosen: chosen[0] != "")
 
 
 def _steps_of(seen: pool.DrawCounts, parts: _Parts, needs: str, checked: bool) -> list[Step]:
-    """The steps of one program: what its configuration is there for comes first."""
+    """Return the steps of one program. It starts with a phrase that its configuration is meant for."""
     own = parts.own.get(needs, ())
     if needs in (LARGE, FLUSHED):
         return [*pool.filling(seen, parts.large, parts.small), _LAST]
     if needs == ALONE:
-        return [step for _ in own for step in pool.program(seen, own, 1)]  # and nothing that comes later, which would move the records
+        return [step for _ in own for step in pool.program(seen, own, 1)]  # further records would change what is left of the file
     if needs == ENDED:
         return pool.filling(seen, own, ()) if checked else _ending(seen, parts.settled)
     if needs == ASKED:
-        return pool.filling(seen, own, parts.ending)  # whoever deletes a topic may take the half queue along
+        return pool.filling(seen, own, parts.ending)  # deleting a topic may delete the half queue too
     return pool.filling(seen, own, parts.small) if own else pool.program(seen, parts.small)
 
 
 def _ending(seen: pool.DrawCounts, parts: Sequence[Phrase]) -> list[Step]:
-    """A program of which nothing comes later, and behind it the end of the process."""
+    """Return a program without delayed effects that ends with a kill of the process."""
     steps = pool.program(seen, parts)
     while pool.lasts(steps):
         steps = pool.program(seen, parts)
     return [*steps, *_END]
 
 
-def _drawn_settings(choice: ProgramOptions) -> list[str]:
-    if not choice.drawn:
+def _drawn_settings(options: ProgramOptions) -> list[str]:
+    if not options.drawn:
         return []
-    chance = random.Random(f"{choice.seed}/settings")
-    return settings.drawn(chance, PROFILES[choice.profile], choice.count, configure=choice.configure, start=choice.start)
+    chance = random.Random(f"{options.seed}/settings")
+    return settings.drawn(chance, PROFILES[options.profile], options.count, configure=options.configure, start=options.start)
 
 
 _EVERY_END, _FEWEST_ENDS = 50, 5
-"""One program of the pool in so many ends a process, and one has large messages, as both take long; but not fewer than these in a run."""
+"""One program of the pool in 50 kills a process, and one has large messages, because both take long. A run has at least 5 of each."""
 _EVERY_CHECK: Final = 200
-"""One program of the pool in so many lets a producer wait for a question on a broker that may ask nobody any more."""
+"""One program of the pool in 200 has a producer that waits for a check on a broker that may be blocked from sending checks."""
 _EVERY_FILL: Final = 40
-"""One program of the pool in so many fills files up to their last bytes, in every way that there is."""
+"""One program of the pool in 40 fills files up to their last bytes, in all ways of the table of boundaries."""
 _LAST: Final[Step] = ("send", {"topic": "B"})
-"""Once it is in its queue, so is a dead letter before it that no answer tells of, however large it is."""
+"""When this message is in its queue, so is a preceding dead letter, which no response confirms."""
 _END: Final[tuple[Step, ...]] = (_LAST, ("crash", {}))
 _SOMETHING: Final[tuple[Step, ...]] = (("send", {}),)
 _MOST_ROUTES: Final = 3
@@ -270,14 +304,14 @@ _CONDITIONS = (
 )
 
 
-def _drawn(source: str, choice: ProgramOptions, count: int, seed: int) -> list[list[Step]]:
+def _drawn(source: str, options: ProgramOptions, count: int, seed: int) -> list[list[Step]]:
     if source == TOURS:
-        seen = pool.DrawCounts(random.Random(seed), choice.plain)
-        return [tours.tour(seen, choice.profile) for _ in range(count)]
+        seen = pool.DrawCounts(random.Random(seed), options.plain)
+        return [tours.tour(seen, options.profile) for _ in range(count)]
     if source in (CONCURRENT, REQUESTS):
         rng = random.Random(seed)
         draw = requests.concurrent if source == CONCURRENT else requests.sequential
-        return [draw(rng, choice.profile) for _ in range(count)]
+        return [draw(rng, options.profile) for _ in range(count)]
     if source in WIRE_PROGRAMS:
         drawn = examples(WIRE_PROGRAMS[source], count, seed)
         return [_dated(steps) for steps in drawn] if source == QUEUES else drawn
@@ -285,36 +319,36 @@ def _drawn(source: str, choice: ProgramOptions, count: int, seed: int) -> list[l
     drawn = examples(st.lists(programs.steps, min_size=3, max_size=programs.most), count, seed)
     if source == about.REGISTERED:
         drawn = [_looked_up(steps) for steps in drawn]
-    return [_on_the_wire([*programs.first, *steps], choice) for steps in drawn]
+    return [_on_the_wire([*programs.first, *steps], options) for steps in drawn]
 
 
 def _dated(steps: Sequence[Step]) -> list[Step]:
-    """At the end a question for each queue that was sent to: when did its first message come?"""
+    """Append a query for the store time of the first message of each queue that got one."""
     sent = dict.fromkeys((args["topic"], args["queue"]) for name, args in steps if name == "send")
     return [*steps, *(("earliest", {"topic": topic, "queue": queue}) for topic, queue in sent)]
 
 
 def _routes(steps: Sequence[Step]) -> list[Step]:
-    """Questions for the routes of the first topics that steps make or change."""
-    made = dict.fromkeys(args.get("topic", "A") for name, args in steps if name in ("topic", "send"))
-    return [("route", {"topic": topic}) for topic in [*made][:_MOST_ROUTES]]
+    """Return route queries for the first topics that the steps create or change."""
+    changed = dict.fromkeys(args.get("topic", "A") for name, args in steps if name in ("topic", "send"))
+    return [("route", {"topic": topic}) for topic in [*changed][:_MOST_ROUTES]]
 
 
 def _looked_up(steps: Sequence[Step]) -> list[Step]:
-    """Behind each registration the routes of what it may have changed."""
-    return [one for step in steps for one in (step, ("route", {"topic": "A"}), ("route", {"topic": "B"}))]
+    """Insert route queries after each registration."""
+    return [added for step in steps for added in (step, ("route", {"topic": "A"}), ("route", {"topic": "B"}))]
 
 
-def _on_the_wire(steps: Sequence[Step], choice: ProgramOptions) -> list[Step]:
-    """The steps that a client can do; where a body should fill a file, it has just some size."""
-    made: list[Step] = []
+def _on_the_wire(steps: Sequence[Step], options: ProgramOptions) -> list[Step]:
+    """Return the steps that a client can perform. A body that should fill a file gets a default size."""
+    kept: list[Step] = []
     for name, args in steps:
         if name == "time":
-            if not choice.waits or not 0 < args["millis"] <= 1000 or any(n == "time" for n, _ in made):
+            if not options.waits or not 0 < args["millis"] <= 1000 or any(n == "time" for n, _ in kept):
                 continue
             args = {"millis": LONGEST_WAIT}
         if name == "unknown" and args["code"] == codes.PULL_MESSAGE:
             continue
         if name in WIRED:
-            made.append((name, {key: value for key, value in args.items() if key not in ("leave", "broker")}))
-    return made or [*_SOMETHING]
+            kept.append((name, {key: value for key, value in args.items() if key not in ("leave", "broker")}))
+    return kept or [*_SOMETHING]

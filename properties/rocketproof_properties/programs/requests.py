@@ -1,6 +1,6 @@
-"""The one builder of requests: what each step that asks something becomes on the wire, under the names of its program.
+"""The builder of requests to a broker: what each step becomes on the wire, with the names of its program.
 
-A builder's keywords are the step's arguments with their defaults; `vocabulary.STEPS` is the table of them.
+A builder's keywords are the step's arguments with their defaults. `vocabulary.STEPS` is the table of the builders.
 """
 
 from __future__ import annotations
@@ -14,22 +14,19 @@ from typing import Final
 from rocketproof_impl.broker.inspection import ASKS_UNIQUE, UPPER
 from rocketproof_impl.java import LONG_MAX, string_hash, utf8
 from rocketproof_impl.message import parse_properties, properties_text
-from rocketproof_impl.registered import compressed
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
-from rocketproof_impl.route import QueueData, queue_to_data
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS, ROLLBACK
 from rocketproof_protocol.properties import PGROUP, TIMER_DEL_UNIQKEY
 from rocketproof_protocol.topics import TEMPLATE
 
-from .call import BORN, Context, RecordedCall
-from .parts import NAME_SERVER
+from .call import Context, RecordedCall
 
 UNSUPPORTED_CODE: Final = 9999
-"""A request code that no release has."""
+"""A request code that no release supports."""
 CLIENT: Final = "rocketproof"
-"""The id of clients that say that they are there."""
+"""The client id in heartbeats."""
 ITEM = struct.Struct(">iiiii")
 
 
@@ -58,22 +55,27 @@ def send(
     cut: int = 0,
     more: int = 0,
 ) -> RecordedCall:
-    """A message or, with `items`, a batch, of whose body the last `cut` bytes are missing, and whose first body is said to be `more` bytes
-    long than it is. `size` fills the body up; `leave` makes the record, or the batch's records, leave so many bytes of its file, as far as
-    it can; `packed` compresses the body, which the sender's flag says and the broker need not know."""
-    named = _named(properties or {}, context)
+    """Return a message or, with `items`, a batch.
+
+    - `size`: pad the body to this number of bytes.
+    - `leave`: make the record or the batch's records leave this number of bytes in the log file, as far as possible.
+    - `packed`: compress the body. The sender's flag states it; the broker does not check.
+    - `cut`: drop the last bytes of a batch's body.
+    - `more`: added to the length field of the first message's body in a batch.
+    """
+    own = _named(properties or {}, context)
     content = None if body is None else body.encode().ljust(size, b"x")
     if packed and content is not None:
         content = zlib.compress(content)
     free = None if leave is None else context.free(to)
     most_bytes = None if leave is None or free is None else min(free - leave, context.longest(to))
     if most_bytes is not None and items is None:
-        content = b"x" * max(1, most_bytes - context.overhead(to, context.names.topic(topic), named))
+        content = b"x" * max(1, most_bytes - context.overhead(to, context.names.topic(topic), own))
     if items is not None:
-        rows = [(one.encode(), properties_text(dict(named_), trailing=False)) for one, named_ in items]
+        rows = [(body_text.encode(), properties_text(dict(named), trailing=False)) for body_text, named in items]
         if most_bytes is not None and rows:
             taken = context.batch_length(
-                ((one, utf8(text)) for one, text in rows), context.names.topic(topic), properties_text(named, trailing=False)
+                ((data, utf8(text)) for data, text in rows), context.names.topic(topic), properties_text(own, trailing=False)
             )
             rows[-1] = (rows[-1][0] + b"x" * (most_bytes - taken), rows[-1][1])
         content = b"".join(batch_item(*row, more=0 if number else more) for number, row in enumerate(rows))
@@ -88,7 +90,7 @@ def send(
         sys_flag,
         context.born(),
         flag,
-        properties_text(named, trailing=False),
+        properties_text(own, trailing=False),
         times,
         unit,
         most,
@@ -98,20 +100,24 @@ def send(
 
 
 def _named(properties: Mapping[str, str], context: Context) -> dict[str, str]:
-    """The properties with the program's own names of the producers' group, by which a broker knows who may end a half message, and of the
-    topic whose timer is cancelled, where that is named."""
+    """Return the properties with the program's own names of the producer group and of the topic whose timer is cancelled.
+
+    The broker knows by the producer group who may end a half message.
+    """
     named = dict(properties)
     if PGROUP in named:
         named[PGROUP] = context.names.group(named[PGROUP])
-    topic, between, key = named.get(TIMER_DEL_UNIQKEY, "").partition("+")
-    if between:
+    topic, separator, key = named.get(TIMER_DEL_UNIQKEY, "").partition("+")
+    if separator:
         named[TIMER_DEL_UNIQKEY] = f"{context.names.topic(topic)}+{key}"
     return named
 
 
 def batch_item(body: bytes, text: str, flag: int = 0, *, more: int = 0) -> bytes:
-    """One message of a batch's body: size, magic, checksum, flag, body, properties; what nobody reads is 0 (BAT-04). The body has `more`
-    bytes by its length than it has."""
+    """Encode one message of a batch: size, magic, checksum, flag, body, properties (BAT-04). Fields that brokers ignore are 0.
+
+    `more` is added to the length field of the body.
+    """
     properties = utf8(text)
     size = ITEM.size + len(body) + 2 + len(properties)
     return ITEM.pack(size, 0, 0, flag, len(body) + more) + body + struct.pack(">h", len(properties)) + properties
@@ -131,15 +137,17 @@ def back(
     offset: int | None = None,
     named: bool = True,
 ) -> RecordedCall | None:
-    """A consumer gives a record back. `offset` asks for a place that need not be one; `named`: it says which topic it had it from, as
-    all clients of Apache do."""
+    """A consumer sends a record back. Return None if no record can be consumed.
+
+    `offset`: a place in the log, valid or not. `named`: include the original topic, as all Apache clients do.
+    """
     stored = context.stored(to)
     if offset is None:
-        visible = [one for one in stored if one.visible]
+        visible = [message for message in stored if message.visible]
         if not visible:
             return None
         offset = visible[record % len(visible)].place
-    topic = next((one.topic for one in stored if one.place == offset), context.names.topic("A"))
+    topic = next((message.topic for message in stored if message.place == offset), context.names.topic("A"))
     fields = {"offset": str(offset), "group": context.names.group(group), "delayLevel": str(level), "unitMode": "true" if unit else "false"}
     if named:
         fields["originTopic"] = topic
@@ -158,10 +166,12 @@ def end(
     queue_offset: int = 0,
     one_way: bool = True,
 ) -> RecordedCall | None:
-    """The end of a transaction, one-way as clients send it unless somebody wants to know, with some id of its message, which a release only
-    logs. `offset`: a place of the log, whose offset in its queue is given too."""
+    """End a transaction. Return None if there is no half message.
+
+    It is one-way, as clients send it, unless the program waits for the response. `offset`: a place in the log, sent with `queue_offset`.
+    """
     if offset is None:
-        halves = [one for one in context.stored(to) if one.half]
+        halves = [message for message in context.stored(to) if message.half]
         if not halves:
             return None
         offset, queue_offset = halves[record % len(halves)].place, halves[record % len(halves)].queue_offset
@@ -207,7 +217,7 @@ def topic(
 def topic_fields(
     topic: str, read: int, write: int, perm: int, filter_type: str = "SINGLE_TAG", sys_flag: int = 0, *, order: bool = False
 ) -> dict[str, str]:
-    """The header with which an administrator makes or changes a topic (TCM-30)."""
+    """Return the header of a request that creates or changes a topic (TCM-30)."""
     return {
         "topic": topic,
         "defaultTopic": TEMPLATE,
@@ -234,34 +244,19 @@ def group(
     more: Mapping[str, object] | None = None,
     named: bool = True,
 ) -> RecordedCall:
-    """`more` are further fields of a group's, such as `consumeEnable`; those that are not there have the broker's defaults. `named`: it
-    says which group it is."""
+    """An administrator creates or changes a consumer group.
+
+    `more`: further fields, such as `consumeEnable`; the others have the broker's defaults. `named`: include the group's name.
+    """
     name = {"groupName": context.names.group(group)} if named else {}
     data = {**name, "retryQueueNums": queues, "retryMaxTimes": retries, **(more or {})}
     return RecordedCall("update_group", to, codes.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(data).encode())
 
 
 def delete_group(context: Context, to: str, *, group: str = "g", offsets: bool = True) -> RecordedCall:
-    """`offsets`: what the group has told goes, too."""
+    """`offsets`: delete the group's committed offsets too."""
     cleans = {context.profile.clean_offsets or "removeOffset": str(offsets).lower()}
     return RecordedCall("delete_group", to, codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": context.names.group(group)} | cleans)
-
-
-def forget_topic(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> RecordedCall:
-    """The topic's queues of all brokers go, or those of the brokers of a cluster that nobody else is in."""
-    del to
-    of = {} if cluster is None else {"clusterName": context.names.group(cluster)}
-    return RecordedCall("forget_topic", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic), **of})
-
-
-def register_topic(
-    context: Context, to: str, *, topic: str = "A", brokers: Mapping[str, tuple[int, int, int]] | None = None
-) -> RecordedCall:
-    """Somebody tells the name server a topic's queues on each of some brokers: how many to read and to write, and the permission."""
-    del to
-    queues = [QueueData(context.names.group(name), read, write, perm, 0) for name, (read, write, perm) in (brokers or {}).items()]
-    data = json.dumps({"queueDatas": [queue_to_data(one) for one in queues]}).encode()
-    return RecordedCall("register_topic", NAME_SERVER, codes.REGISTER_TOPIC, {"topic": context.names.topic(topic)}, data)
 
 
 def max_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> RecordedCall:
@@ -273,7 +268,7 @@ def min_offset(context: Context, to: str, *, topic: str = "A", queue: int = 0) -
 
 
 def stats(context: Context, to: str, *, topic: str = "A") -> RecordedCall:
-    """The ends of all queues of a topic, and when each got its last message."""
+    """Query the end offsets of a topic's queues, and the time of each last message."""
     return RecordedCall("stats", to, codes.GET_TOPIC_STATS_INFO, {"topic": context.names.topic(topic)})
 
 
@@ -282,8 +277,11 @@ def earliest(context: Context, to: str, *, topic: str = "A", queue: int = 0) -> 
 
 
 def search(context: Context, to: str, *, topic: str = "A", queue: int = 0, time: int = 0, upper: bool | None = None) -> RecordedCall:
-    """The offset of a queue by when its message was stored (ms): the first one then or later, or with `upper` the last one then or earlier,
-    as far as a release knows such bounds; None does not say which."""
+    """Query a queue's offset by store time in ms.
+
+    The result is the first message at this time or later or, with `upper`, the last one at this time or earlier. None leaves the bound out;
+    older releases ignore it.
+    """
     fields = {"topic": context.names.topic(topic), "queueId": str(queue), "timestamp": str(time)}
     bound = {} if upper is None else {"boundaryType": UPPER if upper else "LOWER"}
     return RecordedCall("search", to, codes.SEARCH_OFFSET_BY_TIMESTAMP, fields | bound)
@@ -304,9 +302,13 @@ def pull(
     hold: int | None = None,
     one_way: bool = False,
 ) -> RecordedCall:
-    """At most so many records of a queue from an offset on, by somebody who waits for more as long as `hold` says (ms), or not at all.
-    Without `tags` they are those that the group's heartbeat has subscribed to, in this version at least; `commit` says how far the group
-    is; of a `one_way` pull nobody waits for the answer."""
+    """Pull at most `most` records of a queue, starting at `offset`.
+
+    - `hold`: how long the broker may hold the pull, in ms; None: not at all.
+    - `tags`: None means the subscription of the group's heartbeat, in at least this `version`.
+    - `commit`: the group's progress to commit.
+    - `one_way`: no response is expected.
+    """
     flags = (0 if tags is None else PULL_SUBSCRIBES) | (0 if commit is None else PULL_COMMITS_OFFSET)
     flags |= 0 if hold is None else PULL_SUSPENDS
     fields = {
@@ -326,14 +328,14 @@ def pull(
 
 
 def progress(context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader") -> RecordedCall:
-    """How far a group is in a queue, as its consumers ask when they start."""
+    """Query a group's offset in a queue, as consumers do at start."""
     return RecordedCall("progress", to, codes.QUERY_CONSUMER_OFFSET, _of_group(context, topic, queue, group))
 
 
 def commit(
     context: Context, to: str, *, topic: str = "A", queue: int = 0, group: str = "rocketproof-reader", offset: int = 0
 ) -> RecordedCall:
-    """A group is so far in a queue: a consumer says it, or an administrator sets it."""
+    """Commit a group's offset in a queue."""
     fields = _of_group(context, topic, queue, group) | {"commitOffset": str(offset)}
     return RecordedCall("commit", to, codes.UPDATE_CONSUMER_OFFSET, fields)
 
@@ -353,8 +355,10 @@ def find(
     end: int = LONG_MAX,
     unique: bool = False,
 ) -> RecordedCall:
-    """Records of a topic under one of their keys, at most so many, stored in this time (ms); if `unique`, under the key that one message
-    has for itself, and as many as the broker likes."""
+    """Query records of a topic by key: at most `most`, stored between `begin` and `end` (ms).
+
+    `unique`: query by the unique key of a message; the broker then chooses the number of records.
+    """
     fields = {
         "topic": context.names.topic(topic),
         "key": key,
@@ -366,7 +370,7 @@ def find(
 
 
 def view(context: Context, to: str, *, place: int = 0) -> RecordedCall:
-    """The record at a place of the log."""
+    """Query the record at a place of the log."""
     del context
     return RecordedCall("view", to, codes.VIEW_MESSAGE_BY_ID, {"offset": str(place)})
 
@@ -387,7 +391,7 @@ def settings(context: Context, to: str) -> RecordedCall:
 
 
 def heartbeat(context: Context, to: str, *, group: str | None = None) -> RecordedCall:
-    """A client's sign of life, with a producer's group if one is given."""
+    """A client's heartbeat, with a producer group if given."""
     producers = [] if group is None else [{"groupName": context.names.group(group)}]
     data = {"clientID": CLIENT, "producerDataSet": producers, "consumerDataSet": []}
     return RecordedCall("heartbeat", to, codes.HEART_BEAT, {}, json.dumps(data, separators=(",", ":")).encode())
@@ -396,7 +400,7 @@ def heartbeat(context: Context, to: str, *, group: str | None = None) -> Recorde
 def consumer(
     context: Context, to: str, *, group: str = "g", topic: str = "A", version: int = 1, tag: str = "", model: str = "CLUSTERING"
 ) -> RecordedCall:
-    """A consumer's sign of life: its group, and the one topic that it has subscribed to, with all tags or one."""
+    """A consumer's heartbeat: its group and a subscription to one topic, with all tags or one."""
     subscribed = {
         "topic": context.names.topic(topic),
         "subString": tag or "*",
@@ -418,104 +422,12 @@ def consumer(
 
 
 def leave(context: Context, to: str, *, group: str = "g") -> RecordedCall:
-    """A consumer takes itself out of its group."""
+    """A consumer unregisters from its group."""
     return RecordedCall("leave", to, codes.UNREGISTER_CLIENT, {"clientID": CLIENT, "consumerGroup": context.names.group(group)})
 
 
-def cluster(context: Context, to: str) -> RecordedCall:
-    del context, to
-    return RecordedCall("cluster", NAME_SERVER, codes.GET_BROKER_CLUSTER_INFO, {})
-
-
-def route(context: Context, to: str, *, topic: str = "A") -> RecordedCall:
-    del to
-    return RecordedCall("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": context.names.topic(topic)})
-
-
-def register(
-    context: Context,
-    to: str,
-    *,
-    name: str = "broker-x",
-    broker_id: int = 0,
-    address: str = "10.0.0.1:1",
-    topics: Mapping[str, tuple[int, int, int]] | None = None,
-    version: int = 1,
-    packed: bool = False,
-    cluster: str = "cluster",
-) -> RecordedCall:
-    """A broker that is not there registers, on a connection of its own; `packed` in the compressed form, as one of a release before 5.0."""
-    del to
-    own = context.names.address(address)
-    table = {
-        context.names.topic(topic): {
-            "topicName": context.names.topic(topic),
-            "readQueueNums": read,
-            "writeQueueNums": write,
-            "perm": perm,
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
-            "order": False,
-        }
-        for topic, (read, write, perm) in (topics or {}).items()
-    }
-    body = {
-        "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
-        "filterServerList": [],
-    }
-    form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": "0"}
-    data = compressed(body) if packed else json.dumps(body).encode()
-    return RecordedCall(
-        "other", NAME_SERVER, codes.REGISTER_BROKER, _of_broker(context, name, broker_id, own, cluster) | form, data, line=own
-    )
-
-
-def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> RecordedCall:
-    del to
-    own = context.names.address(address)
-    return RecordedCall("other", NAME_SERVER, codes.UNREGISTER_BROKER, _of_broker(context, name, broker_id, own), line=own)
-
-
-def has_to_register(
-    context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1", version: int = 1
-) -> RecordedCall:
-    """A broker that is not there asks whether the name server has another version of its topics than it."""
-    del to
-    own = context.names.address(address)
-    data = json.dumps({"timestamp": BORN, "counter": version}).encode()
-    return RecordedCall("other", NAME_SERVER, codes.QUERY_DATA_VERSION, _of_broker(context, name, broker_id, own), data, line=own)
-
-
-def permit_writes(context: Context, to: str, *, name: str = "broker-x", permitted: bool = False) -> RecordedCall:
-    """An administrator takes the write permission from all queues of a broker that is not there, or gives it back."""
-    del to
-    code = codes.ADD_WRITE_PERM_OF_BROKER if permitted else codes.WIPE_WRITE_PERM_OF_BROKER
-    return RecordedCall("other", NAME_SERVER, code, {"brokerName": context.names.group(name)})
-
-
-def put_value(context: Context, to: str, *, space: str = "space", key: str = "k", value: str = "v") -> RecordedCall:
-    """An administrator gives the name server a value to keep."""
-    del to
-    fields = {"namespace": context.names.group(space), "key": key, "value": value}
-    return RecordedCall("other", NAME_SERVER, codes.PUT_KV_CONFIG, fields)
-
-
-def values(context: Context, to: str, *, space: str = "space") -> RecordedCall:
-    del to
-    return RecordedCall("other", NAME_SERVER, codes.GET_KVLIST_BY_NAMESPACE, {"namespace": context.names.group(space)})
-
-
-def _of_broker(context: Context, name: str, broker_id: int, address: str, cluster: str = "cluster") -> dict[str, str]:
-    return {
-        "brokerName": context.names.group(name),
-        "brokerAddr": address,
-        "clusterName": context.names.group(cluster),
-        "brokerId": str(broker_id),
-    }
-
-
 def stored_bytes(context: Context, call: RecordedCall) -> int:
-    """The bytes of the records of a plain message or of a batch."""
+    """Return the bytes of the records of a plain message or a batch."""
     topic, properties = call.fields.get("topic", ""), call.fields.get("properties")
     if call.op == "batch":
         return context.batch_length(batch_items(call.body or b""), topic, properties)
@@ -523,12 +435,15 @@ def stored_bytes(context: Context, call: RecordedCall) -> int:
 
 
 def batch_items(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Body and properties of each message of a batch, as far as it is one: by their lengths, as a broker reads them (BAT-04)."""
-    at = 0
-    while at + ITEM.size <= len(data):
-        length = max(0, ITEM.unpack_from(data, at)[4])
-        at += ITEM.size
-        body, at = data[at : at + length], at + length
-        size = int.from_bytes(data[at : at + 2], "big")
-        yield body, data[at + 2 : at + 2 + size]
-        at += 2 + size
+    """Yield body and properties of each message of a batch by their length fields, as a broker reads them (BAT-04).
+
+    Stops where the data are incomplete.
+    """
+    position = 0
+    while position + ITEM.size <= len(data):
+        length = max(0, ITEM.unpack_from(data, position)[4])
+        position += ITEM.size
+        body, position = data[position : position + length], position + length
+        size = int.from_bytes(data[position : position + 2], "big")
+        yield body, data[position + 2 : position + 2 + size]
+        position += 2 + size

@@ -1,7 +1,12 @@
-"""Settings of brokers that programs need: a few that have names, and those that are drawn from the table of what is legal.
+"""Broker settings that programs need: named ones, and ones drawn from the table of legal values.
 
-A program says in `needs` what it needs: "" for a broker as it is, a name of CONFIGURED or STARTED, or the settings themselves, as
-`regionId=eu, traceOn=false`. So a history says under which settings it was recorded, and a finding is repeated under the same.
+A program's `needs` is one of:
+
+- "" for a broker with default settings
+- a name of CONFIGURED or STARTED
+- the settings themselves, such as `regionId=eu, traceOn=false`
+
+A history therefore states the settings it was recorded with, and a finding can be repeated with the same settings.
 """
 
 from __future__ import annotations
@@ -16,8 +21,10 @@ from rocketproof_profiles import Profile
 
 @dataclass
 class ClusterSettings:
-    """The simulated cluster of a program: broker settings, number of brokers, whether periodic tasks run. `twin`: the program also runs
-    on a broker without hooks."""
+    """The simulated cluster of a program: broker settings, number of brokers, and whether periodic tasks run.
+
+    `twin`: the program also runs on a broker without hooks.
+    """
 
     brokers: int = 1
     settings: dict[str, Any] = field(default_factory=dict)
@@ -27,7 +34,7 @@ class ClusterSettings:
 
 FUTURE: Final = "a start in the future"
 READ_ONLY: Final = "no write permission"
-"""Routes tell of it, and of the next: programs end with looks at those of their topics."""
+"""Routes show this permission and the next. Programs with them end with route queries for their topics."""
 WRITE_ONLY: Final = "no read permission"
 NO_TOPICS: Final = "no automatic topics"
 CONFIGURED: Final[Mapping[str, Mapping[str, str]]] = {
@@ -39,28 +46,37 @@ CONFIGURED: Final[Mapping[str, Mapping[str, str]]] = {
     FUTURE: {"startAcceptSendRequestTimeStamp": "4102444800000"},
     NO_TOPICS: {"autoCreateTopicEnable": "false"},
 }
-"""Settings of a running broker that some programs need, by what they are called. The last one leaves a mark: once it was off, the
-template gives no topics until the broker is started anew."""
+"""Named settings that some programs need on a running broker.
+
+`NO_TOPICS` has a lasting effect: afterwards the template creates no topics until the broker is restarted.
+"""
 
 ALONE: Final = "small files"
-"""Programs that fill files up to their last bytes: nothing else is sent meanwhile."""
+"""Programs that fill files up to their last bytes. No other program sends at the same time."""
 SMALL_FILE: Final = 65_536
 NARROW: Final = "no cluster topic"
 NO_TEMPLATE: Final = "no template"
 ENDED: Final = "a process that ends"
-"""Programs behind which the broker's process is killed, and starts again: what was acknowledged has to be there, and each has the broker
-for itself. What nothing can read again is stored here and nowhere else: the messages of other programs would go with it. A half message
-that keeps others from being asked about is here too, without an end: nobody knows what that leaves of it."""
+"""Programs after which the broker is killed and restarted; acknowledged messages must survive. Each program has the broker to itself.
+
+Records that cannot be read again are stored only here, because the messages of other programs would be lost too. The same holds for half
+messages that block the checks of others. These programs do not kill the broker: the result would not be predictable.
+"""
 LARGE: Final = "large files"
-"""Programs whose messages are as large as they may be: files of other programs hold none of these."""
+"""Programs with messages of the maximum size. The files of other programs contain none."""
 _LARGE_FILE: Final = 16_777_216
 FLUSHED: Final = "large messages that are flushed"
-"""The same where each is answered when it is on the device: only for releases whose group commit looks again when it has flushed the file
-before, as the others say of many such messages that they are late (HAZ-21). A file holds several: the two looks of a group commit reach no
-further than the next file, and what several programs send at once must not lie behind it."""
+"""Like LARGE, with each message acknowledged after it is on disk.
+
+Only for releases whose group commit checks again after it has flushed the previous file. The others report many of these messages as late
+(HAZ-21). A file holds several messages: the two checks of a group commit reach only the next file, so that concurrent sends must not exceed
+it.
+"""
 ASKED: Final = "half messages that are asked about"
-"""Programs whose half messages are asked about at once and not for long, though they were born years ago. None of them ends with a
-deletion, which takes the half queue away as long as its topic is in no table."""
+"""Programs whose half messages are checked soon, and only for a short time, although their born timestamps are years old.
+
+None of them ends with a deletion, which removes the half queue while its topic is in no table.
+"""
 _ASKING: Final = {"transactionCheckInterval": "500", "transactionCheckMax": "2", "fileReservedTime": "1000000"}
 STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE), **_ASKING},
@@ -73,12 +89,14 @@ STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     NO_TEMPLATE: {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
     NARROW: {"clusterTopicEnable": "false", "defaultTopicQueueNums": "3"},
 }
-"""Settings that some programs need a broker to be started with."""
+"""Named settings that some programs need at the start of a broker."""
 
 
 class Legal(NamedTuple):
-    """The values of a setting that programs may have, the usual one first. `start`: a running broker does not take it over, or not as a
-    whole; `switch`: the profile's switch that is true where the setting is known."""
+    """The values that a setting may have, the default first.
+
+    `start`: a running broker does not apply a change, or only partly. `switch`: the profile switch that is true where the setting exists.
+    """
 
     values: tuple[str, ...]
     start: bool = False
@@ -87,9 +105,9 @@ class Legal(NamedTuple):
 
 _NO, _YES = ("false", "true"), ("true", "false")
 LEGAL: Final[Mapping[str, Legal]] = {
-    # what is answered and stored
+    # responses and stored records
     "autoCreateSubscriptionGroup": Legal(_YES),
-    "autoCreateTopicEnable": Legal(_YES, start=True),  # switched off at run time it leaves a mark (HAZ-02)
+    "autoCreateTopicEnable": Legal(_YES, start=True),  # switching it off at run time has a lasting effect (HAZ-02)
     "brokerClusterName": Legal(("DefaultCluster", "c1"), start=True),
     "brokerTopicEnable": Legal(_YES, start=True),
     "clusterTopicEnable": Legal(_YES, start=True),
@@ -106,7 +124,7 @@ LEGAL: Final[Mapping[str, Legal]] = {
     "timerWheelEnable": Legal(("false", "true"), start=True, switch="timers"),
     "traceOn": Legal(_YES),
     "traceTopicEnable": Legal(_NO, start=True, switch="trace_topic"),
-    # how it is kept
+    # files
     "brokerRole": Legal(("ASYNC_MASTER", "SYNC_MASTER"), start=True),
     "flushConsumeQueueLeastPages": Legal(("2", "0", "8")),
     "flushConsumeQueueThoroughInterval": Legal(("60000", "10000")),
@@ -121,7 +139,7 @@ LEGAL: Final[Mapping[str, Legal]] = {
     "maxHashSlotNum": Legal(("1000", "7"), start=True),
     "maxIndexNum": Legal(("4000", "50"), start=True),
     "messageIndexSafe": Legal(_NO, start=True),
-    # who does it, and how long it may wait
+    # threads and timeouts
     "brokerFastFailureEnable": Legal(_YES),
     "osPageCacheBusyTimeOutMills": Legal(("1000", "5000")),
     "fileReservedTime": Legal(("72", "1")),
@@ -148,7 +166,8 @@ LEGAL: Final[Mapping[str, Legal]] = {
     "queryThreadPoolQueueCapacity": Legal(("20000", "1000"), start=True),
     "sendThreadPoolQueueCapacity": Legal(("10000", "1000"), start=True),
 }
-"""What is drawn. Texts are no longer than the usual ones: they lie in the properties of every message, whose length has a limit."""
+"""The table of drawn settings. Texts are no longer than the defaults: every message's properties contain them, and their length is limited.
+"""
 
 NOT_DRAWN: Final[Mapping[str, str]] = {
     "brokerPermission": "the claim restart.routes does not know what routes it leaves; programs have it by name",
@@ -158,7 +177,7 @@ NOT_DRAWN: Final[Mapping[str, str]] = {
         ("brokerName", "brokerId", "brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir"), "it says which broker it is, and where"
     ),
 }
-"""Settings with a reason for which they have no row above."""
+"""Settings that are never drawn, with the reason."""
 
 WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -175,36 +194,39 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     ),
     "syncFlushTimeout": "only where a flush takes seconds",
 }
-"""Settings that change nothing of what the implementation does for a program, and when they would."""
+"""Settings that do not affect how the implementation runs a program, with the condition under which they would."""
 
 _BETWEEN, _IS = ", ", "="
 PROGRAMS_PER_START: Final = 100
-"""Of a run's programs so many come to one set of drawn settings that a broker starts with, as each takes seconds."""
+"""One set of start settings is drawn for every 100 programs, because each restart takes seconds."""
 VARIANTS: Final = 2
-"""So many sets of settings are changed in turn on a broker that runs with drawn ones."""
+"""The number of runtime settings that are applied in turn to a broker with drawn settings."""
 _AT_ONCE: Final = 4
 
 
 def drawn(chance: random.Random, profile: Profile, programs: int, *, configure: bool, start: bool) -> list[str]:
-    """What some of so many programs need: several settings at once, each with another than its usual value. Every value comes before one
-    comes again. `configure`: settings of a running broker may be changed; `start`: brokers can be started with others."""
-    table = {name: one for name, one in LEGAL.items() if not one.switch or getattr(profile, one.switch)}
-    first = _Deck(chance, {name: one.values[1:] for name, one in table.items() if one.start and start})
-    later = _Deck(chance, {name: one.values[1:] for name, one in table.items() if not one.start and configure})
-    found = []
+    """Draw values of `needs` for a run of `programs` programs. Each has several settings with non-default values.
+
+    Every value is drawn once before any is repeated. `configure`: settings of a running broker may be changed. `start`: brokers can be
+    started with other settings.
+    """
+    table = {name: row for name, row in LEGAL.items() if not row.switch or getattr(profile, row.switch)}
+    first = _Deck(chance, {name: row.values[1:] for name, row in table.items() if row.start and start})
+    later = _Deck(chance, {name: row.values[1:] for name, row in table.items() if not row.start and configure})
+    needs = []
     for _ in range(programs // PROGRAMS_PER_START if start or configure else 0):
         from_the_start = first.deal()
-        found += [needs_of({**from_the_start, **later.deal()}) for _ in range(VARIANTS if configure else 1)]
-    return [*dict.fromkeys(found)]
+        needs += [needs_of({**from_the_start, **later.deal()}) for _ in range(VARIANTS if configure else 1)]
+    return [*dict.fromkeys(needs)]
 
 
 def needs_of(settings: Mapping[str, str]) -> str:
-    """Settings as a program's `needs` has them."""
+    """Return settings in the form of a program's `needs`."""
     return _BETWEEN.join(f"{name}{_IS}{value}" for name, value in sorted(settings.items()))
 
 
 def settings_of(needs: str) -> Mapping[str, str]:
-    """All settings that `needs` stands for; none for what is not known."""
+    """Return all settings that `needs` stands for; none if it is unknown."""
     named = {**CONFIGURED, **STARTED}.get(needs)
     if named is not None:
         return named
@@ -214,47 +236,49 @@ def settings_of(needs: str) -> Mapping[str, str]:
 
 
 def drawn_of(needs: str) -> Mapping[str, str]:
-    """Those of them that were drawn, so that a program may show the same without some; none where they have a name together."""
+    """Return the drawn settings of `needs`, which a shrinker may remove one by one; none for a named set."""
     return {} if needs in CONFIGURED or needs in STARTED else settings_of(needs)
 
 
 def at_start(needs: str) -> Mapping[str, str]:
-    """Those of them that a broker has to be started with."""
+    """Return the settings of `needs` that a broker has to be started with."""
     return settings_of(needs) if needs in STARTED else {name: value for name, value in drawn_of(needs).items() if LEGAL[name].start}
 
 
 def while_running(needs: str) -> Mapping[str, str]:
-    """Those of them that are changed on a broker that runs, and set back."""
+    """Return the settings of `needs` that are changed on a running broker and restored afterwards."""
     return CONFIGURED[needs] if needs in CONFIGURED else {name: value for name, value in drawn_of(needs).items() if not LEGAL[name].start}
 
 
 def can_be_had(needs: str, *, configure: bool, start: bool) -> bool:
-    """Whether a target can do all of it: change settings of a running broker, and start brokers with others."""
+    """Return whether a target supports the settings, given that it can change settings at run time or start brokers with others."""
     return (start or not at_start(needs)) and (configure or not while_running(needs))
 
 
 def is_known(needs: str) -> bool:
-    """Whether a program can have this in `needs`."""
+    """Return whether a program can have this value of `needs`."""
     return not needs or bool(settings_of(needs))
 
 
 def stages(needs: Iterable[str]) -> list[tuple[str, ...]]:
-    """What can be had on one broker after the other, each with other settings from its start: first all that a broker takes over when it
-    runs, with what leaves a mark as the last one."""
+    """Group values of `needs` by broker start; each group runs on one broker, one group after the other.
+
+    The first group has all settings that a running broker applies, the one with a lasting effect last.
+    """
     wanted = set(needs)
     own: dict[str, list[str]] = {}
-    for one in sorted(wanted - {"", *CONFIGURED, *STARTED}):
-        own.setdefault(needs_of(at_start(one)), []).append(one)
-    rows: list[Sequence[str]] = [("", *own.pop("", ()), *CONFIGURED), *((one,) for one in STARTED), *own.values()]
-    return [found for row in rows if (found := tuple(one for one in row if one in wanted))]
+    for need in sorted(wanted - {"", *CONFIGURED, *STARTED}):
+        own.setdefault(needs_of(at_start(need)), []).append(need)
+    rows: list[Sequence[str]] = [("", *own.pop("", ()), *CONFIGURED), *((name,) for name in STARTED), *own.values()]
+    return [group for row in rows if (group := tuple(need for need in row if need in wanted))]
 
 
 class _Deck:
-    """Pairs of a setting and a value, of which some at once are dealt with no setting twice among them; shuffled anew when it is empty."""
+    """Deals pairs of setting and value, each setting at most once per hand. The deck is reshuffled when it is empty."""
 
     def __init__(self, chance: random.Random, values: Mapping[str, Sequence[str]]) -> None:
         self._chance = chance
-        self._all = [(name, value) for name, of in values.items() for value in of]
+        self._all = [(name, value) for name, choices in values.items() for value in choices]
         self._deck: list[tuple[str, str]] = []
 
     def deal(self) -> dict[str, str]:

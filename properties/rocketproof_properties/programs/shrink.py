@@ -1,7 +1,7 @@
-"""The one shrinker: a program, a history's requests or a witness's moves without what is not needed for what they show.
+"""The shrinker: removes from a program, a history's requests or a witness' moves what is not needed for the evidence.
 
-What is made smaller is a sequence whose parts mean something whatever stands before them. Whether a smaller one still shows the same is
-asked of `shows`, which runs it wherever it runs: on a simulated cluster, on a broker, on a target of the specification.
+Every subsequence of the parts must be meaningful on its own. The callback `shows` runs a candidate on a simulated cluster, a broker, or a
+target of the specification.
 """
 
 from __future__ import annotations
@@ -25,48 +25,47 @@ def shrink(
     simpler: Callable[[Part], Iterable[Part]] | None = None,
     needed: Callable[[Evidence], Sequence[Part]] | None = None,
 ) -> tuple[list[Part], Evidence]:
-    """A smallest sequence that still shows something, and what it shows: no part of it can be left out or made simpler.
+    """Return a minimal sequence that still shows evidence, and the evidence: no part can be removed or simplified.
 
-    `evidence` is what all the parts show; `shows` gives None where nothing is shown. `simpler` gives the simpler forms of a part, and
-    `needed` the parts that came to be used, where evidence shows them. After an interrupt it tries nothing more and gives the smallest
-    sequence so far.
+    `evidence`: what all parts show. `shows` returns None if a candidate shows nothing. `simpler` yields simpler forms of a part. `needed`
+    returns the parts that the evidence uses. After an interrupt, returns the smallest sequence so far.
     """
 
-    def tried(some: Sequence[Part]) -> Evidence | None:
-        return None if interrupts.came() else shows(some)
+    def attempt(candidate: Sequence[Part]) -> Evidence | None:
+        return None if interrupts.came() else shows(candidate)
 
-    found = list(parts) if needed is None else list(needed(evidence))
+    smallest = list(parts) if needed is None else list(needed(evidence))
     before: list[Part] | None = None
-    while before != found:
-        before = list(found)
-        size = max(1, len(found) // 2)
+    while before != smallest:
+        before = list(smallest)
+        size = max(1, len(smallest) // 2)
         while True:
-            at = len(found) - size
-            while at > -size and found:
-                fewer = found[: max(0, at)] + found[at + size :]
-                again = tried(fewer)
-                if again is not None:
-                    evidence, found = again, fewer if needed is None else list(needed(again))
-                at = min(at, len(found)) - size
+            position = len(smallest) - size
+            while position > -size and smallest:
+                fewer = smallest[: max(0, position)] + smallest[position + size :]
+                shown = attempt(fewer)
+                if shown is not None:
+                    evidence, smallest = shown, fewer if needed is None else list(needed(shown))
+                position = min(position, len(smallest)) - size
             if size == 1:
                 break
             size //= 2
-        for at in range(len(found)):
+        for position in range(len(smallest)):
             changed = True
-            while changed and at < len(found):
+            while changed and position < len(smallest):
                 changed = False
-                for one in simpler(found[at]) if simpler is not None else ():
-                    other = [*found[:at], one, *found[at + 1 :]]
-                    again = tried(other)
-                    if again is not None:
-                        evidence, found = again, other if needed is None else list(needed(again))
+                for form in simpler(smallest[position]) if simpler is not None else ():
+                    other = [*smallest[:position], form, *smallest[position + 1 :]]
+                    shown = attempt(other)
+                    if shown is not None:
+                        evidence, smallest = shown, other if needed is None else list(needed(shown))
                         changed = True
                         break
-    return found, evidence
+    return smallest, evidence
 
 
 def simpler_steps(step: Step) -> Iterator[Step]:
-    """A step with the default in the place of one argument, or without one property."""
+    """Yield the step with the default for one argument, or without one property."""
     name, args = step
     for key, value in args.items():
         kept = {k: v for k, v in args.items() if k != key}

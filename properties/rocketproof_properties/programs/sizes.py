@@ -1,4 +1,4 @@
-"""How long plain messages and batches are in their records: brokers add properties of their own (APP-06, SEND-03, SEND-25, BAT-03)."""
+"""Sizes of the records of plain messages and batches: brokers add properties of their own (APP-06, SEND-03, SEND-25, BAT-03)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rocketproof_impl.store.record import FIXED_SIZE
 from rocketproof_profiles import Profile
 from rocketproof_protocol.properties import CHECK_TIMES, CLUSTER, MSG_REGION, REAL_QID, REAL_TOPIC, TRACE_ON, TRANSACTION_ID, UNIQ_KEY, WAIT
 
-_UNIQUE_KEY = "0" * 32  # as long as one that a broker makes
+_UNIQUE_KEY = "0" * 32  # same length as a key that a broker makes
 
 
 def stored_length(
     properties: Mapping[str, str], profile: Profile, *, cluster: str = "DefaultCluster", region: str = "DefaultRegion", traced: bool = True
 ) -> int:
-    """Bytes of the stored text of a message's properties on a broker without hooks.
+    """Return the bytes of the stored text of a message's properties on a broker without hooks.
 
-    `cluster`, `region` and `traced` are what the broker writes: its settings brokerClusterName, regionId and traceOn.
+    `cluster`, `region` and `traced`: the broker's settings brokerClusterName, regionId and traceOn, which it writes into properties.
     """
     stored = _stored(properties, profile, cluster, region, traced)
     trailing = profile.stores_parsed and profile.ends_properties
@@ -26,7 +26,7 @@ def stored_length(
 
 
 def half_length(properties: Mapping[str, str], topic: str, queue: str, profile: Profile, *, cluster: str = "DefaultCluster") -> int:
-    """Bytes of the text of a half message's properties for that topic and queue, when it has been checked for the first time (TRX-04)."""
+    """Return the bytes of a half message's stored properties after its first check (TRX-04). `topic` and `queue`: its real ones."""
     stored = _stored(properties, profile, cluster)
     if profile.names_transaction and stored.get(UNIQ_KEY):
         stored[TRANSACTION_ID] = stored[UNIQ_KEY]
@@ -37,7 +37,7 @@ def half_length(properties: Mapping[str, str], topic: str, queue: str, profile: 
 def _stored(
     properties: Mapping[str, str], profile: Profile, cluster: str, region: str = "DefaultRegion", traced: bool = True
 ) -> dict[str, str]:
-    """A message's properties with those that the broker adds."""
+    """Return a message's properties with those that the broker adds."""
     stored = dict(properties)
     if profile.stores_parsed:
         if profile.always_traced:
@@ -51,19 +51,19 @@ def _stored(
 
 
 def overhead(topic: str, stored: int) -> int:
-    """The bytes of a record beside its body (APP-06); `stored`: those of its properties."""
+    """Return the bytes of a record without its body (APP-06). `stored`: bytes of its properties."""
     return FIXED_SIZE + len(topic.encode()) + stored
 
 
 def left_of_file(end: int, file_size: int) -> int:
-    """Bytes from where a log ends to the end of its file."""
+    """Return the bytes between the end of a log and the end of its file."""
     return file_size - end % file_size
 
 
 def added_length(
     text: str | None, profile: Profile, *, cluster: str = "DefaultCluster", region: str = "DefaultRegion", traced: bool = True
 ) -> int:
-    """Bytes that each message of a batch with these properties gets behind its own ones (BAT-03)."""
+    """Return the bytes that a batch with these properties appends to the properties of each message (BAT-03)."""
     if not profile.stores_parsed:
         return 0
     added = parse_properties(text, exact=profile.exact_properties) | {CLUSTER: cluster}
@@ -73,10 +73,10 @@ def added_length(
 
 
 def item_length(properties: bytes, added: int) -> int:
-    """Bytes of the stored properties of a batch's message; `added`: those that each of them gets."""
+    """Return the bytes of the stored properties of a batch's message. `added`: bytes that each message gets."""
     return len(properties) + added + (bool(properties and added) and properties[-1:] != b"\2")
 
 
 def batch_length(items: Iterable[tuple[bytes, bytes]], topic: str, added: int) -> int:
-    """Bytes of the records of a batch; `items`: body and properties of each message."""
+    """Return the bytes of the records of a batch. `items`: body and properties of each message."""
     return sum(overhead(topic, item_length(properties, added)) + len(body) for body, properties in items)

@@ -1,7 +1,7 @@
-"""What the programs of each condition may do: Hypothesis strategies of steps, and the cluster that they run on.
+"""The programs of each condition: Hypothesis strategies of steps, and the cluster that they run on.
 
-Each condition leaves out what would break its claims for another reason, and makes what it is about frequent: a known
-violation has to be found by every run.
+Each condition avoids steps that would break its claims for another reason. It makes its own subject frequent, because every run must find
+the known violations.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LATER = (0, 500, 1000, 5000, 10_000, 60_000, 7_200_000)
 
 @dataclass(frozen=True)
 class ProgramStrategy:
-    """The programs of a condition: `first` steps that all have, then at most `most` drawn ones."""
+    """The programs of a condition: the steps `first`, then at most `most` drawn ones."""
 
     steps: Steps
     setting: ClusterSettings
@@ -168,14 +168,14 @@ _UNREAD: Mapping[str, tuple[Step, ...]] = {
     about.OWN_PROPERTIES: (("send", {"items": [("a", {"p": "v" * 32_760})]}),),
     about.LONGER_HOSTS: (("send", {"sys_flag": 16}),),
 }
-"""What stores a record that nothing can read again (HAZ-49 to HAZ-51)."""
+"""Steps that store a record that cannot be read again (HAZ-49 to HAZ-51)."""
 _UNCOUNTED: tuple[Step, ...] = (
     ("heartbeat", {"group": "producers"}),
     ("send", {"properties": {**_HALVES[0], "p": "v" * 32_600}}),
     ("send", {"properties": _HALVES[0]}),
     ("question", {}),
 )
-"""A half message with properties so long that the count of its checks has no room."""
+"""A half message with properties so long that the count of its checks does not fit."""
 _END: tuple[Step, ...] = (("send", {"topic": "B"}), ("crash", {}))
 
 PROGRAMS: Mapping[str, ProgramStrategy] = {

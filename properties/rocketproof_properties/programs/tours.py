@@ -1,9 +1,8 @@
-"""Transition tours of a small scope: programs that take each request, and each change by an administrator, in every state of its topic.
+"""Transition tours of a small scope: programs that take every request and administrative change in every state of its topic.
 
-The specification says what is enabled, and what a request that is served whole leaves in the table of topics. Each step is one that was
-taken least often in the state that its topic has by then, as a rotor would choose, so that in the end every transition is taken, however
-few programs there are to begin with. What only counts, such as offsets and versions, is as at the start again behind each step, so that no
-bound of the scope ends a tour.
+The specification decides what is enabled and which topic table results. Each step takes the transition that was taken least often in the
+current state of its topic. Over all programs every transition is taken. After each step counters such as offsets and versions return to
+their initial values, so that no bound of the scope ends a tour.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ _BODY: Final = 200  # bytes of a message
 _LEAST, _MOST = 4, 12  # steps of a program
 _CHANCE: Final = ("lock_timeout", "lose_registration")
 _OWN: Final = SCOPE.topics.index("template")
-"""All programs share the template, which therefore keeps what it is."""
+"""The index of the template. All programs share it, so that it is never changed."""
 
 
 class Transition(NamedTuple):
-    """An action with the codes of its arguments, and the topic that it is about."""
+    """An action with its encoded arguments, and the index of its topic."""
 
     action: str
     args: tuple[int, ...]
@@ -40,7 +39,7 @@ class Transition(NamedTuple):
 
 
 class TourTransition(NamedTuple):
-    """A transition, and what the table said of its topic before: this is what is counted."""
+    """A transition and the table's row for its topic before it. Draws are counted by this pair."""
 
     transition: Transition
     table: tuple[int, ...]
@@ -48,7 +47,7 @@ class TourTransition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The tables of topics that requests of one client lead to, as states of the specification in which nothing else has happened."""
+    """The topic tables that requests of one client lead to, as states of the specification that are otherwise initial."""
 
     instance: Instance
 
@@ -62,16 +61,16 @@ class Tables:
 
     @cached_property
     def _table(self) -> tuple[tuple[int, ...], ...]:
-        """By topic, where a state has what its table says of it."""
-        columns = [one for one in self.instance.model.variables if one.name.startswith("config.")]
+        """For each topic, the slots of a state that hold its row of the table."""
+        columns = [variable for variable in self.instance.model.variables if variable.name.startswith("config.")]
         return tuple(tuple(column.slot((0, topic)) for column in columns) for topic in range(len(SCOPE.topics)))
 
     def of(self, state: State, topic: int) -> tuple[int, ...]:
-        """What the table says of a topic."""
+        """Return the table's row for a topic."""
         return tuple(state[slot] for slot in self._table[topic])
 
     def enabled(self, state: State) -> Iterator[Transition]:
-        """What a client or an administrator may do, but for changes of the template."""
+        """Yield the enabled transitions of clients and administrators, without changes of the template."""
         offered = self._offers.enabled(state)
         for name in TAKEN:
             place = [*self._action(name).parameters].index("t")
@@ -80,7 +79,7 @@ class Tables:
                     yield Transition(name, args, args[place])
 
     def after(self, state: State, taken: Transition) -> State:
-        """The table once it was served and registered, and nothing else of what happened."""
+        """Return the state after the request was served and registered. Only the topic table is kept; the rest is initial."""
         state = self._offers.functions[taken.action].effect(state, taken.args)
         while (served := self._served(state)) is not None:
             name, args = served
@@ -89,12 +88,12 @@ class Tables:
         return tuple(code if slot in kept else self.start[slot] for slot, code in enumerate(state))
 
     def values(self, taken: Transition) -> dict[str, Any]:
-        """The values of what was chosen, by the parameters' names."""
+        """Return the decoded arguments of a transition by parameter names."""
         types = self._action(taken.action).parameters
         return {name: type_.decode(code) for (name, type_), code in zip(types.items(), taken.args, strict=True)}
 
     def _served(self, state: State) -> tuple[str, tuple[int, ...]] | None:
-        """The next thing that happens by itself; with one client the order makes no difference to the table."""
+        """Return the next internal action. With one client, their order does not affect the table."""
         offered = self._offers.enabled(state)
         return next(((name, args[0]) for name, args in offered.items() if name not in (*TAKEN, *_CHANCE)), None)
 
@@ -113,12 +112,12 @@ def tables(profile: str) -> Tables:
 
 
 def tour(seen: DrawCounts, profile: str) -> list[Step]:
-    """A program that goes on from the start with what was taken least often in the states that it comes to."""
+    """Return a program that repeatedly takes the transition that was taken least often in the current state."""
     machine = tables(profile)
     state, steps = machine.start, list[Step]()
     for _ in range(seen.chance.randint(_LEAST, _MOST)):
-        choices = [TourTransition(one, machine.of(state, one.topic)) for one in machine.enabled(state)]
-        taken = seen.rarest(choices, lambda one: [one])
+        choices = [TourTransition(enabled, machine.of(state, enabled.topic)) for enabled in machine.enabled(state)]
+        taken = seen.rarest(choices, lambda candidate: [candidate])
         seen.note([taken])
         steps.append(_step(machine.values(taken.transition), taken.transition.action))
         state = machine.after(state, taken.transition)
@@ -126,5 +125,5 @@ def tour(seen: DrawCounts, profile: str) -> list[Step]:
 
 
 def _step(values: dict[str, Any], action: str) -> Step:
-    given = {name: value for name, value in values.items() if name not in ("p", "b", "size")}
-    return STEPS[action]([TOPICS.get(kind, "A") for kind in SCOPE.topics], _BODY, **given)
+    arguments = {name: value for name, value in values.items() if name not in ("p", "b", "size")}
+    return STEPS[action]([TOPICS.get(kind, "A") for kind in SCOPE.topics], _BODY, **arguments)

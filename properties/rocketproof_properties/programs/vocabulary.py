@@ -1,12 +1,14 @@
-"""The one vocabulary of steps: what a client, an administrator or a fault can ask of a deployment, as data.
+"""The vocabulary of steps: what clients, administrators and faults can ask of a deployment, as data.
 
-A step is a name and its arguments, such as `("send", {"topic": "A", "body": "x"})`; what is left out has its default. Records are named by
-their number among those that fit, so that a program means something whatever came before, and any part of it is a program too. `client`
-says which client does a step, `broker` to which broker it goes; `("meet", {})` lets all clients wait for each other. Of any request
-`without` leaves a field out, and `altered` gives one a text of its own.
+A step is a name and its arguments, such as `("send", {"topic": "A", "body": "x"})`. Missing arguments have defaults. A step refers to a
+record by its index among the suitable ones, so that every subsequence of a program is a program.
 
-`STEPS` says of each name what it means, its arguments, and either the builder of its request or the capability by which a deployment does
-it itself. A new kind of step is a row here; runs, generators and shrinking take it from there.
+- `client` names the client of a step, `broker` the broker that it is sent to.
+- `("meet", {})` is a barrier for all clients.
+- `without` removes a field of a request, and `altered` replaces the text of a field.
+
+`STEPS` gives the meaning and arguments of each name. A row also has the builder of the request or the capability by which a deployment
+performs the step. A new kind of step is a row here; runs, generators and shrinking use the table.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_profiles import PROFILES, Profile
 
 from ..reports.choices import InputError, known
-from . import requests
+from . import nameserver, requests
 from .call import Context, RecordedCall
 from .names import ProgramNames
 from .parts import Capability
@@ -29,17 +31,20 @@ Step = tuple[str, dict[str, Any]]
 
 SECOND: Final = 1000
 ADDRESSED: Final = ("client", "broker")
-"""Arguments of any step: who does it, and to which broker it goes."""
+"""Arguments of any step: the client, and the broker that it is sent to."""
 FORMED: Final = ("without", "altered")
-"""Arguments of any request: the name of a field that is left out, and that of one with the text that it gets instead."""
+"""Arguments of any request: the name of a field to leave out, and the name and new text of a field to change."""
 EVERY: Final = "*"
-"""The name of a field that stands for all of them: such a request has no table of fields at all."""
+"""A field name that stands for all fields: the request then has no table of fields."""
 
 
 @dataclass(frozen=True)
 class StepKind:
-    """A row of the vocabulary. `build` makes the request, None where the deployment does the step itself, for which it has to offer
-    `needs`; None is what every deployment can do."""
+    """A row of the vocabulary.
+
+    `build` makes the request; None if the deployment performs the step itself. `needs`: the capability for it, None if every deployment has
+    it.
+    """
 
     sentence: str
     arguments: Mapping[str, Any]
@@ -47,70 +52,72 @@ class StepKind:
     needs: Capability | None = None
 
 
-def _asks(sentence: str, build: Callable[..., RecordedCall | None], needs: Capability | None = None) -> StepKind:
-    """A step that becomes a request: its arguments are the builder's keywords."""
+def _request_step(sentence: str, build: Callable[..., RecordedCall | None], needs: Capability | None = None) -> StepKind:
+    """Return the row of a step that becomes a request. Its arguments are the builder's keywords."""
     parameters = inspect.signature(build).parameters.values()
     return StepKind(sentence, {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}, build, needs)
 
 
-def _does(sentence: str, needs: Capability | None = None, /, **arguments: Any) -> StepKind:
+def _direct_step(sentence: str, needs: Capability | None = None, /, **arguments: Any) -> StepKind:
     return StepKind(sentence, arguments, None, needs)
 
 
 STEPS: Final[Mapping[str, StepKind]] = {
     # Clients and administrators
-    "send": _asks("a message or a batch is sent", requests.send),
-    "back": _asks("a consumer gives a record back; nothing happens if there is none", requests.back),
-    "end": _asks("a transaction ends, one-way; nothing happens where there is no half message", requests.end),
-    "unknown": _asks("a request of a code that nobody serves", requests.unknown),
-    "topic": _asks("an administrator makes or changes a topic", requests.topic),
-    "delete": _asks("an administrator deletes a topic", requests.delete),
-    "group": _asks("an administrator makes or changes a consumer group", requests.group),
-    "configure": _asks("an administrator changes a setting at run time", requests.configure, Capability.CONFIGURE),
-    "delete_group": _asks("an administrator deletes a consumer group", requests.delete_group),
-    "forget_topic": _asks("an administrator takes a topic out of the name server", requests.forget_topic),
-    "register_topic": _asks("somebody tells the name server which queues a topic has", requests.register_topic),
-    "route": _asks("a client asks the name server for a route", requests.route),
-    "register": _asks("a broker that is not there registers, on a connection of its own", requests.register),
-    "unregister": _asks("a broker that is not there takes itself out", requests.unregister),
-    "has_to_register": _asks("a broker that is not there asks whether its topics are of another version", requests.has_to_register),
-    "permit_writes": _asks("an administrator takes a broker's write permission in a name server, or gives it", requests.permit_writes),
-    "put_value": _asks("an administrator gives the name server a value to keep", requests.put_value),
-    # Who only looks
-    "max_offset": _asks("somebody asks for the next offset of a queue", requests.max_offset),
-    "min_offset": _asks("somebody asks for the first offset of a queue", requests.min_offset),
-    "stats": _asks("somebody asks for the ends of all queues of a topic", requests.stats),
-    "earliest": _asks("somebody asks when the first message of a queue was stored", requests.earliest),
-    "search": _asks("somebody asks for the offset of a queue by when its message was stored", requests.search),
-    "pull": _asks("a consumer asks for records of a queue", requests.pull),
-    "progress": _asks("a consumer asks how far its group is in a queue", requests.progress),
-    "commit": _asks("a consumer says how far its group is in a queue", requests.commit),
-    "find": _asks("somebody asks for the records under a key", requests.find),
-    "view": _asks("somebody asks for the record at a place of the log", requests.view),
-    "topics": _asks("somebody asks a broker for its topics", requests.topics),
-    "groups": _asks("somebody asks a broker for its consumer groups", requests.groups),
-    "settings": _asks("somebody asks a broker for its settings", requests.settings),
-    "heartbeat": _asks("a client says that it is there", requests.heartbeat),
-    "consumer": _asks("a consumer says that it is there, and what it has subscribed to", requests.consumer),
-    "leave": _asks("a consumer takes itself out of its group", requests.leave),
-    "cluster": _asks("somebody asks the name server for the brokers that it knows", requests.cluster),
-    "values": _asks("somebody asks the name server for the values that it keeps", requests.values),
-    # What is done otherwise
-    "lose": _does(
-        "the connection of a broker that is not there is closed; with `overlap` its next one is open before, and is used at once",
+    "send": _request_step("a producer sends a message or a batch", requests.send),
+    "back": _request_step("a consumer sends a record back; nothing happens if there is none", requests.back),
+    "end": _request_step("a producer ends a transaction, one-way; nothing happens if there is no half message", requests.end),
+    "unknown": _request_step("a request with an unknown code", requests.unknown),
+    "topic": _request_step("an administrator creates or changes a topic", requests.topic),
+    "delete": _request_step("an administrator deletes a topic", requests.delete),
+    "group": _request_step("an administrator creates or changes a consumer group", requests.group),
+    "configure": _request_step("an administrator changes a setting at run time", requests.configure, Capability.CONFIGURE),
+    "delete_group": _request_step("an administrator deletes a consumer group", requests.delete_group),
+    "forget_topic": _request_step("an administrator deletes a topic from the name server", nameserver.forget_topic),
+    "register_topic": _request_step("an administrator registers a topic's queues with the name server", nameserver.register_topic),
+    "route": _request_step("a client queries a route", nameserver.route),
+    "register": _request_step("a fictitious broker registers, on a connection of its own", nameserver.register),
+    "unregister": _request_step("a fictitious broker unregisters", nameserver.unregister),
+    "has_to_register": _request_step("a fictitious broker asks whether its topics have a new version", nameserver.has_to_register),
+    "permit_writes": _request_step(
+        "an administrator removes a broker's write permission in the name server, or restores it", nameserver.permit_writes
+    ),
+    "put_value": _request_step("an administrator stores a value in the name server", nameserver.put_value),
+    # Queries
+    "max_offset": _request_step("a client queries the next offset of a queue", requests.max_offset),
+    "min_offset": _request_step("a client queries the first offset of a queue", requests.min_offset),
+    "stats": _request_step("a client queries the end offsets of a topic's queues", requests.stats),
+    "earliest": _request_step("a client queries the store time of a queue's first message", requests.earliest),
+    "search": _request_step("a client queries a queue's offset by store time", requests.search),
+    "pull": _request_step("a consumer pulls records of a queue", requests.pull),
+    "progress": _request_step("a consumer queries its group's offset in a queue", requests.progress),
+    "commit": _request_step("a consumer commits its group's offset in a queue", requests.commit),
+    "find": _request_step("a client queries records by key", requests.find),
+    "view": _request_step("a client queries the record at a place of the log", requests.view),
+    "topics": _request_step("a client queries a broker's topics", requests.topics),
+    "groups": _request_step("a client queries a broker's consumer groups", requests.groups),
+    "settings": _request_step("a client queries a broker's settings", requests.settings),
+    "heartbeat": _request_step("a client sends a heartbeat", requests.heartbeat),
+    "consumer": _request_step("a consumer sends a heartbeat with its subscription", requests.consumer),
+    "leave": _request_step("a consumer leaves its group", requests.leave),
+    "cluster": _request_step("a client queries the brokers of a name server", nameserver.cluster),
+    "values": _request_step("a client queries the values in a name server", nameserver.values),
+    # Other steps
+    "lose": _direct_step(
+        "a fictitious broker closes its connection; with `overlap` it opens and uses the next one before that",
         address="10.0.0.1:1",
         overlap=False,
     ),
-    "hang_up": _does("a client closes its connections, whatever it waits for"),
-    "question": _does("a producer waits until the broker asks it what became of a half message"),
-    "checked": _does(
-        "somebody waits until the check of half messages is as far as its two queues are long by now, and writes down how far"
+    "hang_up": _direct_step("a client closes its connections, even while it waits for responses"),
+    "question": _direct_step("a producer waits until the broker checks a half message"),
+    "checked": _direct_step(
+        "a client waits until the check of half messages has reached the present ends of both queues, and records the offsets"
     ),
-    "notified": _does("a consumer writes down what its broker has told it of its groups by now, and waits for one such message"),
-    "meet": _does("all clients wait for each other"),
-    "produce": _does("a producer sends a message, whatever comes of it", Capability.PRODUCERS, topic="A", producer=0),
-    "fail": _does(
-        "a message comes, its consumption fails, and again: so many rounds, or until no more of it comes; each fails once in a program",
+    "notified": _direct_step("a consumer records the notifications about its groups so far, after waiting for one"),
+    "meet": _direct_step("barrier: all clients wait for each other"),
+    "produce": _direct_step("a producer sends a message and ignores the result", Capability.PRODUCERS, topic="A", producer=0),
+    "fail": _direct_step(
+        "consumption of a message fails `rounds` times, or until it is no longer delivered; each message fails once in a program",
         Capability.LOOK,
         record=0,
         group="g",
@@ -119,68 +126,69 @@ STEPS: Final[Mapping[str, StepKind]] = {
         most=16,
     ),
     # Time
-    "time": _does("time passes", millis=SECOND),
-    "clock": _does("somebody sets the clock", Capability.CLOCK, millis=-SECOND),
+    "time": _direct_step("time passes", millis=SECOND),
+    "clock": _direct_step("the clock is changed", Capability.CLOCK, millis=-SECOND),
     # Faults
-    "crash": _does(
-        "a broker's process ends, or with `power` its machine, and it starts again on a disk that is well",
+    "crash": _direct_step(
+        "a broker's process is killed, or with `power` its machine, and restarts on a disk without faults",
         Capability.FAULTS,
         power=False,
         metadata="ordered",
         seed=0,
     ),
-    "faults": _does("faults of this name happen from here on; none without a name", Capability.FAULTS, name=None, seed=0),
-    "disk": _does("no further file of the log can be made, or again", Capability.FAULTS, full=True),
-    "store": _does("the store is full, busy, or good again", Capability.FAULTS, state="good"),
-    "flush": _does("the broker flushes synchronously from here on, or would like to", Capability.FAULTS, stuck=True),
-    "replica": _does("the broker waits for a slave from here on: none, a slow or a quick one", Capability.FAULTS, state="none"),
-    "lossy": _does("one-way registrations are lost, or arrive again", Capability.FAULTS, lossy=True),
-    "executor": _does("one thread for sends and no place to wait for it, or as many as are needed", Capability.EXECUTORS, full=True),
-    "hooks": _does("hooks that do nothing look at sends or at what is given back", Capability.HOOKS, send=True, consume=False),
+    "faults": _direct_step("the named faults are enabled; without a name, all are disabled", Capability.FAULTS, name=None, seed=0),
+    "disk": _direct_step("no further log file can be created; `full=False` ends this", Capability.FAULTS, full=True),
+    "store": _direct_step("the store is full, busy, or works again", Capability.FAULTS, state="good"),
+    "flush": _direct_step("the broker flushes synchronously; if `stuck`, flushes do not complete", Capability.FAULTS, stuck=True),
+    "replica": _direct_step("the broker waits for a slave: none, a slow or a fast one", Capability.FAULTS, state="none"),
+    "lossy": _direct_step("one-way registrations are lost; `lossy=False` ends this", Capability.FAULTS, lossy=True),
+    "executor": _direct_step("one thread for sends and no queue; `full=False` restores enough threads", Capability.EXECUTORS, full=True),
+    "hooks": _direct_step(
+        "hooks without effect are registered for sends or for messages sent back", Capability.HOOKS, send=True, consume=False
+    ),
 }
 
 
 def arguments(step: Step) -> dict[str, Any]:
-    """All arguments of a step, with their defaults. Raises InputError for a step or argument that there is not."""
+    """Return all arguments of a step, including defaults. Raises InputError for an unknown step or argument."""
     name, wanted = step
     kind = STEPS[known("step", name, STEPS)]
     general = ADDRESSED if kind.build is None else (*ADDRESSED, *FORMED)
-    odd = [key for key in wanted if key not in kind.arguments and key not in general]
-    if odd:
-        raise InputError(f"step {name} has no argument {odd[0]!r}; it has {', '.join(kind.arguments) or 'none'}")
+    unknown = [key for key in wanted if key not in kind.arguments and key not in general]
+    if unknown:
+        raise InputError(f"step {name} has no argument {unknown[0]!r}; it has {', '.join(kind.arguments) or 'none'}")
     return {**kind.arguments, **{key: value for key, value in wanted.items() if key not in general}}
 
 
 def request_of(step: Step, context: Context) -> RecordedCall | None:
-    """The request of a step; None for one that has nothing to act on, and for one that is not a request.
+    """Return the request of a step. None if it has nothing to act on or is not a request.
 
-    Raises InputError for a step or argument that there is not.
+    Raises InputError for an unknown step or argument.
     """
     name, wanted = step
-    found = arguments(step)
+    values = arguments(step)
     build = STEPS[name].build
-    call = None if build is None else build(context, context.part(wanted.get("broker", "")), **found)
+    call = None if build is None else build(context, context.part(wanted.get("broker", "")), **values)
     return call if call is None or not wanted.keys() & set(FORMED) else _formed(call, wanted.get("without"), wanted.get("altered"))
 
 
 def _formed(call: RecordedCall, without: str | None, altered: tuple[str, str] | None) -> RecordedCall:
-    """The request with its fields as the step wants them."""
+    """Return the call with fields removed or changed as the step requires."""
     fields = {name: value for name, value in call.fields.items() if without not in (name, EVERY)}
     return replace(call, fields=fields if altered is None else {**fields, altered[0]: altered[1]})
 
 
-def plain(name: str, profile: Profile = PROFILES["P49"], /, **given: Any) -> Command:
-    """The request of a step to a broker of this profile, whose names stay as they are, and which says nothing out of the ordinary but what
-    is given.
+def plain(name: str, profile: Profile = PROFILES["P49"], /, **values: Any) -> Command:
+    """Return the request of a step with unchanged names, for a broker of this profile. Arguments that are not given have their defaults.
 
-    Raises InputError for a step or argument that there is not, and for a step without a request.
+    Raises InputError for an unknown step or argument, and for a step without a request.
     """
-    call = request_of((name, given), Context(ProgramNames("", 0), "", profile=profile))
+    call = request_of((name, values), Context(ProgramNames("", 0), "", profile=profile))
     if call is None:
-        raise InputError(f"step {name} with {given} has no request")
+        raise InputError(f"step {name} with {values} has no request")
     return call.command()
 
 
 def is_request(name: str) -> bool:
-    """Whether a step becomes a request. Raises InputError for a step that there is not."""
+    """Return whether a step becomes a request. Raises InputError for an unknown step."""
     return STEPS[known("step", name, STEPS)].build is not None

@@ -1,4 +1,4 @@
-"""What only a wire shows: strategies of programs for headers, templates, queues and retry topics of every kind."""
+"""Strategies of programs for details that only the wire shows: headers, templates, queues and retry topics of every kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .vocabulary import Step
 TEMPLATES, QUEUES = "templates of every kind", "queues of every number"
 HEADERS, RETRIED = "headers of every kind", "retry topics of every kind"
 LONGEST_WAIT: Final = 2500
-"""Milliseconds that a step may let pass: enough for the first delay level."""
+"""The longest time in ms that a step lets pass: enough for the first delay level."""
 
 
 _planned = step(
@@ -40,7 +40,7 @@ _from_template = step(
     times=(0, 0, 1, 16),
     body=("a", "b"),
 )
-_look = step("route", topic=("A", "B", "T", "nowhere", TEMPLATE))
+_route_query = step("route", topic=("A", "B", "T", "nowhere", TEMPLATE))
 _group = step("group", group=("g", "h"), queues=(1, 2, 4, 0), retries=(16, 2, 0))
 _given_back = step("back", record=range(6), group=("g", "h"), level=(0, 0, 1, 3, 30, -1), most=(16, None, 1, 0), version=(399, 120))
 _nameless = step("back", record=range(6), level=(0, 1, -1), most=(16, 0), named=(False,))
@@ -98,8 +98,8 @@ def _programs(least: int, most: int, *choices: tuple[int, Steps]) -> st.SearchSt
 WIRE_PROGRAMS: Final[Mapping[str, st.SearchStrategy[list[Step]]]] = {
     about.TOO_LARGE: _programs(3, 8, (1, _large), (1, _filling)),
     QUEUES: _programs(3, 10, (1, _planned_counts), (4, _to_queue), (1, _earliest), (1, _group), (1, _given_back)),
-    TEMPLATES: _programs(3, 10, (2, _planned), (6, _from_template), (1, _look), (1, _earliest), (1, _group), (1, _given_back)),
+    TEMPLATES: _programs(3, 10, (2, _planned), (6, _from_template), (1, _route_query), (1, _earliest), (1, _group), (1, _given_back)),
     RETRIED: _programs(2, 8, (2, _group), (5, _to_retry), (1, _given_back)),
     HEADERS: _programs(2, 6, (8, _odd), (2, _long), (2, _given_back), (1, _nameless)),
 }
-"""Whole programs by where they come from."""
+"""Strategies of whole programs by source."""

@@ -23,8 +23,8 @@ from rocketproof_traces.history.exchange import Exchange
 
 from ..brokers.comeback import come_back
 from ..brokers.deployment import Deployment, TargetError, ValidationTarget
-from ..brokers.runs.client import perform
 from ..brokers.runs.parsed import ParsedHistory, load
+from ..brokers.runs.performing import perform
 from ..brokers.runs.readback import Reader
 from ..brokers.runs.runner import Bounds, Gone, Runner
 from ..catalogue.history import OK

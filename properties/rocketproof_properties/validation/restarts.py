@@ -24,7 +24,7 @@ from ..brokers.comeback import come_back
 from ..brokers.connection import TcpConnection
 from ..brokers.deployment import Deployment
 from ..brokers.runs.parsed import load
-from ..brokers.runs.queries import READER, born_of, offset_of, place_of, said
+from ..brokers.runs.queries import READER, born_of, offset_of, place_of, response_data
 from ..brokers.runs.readback import SECONDS, Reader, keys_of, width
 from ..brokers.runs.recording import HistoryRecorder, wall
 from ..brokers.runs.waiting import until
@@ -243,7 +243,7 @@ def _found(reader: Reader, topic: str, key: str) -> list[str] | None:
     answer = reader.ask("find", topic=topic, key=key, most=MOST_RECORDS)
     if answer is None or answer.code not in (codes.SUCCESS, codes.QUERY_NOT_FOUND):
         return None
-    return list(map(str, said(answer).get("places", ())))
+    return list(map(str, response_data(answer).get("places", ())))
 
 
 def _routes(server: str, broker: str, topics: list[str]) -> dict[str, Any] | None:

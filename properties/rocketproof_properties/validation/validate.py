@@ -281,8 +281,8 @@ class _Validation:
             runner = self._runner(running, needs, not_served)
             at_the_end.callback(runner.close)
             self.unreadable |= runner.unreadable
-            if runner.told:
-                self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.told.get(name) != value}
+            if runner.reported_settings:
+                self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.reported_settings.get(name) != value}
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
             earlier, judged = self._recorded(programs), list[JudgedProgram]()
             programs = [found for one in programs if one.number not in self.over and (found := one.without(not_served)).steps]

@@ -1,1 +1,1 @@
-"""Runs: programs of steps performed on a deployment, written down as events, and read back as one history."""
+"""Runs: programs of steps performed on a deployment, recorded as events, and parsed into one history."""

@@ -1,11 +1,10 @@
-"""One program on a running target: its clients, each with connections of its own, and everything written down before it is judged."""
+"""The clients of one program on a running target, each with connections of its own. All events are recorded before they are judged."""
 
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -18,7 +17,7 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
 from rocketproof_protocol.groups import CHECK_GROUP
-from rocketproof_protocol.numbers import hexadecimal, java_boolean, java_int, java_long, whole_number
+from rocketproof_protocol.numbers import hexadecimal, java_boolean, java_int, java_long
 from rocketproof_protocol.properties import CHECK_TIMES
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
 from rocketproof_traces.history.exchanges import STRAY
@@ -36,37 +35,37 @@ from .recording import HistoryRecorder, answer_data, call_data, wall, worded
 from .waiting import until
 
 PATIENCE: Final = 8.0
-"""Seconds to wait for an answer: longer than a broker's own waits for a lock or a disk."""
+"""Seconds to wait for a response: longer than a broker waits for a lock or a disk."""
 LOOKS: Final = 5.0
-"""Seconds between a broker's looks at the pulls that it holds, one of which may find that a pull's time is almost over."""
+"""Seconds between a broker's checks of held pulls. A check may occur just before a pull's hold time ends."""
 QUESTION: Final = 8.0
-"""Seconds to wait for what a broker asks by itself: longer than it is between two rounds of its checks here."""
+"""Seconds to wait for a broker's own request: longer than the interval of its transaction checks here."""
 NOTIFIED: Final = 1.0
-"""Seconds to wait for what a broker tells consumers before it answers to the one by whom their group has changed."""
+"""Seconds to wait for notifications, which a broker sends before it answers the request that changed the group."""
 REFUSED: Final = 0.5
-"""Seconds to try for a connection that is refused."""
+"""Seconds for which a rejected connection is retried."""
 LATE: Final = 0.02
-"""Seconds to listen for answers that nobody should have sent."""
+"""Seconds to listen for unexpected responses."""
 SETTLING: Final = 0.01
-"""Seconds for what a broker does behind its answers: requests that want none, registrations on their way."""
+"""Seconds for work that a broker does after its response: one-way requests, registrations on their way."""
 ARRIVED: Final = 0.001
-"""Seconds to look for what has come already."""
+"""Seconds to check for commands that have arrived already."""
 REGISTERED: Final = ("route", "update_topic")
-"""Requests that wait for registrations on their way: a name server may take that of a new topic behind that of its change."""
+"""Requests that wait for registrations: a name server may process the registration of a new topic after that of its change."""
 DISPATCHED: Final = ("max_offset", "pull", "progress", "find", "delete_topic")
 DISPATCHING: Final = 0.05
-"""Requests about queues, and the seconds before them in which a broker dispatches what it has stored."""
+"""Requests about queues, and the seconds before them in which a broker dispatches stored messages."""
 BEHIND: Final = 5.0
-"""Seconds that a busy broker may need for that."""
+"""Seconds that a busy broker may need to dispatch."""
 ASKED_AGAIN: Final = 4
 CHECKED: Final = (HALF_TOPIC, OP_HALF_TOPIC)
-"""The topics of the two queues that the check of half messages goes through."""
+"""The topics of the two queues that the check of half messages reads."""
 MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
-"""Of a broker: its address, and the place in the log."""
+"""A broker's message id: its address, and the place in the log."""
 
 
 def patience(call: RecordedCall) -> float:
-    """Seconds to wait for the answer to a request: longer by what a pull may be held."""
+    """Return the seconds to wait for the response, including the time for which a pull may be held."""
     if not may_be_held(call.op, call.fields):
         return PATIENCE
     millis = java_long(call.fields.get("suspendTimeoutMillis", ""))
@@ -74,7 +73,7 @@ def patience(call: RecordedCall) -> float:
 
 
 class ProgramClient:
-    """One client: at most one request under way; `wait` is called before each, to keep within a rate."""
+    """One client with at most one outstanding request. `wait` is called before each request, to limit the rate."""
 
     def __init__(
         self, number: int, deployment: Deployment, context: Context, recording: HistoryRecorder, wait: Callable[[], None] = lambda: None
@@ -86,23 +85,23 @@ class ProgramClient:
         self._wait = wait
         self._lines: dict[str, Connection] = {}
         self._asked: dict[tuple[str, int], int] = {}
-        self._tells = False
+        self._sent_one_way = False
         self._slowest = 0.0
         self.lost = 0
 
     def step(self, step: Step) -> None:
-        """Do one step of a program; errors of the connection are part of what happens."""
+        """Perform one step of a program. Connection errors are recorded as events."""
         name, _ = step
         if name == "lose":
             self._lose(**arguments(step))
         elif name == "hang_up":
             self._hang_up()
         elif name == "question":
-            self._write_heard(name, _question, code=None)
+            self._record_received(name, _question, code=None)
         elif name == "checked":
             self._wait_for_check()
         elif name == "notified":
-            self._write_heard(name, _notified)
+            self._record_received(name, _notified)
         elif name == "crash":
             self._end_process()
         elif not is_request(name):
@@ -117,7 +116,7 @@ class ProgramClient:
                 self.call(call)
 
     def _lose(self, address: str, *, overlap: bool) -> None:
-        """Close the connection of a broker that is not there, and leave the name server some time to see it unless connections overlap."""
+        """Close the connection of a fictitious broker. Unless connections overlap, give the name server time to notice."""
         key = self._context.names.address(address)
         line = self._lines.pop(key, None)
         if line is None:
@@ -130,61 +129,66 @@ class ProgramClient:
             interrupts.pause(LATE)
 
     def _hang_up(self) -> None:
-        """Close the connections but those of brokers that are not there, and leave the others some time to see it."""
+        """Close all connections except those of fictitious brokers, and give the other side time to notice."""
         for key in [key for key in self._lines if key in (self._context.broker, NAME_SERVER)]:
             self._drop(key)
         self._recording.add("info", self.process, "hang_up", {"client": self.process, "at": wall()})
         interrupts.pause(LATE)
 
-    def _write_heard(self, event: str, hear: Callable[[Connection], Mapping[str, Any]], **told: Any) -> None:
-        """Write down what a broker asks or tells this client by itself, or `told` alone where nothing can be heard any more."""
+    def _record_received(self, event: str, receive: Callable[[Connection], Mapping[str, Any]], **value: Any) -> None:
+        """Record what a broker sends to this client by itself, or only `value` if the connection breaks."""
         line = self._lines.get(self._context.broker)
         if line is None:
             return
-        told |= {"client": self.process, "at": wall()}
+        value |= {"client": self.process, "at": wall()}
         try:
-            told |= hear(line)
+            value |= receive(line)
         except RemotingError as error:
             self._drop(self._context.broker)
-            told["error"] = worded(error)
-        self._recording.add("info", self.process, event, told)
+            value["error"] = worded(error)
+        self._recording.add("info", self.process, event, value)
 
     def _wait_for_check(self) -> None:
-        """Wait until the check of half messages is as far as both of its queues are long now, and write down how far it is, how long they
-        were before and are behind that, and how often the messages that this client was asked about were by then."""
-        broker, told = self._context.broker, dict[str, Any](at=wall())
-        interrupts.pause(DISPATCHING)  # what was stored last is in its queue then, and the check has to come to it
+        """Wait until the check of half messages has reached the present ends of both of its queues.
+
+        Records the offsets of the check and the ends of the queues before and afterwards. Also records the check counts of the messages
+        that this client was asked about.
+        """
+        broker, value = self._context.broker, dict[str, Any](at=wall())
+        interrupts.pause(DISPATCHING)  # the last stored messages are then in their queues, where the check has to read them
         try:
             with self._deployment.connect(broker) as line:
 
-                def read(step: str, **given: Any) -> dict[str, int | None]:
-                    answers = {topic: line.ask(plain(step, topic=topic, **given), PATIENCE) for topic in CHECKED}
+                def read(step: str, **arguments: Any) -> dict[str, int | None]:
+                    answers = {topic: line.ask(plain(step, topic=topic, **arguments), PATIENCE) for topic in CHECKED}
                     return {topic: offset_of(answer) for topic, answer in answers.items()}
 
-                def far() -> dict[str, int | None]:
+                def checked() -> dict[str, int | None]:
                     return read("progress", group=CHECK_GROUP)
 
                 before = read("max_offset")
-                reached = until(far, lambda found: all((found[topic] or 0) >= (before[topic] or 0) for topic in CHECKED), QUESTION, LATE)
-                told |= {"before": before, "reached": reached, "after": read("max_offset")}
+                reached = until(
+                    checked, lambda offsets: all((offsets[topic] or 0) >= (before[topic] or 0) for topic in CHECKED), QUESTION, LATE
+                )
+                value |= {"before": before, "reached": reached, "after": read("max_offset")}
         except RemotingError as error:
-            told["error"] = worded(error)
-        told["asked"] = self._asked_times()
-        self._recording.add("info", self.process, "checked", {**told, "client": self.process})
+            value["error"] = worded(error)
+        value["asked"] = self._asked_times()
+        self._recording.add("info", self.process, "checked", {**value, "client": self.process})
 
     def _asked_times(self) -> list[str]:
-        """Of each question that came to this client and that no step has waited for, the number of checks that its message has."""
+        """Return the number of checks of each message that this client was asked about and that no step has waited for."""
         line = self._lines.get(self._context.broker)
         if line is None:
             return []
         with suppress(RemotingError):
             line.listen(LATE)
         exact = self._context.profile.exact_properties
-        messages = (records.decode(one.body or b"", exact=exact) for one in line.strays if _is_question(one))
-        return [one.properties.get(CHECK_TIMES, "") for one in messages if one is not None]
+        messages = (records.decode(command.body or b"", exact=exact) for command in line.strays if _is_question(command))
+        return [message.properties.get(CHECK_TIMES, "") for message in messages if message is not None]
 
     def _end_process(self) -> None:
-        """End the broker's process at once, and start it again. Raises NotBack where it does not start, TargetError."""
+        """Kill the broker's process and restart it. Raises NotBack if it does not start, TargetError."""
         broker = self._context.broker
         self._recording.add("crash", broker, "crash", {"at": wall()})
         for line in self._lines.values():
@@ -194,16 +198,16 @@ class ProgramClient:
         come_back(self._deployment, broker)
 
     def _route(self, call: RecordedCall) -> None:
-        """Ask for a route, and again if the name server has none, later each time: a registration may be on its way."""
-        for again in range(ASKED_AGAIN):
-            if again:
-                interrupts.pause(max(SETTLING, 2 * self._slowest) * 2**again)
+        """Query a route. If the name server has none, retry with growing pauses, because a registration may be on its way."""
+        for attempt in range(ASKED_AGAIN):
+            if attempt:
+                interrupts.pause(max(SETTLING, 2 * self._slowest) * 2**attempt)
             answer = self.call(call)
             if answer is None or answer.code != TOPIC_NOT_EXIST:
                 return
 
     def call(self, call: RecordedCall) -> Command | None:
-        """Send a request and write down what comes; None where there is no answer."""
+        """Send a request and record the result. Return the response, None if there is none."""
         self._wait()
         if call.op in REGISTERED:
             interrupts.pause(max(SETTLING, self._slowest))
@@ -216,8 +220,8 @@ class ProgramClient:
         try:
             line = self._line(call.line or call.to, call.to)
             if call.one_way:
-                line.tell(command, PATIENCE)
-                self._tells = True
+                line.send_one_way(command, PATIENCE)
+                self._sent_one_way = True
                 self._note(call.line or call.to, command.opaque, invoked.seq)
                 self._recording.add("info", self.process, call.op, {"oneWay": True, "at": wall()})
                 interrupts.pause(max(SETTLING, self._slowest))
@@ -246,8 +250,11 @@ class ProgramClient:
         return answer
 
     def _wait_for_dispatch(self, broker: str) -> None:
-        """Wait until all acknowledged messages are in their queues: one that comes there behind the deletion of its topic begins a queue
-        anew, and of a topic that is made again messages are missing in it (HAZ-62)."""
+        """Wait until all acknowledged messages are in their queues.
+
+        A message that is dispatched after the deletion of its topic starts a new queue. If the topic is created again, messages are missing
+        in it (HAZ-62).
+        """
         last, self._context.last = self._context.last, None
         if last is None:
             return
@@ -256,9 +263,9 @@ class ProgramClient:
 
             def dispatched() -> bool:
                 self._wait()
-                told = line.ask(plain("max_offset", topic=topic, queue=queue), PATIENCE)
-                end = java_long((told.ext_fields or {}).get("offset", ""))
-                return told.code not in OK or end is None or end > offset
+                answer = line.ask(plain("max_offset", topic=topic, queue=queue), PATIENCE)
+                end = java_long((answer.ext_fields or {}).get("offset", ""))
+                return answer.code not in OK or end is None or end > offset
 
             until(dispatched, bool, BEHIND, ARRIVED)
 
@@ -268,7 +275,7 @@ class ProgramClient:
         return self._lines[key]
 
     def _connect(self, part: str) -> Connection:
-        """A new connection; one that is refused had no effect, and is tried again for a moment."""
+        """Return a new connection. A rejected connection has no effect and is retried for a moment."""
 
         def connect() -> Connection | ConnectFailed:
             try:
@@ -276,40 +283,40 @@ class ProgramClient:
             except ConnectFailed as problem:
                 return problem
 
-        found = until(connect, lambda one: not isinstance(one, ConnectFailed), REFUSED, SETTLING)
-        if isinstance(found, ConnectFailed):
-            raise found
-        return found
+        connection = until(connect, lambda result: not isinstance(result, ConnectFailed), REFUSED, SETTLING)
+        if isinstance(connection, ConnectFailed):
+            raise connection
+        return connection
 
     def _note(self, key: str, opaque: int, seq: int) -> None:
         self._asked[key, opaque] = seq
 
     def _learn(self, call: RecordedCall, answer: Command) -> None:
-        """Keep where acknowledged messages are: later steps act on them."""
+        """Remember the places of acknowledged messages, because later steps refer to them."""
         fields = answer.ext_fields or {}
         self._context.sent_back += call.op == "send_back" and answer.code in OK
         if call.op not in ("send", "batch") or answer.code not in OK or "msgId" not in fields:
             return
         properties = parse_properties(call.fields.get("properties"), exact=False)
         half = java_boolean(properties.get("TRAN_MSG")) and call.op == "send"
-        found = places(fields)
+        stored = places(fields)
         offset = java_long(fields.get("queueOffset", "")) or 0
         topic = call.fields.get("topic", "")
         visible = not half and "DELAY" not in properties
-        self._context.end = found[0] + stored_bytes(self._context, call) if found and visible else None
-        self._context.known += [StoredPlace(place, offset, half, visible, topic) for place in found]
+        self._context.end = stored[0] + stored_bytes(self._context, call) if stored and visible else None
+        self._context.known += [StoredPlace(place, offset, half, visible, topic) for place in stored]
         queue = java_int(fields.get("queueId", ""))
-        if visible and found and queue is not None and _is_placed(call, properties):
-            self._context.last = topic, queue, offset + len(found) - 1
+        if visible and stored and queue is not None and _is_placed(call, properties):
+            self._context.last = topic, queue, offset + len(stored) - 1
 
     def _write_strays(self, key: str) -> None:
-        """Write down what nobody waited for; what a broker asks or tells its clients by itself is no answer."""
+        """Record unexpected responses. Requests that a broker sends to its clients are not responses."""
         line = self._lines.get(key)
-        for answer in [one for one in line.strays if one.is_response] if line is not None else ():
-            of = self._asked.get((key, answer.opaque))
-            self._recording.add("info", self.process, STRAY, {"of": of, **answer_data(answer)})
+        for answer in [command for command in line.strays if command.is_response] if line is not None else ():
+            seq = self._asked.get((key, answer.opaque))
+            self._recording.add("info", self.process, STRAY, {"of": seq, **answer_data(answer)})
         if line is not None:
-            line.strays[:] = [one for one in line.strays if not one.is_response]
+            line.strays[:] = [command for command in line.strays if not command.is_response]
 
     def _drop(self, key: str) -> None:
         self._write_strays(key)
@@ -318,8 +325,8 @@ class ProgramClient:
             line.close()
 
     def listen(self) -> None:
-        """After one-way requests: write down what comes all the same."""
-        if self._tells:
+        """After one-way requests, record responses that arrive nevertheless."""
+        if self._sent_one_way:
             for key, line in list(self._lines.items()):
                 try:
                     line.listen(max(LATE, 3 * self._slowest))
@@ -328,8 +335,8 @@ class ProgramClient:
                     continue
                 self._write_strays(key)
 
-    def look(self) -> None:
-        """Write down what has come in the meantime: second answers, answers to nobody."""
+    def record_late(self) -> None:
+        """Record responses that have arrived in the meantime: second responses, and responses without a request."""
         for key, line in list(self._lines.items()):
             try:
                 line.listen(ARRIVED)
@@ -345,54 +352,56 @@ class ProgramClient:
 
 
 def _wait_for_change(line: Connection, change: RecordedCall) -> None:
-    """Wait until a change of a topic is over that was answered before: a broker makes one at a time, so that it has made this one when it
-    answers to another. That names no topic, and is refused."""
+    """Wait until a topic change is complete that the broker has already acknowledged.
+
+    A broker performs one change at a time: when it answers the next, the first is complete. The next one names no topic and is rejected.
+    """
     with suppress(RemotingError):
         line.ask(replace(change, fields={}).command(), PATIENCE)
 
 
 def _is_placed(call: RecordedCall, properties: Mapping[str, str]) -> bool:
-    """Whether the answer to a message that waits for nothing says where it is: what goes to a retry topic may be a dead letter (HAZ-15)."""
+    """Return whether the response states where the message is stored. A message to a retry topic may become a dead letter (HAZ-15)."""
     prepared = call.fields.get("sysFlag", "0") not in (str(NOT), str(COMPRESSED))
     return not (prepared or call.fields.get("topic", "").startswith(RETRY_PREFIX) or any(name.startswith("TIMER_") for name in properties))
 
 
 def _question(line: Connection) -> Mapping[str, Any]:
-    """The first question about a half message that a broker asks a producer, as soon as it comes; nothing if none comes in time."""
+    """Return the first transaction check that a broker sends to a producer, as soon as it arrives; nothing after the timeout."""
 
-    def heard() -> Command | None:
+    def received() -> Command | None:
         line.listen(LATE)
         return next(filter(_is_question, line.strays), None)
 
-    found = until(heard, lambda one: one is not None, QUESTION, 0)
-    if found is None:
+    check = until(received, lambda command: command is not None, QUESTION, 0)
+    if check is None:
         return {}
-    line.strays.remove(found)
-    return answer_data(found)
+    line.strays.remove(check)
+    return answer_data(check)
 
 
 def _notified(line: Connection) -> Mapping[str, Any]:
-    """Of which groups the broker has told a consumer by now that their consumers are others."""
+    """Return the groups whose change the broker has announced to a consumer so far."""
 
-    def heard() -> list[str]:
+    def received() -> list[str]:
         line.listen(LATE)
         return notified(line.strays)
 
-    until(heard, bool, NOTIFIED, 0)
-    heard()
+    until(received, bool, NOTIFIED, 0)
+    received()
     return {"groups": take_notified(line.strays)}
 
 
 def notified(strays: Iterable[Command]) -> list[str]:
-    """The groups of which a broker has said that their consumers are others."""
-    return sorted({(one.ext_fields or {}).get("consumerGroup", "") for one in strays if _is_notification(one)})
+    """Return the groups whose change a broker has announced."""
+    return sorted({(command.ext_fields or {}).get("consumerGroup", "") for command in strays if _is_notification(command)})
 
 
 def take_notified(strays: list[Command]) -> list[str]:
-    """The same, and it is no stray any more."""
-    told = notified(strays)
-    strays[:] = [one for one in strays if not _is_notification(one)]
-    return told
+    """Return the same, and remove the notifications from `strays`."""
+    groups = notified(strays)
+    strays[:] = [command for command in strays if not _is_notification(command)]
+    return groups
 
 
 def _is_notification(command: Command) -> bool:
@@ -400,57 +409,10 @@ def _is_notification(command: Command) -> bool:
 
 
 def _is_question(command: Command) -> bool:
-    """Whether a broker asks with it what became of a half message."""
+    """Return whether the command is a transaction check."""
     return command.code == CHECK_TRANSACTION_STATE and not command.is_response
 
 
 def places(fields: Mapping[str, str]) -> list[int]:
-    """Where in the log the answered messages are; an id that is none names no place."""
-    return [hexadecimal(one[16:]) for one in fields.get("msgId", "").split(",") if MESSAGE_ID.fullmatch(one)]
-
-
-def rounds(steps: Sequence[Step]) -> Iterator[dict[int, list[Step]]]:
-    """The steps by client, up to each place where the clients meet."""
-    found: dict[int, list[Step]] = {}
-    for step in steps:
-        if step[0] == "meet":
-            if found:
-                yield found
-            found = {}
-        else:
-            found.setdefault(whole_number(step[1].get("client", 0)), []).append(step)
-    if found:
-        yield found
-
-
-def perform(steps: Sequence[Step], clients: Mapping[int, ProgramClient], enough: Callable[[], bool]) -> None:
-    """Do a program: each client its own steps in order, the clients of a round at the same time. `enough` ends it early."""
-
-    def work(client: ProgramClient, mine: Sequence[Step]) -> None:
-        for step in mine:
-            if enough() or client.lost > 2:
-                return
-            client.step(step)
-
-    for round_ in rounds(steps):
-        if len(round_) == 1:
-            ((number, mine),) = round_.items()
-            work(clients[number], mine)
-            continue
-        problems: list[BaseException] = []
-        start = threading.Barrier(len(round_))
-
-        def run(number: int, mine: Sequence[Step], start: threading.Barrier = start, problems: list[Any] = problems) -> None:
-            try:
-                start.wait()  # for threads of our own, not for the target: however busy the machine is, all of them come
-                work(clients[number], mine)
-            except (Exception, KeyboardInterrupt) as problem:  # noqa: BLE001 - raised again in the thread that waits
-                problems.append(problem)
-
-        threads = [threading.Thread(target=run, args=item, daemon=True) for item in round_.items()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if problems:
-            raise problems[0]
+    """Return the places in the log of the acknowledged messages. Invalid ids are skipped."""
+    return [hexadecimal(text[16:]) for text in fields.get("msgId", "").split(",") if MESSAGE_ID.fullmatch(text)]

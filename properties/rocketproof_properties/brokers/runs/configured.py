@@ -1,4 +1,4 @@
-"""Settings of running brokers for a while, set back behind it."""
+"""Temporary settings of running brokers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .readback import Reader
 
 @contextmanager
 def configured(running: Deployment, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings of all brokers while it lasts. Raises TargetError where what they are now cannot be known."""
+    """Change settings of all brokers and restore them at the end. Raises TargetError if the present settings are unknown."""
     before: dict[str, dict[str, str]] = {}
     for broker in running.brokers if settings else ():
         reader = Reader(running, broker)
@@ -25,5 +25,5 @@ def configured(running: Deployment, settings: Mapping[str, str]) -> Iterator[Non
         yield
     finally:
         for broker, old in before.items():
-            with suppress(TargetError):  # that a broker is gone was reported already
+            with suppress(TargetError):  # a broker that is gone was reported already
                 running.configure(broker, old)

@@ -1,4 +1,4 @@
-"""A parsed history: the requests of a run with what came of them, in order, and what was looked at."""
+"""A parsed history: the requests of a run with their results in order, and the recorded states."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def served_at(exchange: Exchange) -> int:
 
 @dataclass(frozen=True)
 class Other:
-    """Something that happened to the run: wait, disconnect."""
+    """Another event of the run, such as wait or disconnect."""
 
     seq: int
     op: str
@@ -46,7 +46,7 @@ class Other:
 
 @dataclass
 class ParsedHistory:
-    """A history of one program. `states` holds what was looked at last of each kind; `looks` all of it, with who was looked at."""
+    """The history of one program. `states`: the last recorded state of each kind. `looks`: all of them, with the part they belong to."""
 
     origin: Mapping[str, Any]
     events: list[Event]
@@ -60,31 +60,31 @@ class ParsedHistory:
 
     @property
     def millis(self) -> int:
-        """How long it took, as far as its events have a time."""
+        """The duration, as far as the events have a time."""
         return max((event.time or 0 for event in self.events), default=0) // 1_000_000
 
     @property
     def asked(self) -> list[Exchange]:
-        return [one for one in self.items if isinstance(one, Exchange)]
+        return [item for item in self.items if isinstance(item, Exchange)]
 
     @property
     def busy(self) -> bool:
-        """Whether the broker has refused something."""
-        return any(one.refused for one in self.asked)
+        """Whether the broker has rejected a request because it was busy."""
+        return any(request.refused for request in self.asked)
 
     @property
     def ended(self) -> bool:
-        """Whether a broker's process has ended."""
-        return any(isinstance(one, Other) and one.op == "crash" for one in self.items)
+        """Whether a broker's process was killed."""
+        return any(isinstance(item, Other) and item.op == "crash" for item in self.items)
 
     @property
     def deleted(self) -> frozenset[str]:
-        """Topics that were deleted, or may be: their queues begin anew."""
-        return frozenset(one.fields.get("topic", "") for one in self.asked if one.op == "delete_topic")
+        """Topics that were or may have been deleted: their queues start again."""
+        return frozenset(request.fields.get("topic", "") for request in self.asked if request.op == "delete_topic")
 
     @property
     def cleaned(self) -> frozenset[str]:
-        """Topics that were to be deleted when the program was over: what comes to them later is stored in new queues."""
+        """Topics that were deleted after the program: later messages to them are stored in new queues."""
         return frozenset(self.states.get("deleted", {}).get("topics", ()))
 
     @property
@@ -93,12 +93,12 @@ class ParsedHistory:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The settings of the broker whose values are known."""
+        """The broker's settings with readable values."""
         return readable(self.origin.get("settings") or {})
 
     @property
     def unreadable(self) -> frozenset[str]:
-        """The names of settings that the broker reported with a value that is no number, as it has to be."""
+        """The names of settings for which the broker reported an invalid value instead of a number."""
         return frozenset({*(self.origin.get("unreadable") or ()), *unreadable(self.origin.get("settings") or {})})
 
     @property
@@ -120,7 +120,7 @@ class ParsedHistory:
 
     @property
     def ends(self) -> dict[int, bytes]:
-        """What the broker noted of half messages that ended, by its place in the log."""
+        """What the broker stored about ended half messages, by place in the log."""
         return self._kept("ends")
 
     def _kept(self, state: str) -> dict[int, bytes]:
@@ -129,30 +129,30 @@ class ParsedHistory:
 
 
 def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:
-    """Put requests and answers together."""
+    """Pair requests with their responses."""
     parsed = ParsedHistory(header.origin, list(events), header=header)
-    asked: dict[int, Exchange] = {}
+    by_seq: dict[int, Exchange] = {}
     strays: list[Event] = []
-    for found in paired(parsed.events):
-        if isinstance(found, CallEvents):
-            begun, ended = found
-            asked[begun.seq] = _exchange(begun, ended)
-        elif found.type == "state":
-            parsed.states[found.op] = found.value
-            parsed.looks.append((found.process, found.op, found.value))
-        elif found.op == STRAY:
-            strays.append(found)
-        elif found.type != "invoke":
-            parsed.items.append(Other(found.seq, found.op, found.value))
-    parsed.items = sorted([*parsed.items, *asked.values()], key=lambda item: served_at(item) if isinstance(item, Exchange) else item.seq)
-    served = [exchange for exchange in parsed.asked if held_millis(exchange) is None]
-    parsed.concurrent = any(one.end is None or one.end > after.seq for one, after in itertools.pairwise(served))
+    for event in paired(parsed.events):
+        if isinstance(event, CallEvents):
+            begun, ended = event
+            by_seq[begun.seq] = _exchange(begun, ended)
+        elif event.type == "state":
+            parsed.states[event.op] = event.value
+            parsed.looks.append((event.process, event.op, event.value))
+        elif event.op == STRAY:
+            strays.append(event)
+        elif event.type != "invoke":
+            parsed.items.append(Other(event.seq, event.op, event.value))
+    parsed.items = sorted([*parsed.items, *by_seq.values()], key=lambda item: served_at(item) if isinstance(item, Exchange) else item.seq)
+    served = [request for request in parsed.asked if held_millis(request) is None]
+    parsed.concurrent = any(request.end is None or request.end > after.seq for request, after in itertools.pairwise(served))
     for stray in strays:
-        of = asked.get(stray.value.get("of", -1))
-        if of is None:
+        origin = by_seq.get(stray.value.get("of", -1))
+        if origin is None:
             parsed.strays.append((stray.seq, stray.value))
         else:
-            of.strays.append(stray.value)
+            origin.strays.append(stray.value)
     return parsed
 
 
@@ -165,7 +165,7 @@ def _exchange(begun: Event, ended: Event | None) -> Exchange:
 
 
 def load(path: Path) -> ParsedHistory:
-    """The history in a file; of one that was cut off what is whole. Raises TraceError for a file that is not a history."""
+    """Return the history in a file. A truncated file yields its complete part. Raises TraceError for a file that is not a history."""
     header, events = read(path)
     kept: list[Event] = []
     whole = True

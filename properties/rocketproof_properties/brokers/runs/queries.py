@@ -1,6 +1,6 @@
-"""Looking around when a program is over: questions about its queues and groups, which change nothing, each of them asked twice.
+"""Queries after a program: read-only requests about its queues and groups, each sent twice.
 
-The questions are steps of the vocabulary with names as they are, so that anything which knows the vocabulary can ask them too.
+The queries are steps of the vocabulary with unchanged names, so that other code can send the same ones.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rocketproof_traces.stored.layout import BORN_TIMESTAMP_AT, PHYSICAL_OFFSET_
 from ...programs.vocabulary import SECOND, Step
 
 MOST_QUEUES: Final = 6
-"""Queues of a program that are asked about."""
+"""The maximum number of a program's queues that are queried."""
 MOST_TAGS: Final = 2
 MOST_SEARCHED: Final = 1
-"""Queues of a program whose messages are asked for by a time: each is ten questions, asked twice."""
+"""The maximum number of queues that are searched by time. Each takes ten queries, sent twice."""
 MOST_KEYS: Final = 2
-"""Keys of a program that are asked about."""
+"""The maximum number of keys that are queried."""
 READER: Final = SYSTEM_GROUPS[0]
 """A group that every broker has."""
 NO_TAG: Final = "rocketproof-none"
@@ -34,14 +34,14 @@ NO_TAG: Final = "rocketproof-none"
 NO_KEY: Final = "rocketproof-none"
 """A key that no message has."""
 REACHES: Final = ("indexLastUpdateTimestamp", "indexLastUpdatePhyoffset")
-"""How far an index goes, as the answer to who asks by a key says: when its last record was stored, and where it is."""
+"""Fields of a response to a query by key that state the extent of the index: store time and place of its last record."""
 _SIZE: Final = Struct(">i")
 _QUEUE: Final = re.compile(r'\{[^{}]*"queueId":([0-9]+)[^{}]*\}:(\{[^{}]*\})')
-"""An entry of a map whose names are queues, which no reader of JSON reads."""
+"""An entry of a map with queues as keys, which JSON parsers reject."""
 
 
 class Asks(Protocol):
-    """Who can be asked."""
+    """A reader or a deployment that answers steps."""
 
     def ask(self, name: str, **given: Any) -> Command | None: ...
 
@@ -54,8 +54,12 @@ def questions(
     groups: Collection[str],
     keys: Mapping[tuple[str, str], Sequence[int]],
 ) -> Iterator[Step]:
-    """What is asked of topics and of queues with their next offsets; `tags` are those of a queue's messages, `times` are when they
-    were stored (ms); `keys` are those of a topic's messages, with when these were stored."""
+    """Yield the queries for topics and for queues with their next offsets.
+
+    - `tags`: the tags of a queue's messages.
+    - `times`: the store times of a queue's messages in ms.
+    - `keys`: the keys of a topic's messages, with their store times.
+    """
     for topic in topics:
         yield "stats", {"topic": topic}
         yield "find", {"topic": topic, "key": NO_KEY}
@@ -67,85 +71,87 @@ def questions(
         for time in between(stored):
             yield "search", {"topic": topic, "queue": queue, "time": time, "upper": True}
     for topic, queue, end in sorted(queues, key=lambda row: not row[2])[:MOST_QUEUES]:
-        of = {"topic": topic, "queue": queue}
-        yield "min_offset", of
-        yield "earliest", of
-        yield "pull", {**of, "group": READER, "offset": end}
+        queue_args = {"topic": topic, "queue": queue}
+        yield "min_offset", queue_args
+        yield "earliest", queue_args
+        yield "pull", {**queue_args, "group": READER, "offset": end}
         for tag in (*sorted(tags.get((topic, queue), ()))[:MOST_TAGS], NO_TAG) if end else ():
-            yield "pull", {**of, "group": READER, "tags": tag}
+            yield "pull", {**queue_args, "group": READER, "tags": tag}
         for group in groups:
-            yield "progress", {**of, "group": group}
+            yield "progress", {**queue_args, "group": group}
 
 
 def sought(topic: str, key: str, times: Sequence[int]) -> Iterator[Step]:
-    """What is asked about a key: all of its records, the last one, those of the first second and those of the last one."""
-    of = {"topic": topic, "key": key}
-    yield "find", of
-    yield "find", {**of, "most": 1}
-    yield "find", {**of, "most": 0, "unique": True}
-    yield "find", {**of, "end": min(times)}
-    yield "find", {**of, "end": min(times) - 2 * SECOND}
-    yield "find", {**of, "begin": max(times) - SECOND}
-    yield "find", {**of, "begin": max(times) + 1}
-    yield "find", {**of, "begin": min(times) - SECOND, "end": max(times)}
+    """Yield the queries for a key: all records, the last one, and the records at both ends of the store times."""
+    args = {"topic": topic, "key": key}
+    yield "find", args
+    yield "find", {**args, "most": 1}
+    yield "find", {**args, "most": 0, "unique": True}
+    yield "find", {**args, "end": min(times)}
+    yield "find", {**args, "end": min(times) - 2 * SECOND}
+    yield "find", {**args, "begin": max(times) - SECOND}
+    yield "find", {**args, "begin": max(times) + 1}
+    yield "find", {**args, "begin": min(times) - SECOND, "end": max(times)}
 
 
 def around(times: Collection[int]) -> list[int]:
-    """The times of a queue's first and last message, and such beside them and between them, nearer to the one and to the other (ms)."""
+    """Return the store times in ms of a queue's first and last message, with times just outside and two in between."""
     first, last = min(times), max(times)
     return sorted({first - 1, last + 1, *between(times)})
 
 
 def between(times: Collection[int]) -> list[int]:
-    """Those of the two, and such between them."""
+    """Return the first time, the last, and two in between."""
     first, last = min(times), max(times)
     return sorted({first, (2 * first + last) // 3, (first + 2 * last) // 3, last})
 
 
 def steady(look: Mapping[str, Any]) -> dict[str, Any]:
-    """A look without what others may change meanwhile: how far the index goes."""
+    """Return a query result without the extent of the index, which other programs may change meanwhile."""
     return {**look, "fields": {name: text for name, text in look["fields"].items() if name not in REACHES}}
 
 
 def consumption(topic: str, queue: int, end: int, group: str) -> list[Step]:
-    """What a consumer does with a queue: it goes too far, says how far it is, subscribes and leaves; with what it is told of it."""
-    of = {"topic": topic, "queue": queue, "group": group}
+    """Return the steps of a consumer on a queue: it pulls beyond the end, commits, subscribes and leaves."""
+    args = {"topic": topic, "queue": queue, "group": group}
     return [
-        ("pull", {**of, "group": READER, "offset": end + 5}),
-        ("pull", {**of, "commit": 1}),
-        ("progress", of),
+        ("pull", {**args, "group": READER, "offset": end + 5}),
+        ("pull", {**args, "commit": 1}),
+        ("progress", args),
         ("consumer", {"group": group, "topic": topic, "version": 5}),
-        ("pull", {**of, "tags": None, "version": 5}),
-        ("pull", {**of, "tags": None, "version": 6}),
+        ("pull", {**args, "tags": None, "version": 5}),
+        ("pull", {**args, "tags": None, "version": 6}),
         ("leave", {"group": group}),
-        ("pull", {**of, "tags": None, "version": 5}),
+        ("pull", {**args, "tags": None, "version": 5}),
     ]
 
 
-def look_around(asks: Asks, asked: Sequence[Step]) -> list[dict[str, Any]]:
-    """The questions with what is answered; without those that get no answer."""
-    return [{"name": name, "args": args, **said(answer)} for name, args in asked if (answer := asks.ask(name, **args)) is not None]
+def run_queries(asks: Asks, queries: Sequence[Step]) -> list[dict[str, Any]]:
+    """Return the queries with their results, without those that got no response."""
+    return [
+        {"name": name, "args": args, **response_data(answer)} for name, args in queries if (answer := asks.ask(name, **args)) is not None
+    ]
 
 
-def said(answer: Command) -> dict[str, Any]:
-    """An answer as it is written down: of records their places, of a topic's queues the ends of each."""
-    found: dict[str, Any] = {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {})}
+def response_data(answer: Command) -> dict[str, Any]:
+    """Return a response as it is recorded: instead of records their places, and the offsets of each queue of a topic."""
+    recorded: dict[str, Any] = {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {})}
     body = answer.body or b""
     if body[:1] == b"{":
         queues = _QUEUE.findall(body.decode("utf-8", "replace"))
-        return found | {"queues": {number: _ends(text) for number, text in queues}}
-    return found | {"places": [place_of(data) for data in split(body)]}
+        return recorded | {"queues": {number: _ends(text) for number, text in queues}}
+    return recorded | {"places": [place_of(data) for data in split(body)]}
 
 
 def _ends(text: str) -> dict[str, Any]:
-    """The ends of a queue; of what is no JSON nothing is known, which is not what a broker should say."""
+    """Return the offsets of a queue; empty for invalid JSON, which a broker should not send."""
     with suppress(ValueError):
         return dict(json.loads(text))
     return {}
 
 
 def offset_of(answer: Command | None) -> int | None:
-    """The offset that an answer tells; None where there is no answer, or it tells none."""
+    """Return the offset in a response; None if there is no response or no offset in it."""
     if answer is None or answer.code != SUCCESS:
         return None
     with suppress(KeyError, ValueError):
@@ -154,7 +160,7 @@ def offset_of(answer: Command | None) -> int | None:
 
 
 def split(data: bytes) -> Iterator[bytes]:
-    """The records of a pull's answer."""
+    """Yield the records in the body of a pull response."""
     at = 0
     while at + _SIZE.size <= len(data):
         (size,) = _SIZE.unpack_from(data, at)
@@ -165,17 +171,17 @@ def split(data: bytes) -> Iterator[bytes]:
 
 
 def place_of(data: bytes) -> int:
-    """At which place of the log a record says that it is."""
+    """Return the place in the log that a record contains."""
     return _long(data, PHYSICAL_OFFSET_AT)
 
 
 def place_in_queue(data: bytes) -> int:
-    """At which place of its queue a record says that it is."""
+    """Return the queue offset that a record contains."""
     return _long(data, QUEUE_OFFSET_AT)
 
 
 def born_of(data: bytes) -> int:
-    """When a record says that its message was born, in ms."""
+    """Return the born timestamp that a record contains, in ms."""
     return _long(data, BORN_TIMESTAMP_AT)
 
 

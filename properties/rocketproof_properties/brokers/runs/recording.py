@@ -1,6 +1,6 @@
-"""Writing down what happens while it happens: requests and answers as events of a history, on both clocks.
+"""Records requests and responses as events of a history while they happen, with times of both clocks.
 
-Bodies travel as base64 up to KEPT bytes; of longer ones there are size and checksum.
+Bodies of up to KEPT bytes are stored as base64; of longer ones only size and checksum.
 """
 
 from __future__ import annotations
@@ -24,32 +24,35 @@ from rocketproof_traces.history import Event, Header, Writer
 from ...programs.call import RecordedCall
 
 KEPT: Final = 65_536
-"""Bytes of a body that are written down."""
+"""The maximum size in bytes of a body that is recorded."""
 
 
 def body_data(body: bytes | None) -> dict[str, Any]:
-    """What is kept of a body."""
+    """Return the recorded form of a body."""
     if body is None:
         return {"bodySize": 0, "body": None}
-    found: dict[str, Any] = {"bodySize": len(body), "bodyCrc": zlib.crc32(body)}
+    data: dict[str, Any] = {"bodySize": len(body), "bodyCrc": zlib.crc32(body)}
     if len(body) <= KEPT:
-        found["body"] = base64.b64encode(body).decode()
-    return found
+        data["body"] = base64.b64encode(body).decode()
+    return data
 
 
 def bytes_data(body: bytes | None) -> dict[str, Any]:
-    """The same in memory, where bytes stay what they are."""
+    """Return the form in memory, with the body's bytes unchanged."""
     return {"body": body}
 
 
 def on_disk(event: Event) -> Event:
-    """An event whose body was kept in memory, as it is written down."""
+    """Return an event with its body in the form for files."""
     body = event.value.get("body")
     return replace(event, value={**event.value, **body_data(body)}) if "body" in event.value and not isinstance(body, str) else event
 
 
 def body_of(value: Mapping[str, Any]) -> bytes | None:
-    """The body of an event; one that was too long to keep is filled up, which is what programs send. None where there is none."""
+    """Return the body of an event, None without one.
+
+    A body that was too long to be recorded is replaced by padding of the same size, which programs use.
+    """
     body = value.get("body")
     if body is not None:
         return body if isinstance(body, bytes) else base64.b64decode(body)
@@ -58,12 +61,12 @@ def body_of(value: Mapping[str, Any]) -> bytes | None:
 
 
 def is_kept(value: Mapping[str, Any]) -> bool:
-    """Whether the body of an event is what was seen, and not filled up."""
+    """Return whether the body of an event is the real one, not padding."""
     return value.get("body") is not None or not value.get("bodySize")
 
 
 def call_data(call: RecordedCall, at: int | None = None, keep: Callable[[bytes | None], dict[str, Any]] = body_data) -> dict[str, Any]:
-    """The value of `invoke`, now or `at` a time; `keep` says what is kept of the body."""
+    """Return the value of an `invoke` event, at time `at` or now. `keep` returns the form of the body."""
     data: dict[str, Any] = {
         "to": call.to,
         "code": call.code,
@@ -77,31 +80,31 @@ def call_data(call: RecordedCall, at: int | None = None, keep: Callable[[bytes |
 
 
 def answer_data(answer: Command, at: int | None = None, keep: Callable[[bytes | None], dict[str, Any]] = body_data) -> dict[str, Any]:
-    """The value of `ok`, now or `at` a time; `keep` says what is kept of the body."""
+    """Return the value of an `ok` event, at time `at` or now. `keep` returns the form of the body."""
     data = {"code": answer.code, "remark": answer.remark, "fields": dict(answer.ext_fields or {}), **keep(answer.body)}
     return data | {"at": wall() if at is None else at}
 
 
 def worded(problem: RemotingError) -> str:
-    """Why an answer was lost, as it is written down: the kind of the problem and its words."""
+    """Return the reason for a lost response as it is recorded: kind and message of the error."""
     return f"{type(problem).__name__}: {problem}"
 
 
 def wall() -> int:
-    """The wall clock in milliseconds."""
+    """Return the wall clock in ms."""
     return time.time_ns() // 1_000_000
 
 
 def last_number(folder: Path) -> int:
-    """The greatest number of a history that was begun in a folder; new ones get greater ones."""
+    """Return the highest number of a history in a folder, finished or not. New histories get higher numbers."""
     names = [path.stem for path in folder.rglob("*.ndjson")]
     return max((java_int(name) or 0 for name in names), default=0)
 
 
 class HistoryRecorder:
-    """The history of one program, written by several threads. Its origin has `began`, time 0 on the machine's clock in nanoseconds.
+    """The history of one program, written by several threads. `began` in its origin is time 0 on the monotonic clock, in nanoseconds.
 
-    Raises TraceError where the file has a history already: two programs in one file are no history of either.
+    Raises TraceError if the file already has a history.
     """
 
     def __init__(self, path: Path, origin: Mapping[str, Any]) -> None:

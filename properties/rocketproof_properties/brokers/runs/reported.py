@@ -1,4 +1,4 @@
-"""Settings as a target reports them: text that may be anything, of which some has to be a number."""
+"""Settings as a target reports them: arbitrary texts, some of which must be numbers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ RANGES: Final[Mapping[str, range]] = {
     "maxMessageSize": _INT,
     "transactionCheckInterval": range(1 << 63),
 }
-"""The settings that judging reads as numbers, and the numbers that each can be."""
+"""The settings that judging reads as numbers, with their valid ranges."""
 
 
 def unreadable(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the reported settings that have to be numbers and are none: their values are unknown."""
+    """Return the reported settings that must be numbers and are not: their values are unknown."""
     return {name: settings[name] for name, numbers in RANGES.items() if name in settings and not _is_one_of(settings[name], numbers)}
 
 
 def readable(settings: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the other ones."""
+    """Return the other settings."""
     unknown = unreadable(settings)
     return {name: value for name, value in settings.items() if name not in unknown} if unknown else settings
 

@@ -1,6 +1,6 @@
-"""Many programs on one running target, several at a time, within bounds: of requests a second, of time, of what is under way.
+"""Runs many programs on one target concurrently, within bounds on time, request rate and concurrency.
 
-Every program has a file of its own with its history, written as it happens. Whatever ends a run, what was recorded stays.
+Every program has a history file of its own, written as it runs. If a run ends early, the recorded events stay.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from ...programs.program import Program
 from .. import probe
 from ..comeback import NotBack
 from ..deployment import Deployment, TargetError
-from .client import SETTLING, ProgramClient, perform
-from .queries import consumption, look_around
+from .client import SETTLING, ProgramClient
+from .performing import perform
+from .queries import consumption, run_queries
 from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
 from .recording import HistoryRecorder, last_number
 from .reported import readable, unreadable
@@ -38,7 +39,7 @@ from .waiting import until
 
 Done = Callable[[Program, Path], None]
 AWAY: Final = 5.0
-"""Seconds after which a broker that answers nothing is gone."""
+"""Seconds without a response after which a broker counts as gone."""
 
 
 class Gone(TargetError):
@@ -47,7 +48,7 @@ class Gone(TargetError):
 
 @dataclass
 class Bounds:
-    """What a run may take: `seconds` in all, `rate` requests a second, `workers` programs at a time; None is no bound."""
+    """The bounds of a run: total `seconds`, `rate` of requests per second, `workers` concurrent programs. None: no bound."""
 
     workers: int = 4
     rate: float | None = None
@@ -62,7 +63,7 @@ class Bounds:
         return self.ended.is_set() or (self.seconds is not None and time.monotonic() - self._began > self.seconds)
 
     def wait(self) -> None:
-        """Wait for the turn of the next request."""
+        """Wait until the next request may be sent."""
         if self.rate is None:
             return
         with self._lock:
@@ -74,7 +75,7 @@ class Bounds:
 
 @dataclass
 class ProgramRun:
-    """A program under way. `before`: where what is delayed would come, at its begin, None where nothing is."""
+    """A running program. `before`: the ends of the queues of delayed messages at its start, None if it delays no message."""
 
     program: Program
     context: Context
@@ -90,10 +91,10 @@ class ProgramRun:
 
 
 class Runner:
-    """Performs programs on brokers that run. `mark` begins the names of this run; numbers of programs go on over all runs.
+    """Runs programs on a running deployment. `mark` is the prefix of this run's names. Program numbers continue over all runs.
 
-    `clean`: the brokers are nobody else's, so that topics may be deleted when a program is over. `unserved`: questions that are not asked
-    for looking, by their steps.
+    `clean`: the brokers are used by no one else, so that topics may be deleted after a program. `unserved`: queries that are not sent, by
+    step name.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Runner:
         self.settle(deployment)
 
     def settle(self, deployment: Deployment) -> None:
-        """Go on with another deployment. Raises Gone where it does not tell its settings."""
+        """Continue with another deployment. Raises Gone if it does not return its settings."""
         self.deployment = deployment
         self._readers = threading.local()
         self._all_readers: list[Reader] = []
@@ -128,7 +129,7 @@ class Runner:
         known = reader.settings()
         if known is None:
             raise Gone(f"{reader.broker} at {deployment.brokers[reader.broker]} did not tell its settings: {reader.faults[-1]}")
-        self.told = known
+        self.reported_settings = known
         reported = {**known, **self._given}
         self.unreadable = unreadable(reported)
         self.settings = readable(reported)
@@ -137,7 +138,7 @@ class Runner:
         self._shared = {broker: self._shared_topics(broker) for broker in deployment.brokers} if self.clean else {}
 
     def _shared_topics(self, broker: str) -> dict[str, Any] | None:
-        """The topics that the programs will share, as they are before the first one; None where the broker does not answer."""
+        """Return the topics that programs share, before the first program; None if the broker does not answer."""
         table = self.reader(broker).topics()
         return None if table is None else {name: config for name, config in table.items() if self._names(0, broker).is_shared(name)}
 
@@ -147,7 +148,7 @@ class Runner:
         return ProgramNames(f"{self.mark}{number}-", number, cluster, own, zlib.crc32(self.mark.encode()) >> 8, self._profile.template)
 
     def reader(self, broker: str) -> Reader:
-        """This thread's connection for looking at a broker."""
+        """Return this thread's connection for queries to a broker."""
         readers: dict[str, Reader] = self._readers.__dict__.setdefault("of", {})
         if broker not in readers:
             readers[broker] = Reader(self.deployment, broker, unsupported={*self._unserved})
@@ -155,16 +156,16 @@ class Runner:
         return readers[broker]
 
     def close(self) -> None:
-        """Close the connections for looking; the runner may go on with new ones."""
+        """Close the connections for queries. The runner may continue with new ones."""
         for reader in self._all_readers:
             reader.close()
 
     def run(
         self, programs: Sequence[Program], done: Done = lambda program, path: None, *, workers: int | None = None
     ) -> list[tuple[Program, Path]]:
-        """Perform programs until they or a bound end; those that were done, in order. Raises Gone when the broker is.
+        """Run programs until all are done or a bound is reached. Return those that were done, in order. Raises Gone.
 
-        Of several workers there are as many again for programs that let time pass: they cost nothing while they do.
+        With several workers, as many again run the programs that let time pass, because these need no CPU time meanwhile.
         """
         workers = workers or self.bounds.workers
         lanes = [programs] if workers == 1 else [[p for p in programs if p.waits], [p for p in programs if not p.waits]]
@@ -175,7 +176,7 @@ class Runner:
         try:
             while True:
                 for lane, more in enumerate(todo):
-                    free = workers - sum(of == lane for _, of in busy.values())
+                    free = workers - sum(used == lane for _, used in busy.values())
                     for program in itertools.islice(more, 0 if self.bounds.over else free):
                         busy[pool.submit(self.perform, program)] = program, lane
                 if not busy:
@@ -193,8 +194,10 @@ class Runner:
         return [finished[number] for number in sorted(finished)]
 
     def perform(self, program: Program, folder: Path | None = None) -> Path:
-        """Perform one program under fresh names; its history's file. Raises Gone when the broker does not answer any more, NotBack when the
-        program has ended it for good."""
+        """Run one program with fresh names. Return the file of its history.
+
+        Raises Gone if the broker does not answer any more, NotBack if it does not restart after the program has killed it.
+        """
         under_way = self.begin(program, folder)
         try:
             perform(program.steps, under_way.clients, self.bounds.ended.is_set)
@@ -209,7 +212,7 @@ class Runner:
         return under_way.path
 
     def begin(self, program: Program, folder: Path | None = None) -> ProgramRun:
-        """Clients with fresh names, and a history that is begun. The clients' steps may be others than the program's."""
+        """Create clients with fresh names, and start the history. The clients may perform other steps than the program's."""
         number = next(self._numbers)
         brokers = list(self.deployment.brokers)
         broker = brokers[program.number % len(brokers)]
@@ -228,7 +231,7 @@ class Runner:
         return ProgramRun(program, context, recording, clients, path, before)
 
     def end(self, under_way: ProgramRun) -> None:
-        """Read back what the program left. Raises Gone."""
+        """Read back the state after the program. Raises Gone."""
         program, context, recording = under_way.program, under_way.context, under_way.recording
         names, broker = context.names, context.broker
         reader = self.reader(broker)
@@ -237,7 +240,7 @@ class Runner:
         if any(name == "crash" for name, _ in program.steps):
             reader.close()
         named = _named(program, names)
-        places = [one.place for one in context.known]
+        places = [message.place for message in context.known]
         queues: list[tuple[str, int, int]] = []
         ended, groups = any(name == "end" for name, _ in program.steps), _groups(program, names)
         for op, value in read_back(reader, names, named, places, under_way.before, context.births, context.sent_back, groups, ended=ended):
@@ -247,7 +250,7 @@ class Runner:
             elif op == "queues":
                 queues = [(topic, queue, end) for topic, queue, end, _ in value["queues"] if end]
         for client in under_way.clients.values():
-            client.look()
+            client.record_late()
         if any(client.lost for client in under_way.clients.values()):
             if not answers(self.deployment, broker):
                 raise Gone(f"{broker} at {self.deployment.brokers[broker]} does not answer any more; what was recorded is kept")
@@ -255,47 +258,47 @@ class Runner:
         elif self.clean and program.settles:
             if queues:
                 (topic, queue, end), group = queues[0], names.group("consumers")
-                told = look_around(reader, consumption(topic, queue, end, group))
+                results = run_queries(reader, consumption(topic, queue, end, group))
                 named.add(RETRY_PREFIX + group)
-                if not any(reader.take()):  # who subscribed is gone with a connection that is closed
-                    recording.add("state", broker, "consumed", {"looks": told})
-            mine, asked = sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names))
-            left = clean_up(reader, names, mine, asked, [(topic, queue) for topic, queue, _ in queues])
+                if not any(reader.take()):  # closing the connection has removed the subscriber
+                    recording.add("state", broker, "consumed", {"looks": results})
+            mine, groups_ = sorted(t for t in named if names.is_mine(t)), sorted(_groups(program, names))
+            left = clean_up(reader, names, mine, groups_, [(topic, queue) for topic, queue, _ in queues])
             recording.add("state", broker, "deleted", left)
 
 
 def answers(deployment: Deployment, part: str) -> bool:
-    """Whether a part answers anything at all, within a while: it may be starting again."""
+    """Return whether a part answers within a while: it may be restarting."""
 
-    def heard() -> bool:
+    def responds() -> bool:
         with suppress(RemotingError), deployment.connect(part) as connection:
             connection.ask(probe.question(), SECONDS)
             return True
         return False
 
-    return until(heard, bool, AWAY, SETTLING)
+    return until(responds, bool, AWAY, SETTLING)
 
 
 def _text(args: Mapping[str, Any]) -> str:
-    """The properties of a step's message, in whatever form they are given."""
+    """Return the properties of a step's message in any form."""
     return f"{args.get('properties')}{args.get('altered')}"
 
 
 def _named(program: Program, names: ProgramNames) -> set[str]:
-    """The topics that the steps name, and those that send-backs would make."""
-    found = set()
+    """Return the topics that the steps name, and those that send-backs would create."""
+    topics = set()
     for _, args in program.steps:
         for key in ("topic", "default"):
             if key in args:
-                found.add(names.topic(args[key]))
+                topics.add(names.topic(args[key]))
         if "group" in args:
-            found |= {head + names.group(args["group"]) for head in (RETRY_PREFIX, DLQ_PREFIX)}
-        found |= {names.topic(topic) for topic in args.get("topics") or ()}
-    found |= {DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX) for topic in found if topic.startswith(RETRY_PREFIX)}
-    return found or {names.topic("A")}
+            topics |= {head + names.group(args["group"]) for head in (RETRY_PREFIX, DLQ_PREFIX)}
+        topics |= {names.topic(topic) for topic in args.get("topics") or ()}
+    topics |= {DLQ_PREFIX + topic.removeprefix(RETRY_PREFIX) for topic in topics if topic.startswith(RETRY_PREFIX)}
+    return topics or {names.topic("A")}
 
 
 def _groups(program: Program, names: ProgramNames) -> set[str]:
-    found = {names.group(args["group"]) for _, args in program.steps if "group" in args}
+    groups = {names.group(args["group"]) for _, args in program.steps if "group" in args}
     retried = [args["topic"] for _, args in program.steps if str(args.get("topic", "")).startswith(RETRY_PREFIX)]
-    return found | {names.group(topic.removeprefix(RETRY_PREFIX)) for topic in retried}
+    return groups | {names.group(topic.removeprefix(RETRY_PREFIX)) for topic in retried}

@@ -1,9 +1,9 @@
-"""Which record each send-back of a program has stored: its answer does not say.
+"""Which record each send-back of a program has stored; the response does not contain it.
 
-A record that may be its own is of the same message (no two messages of a program share a time of birth), behind the one that was given
-back, and a dead letter or one that waits for its retry. A message may be given back more than once, and not all that comes of it can be
-read: dead letters may be write-only (HAZ-31). So a send-back has first choice of what it asks for, a retry or a dead letter of its group
-(BACK-11, BACK-12), and takes something else only if no other asks for that.
+A candidate has the same born timestamp as the message sent back (unique in a program) and a higher place in the log. It is a dead letter or
+waits for its retry. A message may be sent back more than once, and some of the records may be unreadable: dead letters may be write-only
+(HAZ-31). Each send-back therefore first chooses among records of the kind that it asks for, a retry or a dead letter of its group (BACK-11,
+BACK-12). It takes another one only if no other send-back asks for it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .recording import body_of
 
 @dataclass(frozen=True)
 class Group:
-    """How often a consumer group retries a message, and over how many queues, as an administrator has set it or a broker by itself."""
+    """The retries and retry queues of a consumer group, as set by an administrator or by the broker's defaults."""
 
     retries: int = RETRY_MAX_TIMES
     queues: int = 1
 
     @property
     def silent(self) -> bool:
-        """Whether what is given back to it is stored nowhere (BACK-05)."""
+        """Whether messages that are sent back to it are stored nowhere (BACK-05)."""
         return self.queues <= 0
 
 
-def made(update: Exchange) -> tuple[str, Group]:
-    """The group that an administrator changes, by its name; of a body that cannot be read the group "", as a broker makes it."""
+def updated_group(update: Exchange) -> tuple[str, Group]:
+    """Return the name and settings of the group that an administrator changes; "" and the defaults if the body cannot be parsed."""
     try:
         data = json.loads(body_of(update.request) or b"{}")
         group = Group(whole_number(data.get("retryMaxTimes", RETRY_MAX_TIMES)), whole_number(data.get("retryQueueNums", 1)))
@@ -48,20 +48,20 @@ def made(update: Exchange) -> tuple[str, Group]:
         return "", Group()
 
 
-def groups_of(asked: Iterable[Exchange], named: Iterable[str]) -> Iterator[Group]:
-    """The group that each of these requests names, as it is when they are served in this order."""
+def groups_of(requests: Iterable[Exchange], named: Iterable[str]) -> Iterator[Group]:
+    """Yield the group that each request names, with its settings when the requests are served in this order."""
     known: dict[str, Group] = {}
-    for one, name in zip(asked, named, strict=True):
+    for request, name in zip(requests, named, strict=True):
         yield known.get(name, Group())
-        if one.op == "update_group" and one.code == codes.SUCCESS:
-            name, group = made(one)
+        if request.op == "update_group" and request.code == codes.SUCCESS:
+            name, group = updated_group(request)
             known[name] = group
-        elif one.op == "delete_group" and one.code == codes.SUCCESS:
-            known.pop(one.fields.get("groupName", ""), None)
+        elif request.op == "delete_group" and request.code == codes.SUCCESS:
+            known.pop(request.fields.get("groupName", ""), None)
 
 
 class ReadRecord(Protocol):
-    """A record, whoever has read it."""
+    """A record, independent of its reader."""
 
     @property
     def topic(self) -> str: ...
@@ -76,8 +76,10 @@ class ReadRecord(Protocol):
 def choose(
     request: BrokerRequest, group: Group, before: ReadRecord, records: Iterable[tuple[int, ReadRecord]], *, asked: bool
 ) -> int | None:
-    """Of these records, by their places, the first that this send-back of the record `before` may have stored; with `asked`, that is what
-    it asks for."""
+    """Return the place of the first of these records that a send-back of `before` may have stored, None if there is none.
+
+    `asked`: accept only the kind of record that the send-back asks for.
+    """
     limit = retry_limit_of(request.max_reconsume_times, request.version, group.retries)
     given_up = request.delay_level < 0 or is_given_up(before.reconsume_times, limit)
     wanted = None if group.silent else (DLQ_PREFIX if given_up else RETRY_PREFIX) + request.group

@@ -1,8 +1,11 @@
-"""A program on a simulated cluster: the events of its run, kept in memory, and the history that claims read.
+"""A program on a simulated cluster: the events of its run in memory, and the history for claims.
 
-Requests go out one after the other, and nobody waits for an answer that needs time: each has a connection of its own, and is closed in the
-history when its answer comes, or at the end. What only a look inside shows stands in `state` events: what each request stored, how its
-group and its topic were when it was served, and what is in the stores at the end.
+Requests are sent one after the other without waiting for delayed responses. Each has a connection of its own. The history closes it when
+its response arrives, or at the end. `state` events contain what only direct access shows:
+
+- what each request stored
+- its group and topic when it was served
+- the content of the stores at the end
 """
 
 from __future__ import annotations
@@ -34,11 +37,11 @@ from .parsed import parse
 from .recording import answer_data, bytes_data, call_data
 
 LONGEST_DELAY: Final = 2 * 3600 * SECOND
-PATIENCE: Final = 20 * SECOND  # longer than any put waits
+PATIENCE: Final = 20 * SECOND  # longer than any put takes
 
 
 def history_of(profile: Profile, setting: ClusterSettings, steps: Sequence[Step]) -> History:
-    """The history of a program; with a twin also what is stored without hooks. Raises InputError for a step that there is not."""
+    """Return the history of a program, with a twin also the stored properties without hooks. Raises InputError for an unknown step."""
     history = _performed(SimulatedRun(profile, setting), steps)
     if setting.twin:
         bare = _performed(SimulatedRun(profile, setting, hookless=True), steps)
@@ -54,7 +57,7 @@ def _performed(run: SimulatedRun, steps: Sequence[Step]) -> History:
 
 @dataclass
 class _StoreContext(Context):
-    """What steps act on, as the stores say."""
+    """The context of steps, read from the stores."""
 
     deployment: SimulatedDeployment = field(kw_only=True)
 
@@ -76,13 +79,13 @@ class _StoreContext(Context):
 
 
 def is_visible(record: StoredRecord) -> bool:
-    """Whether a consumer can have the record where it is."""
+    """Return whether consumers can read the record at its place."""
     return record.counted and record.topic not in (SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC)
 
 
 @dataclass
-class _Asked:
-    """A request under way. `span`: where its broker's log ended before it and right after it."""
+class _Outstanding:
+    """A request in progress. `span`: the ends of its broker's log before it and right after it."""
 
     event: Event
     opaque: int
@@ -92,27 +95,27 @@ class _Asked:
 
 
 class SimulatedRun:
-    """A cluster on which a program runs, and the events so far. `hookless`: steps that register hooks do nothing."""
+    """A cluster that runs a program, and the events so far. `hookless`: steps that register hooks do nothing."""
 
     def __init__(self, profile: Profile, setting: ClusterSettings, *, hookless: bool = False) -> None:
         self.deployment = SimulatedDeployment(cluster_of(setting, profile), periodic=setting.periodic, hookless=hookless)
         self.cluster = self.deployment.cluster
         self.events: list[Event] = []
         self._context = _StoreContext(ProgramNames("", 0), "", profile=profile, deployment=self.deployment)
-        self._asked: list[_Asked] = []
+        self._asked: list[_Outstanding] = []
         self._lines: dict[str, SimulatedConnection] = {}
         self._failed: set[tuple[str, int]] = set()
         self._questions: list[dict[str, Any]] = []
         self._notified: dict[str, set[str]] = {}
         self._periodic = setting.periodic
-        self._true: dict[tuple[str, str, str, str], None] = {}
+        self._topic_facts: dict[tuple[str, str, str, str], None] = {}
         if setting.periodic:
             self.deployment.passed = self._note_topics
             self.deployment.used = self._note_use
             self._note_topics()
 
     def step(self, step: Step) -> None:
-        """Do one step of a program. Raises InputError for a step or argument that there is not."""
+        """Perform one step of a program. Raises InputError for an unknown step or argument."""
         name, args = step
         if is_request(name):
             call = request_of(step, self._context)
@@ -149,94 +152,93 @@ class SimulatedRun:
         group = call.fields.get("group") or call.fields.get("topic", "").removeprefix(RETRY_PREFIX)
         config = node.running.groups.table.get(group)
         before = store.max_phy_offset
-        asked = self._begin(call)
+        request = self._begin(call)
         topic = node.running.topics.table.get(call.fields.get("topic", ""))
-        asked.span = (before, store.max_phy_offset)
+        request.span = (before, store.max_phy_offset)
         queues = None if topic is None else (topic.read_queue_nums, topic.write_queue_nums)
-        self._add("state", call.to, "served", {"of": asked.event.seq, "retries": config and config.retry_max_times, "queues": queues})
+        self._add("state", call.to, "served", {"of": request.event.seq, "retries": config and config.retry_max_times, "queues": queues})
 
     def _call_name_server(self, call: RecordedCall) -> None:
         self._begin(call)
         self._note_routes()
 
-    def _begin(self, call: RecordedCall) -> _Asked:
-        """Send a request, and let everything happen that needs no time."""
+    def _begin(self, call: RecordedCall) -> _Outstanding:
+        """Send a request, and run everything that needs no time."""
         number = len(self._asked) + 1
         event = self._add("invoke", f"client {number}", call.op, call_data(call, self.cluster.clock.now(), bytes_data))
-        asked = _Asked(event, number, call.one_way)
-        self._asked.append(asked)
+        request = _Outstanding(event, number, call.one_way)
+        self._asked.append(request)
         command = call.command()
         command.opaque = number
         command.flag |= ONE_WAY if call.one_way else 0
         if call.one_way:
-            self._close(asked, "info", {"oneWay": True})
+            self._close(request, "info", {"oneWay": True})
         connection = self._lines.get(call.line) or SimulatedConnection(self.deployment, call.to)
-        connection.arrived = lambda answer: self._arrived(asked, answer)
+        connection.arrived = lambda answer: self._arrived(request, answer)
         if call.line:
             self._lines[call.line] = connection
         connection.begin(command)
-        return asked
+        return request
 
     def _wait_for_question(self) -> None:
-        """Let time pass, and the brokers look for half messages of which nobody says anything; the producer is who said last that it is
-        there."""
+        """Let time pass and the brokers check unfinished half messages. Without a check, the client is the last heartbeat's producer."""
         self._check()
-        there = [asked.event.process for asked in self._asked if asked.event.op == "heartbeat"]
-        heard = next(iter(self._questions), {"code": None, "client": there[-1] if there else ""})
+        producers = [request.event.process for request in self._asked if request.event.op == "heartbeat"]
+        question = next(iter(self._questions), {"code": None, "client": producers[-1] if producers else ""})
         self._questions.clear()
-        self._add("info", str(heard["client"]), "question", heard)
+        self._add("info", str(question["client"]), "question", question)
 
     def _check(self) -> None:
-        """Let time pass, and the brokers go through their half messages once."""
+        """Let time pass, and the brokers check their half messages once."""
         self.deployment.act("time", millis=PATIENCE)
         for node in self.cluster.nodes.values():
             self.cluster.scheduler.complete(node.running.transaction_check.check())
 
     def _write_notifications(self) -> None:
-        """Each consumer that was told something has a connection of its own."""
+        """Record the notifications. Each consumer that got one has a connection of its own."""
         for client, groups in self._notified.items():
             self._add("info", client, "notified", {"client": client, "groups": sorted(groups)})
         self._notified.clear()
 
-    def _arrived(self, asked: _Asked, answer: Command) -> None:
+    def _arrived(self, request: _Outstanding, answer: Command) -> None:
         value = answer_data(answer, self.cluster.clock.now(), bytes_data)
         if answer.code == CHECK_TRANSACTION_STATE and not answer.is_response:
-            self._questions.append({**value, "client": asked.event.process})
+            self._questions.append({**value, "client": request.event.process})
             return
         if answer.code == NOTIFY_CONSUMER_IDS_CHANGED and not answer.is_response:
-            self._notified.setdefault(asked.event.process, set()).add((answer.ext_fields or {}).get("consumerGroup", ""))
+            self._notified.setdefault(request.event.process, set()).add((answer.ext_fields or {}).get("consumerGroup", ""))
             return
-        if asked.open and answer.opaque == asked.opaque:
-            self._close(asked, "ok", value)
+        if request.open and answer.opaque == request.opaque:
+            self._close(request, "ok", value)
         else:
-            of = asked.event.seq if answer.opaque == asked.opaque else None
-            self._add("info", asked.event.process, STRAY, {"of": of, **value})
+            seq = request.event.seq if answer.opaque == request.opaque else None
+            self._add("info", request.event.process, STRAY, {"of": seq, **value})
 
-    def _close(self, asked: _Asked, type_: str, value: Mapping[str, Any]) -> None:
-        asked.open = False
-        self._add(type_, asked.event.process, asked.event.op, value)
+    def _close(self, request: _Outstanding, type_: str, value: Mapping[str, Any]) -> None:
+        request.open = False
+        self._add(type_, request.event.process, request.event.op, value)
 
     def _add(self, type_: str, process: str, op: str, value: Mapping[str, Any]) -> Event:
         event = Event(len(self.events), type_, process, op, value, self.cluster.clock.now() * 1_000_000)
         self.events.append(event)
         return event
 
-    # Steps that are made of others
+    # Composite steps
 
     def _fail(self, broker: str, record: int, group: str, rounds: int, level: int, most: int | None) -> None:
-        """Its consumption fails at each delivery: so many times, or until no more of it comes."""
-        found = [r for r in self._visible(broker) if (broker, r.born_timestamp) not in self._failed]
-        if not found:
+        """Consumption of a message fails at each delivery: `rounds` times, or until it is no longer delivered."""
+        candidates = [r for r in self._visible(broker) if (broker, r.born_timestamp) not in self._failed]
+        if not candidates:
             return
-        current = found[record % len(found)]
+        current = candidates[record % len(candidates)]
         self._failed.add((broker, current.born_timestamp))
         for _ in range(rounds):
             self.step(("back", {"broker": broker, "offset": current.at, "group": group, "level": level, "most": most}))
             self.step(("time", {"millis": LONGEST_DELAY}))
-            again = [r for r in self._visible(broker) if r.born_timestamp == current.born_timestamp and r.at > current.at]
-            if not again or again[-1].topic.startswith(DLQ_PREFIX):
+            later = [r for r in self._visible(broker) if r.born_timestamp == current.born_timestamp and r.at > current.at]
+            if not later or later[-1].topic.startswith(DLQ_PREFIX):
                 return
-            current = again[-1]
+            current = later[-1]
 
     def _visible(self, broker: str) -> list[StoredRecord]:
         return [r for r in self.deployment.records(broker).records if is_visible(r)]
@@ -249,14 +251,14 @@ class SimulatedRun:
         self._note_routes()
 
     def _forget(self, broker: str) -> None:
-        """What a request has stored is at most what the log has kept."""
+        """After a crash, limit what each request has stored to what the log has kept."""
         end = self.deployment.node(broker).running.store.max_phy_offset
-        for asked in self._asked:
-            if asked.event.value["to"] == broker:
-                before, after = asked.span
-                asked.span = (min(before, end), min(after, end))
+        for request in self._asked:
+            if request.event.value["to"] == broker:
+                before, after = request.span
+                request.span = (min(before, end), min(after, end))
 
-    # What is noted besides
+    # Changes of topics and routes
 
     def _note_routes(self) -> None:
         server = self.cluster.name_server
@@ -268,7 +270,7 @@ class SimulatedRun:
         self._note("used", topic, by=producer.group)
 
     def _note_topics(self) -> None:
-        """What became of topics since the last look."""
+        """Record the changes of topics since the last call."""
         server = self.cluster.name_server
         seen: dict[tuple[str, str, str, str], None] = {}
         for node in self.cluster.nodes.values():
@@ -282,37 +284,37 @@ class SimulatedRun:
                 for queue in info.message_queue_list:
                     seen["known", topic, queue.broker_name, producer.group] = None
         for key in seen:
-            if key not in self._true:
+            if key not in self._topic_facts:
                 self._note(*key)
-        for what, topic, who, by in self._true:
+        for what, topic, who, by in self._topic_facts:
             if (what, topic, who, by) not in seen and what != "created":
                 self._note({"routed": "unrouted", "known": "forgotten"}[what], topic, who, by)
-        self._true = seen
+        self._topic_facts = seen
 
     def _note(self, what: str, topic: str, who: str = "", by: str = "") -> None:
         self._add("state", who or by, what, {"topic": topic, "who": who, "by": by, "at": self.cluster.clock.now()})
 
-    # What is there afterwards
+    # The resulting history
 
     def history(self) -> History:
-        """End every wait, dispatch, look at everything, and read it as a history."""
+        """Complete all waits, dispatch, read the stores, and return the history."""
         if not self._periodic:
             self.cluster.scheduler.advance(PATIENCE)
         self.cluster.dispatch()
-        for asked in self._asked:
-            if asked.open:
-                self._close(asked, "info", {"error": "TimedOut: no answer came"})
+        for request in self._asked:
+            if request.open:
+                self._close(request, "info", {"error": "TimedOut: no answer came"})
         for name, node in self.cluster.nodes.items():
             value = vars(self.deployment.look(name)) | {"longest": node.settings.max_message_size, "stored": self._stored(name)}
             self._add("state", name, "store", {**value, "at": self.cluster.clock.now()})
         return history_of_stores(parse(self.events), self.deployment.profile)
 
     def _stored(self, broker: str) -> dict[int, tuple[int, ...]]:
-        """The places of each request's records."""
+        """Return the places of each request's records."""
         places = [record.at for record in self.deployment.records(broker).records]
-        found = {}
-        for asked in self._asked:
-            if asked.event.value["to"] == broker:
-                before, after = asked.span
-                found[asked.event.seq] = tuple(places[bisect_left(places, before) : bisect_left(places, after)])
-        return found
+        stored = {}
+        for request in self._asked:
+            if request.event.value["to"] == broker:
+                before, after = request.span
+                stored[request.event.seq] = tuple(places[bisect_left(places, before) : bisect_left(places, after)])
+        return stored

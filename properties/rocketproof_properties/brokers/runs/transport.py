@@ -1,7 +1,7 @@
-"""What became of a run's frames: which answers were lost or garbled, which came twice, and what could not be read back.
+"""Transport faults of a run: lost, garbled and duplicate responses, and failed queries.
 
-A client cannot know whether a frame that is missing was kept back by the target or by what lies between them. So no fault is a broken
-property by itself. A request whose answer was lost may have been served or not; one that was answered twice may have been served twice.
+A client cannot know whether the target or the network lost a frame. A fault is therefore not a violated property by itself. A request whose
+response was lost may have been served or not. A request with two responses may have been served twice.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ _KINDS: Final = {"TimedOut": SILENT, "FrameError": UNREADABLE, "ConnectFailed": 
 
 @dataclass(frozen=True)
 class TransportFault:
-    """A fault: of which `kind`, what was asked, and what was seen. `at` is the same for the same request whenever a program runs; `op` says
-    what that was, "" where there is none."""
+    """A fault of a `kind`, the request that it is about (`at`), and what was seen.
+
+    `at` is the same for the same request in every run of a program. `op` is the request's operation, "" if there is none.
+    """
 
     kind: str
     at: str
@@ -39,7 +41,7 @@ class TransportFault:
 
     @property
     def leaves_doubt(self) -> bool:
-        """Whether nobody knows what the broker has done, or what it holds."""
+        """Whether the broker's action or state is unknown."""
         return self.kind != REFUSED and (self.at != READING or self.kind == UNREAD)
 
     def __str__(self) -> str:
@@ -47,40 +49,40 @@ class TransportFault:
 
 
 def faults(parsed: ParsedHistory) -> tuple[TransportFault, ...]:
-    """All faults of a run, in order; those of looking come last."""
-    return (*_of_requests(parsed), *_of_nobody(parsed), *_of_looking(parsed))
+    """Return all faults of a run in order, those of queries last."""
+    return (*_of_requests(parsed), *_of_strays(parsed), *_of_queries(parsed))
 
 
 def numbered(parsed: ParsedHistory) -> dict[int, str]:
-    """Which request of its client each is, by its event: the same whenever a program runs."""
+    """Return, by event, the client of each request and its number there, which are the same in every run of a program."""
     numbers: Counter[str] = Counter()
-    found = {}
-    for asked in parsed.asked:
-        numbers[asked.process] += 1
-        found[asked.seq] = f"{asked.process}, request {numbers[asked.process]} ({asked.op})"
-    return found
+    texts = {}
+    for request in parsed.asked:
+        numbers[request.process] += 1
+        texts[request.seq] = f"{request.process}, request {numbers[request.process]} ({request.op})"
+    return texts
 
 
 def _of_requests(parsed: ParsedHistory) -> Iterator[TransportFault]:
     at_of = numbered(parsed)
-    for asked in parsed.asked:
-        at = at_of[asked.seq]
-        if asked.closed == "fail":
-            yield TransportFault(REFUSED, at, asked.seq, str(asked.outcome.get("error", "")), asked.op)
-        elif asked.closed == "info" and "error" in asked.outcome:
-            text = str(asked.outcome["error"])
-            yield TransportFault(_kind(text), at, asked.seq, text, asked.op)
-        elif is_doubled(asked):
-            codes = " and ".join(str(answer.get("code")) for answer in (asked.outcome, *asked.strays))
-            yield TransportFault(TWICE, at, asked.seq, f"{1 + len(asked.strays)} answers, with the codes {codes}", asked.op)
+    for request in parsed.asked:
+        at = at_of[request.seq]
+        if request.closed == "fail":
+            yield TransportFault(REFUSED, at, request.seq, str(request.outcome.get("error", "")), request.op)
+        elif request.closed == "info" and "error" in request.outcome:
+            text = str(request.outcome["error"])
+            yield TransportFault(_kind(text), at, request.seq, text, request.op)
+        elif is_doubled(request):
+            codes = " and ".join(str(answer.get("code")) for answer in (request.outcome, *request.strays))
+            yield TransportFault(TWICE, at, request.seq, f"{1 + len(request.strays)} answers, with the codes {codes}", request.op)
 
 
-def _of_nobody(parsed: ParsedHistory) -> Iterator[TransportFault]:
+def _of_strays(parsed: ParsedHistory) -> Iterator[TransportFault]:
     for seq, answer in parsed.strays:
         yield TransportFault(NOBODY, "no request", seq, f"an answer with code {answer.get('code')} and an opaque that no request has")
 
 
-def _of_looking(parsed: ParsedHistory) -> Iterator[TransportFault]:
+def _of_queries(parsed: ParsedHistory) -> Iterator[TransportFault]:
     seen = parsed.states.get("unread", {})
     for text in seen.get("faults", ()):
         yield TransportFault(_kind(text), READING, -1, text)
@@ -92,11 +94,11 @@ def _kind(text: str) -> str:
     return _KINDS.get(text.partition(":")[0], CLOSED)
 
 
-def is_lost(asked: Exchange) -> bool:
-    """Whether an answer was wanted, and none came that could be read."""
-    return asked.closed == "info" and "error" in asked.outcome and not asked.one_way
+def is_lost(request: Exchange) -> bool:
+    """Return whether a response was expected and no readable one arrived."""
+    return request.closed == "info" and "error" in request.outcome and not request.one_way
 
 
-def is_doubled(asked: Exchange) -> bool:
-    """Whether more than one answer came to a request that wants one."""
-    return asked.closed == "ok" and bool(asked.strays) and not asked.one_way
+def is_doubled(request: Exchange) -> bool:
+    """Return whether a request that expects one response got more."""
+    return request.closed == "ok" and bool(request.strays) and not request.one_way

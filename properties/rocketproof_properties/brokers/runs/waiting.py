@@ -1,4 +1,4 @@
-"""Looking at something again and again until it is as it should be, or a while is over."""
+"""Polling until a condition holds or a timeout."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 
 def until(look: Callable[[], T], enough: Callable[[T], bool], seconds: float, pause: float) -> T:
-    """What is seen as soon as it is enough, or at the end of so many seconds; between two looks there is a pause."""
+    """Return the first value of `look` that is `enough`, or the last one after `seconds`, with pauses in between."""
     end = time.monotonic() + seconds
     while True:
-        found = look()
-        if enough(found) or time.monotonic() > end:
-            return found
+        value = look()
+        if enough(value) or time.monotonic() > end:
+            return value
         interrupts.pause(pause)

@@ -15,7 +15,7 @@ from rocketproof_model.result import Move
 from ...catalogue.source import ModelSource
 from ...conformance.stateful import engine, history
 from ...conformance.stateful.follow import ConformanceError
-from ...conformance.stateful.machine import STEPS, VOICES, Campaign, heard, shorter
+from ...conformance.stateful.machine import ACTION_CLASSES, STEPS, Campaign, shorter, unmuted
 
 KEPT = 5  # findings of a shard, the shortest ones
 
@@ -169,19 +169,19 @@ def walk(campaign: Campaign, seed: int, part: str, number: int) -> None:
     Each program has its own seed, so that it is the same one in any shard.
     """
     chance = random.Random(f"{seed} {part} {number}")
-    muted = frozenset[int]() if chance.random() < 0.5 else frozenset(v for v in range(VOICES) if chance.random() < 0.5)
+    muted = frozenset[int]() if chance.random() < 0.5 else frozenset(v for v in range(ACTION_CLASSES) if chance.random() < 0.5)
     run = campaign.begin()
     campaign.seen.programs += 1
-    campaign.look(run)
+    campaign.record_properties(run)
     for _ in range(STEPS):
-        enabled = heard(run.offers.enabled(run.state), muted)
+        enabled = unmuted(run.offers.enabled(run.state), muted)
         if not enabled:
             return
         name = chance.choice(list(enabled))
         args = chance.choice(enabled[name])
         if run.take(run.instance.model.named(name), args):
             campaign.seen.steps += 1
-            campaign.look(run)
+            campaign.record_properties(run)
 
 
 def moves(steps: Sequence[tuple[str, Any]]) -> list[Move]:

@@ -1,7 +1,7 @@
-"""A step tried on the implementation, whether the specification allows it or not.
+"""Attempts of steps on the implementation, whether or not the specification allows them.
 
-A program follows the specification's guards, so it never shows that they refuse too much, and what they allow too much it shows only where
-it happens to go. Here any step is tried in a state that is named.
+A program follows the specification's guards. It never shows that a guard is too strict, and shows too weak guards only on its own path.
+This module attempts any step in a given state.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .machine import Campaign, perform
 
 
 def attempt(campaign: Campaign, moves: Iterable[Move], action: Action, args: Args) -> State | str | None:
-    """Perform a program and then try a step: the state that it led to, or in words why it cannot be done.
+    """Perform a program and then attempt a step. Return the resulting state, or the reason why the step cannot be done.
 
-    None where the implementation, which may choose among what is allowed, does not take it. Raises Finding where the program deviates
-    from the specification, and Refused at a step of it that the implementation never takes.
+    Returns None if the implementation, which may choose among allowed steps, does not take it. Raises ConformanceError if the program
+    deviates from the specification, and NeverTaken at a step of it that the implementation never takes.
     """
     target = perform(campaign, moves).target
     try:
@@ -28,5 +28,5 @@ def attempt(campaign: Campaign, moves: Iterable[Move], action: Action, args: Arg
             return None
         target.perform(action, args)
         return target.observe()
-    except Exception as error:  # noqa: BLE001 - who is told to do what cannot be done finds nothing there, and says so in many ways
+    except Exception as error:  # noqa: BLE001 - an impossible step fails in many ways
         return str(error) or type(error).__name__

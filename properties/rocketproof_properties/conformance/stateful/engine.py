@@ -1,7 +1,7 @@
-"""The stateful engine: programs of Hypothesis, in chunks, on simulated clusters; what they broke, reached and covered.
+"""The stateful engine: runs Hypothesis programs in chunks on simulated clusters, and reports violations, reached states and coverage.
 
-It refutes and never proves. Where the programs did not find a violation that is known, or did not reach a state that
-should be reachable, the shortest witness of the search is performed on the cluster instead.
+It refutes and never proves. If the programs miss a known violation or a reachable state, the cluster performs the shortest witness of a
+search instead.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from .follow import ActionTarget, ConformanceError, FollowedProgram, NeverTaken
 from .machine import Campaign, Over, perform, run
 
 CHUNK = 50  # programs of one seed
-LONGER = 3_000_000  # states of the search for a witness
+LONGER = 3_000_000  # maximum number of states of the search for a witness
 TARGETS: dict[type, Callable[..., ActionTarget]] = {
     Specification: SimulatedTarget,
     Placed: PlacedTarget,
@@ -84,12 +84,12 @@ TARGETS: dict[type, Callable[..., ActionTarget]] = {
     Times: TimesTarget,
     Sendbacks: BacksTarget,
 }
-FEW = 64  # instances of an action whose enabling is searched for
+FEW = 64  # maximum number of instances of an action for `cover`
 
 
 @dataclass
 class StatefulResult:
-    """What a campaign found. `findings` are steps that the specification does not allow, each with its smallest program."""
+    """The result of a campaign. `findings`: steps that the specification does not allow, each with its smallest program."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     findings: list[ConformanceError] = field(default_factory=list)
@@ -100,8 +100,10 @@ class StatefulResult:
 
 
 def target_of(source: ModelSource, subject: CheckSubject) -> Callable[[], ActionTarget]:
-    """Makes clusters in the initial state of the source's instance. Raises InputError if the source is a model file, or of a scope that
-    nothing performs."""
+    """Return a function that makes clusters in the initial state of the source's instance.
+
+    Raises InputError for a model file, or for a scope without a target.
+    """
     from rocketproof_profiles import PROFILES
     from rocketproof_spec import part
 
@@ -112,8 +114,8 @@ def target_of(source: ModelSource, subject: CheckSubject) -> Callable[[], Action
     specification = part(source.scope)
     if source.scope in UNPERFORMED:
         raise InputError(f"nothing performs scope {source.scope} on the implementation: it can be searched")
-    made = TARGETS[type(specification)]
-    return lambda: made(specification, subject.instance, PROFILES[source.profile])
+    target = TARGETS[type(specification)]
+    return lambda: target(specification, subject.instance, PROFILES[source.profile])
 
 
 def campaign(
@@ -127,15 +129,15 @@ def campaign(
     limits: Limits,
     report: Report | None = None,
 ) -> StatefulResult:
-    """Run programs. `expected` is the verdict that a claim should get; one that should hold ends its program when it is broken."""
+    """Run programs. `expected` returns the expected verdict of a claim. A claim that should hold ends its program when it is violated."""
     watch = Watch(limits)
-    made = Campaign(subject.instance, target_of(source, subject), tuple(claims), watch)
+    tested = Campaign(subject.instance, target_of(source, subject), tuple(claims), watch)
     result = StatefulResult()
     done = 0
     while done < programs:
         some = min(CHUNK, programs - done)
         try:
-            finding = run(made, some, seed + done)
+            finding = run(tested, some, seed + done)
         except Over:
             result.finished = False
             break
@@ -144,42 +146,42 @@ def campaign(
             result.findings.append(finding)
             break
         if report is not None:
-            report(Progress("stateful", made.seen.steps, done, 0, watch.seconds))
-    known = [c for c in claims if c.id not in made.seen.runs and (expected(c) == "violated") != (c.kind == "reachable")]
+            report(Progress("stateful", tested.seen.steps, done, 0, watch.seconds))
+    known = [c for c in claims if c.id not in tested.seen.runs and (expected(c) == "violated") != (c.kind == "reachable")]
     if known and not result.findings and not watch.expired:
-        result.findings += _directed(subject, made, known, Limits(seconds=watch.left, states=LONGER))
-    result.coverage = made.offers.coverage()
-    result.programs, result.steps = made.seen.programs, made.seen.steps
+        result.findings += _directed(subject, tested, known, Limits(seconds=watch.left, states=LONGER))
+    result.coverage = tested.offers.coverage()
+    result.programs, result.steps = tested.seen.programs, tested.seen.steps
     reason = BOUND if result.finished else TIME
     for claim in claims:
-        result.outcomes.append(_outcome(claim, made.seen.runs.get(claim.id), reason, made, watch.seconds))
+        result.outcomes.append(_outcome(claim, tested.seen.runs.get(claim.id), reason, tested, watch.seconds))
     return result
 
 
 def cover(source: ModelSource, subject: CheckSubject, name: str, limits: Limits) -> Coverage | None:
-    """Perform a shortest program whose last step is this action; None if the search finds none. Raises Finding."""
+    """Perform a shortest program that ends with this action. Return None if the search finds none. Raises ConformanceError."""
     action = subject.instance.model.named(name)
     if action.count > FEW:
         return None
     claim = subject.instance.model.claim(f"enabled: {name}", f"{name} can happen", "reachable", _enabled(action))
-    made = Campaign(subject.instance, target_of(source, subject))
-    (outcome,) = search.explore(made.instance, [claim], limits=limits).outcomes
-    followed = _performed(made, outcome, limits)
+    tested = Campaign(subject.instance, target_of(source, subject))
+    (outcome,) = search.explore(tested.instance, [claim], limits=limits).outcomes
+    followed = _performed(tested, outcome, limits)
     if followed is None:
         return None
-    enabled = made.offers.enabled(followed.state)[name]
-    return made.offers.coverage() if any(followed.take(action, args) for args in enabled) else None
+    enabled = tested.offers.enabled(followed.state)[name]
+    return tested.offers.coverage() if any(followed.take(action, args) for args in enabled) else None
 
 
-def _performed(made: Campaign, outcome: Outcome, limits: Limits) -> FollowedProgram | None:
-    """Perform the search's witness of a property; None if there is none. Raises Finding.
+def _performed(tested: Campaign, outcome: Outcome, limits: Limits) -> FollowedProgram | None:
+    """Perform the search's witness of a property. Return None if there is none. Raises ConformanceError.
 
-    Where the target never takes a step of it, as an implementation may choose among what is allowed, the search goes without that action.
+    If the target never takes a step of it, which an implementation may choose, the search is repeated without that action.
     """
-    instance = made.instance
+    instance = tested.instance
     while outcome.witness is not None:
         try:
-            return perform(made, outcome.witness.moves)
+            return perform(tested, outcome.witness.moves)
         except NeverTaken as refused:
             instance = _without(instance, refused.action)
             (outcome,) = search.explore(instance, [outcome.property], limits=limits).outcomes
@@ -192,7 +194,7 @@ def _without(instance: Instance, action: str) -> Instance:
 
 
 def _enabled(action: Action) -> Expr:
-    """Some instance of the action is enabled."""
+    """Return the condition that some instance of the action is enabled."""
     return any_of(
         all_of(rewrite(guard.condition, lambda e, args=args: _argument(e, action, args)) for guard in action.guards)  # type: ignore[misc]
         for args in action.instances
@@ -200,27 +202,27 @@ def _enabled(action: Action) -> Expr:
 
 
 def _argument(e: Expr, action: Action, args: Sequence[int]) -> Expr | None:
-    """A parameter's value in this instance."""
+    """Return a parameter's value in this instance."""
     return const(args[list(action.parameters).index(e.args[0])], e.type) if e.op == "par" else None
 
 
-def _directed(subject: CheckSubject, made: Campaign, known: list[Property], limits: Limits) -> list[ConformanceError]:
-    """Perform the search's witnesses of what the programs should have shown."""
-    found = search.explore(subject.instance, known, limits=limits)
+def _directed(subject: CheckSubject, tested: Campaign, known: list[Property], limits: Limits) -> list[ConformanceError]:
+    """Perform the search's witnesses of the properties that the programs should have shown."""
+    explored = search.explore(subject.instance, known, limits=limits)
     findings = []
-    for outcome in found.outcomes:
+    for outcome in explored.outcomes:
         try:
-            followed = _performed(made, outcome, limits)
+            followed = _performed(tested, outcome, limits)
         except ConformanceError as finding:
             findings.append(finding)
             continue
         if followed is not None and followed.satisfied(outcome.property) == (outcome.property.kind == "reachable"):
-            made.seen.note(followed, outcome.property)
+            tested.seen.note(followed, outcome.property)
     return findings
 
 
-def _outcome(claim: Property, shown: Witness | None, reason: str, made: Campaign, seconds: float) -> Outcome:
-    """A shown run refutes a claim, or reaches what should be reachable; without one nothing is decided."""
+def _outcome(claim: Property, shown: Witness | None, reason: str, tested: Campaign, seconds: float) -> Outcome:
+    """Return the outcome of a claim: a run refutes it, or reaches what should be reachable. Without a run it is undecided."""
     verdict: Verdict = "unknown" if shown is None else "holds" if claim.kind == "reachable" else "violated"
     depth = None if shown is None else len(shown)
     return Outcome(
@@ -229,8 +231,8 @@ def _outcome(claim: Property, shown: Witness | None, reason: str, made: Campaign
         verdict,
         "" if shown is not None else reason,
         shown,
-        made.seen.programs,
-        made.seen.steps,
+        tested.seen.programs,
+        tested.seen.steps,
         depth,
         seconds,
     )

@@ -1,7 +1,7 @@
-"""One program on a target: after each step the target's state must be one that the specification allows.
+"""Follows one program on a target: after each step the target's state must be one that the specification allows.
 
-A step that it does not allow is a Finding. It gives the variables that differ, the action that would explain the state,
-if there is one, and the guard that refuses it.
+A step that is not allowed raises ConformanceError. The error states the variables that differ, the action that would explain the state, if
+any, and the guard that rejects it.
 """
 
 from __future__ import annotations
@@ -18,34 +18,37 @@ from ...programs.offers import Args, Offers
 
 
 class ActionTarget(Protocol):
-    """Something that the specification's actions can be done on, and whose state can be read."""
+    """A target that performs the specification's actions and whose state can be read."""
 
     def perform(self, action: Action, args: Args) -> None:
-        """Do the action. Raises RocketproofError if that cannot be done."""
+        """Perform the action. Raises RocketproofError if that is impossible."""
         ...
 
     def can(self, action: Action, args: Args) -> bool:
-        """Whether the target may take this step now: an implementation may choose among what is allowed."""
+        """Return whether the target may take this step now: an implementation may choose among allowed steps."""
         ...
 
     def observe(self) -> State:
-        """The state it is in. Raises RocketproofError if the specification has no word for it."""
+        """Return the target's state. Raises RocketproofError if the specification cannot represent it."""
         ...
 
 
 STEPS: Final = "steps"
-"""The id under which the course of a finding is kept as a witness."""
+"""The property id of a witness with a finding's steps."""
 ALLOWED: Final = "each step is one that the specification allows"
 
 
 def allowed(instance: Instance) -> Property:
-    """What a finding breaks, and no state of the specification."""
+    """Return the property that a finding violates. No state of the specification violates it."""
     return instance.model.claim(STEPS, ALLOWED, "always", const(1, Bool))
 
 
 class ConformanceError(AssertionError):
-    """The target did what the specification does not allow. `moves` is the program, `steps` its labels; `course` is where the specification
-    goes by these steps, as a witness whose note says what the target did."""
+    """The target did something that the specification does not allow.
+
+    `moves`: the program. `steps`: its labels. `course`: the specification's states for these steps as a witness, with the target's
+    behaviour in its note.
+    """
 
     def __init__(self, text: str, run: FollowedProgram) -> None:
         super().__init__(text)
@@ -56,7 +59,7 @@ class ConformanceError(AssertionError):
 
 
 class NeverTaken(RocketproofError):
-    """A step that the specification allows and the target never takes in this state. `action` is the action's name."""
+    """A step that the specification allows and the target never takes in this state. `action`: the action's name."""
 
     def __init__(self, action: Action, args: Args) -> None:
         super().__init__(f"{action.label(args)}: the specification allows this step, the implementation never takes it here")
@@ -64,7 +67,7 @@ class NeverTaken(RocketproofError):
 
 
 def _followed(run: FollowedProgram) -> tuple[State, ...]:
-    """The states of a run, with the one to which its last step leads in the specification."""
+    """Return the states of a run, with the specification's successor for its last step."""
     if len(run.states) > len(run.moves):
         return tuple(run.states)
     last = run.moves[-1]
@@ -73,7 +76,7 @@ def _followed(run: FollowedProgram) -> tuple[State, ...]:
 
 @dataclass
 class FollowedProgram:
-    """A program under way: the states so far, compared with the target's after every step."""
+    """A program in progress, with its states so far. After every step, the target's state is compared with the specification's."""
 
     instance: Instance
     target: ActionTarget
@@ -82,12 +85,12 @@ class FollowedProgram:
     states: list[State] = field(default_factory=list)
 
     def begin(self) -> None:
-        """Compare the initial states. Raises Finding."""
+        """Compare the initial states. Raises ConformanceError."""
         state = initial(self.instance)
         self.states = [state]
-        found = self._observed("at the start")
-        if found != state:
-            raise ConformanceError(f"the initial state differs:\n{self.differences(state, found)}", self)
+        actual = self._observed("at the start")
+        if actual != state:
+            raise ConformanceError(f"the initial state differs:\n{self.differences(state, actual)}", self)
 
     @property
     def state(self) -> State:
@@ -98,17 +101,17 @@ class FollowedProgram:
         return [self.instance.model.named(m.action).label(m.args) for m in self.moves]
 
     def attempt(self, move: Move) -> bool:
-        """Do a step if the specification allows it and the target can, and say whether it was done. Raises Finding."""
+        """Perform a step if the specification allows it and the target can. Return whether it was performed. Raises ConformanceError."""
         action = self.instance.model.named(move.action)
         return refusing(self.instance, self.state, action, move.args) is None and self.take(action, move.args)
 
     def step(self, action: Action, args: Args) -> None:
-        """Do an action that is enabled. Raises Finding, and Refused where the target never takes it."""
+        """Perform an enabled action. Raises ConformanceError, and NeverTaken if the target never takes it."""
         if not self.take(action, args):
             raise NeverTaken(action, args)
 
     def take(self, action: Action, args: Args) -> bool:
-        """Do an action that is enabled if the target can, and say whether it did. Raises Finding."""
+        """Perform an enabled action if the target can. Return whether it did. Raises ConformanceError."""
         if not self.target.can(action, args):
             return False
         before = self.state
@@ -118,16 +121,16 @@ class FollowedProgram:
         except RocketproofError as error:
             raise ConformanceError(f"{action.label(args)} cannot be done: {error}", self) from error
         expected = self.offers.functions[action.name].effect(before, args)
-        found = self._observed(f"after {action.label(args)}")
-        if found != expected:
-            raise ConformanceError(self._explained(action, args, found, expected), self)
+        actual = self._observed(f"after {action.label(args)}")
+        if actual != expected:
+            raise ConformanceError(self._explained(action, args, actual, expected), self)
         self.offers.taken[action.name] += 1
         self.offers.pairs.update((earlier.action, action.name) for earlier in self.moves[-2:-1])
-        self.states.append(found)
+        self.states.append(actual)
         return True
 
     def witness(self, property_: Property) -> Witness:
-        """What happened, as a witness of the model."""
+        """Return the run as a witness of the model."""
         return Witness(self.instance, property_, tuple(self.moves), tuple(self.states))
 
     def _observed(self, when: str) -> State:
@@ -136,31 +139,33 @@ class FollowedProgram:
         except RocketproofError as error:
             raise ConformanceError(f"{when}: {error}", self) from error
 
-    def _explained(self, action: Action, args: Args, found: State, expected: State) -> str:
-        """What differs, and which action would have led here, with the guard that refuses it."""
-        differs = self.differences(expected, found)
+    def _explained(self, action: Action, args: Args, actual: State, expected: State) -> str:
+        """Describe the differences, and which action leads to the target's state, with the guard that rejects it."""
+        differs = self.differences(expected, actual)
         text = f"{action.label(args)} should lead elsewhere:\n{differs}"
         for other in self.instance.model.actions:
             for values in other.instances:
                 try:
-                    if effect(self.instance, self.state, other, values) != found:
+                    if effect(self.instance, self.state, other, values) != actual:
                         continue
                 except EvaluationError:
                     continue
                 guard = refusing(self.instance, self.state, other, values)
                 if guard is None:
                     return f"{text}\nIt did {other.label(values)} instead."
-                said = guard.sentence or guard.name
-                return f"{text}\nIt did {other.label(values)}, which the guard '{guard.name}' refuses: it is not so that {said}"
+                sentence = guard.sentence or guard.name
+                return f"{text}\nIt did {other.label(values)}, which the guard '{guard.name}' refuses: it is not so that {sentence}"
         return f"{text}\nNo action of the specification does that."
 
-    def differences(self, expected: State, found: State) -> str:
-        """The variables in which two states differ, one a line."""
-        one, two = labelled(self.instance, expected), labelled(self.instance, found)
-        return "\n".join(f"  {name}: {one[name]} was expected, {two[name]} was found" for name in one if one[name] != two[name])
+    def differences(self, expected: State, actual: State) -> str:
+        """Return the variables in which two states differ, one per line."""
+        wanted, present = labelled(self.instance, expected), labelled(self.instance, actual)
+        return "\n".join(
+            f"  {name}: {wanted[name]} was expected, {present[name]} was found" for name in wanted if wanted[name] != present[name]
+        )
 
     def satisfied(self, claim: Property) -> bool:
-        """Whether the last state, or the last step, satisfies the property."""
+        """Return whether the last state, or the last step, satisfies the property."""
         if claim.kind == "step":
             return len(self.states) < 2 or holds(self.instance, claim.formula, self.states[-2], self.states[-1])
         return holds(self.instance, claim.formula, self.states[-1])

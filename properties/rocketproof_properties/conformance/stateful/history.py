@@ -1,7 +1,7 @@
-"""The stateful engine for claims about histories: programs of plain messages, and the smallest one that breaks each claim.
+"""The stateful engine for claims about histories: runs programs of messages and finds the smallest program that violates each claim.
 
-A program is drawn by Hypothesis. One that breaks a claim is made smaller here, step by step and argument by argument, because
-a program is plain data and half of it is one too.
+Hypothesis draws the programs. A program that violates a claim is shrunk here by steps and arguments, which is possible because any part of
+a program is a program.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from ...reports.files import keep_witness, opened
 from .machine import Over
 
 CHUNK = 25
-SEARCHED = 400  # programs after which a known violation is given up
+SEARCHED = 400  # maximum number of programs in search of a known violation
 CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS}
 
 
 class ClaimBroken(AssertionError):
-    """A program broke a claim."""
+    """A program violates a claim."""
 
 
 @dataclass(frozen=True)
 class BrokenClaim:
-    """A claim that is broken: what the check says, and the program."""
+    """A violated claim: the text of the check, and the program."""
 
     claim: HistoryClaim
     text: str
@@ -53,7 +53,7 @@ class BrokenClaim:
 
 @dataclass
 class HistoryCampaign:
-    """The smallest breach found of each claim, by its id; how many programs and steps were run."""
+    """The smallest violation of each claim by its id, and the numbers of programs and steps."""
 
     breaches: dict[str, BrokenClaim] = field(default_factory=dict)
     programs: int = 0
@@ -63,14 +63,14 @@ class HistoryCampaign:
 
     @property
     def reason(self) -> str:
-        """Why a claim without a breach is not decided."""
+        """Why a claim without a violation is undecided."""
         return BOUND if self.finished else TIME
 
 
 def run_program(*, profile: str, condition: str, property: str = "", steps: Sequence[Step]) -> History:
-    """Perform a program as programs of that condition are performed; its history.
+    """Perform a program under a condition. Return its history.
 
-    Raises Broken if it breaks the property, InputError for a name that does not exist.
+    Raises ClaimBroken if it violates the property, InputError for an unknown name.
     """
     programs = PROGRAMS[known("condition", condition, PROGRAMS)]
     history = history_of(PROFILES[known("profile", profile, PROFILES)], programs.setting, steps)
@@ -94,18 +94,18 @@ def campaign(
     searched: int = SEARCHED,
     small: bool = True,
 ) -> HistoryCampaign:
-    """Run programs of a condition and judge each one's history by the claims that `expected` names, each with its expected verdict.
+    """Run programs of a condition, and check each history against the claims in `expected`, a map of claims to expected verdicts.
 
-    It goes on beyond the number, up to `searched`, while an expected violation has not been found, and ends early when every claim
-    is broken. `small`: make each breach's program as small as can be.
+    Continues beyond `programs`, up to `searched`, while an expected violation is missing. Ends early when every claim is violated. `small`:
+    shrink the program of each violation.
     """
     watch = Watch(limits)
-    made = PROGRAMS[known("condition", condition, PROGRAMS)]
+    strategy = PROGRAMS[known("condition", condition, PROGRAMS)]
     result = HistoryCampaign()
-    found: dict[str, BrokenClaim] = {}
-    run = _Run(PROFILES[known("profile", profile, PROFILES)], made, [CLAIMS[id_] for id_ in expected], found, result, watch)
+    broken: dict[str, BrokenClaim] = {}
+    run = _Run(PROFILES[known("profile", profile, PROFILES)], strategy, [CLAIMS[id_] for id_ in expected], broken, result, watch)
     wanted = {id_ for id_, verdict in expected.items() if verdict == "violated"}
-    while len(found) < len(expected) and result.programs < (programs if wanted <= found.keys() else max(programs, searched)):
+    while len(broken) < len(expected) and result.programs < (programs if wanted <= broken.keys() else max(programs, searched)):
         before = result.programs
         try:
             _chunk(run, min(CHUNK, programs - before) if before < programs else CHUNK, seed + before)
@@ -114,14 +114,14 @@ def campaign(
             break
         if report is not None:
             report(Progress("stateful", result.steps, result.programs, 0, watch.seconds))
-    result.breaches = {id_: smallest(profile, condition, breach) for id_, breach in found.items()} if small else found
+    result.breaches = {id_: smallest(profile, condition, breach) for id_, breach in broken.items()} if small else broken
     result.seconds = watch.seconds
     return result
 
 
 @dataclass
 class _Run:
-    """What all programs of a campaign share."""
+    """The state that all programs of a campaign share."""
 
     profile: Profile
     programs: ProgramStrategy
@@ -131,7 +131,7 @@ class _Run:
     watch: Watch
 
     def judge(self, steps: Sequence[Step]) -> None:
-        """Perform a program and note what it breaks, the shorter one where two break the same."""
+        """Perform a program and record the violated claims; of two programs for the same claim, the shorter is kept."""
         self.result.programs += 1
         self.result.steps += len(steps)
         history = history_of(self.profile, self.programs.setting, steps)
@@ -143,7 +143,7 @@ class _Run:
 
 
 class _Messages(RuleBasedStateMachine):
-    """A program: one rule that draws its steps. It is performed and judged when it is complete."""
+    """A program: one rule draws its steps. It is performed and judged when it is complete."""
 
     run: _Run
 
@@ -159,22 +159,22 @@ class _Messages(RuleBasedStateMachine):
 
 
 def _chunk(run: _Run, programs: int, seed: int) -> None:
-    """Some programs. The same seed gives the same ones."""
+    """Run some programs. The same seed gives the same programs."""
 
     def step(self: _Messages, step: Step) -> None:
         self.steps.append(step)
 
     body = {"run": run, "step": rule(step=run.programs.steps)(step)}
-    made = type("Messages", (_Messages,), body)
+    program = type("Messages", (_Messages,), body)
     chosen = seeded_settings(programs, Phase.generate, stateful_step_count=run.programs.most)
-    run_state_machine_as_test(hypothesis.seed(seed)(made), settings=chosen)
+    run_state_machine_as_test(hypothesis.seed(seed)(program), settings=chosen)
 
 
 # Smaller programs
 
 
 def smallest(profile: str, condition: str, breach: BrokenClaim) -> BrokenClaim:
-    """The breach with steps and arguments left out as long as the claim stays broken."""
+    """Shrink the program of a violation while the claim stays violated."""
     setting = PROGRAMS[condition].setting
 
     def breaks(steps: Sequence[Step]) -> str | None:
@@ -184,26 +184,26 @@ def smallest(profile: str, condition: str, breach: BrokenClaim) -> BrokenClaim:
     return BrokenClaim(breach.claim, text, tuple(steps))
 
 
-# A breach as something to keep
+# Violations as files
 
 
 def as_test(profile: str, condition: str, breach: BrokenClaim, expected: str) -> str:
-    """The source of a test that performs the program. A known violation has to be shown again; an unknown one fails the test."""
+    """Return the source of a test that performs the program. It passes if it shows a known violation, and fails for an unknown one."""
     steps = textwrap.indent(pformat(list(breach.steps), width=110, sort_dicts=False), "        ").lstrip()
-    said = breach.text.replace("\\", "\\\\").replace('"""', "'''")
-    about = f"profile={profile!r},\n        condition={condition!r},\n        property={breach.claim.id!r}"
-    call = f"run_program(\n        {about},\n        steps={steps},\n    )\n"
-    named = "".join(c if c.isalnum() else "_" for c in breach.claim.id.lower())
+    text = breach.text.replace("\\", "\\\\").replace('"""', "'''")
+    arguments = f"profile={profile!r},\n        condition={condition!r},\n        property={breach.claim.id!r}"
+    call = f"run_program(\n        {arguments},\n        steps={steps},\n    )\n"
+    name = "".join(c if c.isalnum() else "_" for c in breach.claim.id.lower())
     head = "from rocketproof_properties.conformance.stateful.history import run_program\n\n\n"
     if expected == "violated":
         head = "import pytest\n\nfrom rocketproof_properties.conformance.stateful.history import ClaimBroken, run_program\n\n\n"
         call = "with pytest.raises(ClaimBroken):\n        " + textwrap.indent(call, "    ").lstrip()
-    return f'{head}def test_{named}() -> None:\n    """{breach.claim.sentence}:\n    {said}\n    """\n    {call}'
+    return f'{head}def test_{name}() -> None:\n    """{breach.claim.sentence}:\n    {text}\n    """\n    {call}'
 
 
 def save(path: str, profile: str, condition: str, breach: BrokenClaim | None, expected: str) -> str | None:
-    """Write the test of a breach, the history of its program beside it (`opened`), and give the path; without a breach an older run's
-    files go away.
+    """Write the test of a violation and its history (`opened`). Return the test's path. Without a violation, files of an older run are
+    removed.
 
     Raises InputError if they cannot be written.
     """
@@ -212,14 +212,14 @@ def save(path: str, profile: str, condition: str, breach: BrokenClaim | None, ex
 
 
 def recorded(profile: str, condition: str, breach: BrokenClaim) -> str:
-    """What is asked and answered in a breach's program, as a history."""
+    """Return the requests and responses of a violation's program as a history."""
     run = SimulatedRun(PROFILES[profile], PROGRAMS[condition].setting)
     for step in breach.steps:
         run.step(step)
     run.history()
     program = Program(0, condition, breach.steps)
     origin = {"program": program.data(), "profile": profile, "broker": "broker-a", "target": {"name": "the simulated cluster"}}
-    seen = [event for event in run.events if event.type != "state"]  # those are looks inside, of which no client knows
+    seen = [event for event in run.events if event.type != "state"]  # direct access, which clients do not have
     began = min((event.time or 0 for event in seen), default=0)
     events = [replace(on_disk(event), seq=seq, time=(event.time or 0) - began) for seq, event in enumerate(seen)]
     return "".join(f"{line}\n" for line in (header_line(Header(origin)), *map(event_line, events)))

@@ -1,7 +1,7 @@
-"""A Hypothesis state machine made from the specification: its actions, run on a target.
+"""A Hypothesis state machine for the specification's actions, run on a target.
 
-What may come next is what the specification's own guards enable, so a program is always one that the specification allows; what the
-target then does is compared after every step.
+The specification's guards decide which steps are enabled, so that every program is allowed. The target's state is compared after every
+step.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from .follow import ActionTarget, ConformanceError, FollowedProgram
 T = TypeVar("T")
 STEPS = 50
 _CHOICES = st.integers(0, 2**20)
-VOICES = 64
-_MUTED = st.just(bytes(VOICES // 8)) | st.binary(min_size=VOICES // 8, max_size=VOICES // 8)
+ACTION_CLASSES = 64
+_MUTED = st.just(bytes(ACTION_CLASSES // 8)) | st.binary(min_size=ACTION_CLASSES // 8, max_size=ACTION_CLASSES // 8)
 
 
 @dataclass
 class MachineCoverage:
-    """Over all programs: the shortest run that broke a property, or that reached what should be reachable."""
+    """Over all programs, the shortest run that violated each property, or that reached its state if the property is `reachable`."""
 
     programs: int = 0
     steps: int = 0
@@ -47,15 +47,18 @@ class MachineCoverage:
 
 
 class Over(BaseException):
-    """The time was over at the end of a program. Hypothesis lets it through, as it does Ctrl-C; an Exception would be a failure."""
+    """The time limit has expired at the end of a program.
+
+    A BaseException, which Hypothesis passes on like Ctrl-C. It would treat an Exception as a failure.
+    """
 
 
 @dataclass
 class Campaign:
-    """What one machine runs: an instance, where its targets come from, and what is asked of every state.
+    """What one machine runs: an instance, a function that makes targets, and the properties that are checked in every state.
 
-    A property in `watched` that is broken, or reached, is noted; what the specification does not allow ends a program. When the `watch`
-    has expired, the program is the last one, unless a finding is being made smaller.
+    Violated or reached properties in `watched` are recorded. A step that the specification does not allow ends a program. When `watch` has
+    expired, no further program starts, unless a finding is being shrunk.
     """
 
     instance: Instance
@@ -70,13 +73,13 @@ class Campaign:
         self.offers = Offers(self.instance)
 
     def begin(self) -> FollowedProgram:
-        """A program on a new target, before its first step. Raises Finding if the initial states differ."""
+        """Return a program on a new target before its first step. Raises ConformanceError if the initial states differ."""
         run = FollowedProgram(self.instance, self.target(), self.offers)
         run.begin()
         return run
 
-    def look(self, run: FollowedProgram) -> None:
-        """Note the watched properties that the last step broke, and the good states that it reached."""
+    def record_properties(self, run: FollowedProgram) -> None:
+        """Record the watched properties that the last step violated or reached."""
         for claim in self.watched:
             known = self.seen.runs.get(claim.id)
             if known is None or len(known) > len(run.moves):
@@ -86,10 +89,10 @@ class Campaign:
 
 
 class _Machine(RuleBasedStateMachine):
-    """The part that all machines share: each step is an enabled instance of one of the specification's actions.
+    """The common part of all machines: each step is an enabled instance of one of the specification's actions.
 
-    One rule draws them all. With a rule for each action Hypothesis leaves some of them out of a program for variety, and as few
-    are enabled at a time, most programs would end after a few steps.
+    A single rule draws all steps. With a rule for each action, Hypothesis would disable some of them per program for variety. Because few
+    are enabled at a time, most programs would then end after a few steps.
     """
 
     campaign: Campaign
@@ -100,18 +103,18 @@ class _Machine(RuleBasedStateMachine):
         campaign.seen.programs += 1
         self.followed = self.noting(campaign.begin)
         self.muted: frozenset[int] = frozenset()
-        campaign.look(self.followed)
+        campaign.record_properties(self.followed)
 
     @initialize(muted=_MUTED)
     def begin(self, muted: bytes) -> None:
-        """In this program, avoid some actions of some clients or brokers: so one of them is late, or never asks."""
-        self.muted = frozenset(v for v in range(VOICES) if muted[v // 8] >> v % 8 & 1)
+        """Swarm testing: disable a random subset of actions per client and broker for this program."""
+        self.muted = frozenset(v for v in range(ACTION_CLASSES) if muted[v // 8] >> v % 8 & 1)
 
     @rule(action=_CHOICES, instance=_CHOICES)
     def step(self, action: int, instance: int) -> None:
-        """The chosen enabled instance, if the target can do it; nothing where nothing is enabled."""
+        """Take the chosen enabled instance, if the target can; do nothing if none is enabled."""
         run = self.followed
-        enabled = heard(run.offers.enabled(run.state), self.muted)
+        enabled = unmuted(run.offers.enabled(run.state), self.muted)
         if not enabled:
             return
         name = list(enabled)[action % len(enabled)]
@@ -119,14 +122,14 @@ class _Machine(RuleBasedStateMachine):
         args = enabled[name][instance % len(enabled[name])]
         if self.noting(lambda: run.take(chosen, args)):
             self.campaign.seen.steps += 1
-            self.campaign.look(run)
+            self.campaign.record_properties(run)
 
     def teardown(self) -> None:
         if self.campaign.watch.expired and not self.campaign.failing:
             raise Over
 
     def noting(self, act: Callable[[], T]) -> T:
-        """Do it, and note that this program fails if it does."""
+        """Call `act`, and record that this program fails if it raises."""
         try:
             return act()
         except ConformanceError:
@@ -134,43 +137,43 @@ class _Machine(RuleBasedStateMachine):
             raise
 
 
-def heard(enabled: Mapping[str, tuple[Args, ...]], muted: frozenset[int]) -> Mapping[str, tuple[Args, ...]]:
-    """The alternatives without the muted ones, unless nothing would be left."""
+def unmuted(enabled: Mapping[str, tuple[Args, ...]], muted: frozenset[int]) -> Mapping[str, tuple[Args, ...]]:
+    """Return the alternatives without the muted ones, or all if none would be left."""
     if not muted:
         return enabled
-    left = {name: tuple(a for a in instances if _voice(name, a) not in muted) for name, instances in enabled.items()}
+    left = {name: tuple(a for a in instances if _action_class(name, a) not in muted) for name, instances in enabled.items()}
     return {name: instances for name, instances in left.items() if instances} or enabled
 
 
-def _voice(name: str, args: Args) -> int:
-    """A small number for an action and its first argument, the same in every run."""
-    return zlib.crc32(f"{name}{args[:1]}".encode()) % VOICES
+def _action_class(name: str, args: Args) -> int:
+    """Return a small number for an action and its first argument, the same in every run."""
+    return zlib.crc32(f"{name}{args[:1]}".encode()) % ACTION_CLASSES
 
 
 def machine(campaign: Campaign) -> type[_Machine]:
-    """The state machine of a campaign."""
+    """Return the state machine of a campaign."""
     return type("Programs", (_Machine,), {"campaign": campaign})
 
 
 def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> ConformanceError | None:
-    """Run so many programs; the smallest finding, or None. The same seed gives the same programs. Raises Over."""
+    """Run `programs` programs. Return the smallest finding, None if there is none. The same seed gives the same programs. Raises Over."""
     phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
     chosen = seeded_settings(programs, *phases, stateful_step_count=steps, report_multiple_bugs=False)
-    made = hypothesis.seed(seed)(machine(campaign))
+    seeded_machine = hypothesis.seed(seed)(machine(campaign))
     try:
-        run_state_machine_as_test(made, settings=chosen)
+        run_state_machine_as_test(seeded_machine, settings=chosen)
     except ConformanceError as finding:
         return shorter(campaign, finding) if shrink else finding
     return None
 
 
 def shorter(campaign: Campaign, finding: ConformanceError) -> ConformanceError:
-    """The finding by a program from which no step can be left out: Hypothesis often keeps steps of somebody else."""
-    return shrink(finding.moves, finding, lambda moves: _found(campaign, moves), needed=lambda found: found.moves)[1]
+    """Shrink a finding until no step can be removed: Hypothesis often keeps irrelevant steps."""
+    return shrink(finding.moves, finding, lambda moves: _found(campaign, moves), needed=lambda shown: shown.moves)[1]
 
 
 def _found(campaign: Campaign, moves: Sequence[Move]) -> ConformanceError | None:
-    """What a program finds; None if it finds nothing or is none that the specification allows."""
+    """Return the finding of a program; None if it has none or is not allowed by the specification."""
     try:
         followed = campaign.begin()
         for move in moves:
@@ -182,7 +185,10 @@ def _found(campaign: Campaign, moves: Sequence[Move]) -> ConformanceError | None
 
 
 def perform(campaign: Campaign, moves: Iterable[Move]) -> FollowedProgram:
-    """One given program. Raises Finding at the first step that the specification does not allow, Refused at one the target never takes."""
+    """Perform one program.
+
+    Raises ConformanceError at the first step that is not allowed, NeverTaken at a step that the target never takes.
+    """
     followed = campaign.begin()
     for move in moves:
         followed.step(campaign.instance.model.named(move.action), move.args)

@@ -1,4 +1,4 @@
-"""A program or a witness of the model, performed on the implementation step by step."""
+"""Performs a program or a witness of the model on the implementation step by step."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from .machine import Campaign
 
 
 def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, Any] | None = None) -> FollowedProgram:
-    """Perform labels such as "request(p=0, b=0, t=2, d=0, numbers=2, queue=0)". Raises Finding where the implementation deviates
-    from the specification, RocketproofError if a label is not a step of the scope, or one that the implementation never takes there."""
+    """Perform labels such as "request(p=0, b=0, t=2, d=0, numbers=2, queue=0)".
+
+    Raises ConformanceError if the implementation deviates from the specification, RocketproofError if a label is not a step of
+    the scope or is never taken.
+    """
     source = ModelSource(scope, profile, tuple(sorted((given or {}).items())))
     subject = source.subject()
     followed = Campaign(subject.instance, target_of(source, subject)).begin()
@@ -28,7 +31,7 @@ def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, A
 
 @dataclass(frozen=True)
 class Replayed:
-    """How far a witness went on the implementation: the steps done, and the finding that ended it."""
+    """The result of a witness on the implementation: the number of steps done, and the finding that ended it, if any."""
 
     source: ModelSource
     witness: Witness
@@ -38,11 +41,11 @@ class Replayed:
 
     @property
     def agrees(self) -> bool:
-        """Every step was done, and what the witness shows of the model the implementation shows too."""
+        """Whether every step was done and the implementation shows what the witness shows of the model."""
         return self.finding is None and self.shown
 
     def data(self) -> dict[str, Any]:
-        """The JSON object of `replay --json`."""
+        """Return the JSON object of `replay --json`."""
         return {
             "property": self.witness.property.id,
             "profile": self.source.profile,
@@ -55,10 +58,10 @@ class Replayed:
 
 
 def replay_witness(source: ModelSource, witness: Witness, each: Callable[[int, str], None] | None = None) -> Replayed:
-    """Perform a witness; `each` hears the number and the label of every step that agreed. Raises InputError for a model file."""
+    """Perform a witness. `each` is called with the number and label of every step that agrees. Raises InputError for a model file."""
     subject = source.subject()
-    made = Campaign(subject.instance, target_of(source, subject))
-    followed = FollowedProgram(made.instance, made.target(), made.offers)
+    campaign = Campaign(subject.instance, target_of(source, subject))
+    followed = FollowedProgram(campaign.instance, campaign.target(), campaign.offers)
     claim = witness.property
     shown = 0
     try:

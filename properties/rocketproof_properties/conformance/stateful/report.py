@@ -1,4 +1,4 @@
-"""A finding as something to keep: a pytest test that runs as it stands, and the specification's course beside it, to walk in."""
+"""Saves a finding as a pytest test, with the specification's states for its steps in a witness file for the explorer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ DEFAULT_FOLDER = Path(".rocketproof") / "findings"
 
 
 def as_test(source: ModelSource, finding: ConformanceError) -> str:
-    """The source text of a test that performs the program and fails as the finding did."""
-    said = textwrap.indent(finding.text.replace("\\", "\\\\").replace('"""', "'''"), "    ").strip()
+    """Return the source of a test that performs the program and fails like the finding."""
+    text = textwrap.indent(finding.text.replace("\\", "\\\\").replace('"""', "'''"), "    ").strip()
     steps = "".join(f"\n        {step!r}," for step in finding.steps)
-    given = dict(source.given)
+    constants = dict(source.given)
     return (
         "from rocketproof_properties.conformance.stateful.replay import replay\n\n\n"
         f"def test_finding() -> None:\n"
-        f'    """{said}\n    """\n'
-        f"    replay(\n        scope={source.scope!r},\n        profile={source.profile!r},\n        given={given!r},\n"
+        f'    """{text}\n    """\n'
+        f"    replay(\n        scope={source.scope!r},\n        profile={source.profile!r},\n        given={constants!r},\n"
         f"        steps=[{steps}\n        ],\n    )\n"
     )
 
 
 def save(source: ModelSource, finding: ConformanceError, folder: Path = DEFAULT_FOLDER) -> Path:
-    """Write the test, and the course beside it (`course_of`); the same finding has the same name. Raises InputError if it cannot."""
+    """Write the test and the witness (`course_of`). The same finding gets the same name. Raises InputError if they cannot be written."""
     text = as_test(source, finding)
     path = folder / f"test_finding_{hashlib.sha256(text.encode()).hexdigest()[:10]}.py"
     try:
@@ -43,5 +43,5 @@ def save(source: ModelSource, finding: ConformanceError, folder: Path = DEFAULT_
 
 
 def course_of(test: Path) -> Path:
-    """The witness beside a finding's test: the steps as the specification takes them, which `rocketproof explore` opens."""
+    """Return the path of the witness next to a finding's test, which `rocketproof explore` opens."""
     return test.with_suffix(".itf.json")

@@ -1,4 +1,4 @@
-"""What a replay of a witness on the implementation prints: a line for each step, and how it ended."""
+"""Prints the replay of a witness on the implementation: a line for each step, and the result."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from .replay import Replayed
 
 
 def performed(number: int, label: str) -> None:
-    """One step of a replay that the implementation did as the model does."""
+    """Print a step that agrees with the model."""
     Page().line(f"{number:>4}  {label}")
 
 
-def render_replayed(found: Replayed) -> None:
-    """How a replay ended."""
+def render_replayed(replayed: Replayed) -> None:
+    """Print the result of a replay."""
     page = Page()
-    claim, steps = found.witness.property, len(found.witness)
-    if found.finding is not None:
-        page.line(found.finding.text.rstrip("\n"))
-        end = f"The implementation left the model after {found.done} of {steps} steps."
-    elif not found.shown:
+    claim, steps = replayed.witness.property, len(replayed.witness)
+    if replayed.finding is not None:
+        page.line(replayed.finding.text.rstrip("\n"))
+        end = f"The implementation left the model after {replayed.done} of {steps} steps."
+    elif not replayed.shown:
         end = f"All {steps} steps agree, but the implementation does not show what the witness shows of {claim.id}."
     else:
         likewise = {"reachable": "reaches it too", "always": "violates it too", "step": "violates it too"}

@@ -1,1 +1,1 @@
-"""Targets of the specification's scopes: parts of the implementation on which its actions are done and whose state is read as its own."""
+"""Targets of the specification's scopes: parts of the implementation that perform its actions, and whose state is read as a model state."""

@@ -1,8 +1,8 @@
-"""The abstraction function: the state of the specification that a simulated cluster is in.
+"""The abstraction function: returns the specification's state for a simulated cluster.
 
-It is read off tables, files, packets and threads, and never copied from what the specification expects. What the
-specification counts and no broker keeps (how often a topic was put, what a request has touched) is in the jobs and
-counters, which the target fills from what it sees before and after each step.
+The values are read from tables, files, packets and threads, never from the specification's expectation. Some variables count what no broker
+stores, such as creations of a topic. The target derives these from the state before and after each step and keeps them in jobs and
+counters.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CAP = 2  # the specification counts entries, creations and announcements no furt
 
 @dataclass
 class OutstandingSend:
-    """One client's outstanding send: its threads, and what was seen of it."""
+    """One client's outstanding send: its threads and what was observed of it."""
 
     broker: int
     topic: int
@@ -57,14 +57,17 @@ class OutstandingSend:
     touched: bool = False
     checks: bool = False
     tries: int = 0
-    way: dict[str, Any] = field(default_factory=dict)  # where its record is to lie, where that is not as without a request
-    looked_up: bool = True  # whether the topic was there when its thread looked it up to store the message
+    way: dict[str, Any] = field(default_factory=dict)  # where its record will be stored, as far as that is not the initial value
+    looked_up: bool = True  # whether the topic existed when the thread looked it up to store the message
 
 
 @dataclass
 class DeletedQueue:
-    """A queue whose topic was deleted: what `outlived` is, how many of its records count no longer, and whether the broker still has it,
-    which the specification has yet to find."""
+    """A queue whose topic was deleted. `outlived` and `forgotten`: the variable's value, and the number of its records that no longer
+    count.
+
+    `there`: the broker still has the queue, which the specification has yet to discover.
+    """
 
     outlived: int
     forgotten: int
@@ -73,7 +76,7 @@ class DeletedQueue:
 
 @dataclass
 class Counters:
-    """What is counted over the run, not kept by anybody."""
+    """Counts over the whole run that no part of the cluster stores."""
 
     creations: dict[tuple[int, int], int] = field(default_factory=dict)
     announcements: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -88,7 +91,7 @@ class Counters:
 
 @dataclass
 class _Log:
-    """Records seen so far: how many in all, and of NOT and COMMIT ones by queue; where the log ended."""
+    """The records read so far: their total, the NOT and COMMIT ones by queue, and the end of the log."""
 
     end: int = 0
     total: int = 0
@@ -120,18 +123,18 @@ class ScopeCluster:
         return f"{self.node(b).settings.store_path_root_dir}/config/topics.json"
 
     def packet(self, b: int) -> Packet | None:
-        """The registration of a broker that is on the wire."""
+        """Return the broker's registration on the wire, if any."""
         sent = [
-            x
-            for x in self.simulated.network.held
-            if x.command.code == codes.REGISTER_BROKER and not x.answer and _broker_name(x) == self.node(b).name
+            packet
+            for packet in self.simulated.network.held
+            if packet.command.code == codes.REGISTER_BROKER and not packet.answer and _broker_name(packet) == self.node(b).name
         ]
         if len(sent) > 1:
             raise Deviation(f"{len(sent)} registrations of {self.node(b).name} are on the wire: the specification sends one at a time")
         return sent[0] if sent else None
 
     def file(self, b: int) -> tuple[dict[str, TopicConfig], int]:
-        """The broker's file as a restart would read it: its topics and the counter of its version."""
+        """Return the topics and version counter in the broker's file, as a restart would read them."""
         content = self.node(b).disk.read(self.table_file(b)) or b"{}"
         if content not in self._files:
             table, version = table_from_data(json.loads(content))
@@ -139,7 +142,7 @@ class ScopeCluster:
         return self._files[content]
 
     def log(self, b: int) -> _Log:
-        """What is in the log, read on from where it was read before."""
+        """Return the records of the log, after reading the new ones."""
         known = self._logs.setdefault(b, _Log())
         broker = self.node(b).broker
         if broker is not None and broker.store.max_phy_offset > known.end:
@@ -153,24 +156,24 @@ class ScopeCluster:
 
 
 def seen(cluster: ScopeCluster) -> Seen:
-    """The values of the specification's variables that the cluster shows, by name and indices."""
-    found: Seen = {"crashes": cluster.count.crashes, "losses": cluster.count.losses, "updates": cluster.count.updates}
+    """Return the values of the specification's variables that the cluster shows, by name and indices."""
+    values: Seen = {"crashes": cluster.count.crashes, "losses": cluster.count.losses, "updates": cluster.count.updates}
     scope = cluster.s.scope
     for b in range(scope.brokers):
-        _observe_broker(cluster, b, found)
+        _observe_broker(cluster, b, values)
         if scope.store:
-            _observe_store(cluster, b, found)
+            _observe_store(cluster, b, values)
     if scope.configures:
         settings = cluster.node(0).settings
-        found["auto_create_now"] = settings.auto_create_topic_enable
-        found["broker_readable_now"] = bool(settings.broker_permission & READ)
-        found["broker_writable_now"] = bool(settings.broker_permission & WRITE)
+        values["auto_create_now"] = settings.auto_create_topic_enable
+        values["broker_readable_now"] = bool(settings.broker_permission & READ)
+        values["broker_writable_now"] = bool(settings.broker_permission & WRITE)
     for p in range(scope.producers):
-        _observe_client(cluster, p, found)
-    return found
+        _observe_client(cluster, p, values)
+    return values
 
 
-def _observe_broker(cluster: ScopeCluster, b: int, found: Seen) -> None:
+def _observe_broker(cluster: ScopeCluster, b: int, values: Seen) -> None:
     node = cluster.node(b)
     running = node.broker
     table = running.topics.table if running else {}
@@ -179,26 +182,26 @@ def _observe_broker(cluster: ScopeCluster, b: int, found: Seen) -> None:
     carried, registration_version = _carried(cluster, packet)
     server = cluster.simulated.name_server
     live = server.live_info(node.settings.broker_cluster_name, node.settings.address)
-    _put(found, "up", (b,), running is not None)
-    _put(found, "version", (b,), running.topics.data_version.counter if running else 0)
-    _put(found, "file_version", (b,), file_version)
-    _put(found, "lock", (b,), _holder(cluster, b))
-    _put(found, "registration_version", (b,), registration_version)
-    _put(found, "registration_in_flight", (b,), packet is not None)
-    _put(found, "live", (b,), live is not None)
-    _put(found, "live_version", (b,), live.data_version.counter if live else 0)
+    _put(values, "up", (b,), running is not None)
+    _put(values, "version", (b,), running.topics.data_version.counter if running else 0)
+    _put(values, "file_version", (b,), file_version)
+    _put(values, "lock", (b,), _holder(cluster, b))
+    _put(values, "registration_version", (b,), registration_version)
+    _put(values, "registration_in_flight", (b,), packet is not None)
+    _put(values, "live", (b,), live is not None)
+    _put(values, "live_version", (b,), live.data_version.counter if live else 0)
     lowest = cluster.s.scope.counts.lo
     for t, name in enumerate(cluster.names):
-        _config(found, "config", (b, t), table.get(name), lowest)
-        _config(found, "file", (b, t), filed.get(name), lowest)
-        _config(found, "registration", (b, t), carried.get(name), lowest)
+        _config(values, "config", (b, t), table.get(name), lowest)
+        _config(values, "file", (b, t), filed.get(name), lowest)
+        _config(values, "registration", (b, t), carried.get(name), lowest)
         entries = [q for q in server.topic_queue_table.get(name, ()) if q.broker_name == node.name]
-        _put(found, "route.entries", (b, t), min(CAP, len(entries)))
-        _put(found, "route.read", (b, t), entries[0].read_queue_nums if entries else lowest)
-        _put(found, "route.write", (b, t), entries[0].write_queue_nums if entries else lowest)
-        _put(found, "route.perm", (b, t), entries[0].perm if entries else 0)
-        _put(found, "creations", (b, t), cluster.count.creations.get((b, t), 0))
-        _put(found, "announcements", (b, t), cluster.count.announcements.get((b, t), 0))
+        _put(values, "route.entries", (b, t), min(CAP, len(entries)))
+        _put(values, "route.read", (b, t), entries[0].read_queue_nums if entries else lowest)
+        _put(values, "route.write", (b, t), entries[0].write_queue_nums if entries else lowest)
+        _put(values, "route.perm", (b, t), entries[0].perm if entries else 0)
+        _put(values, "creations", (b, t), cluster.count.creations.get((b, t), 0))
+        _put(values, "announcements", (b, t), cluster.count.announcements.get((b, t), 0))
 
 
 def _carried(cluster: ScopeCluster, packet: Packet | None) -> tuple[dict[str, TopicConfig], int]:
@@ -209,7 +212,7 @@ def _carried(cluster: ScopeCluster, packet: Packet | None) -> tuple[dict[str, To
 
 
 def _holder(cluster: ScopeCluster, b: int) -> int | None:
-    """Which client's request holds the broker lock."""
+    """Return the client whose request holds the broker lock."""
     broker = cluster.node(b).broker
     if broker is None or not broker.topics.lock.held:
         return None
@@ -220,7 +223,7 @@ def _holder(cluster: ScopeCluster, b: int) -> int | None:
 
 
 def registers(job: OutstandingSend) -> bool:
-    """Whether its thread waits for the name server's answer to the topic that it has registered alone."""
+    """Return whether its thread waits for the name server's response to the registration of a new topic."""
     return job.answer is None and job.handler is not None and job.handler.at is None and job.handler.waiting is not None
 
 
@@ -234,7 +237,7 @@ def phase(job: OutstandingSend) -> str:
     raise Deviation(f"a request's thread is {job.handler!r}: it should stand at a pause or have answered")
 
 
-def _observe_store(cluster: ScopeCluster, b: int, found: Seen) -> None:
+def _observe_store(cluster: ScopeCluster, b: int, values: Seen) -> None:
     node = cluster.node(b)
     constants, log = cluster.constants, cluster.log(b)
     size = node.settings.mapped_file_size_commit_log
@@ -243,11 +246,11 @@ def _observe_store(cluster: ScopeCluster, b: int, found: Seen) -> None:
         for q in range(cluster.s.scope.queues):
             deleted = cluster.count.deleted.get((b, t, q))
             hidden = deleted is not None and deleted.there
-            _put(found, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store and not hidden else 0)
-            _put(found, "records", (b, t, q), 0 if hidden else log.records.get((name, q), 0) - (deleted.forgotten if deleted else 0))
-            _put(found, "entries", (b, t, q), store.max_offset(name, q) if store and not hidden else 0)
+            _put(values, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store and not hidden else 0)
+            _put(values, "records", (b, t, q), 0 if hidden else log.records.get((name, q), 0) - (deleted.forgotten if deleted else 0))
+            _put(values, "entries", (b, t, q), store.max_offset(name, q) if store and not hidden else 0)
             if cluster.s.scope.deletes:
-                _put(found, "outlived", (b, t, q), deleted.outlived if deleted else 0)
+                _put(values, "outlived", (b, t, q), deleted.outlived if deleted else 0)
     full: int = constants["file_size"]
 
     def units(position: int) -> tuple[int, int]:
@@ -257,13 +260,13 @@ def _observe_store(cluster: ScopeCluster, b: int, found: Seen) -> None:
         return segment, full if inside == size else _whole(inside)
 
     segment, filled = units(log.end)
-    behind, part = units(store.flushed_where if store else 0)
-    _put(found, "segment", (b,), segment)
-    _put(found, "filled", (b,), filled)
-    _put(found, "flushed", (b,), behind * full + part)
+    flushed_segment, part = units(store.flushed_where if store else 0)
+    _put(values, "segment", (b,), segment)
+    _put(values, "filled", (b,), filled)
+    _put(values, "flushed", (b,), flushed_segment * full + part)
 
 
-def _observe_client(cluster: ScopeCluster, p: int, found: Seen) -> None:
+def _observe_client(cluster: ScopeCluster, p: int, values: Seen) -> None:
     scope = cluster.s.scope
     job = cluster.jobs.get(p)
     lowest = scope.counts.lo
@@ -290,43 +293,43 @@ def _observe_client(cluster: ScopeCluster, p: int, found: Seen) -> None:
         "tries": job.tries if job else 0,
     }
     for name, value in row.items():
-        _put(found, f"job.{name}", (p,), value)
+        _put(values, f"job.{name}", (p,), value)
     info = cluster.producers[p].topic_publish_info_table.get(cluster.names[scope.subject]) if cluster.producers else None
-    _put(found, "known_route", (p,), info is not None and info.have_topic_router_info)
+    _put(values, "known_route", (p,), info is not None and info.have_topic_router_info)
     for b in range(scope.brokers):
         name = cluster.node(b).name
         listed = sorted(q.queue_id for q in info.message_queue_list if q.broker_name == name) if info else []
         if listed != list(range(len(listed))):
             raise Deviation(f"producer {p} lists the queues {listed} of {name}: they should be 0, 1, 2 and so on")
-        _put(found, "queues", (p, b), len(listed))
+        _put(values, "queues", (p, b), len(listed))
     turning = cluster.constants["round_robin"]
     started = not turning or p in cluster.count.started
     turns = cluster.instance.model.variable("position").type.size
     _put(
-        found,
+        values,
         "position",
         (p,),
         cluster.producers[p].round_robin.counter.value % turns if turning and started else 0,
     )
-    _put(found, "sent", (p,), cluster.count.sent.get(p, 0) if cluster.constants["sends"] else 0)
-    _put(found, "started", (p,), started)
-    _put(found, "refreshed", (p,), p in cluster.count.refreshed)
+    _put(values, "sent", (p,), cluster.count.sent.get(p, 0) if cluster.constants["sends"] else 0)
+    _put(values, "started", (p,), started)
+    _put(values, "refreshed", (p,), p in cluster.count.refreshed)
 
 
 def _broker_name(packet: Packet) -> str:
     return (packet.command.ext_fields or {}).get("brokerName", "")
 
 
-def _put(found: Seen, name: str, at: tuple[int, ...], value: Any) -> None:
-    found[(name, *at)] = value
+def _put(values: Seen, name: str, at: tuple[int, ...], value: Any) -> None:
+    values[(name, *at)] = value
 
 
-def _config(found: Seen, name: str, at: tuple[int, ...], config: TopicConfig | None, lowest: int) -> None:
-    _put(found, f"{name}.known", at, config is not None)
-    _put(found, f"{name}.read", at, config.read_queue_nums if config else lowest)
-    _put(found, f"{name}.write", at, config.write_queue_nums if config else lowest)
-    _put(found, f"{name}.perm", at, config.perm if config else 0)
-    _put(found, f"{name}.order", at, config is not None and config.order)
+def _config(values: Seen, name: str, at: tuple[int, ...], config: TopicConfig | None, lowest: int) -> None:
+    _put(values, f"{name}.known", at, config is not None)
+    _put(values, f"{name}.read", at, config.read_queue_nums if config else lowest)
+    _put(values, f"{name}.write", at, config.write_queue_nums if config else lowest)
+    _put(values, f"{name}.perm", at, config.perm if config else 0)
+    _put(values, f"{name}.order", at, config is not None and config.order)
 
 
 def _whole(size: int) -> int:

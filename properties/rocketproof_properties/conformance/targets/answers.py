@@ -1,8 +1,8 @@
 """Dispatcher, executor and fast failure as a target of the specification of answers.
 
-They are the implementation's. The processor is ours and does what the next action says: answer, throw, or give a future that
-further actions finish. Each task of the executor stands still before its first step, so that its thread is taken as long as
-the specification has it so.
+These are the implementation's objects. The test's own processor does what the next action requires: answer, throw, or return a future that
+further actions complete. Each task of the executor pauses before its first step, so that its thread stays busy as long as in the
+specification.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNKNOWN_CODE = 9999
 
 
 class _Channel:
-    """A connection that keeps what is written."""
+    """A connection that keeps the written commands."""
 
     closing = False
 
@@ -48,13 +48,13 @@ class _Channel:
 
 @dataclass(slots=True)
 class _Held(RequestTask):
-    """A task that stands still before its first step. `about`: which request it serves, or whose future it completes."""
+    """A task that pauses before its first step. `about`: the request and whether the task serves it or completes its future."""
 
     about: tuple[int, str] = (0, "")
 
 
 class _Pool(ThreadPool[SimulatedThread[None]]):
-    """One thread; `about` is what it is at, and `queue` what waits for it."""
+    """An executor with one thread. `about`: its current task. `queue`: the waiting tasks."""
 
     def __init__(self, scheduler: Scheduler, capacity: int) -> None:
         super().__init__(scheduler, "send", 1, capacity)
@@ -111,7 +111,7 @@ class AnswersTarget(ModelTarget):
         self.scheduler.settle()
 
     def _receive(self, r: int, one_way: bool, code: int = SEND_MESSAGE) -> None:
-        """A request arrives, a millisecond after the one before: so they have waited differently long."""
+        """Receive a request, one ms after the previous one, so that the waiting times differ."""
         self.scheduler.advance(1)
         self.requests[r] = Command(code, {}, opaque=r, flag=ONE_WAY if one_way else 0)
         self.dispatcher.receive(self.channel, self.requests[r])
@@ -128,7 +128,10 @@ class AnswersTarget(ModelTarget):
         self.busy = False
 
     def _do_clean(self, r: int) -> None:
-        """The page cache is the reason if it is busy and only one waits; else the head is as old as the limit, and alone in that."""
+        """Run fast failure so that it removes the head of the queue.
+
+        The reason is the busy page cache if only one request waits. Otherwise only the head has reached the age limit.
+        """
         head = self.pool.head()
         if head is None:
             raise Deviation("nothing waits in the queue: the specification has a request there")
@@ -136,7 +139,6 @@ class AnswersTarget(ModelTarget):
         self.fast_failure.clean()
 
     def _run(self, r: int) -> None:
-        """The thread does its task."""
         if not self.pool.running:
             raise Deviation("no thread is at work: the specification has one")
         self.scheduler.resume(self.pool.running[0])
@@ -165,7 +167,7 @@ class AnswersTarget(ModelTarget):
     def _do_future_throws(self, r: int) -> None:
         self._future(r).fail(JavaError("java.lang.NullPointerException"))
 
-    # What is seen
+    # State
 
     def seen(self) -> Seen:
         stages = dict.fromkeys(self.requests, "over")
@@ -179,14 +181,14 @@ class AnswersTarget(ModelTarget):
         for place, task in enumerate(self.pool.queue, 1):
             r, stage = task.about
             stages[r], places[r] = {"runs": "queued", "replies": "reply queued", "ends": "end queued"}[stage], place
-        found: Seen = {"busy": self.busy}
+        values: Seen = {"busy": self.busy}
         for r in self.s.Request.codes():
             answers = sum(1 for command in self.channel.written if command.opaque == r)
-            found["job.stage", r] = stages.get(r, "new")
-            found["job.one_way", r] = r in self.requests and self.requests[r].is_one_way
-            found["job.place", r] = places.get(r, 0)
-            found["job.answers", r] = min(2, answers)
-        return found
+            values["job.stage", r] = stages.get(r, "new")
+            values["job.one_way", r] = r in self.requests and self.requests[r].is_one_way
+            values["job.place", r] = places.get(r, 0)
+            values["job.answers", r] = min(2, answers)
+        return values
 
 
 def _failed(request: Command) -> Command:
@@ -196,7 +198,7 @@ def _failed(request: Command) -> Command:
 
 
 def _about(task: RequestTask) -> tuple[int, str]:
-    """Which request a task is about, and whether it serves it or completes its future."""
+    """Return the request of a task, and whether the task serves it or completes its future."""
     if task.completes is None:
         if task.request is None:
             raise Deviation("a task of the executor has no request: it serves one, or completes its future")

@@ -1,6 +1,6 @@
-"""A simulated broker as a target of the specification of send-backs: its own requests, its own delays, its own pulls.
+"""A simulated broker as a target of the specification of send-backs, with its own requests, delays and pulls.
 
-The message's state is read from the last record of the log. A delivery lets the real time of the level pass, and a consumer's look is a
+The message's state is read from the last record of the log. A delivery advances the clock by the level's real delay. A consumer's look is a
 pull of the queue. Registrations of topics stay on the wire until an action delivers them.
 """
 
@@ -36,8 +36,10 @@ NOTHING = {"asked": "nothing", "answer": "none", "appended": 0, "made": False, "
 
 
 class BacksTarget(ModelTarget):
-    """One broker with one message in `orders`, which a consumer of the group has got. `on`: a broker that runs elsewhere
-    (`outside.Outside`), with its node."""
+    """One broker with one message in `orders`, which a consumer of the group has received.
+
+    `on`: a broker that runs elsewhere (`outside.Outside`), with its node.
+    """
 
     def __init__(self, specification: Sendbacks, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
@@ -68,7 +70,7 @@ class BacksTarget(ModelTarget):
 
     def _simulated(self, profile: Profile) -> Cluster:
         c = self.constants
-        made = Cluster(
+        cluster = Cluster(
             1,
             profile=profile,
             auto_create_subscription_group=c["makes_groups"],
@@ -76,13 +78,13 @@ class BacksTarget(ModelTarget):
             broker_permission=READ | (WRITE if c["writable"] else 0),
         )
         if c["template"]:
-            made.broker().topics.table[TEMPLATE].write_queue_nums = c["template"]
-        return made
+            cluster.broker().topics.table[TEMPLATE].write_queue_nums = c["template"]
+        return cluster
 
     # Actions
 
     def _do_back_retry(self, level: int = 0, q: int | None = None) -> None:
-        """The consumer gives its record back; `q` is what the broker draws."""
+        """The consumer sends its record back. `q`: the queue that the broker draws."""
         c = self.constants
         if q is not None:
             self.cluster.node().random.feed(q)
@@ -97,7 +99,7 @@ class BacksTarget(ModelTarget):
     )
 
     def _do_send_retry(self, q: int = 0) -> None:
-        """The consumer sends its message to the retry topic, as Java's does."""
+        """The consumer sends its message to the retry topic, as the Java client does."""
         c, record = self.constants, self._record()
         properties = {
             RETRY_TOPIC: self._properties(record).get(RETRY_TOPIC, record.topic),
@@ -110,13 +112,13 @@ class BacksTarget(ModelTarget):
 
     _do_send_bury = _do_send_no_group = _do_send_no_limit = _do_send_retry
 
-    def _ask(self, asked: str, request: Command, *, given_up: bool = False) -> None:
+    def _ask(self, kind: str, request: Command, *, given_up: bool = False) -> None:
         records, table = self._records(), self._topics()
         answer = self.cluster.call(request)
         code, appended = codes.ANSWERS.get(answer.code, str(answer.code)), len(self._records()) - len(records)
         queue = (answer.ext_fields or {}).get("queueId")
         self.last = {
-            "asked": asked,
+            "asked": kind,
             "answer": code,
             "appended": appended,
             "made": self._topics() != table,
@@ -143,7 +145,7 @@ class BacksTarget(ModelTarget):
         self.deployment.act("time", millis=LEVELS[level - 1])
 
     def _do_look(self) -> None:
-        """A pull of the message's queue, as the name server has it. Later releases dispatch only what is flushed."""
+        """Pull the message's queue according to the name server's route. Later releases dispatch only flushed messages."""
         self.broker.store.commit_log.files.flush_all()
         self.cluster.dispatch()
         record = self._record()
@@ -153,7 +155,7 @@ class BacksTarget(ModelTarget):
             raise Deviation(f"a pull is answered {answer.code} ({answer.remark}): the specification lets the consumer have the message")
         self.taken, self.last = True, dict(NOTHING)
 
-    # What is seen
+    # State
 
     def _records(self) -> list[Message]:
         return list(self.broker.store.records())

@@ -1,4 +1,4 @@
-"""What all targets share: an action becomes a method `_do_<its name>`, and what was seen becomes a state of the specification."""
+"""The common base of all targets: an action is a method `_do_<its name>`, and the observed values become a state of the specification."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from rocketproof_model import Action, Instance, Model, ModelError, RocketproofEr
 from rocketproof_model.interpreter import State
 
 Seen = dict[Any, Any]
-"""Values of variables: by name, those with indices by name and indices."""
+"""Values of variables by name; of indexed variables by name and indices."""
 
 
 class Deviation(RocketproofError):
-    """The target is in a state that the specification has no word for, or cannot do what the specification allows."""
+    """The target is in a state that the specification cannot represent, or cannot do what the specification allows."""
 
 
 class ModelTarget(ABC):
-    """Something on which the actions of a scope can be done."""
+    """A target that performs the actions of a scope."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.constants = instance.readable()
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """Whether the target may take this step now: an implementation may choose among what is allowed."""
+        """Return whether the target may take this step now: an implementation may choose among allowed steps."""
         del action, args
         return True
 
     def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Do the action. Raises Deviation where the target cannot."""
+        """Perform the action. Raises Deviation if the target cannot."""
         getattr(self, f"_do_{action.name}", self._other)(**decoded(action, args))
         self._performed()
 
     def _other(self, **values: Any) -> None:
-        """An action that has no method of its own."""
+        """Perform an action that has no method of its own."""
         raise Deviation(f"{type(self).__name__} has no action with the values {values}: the specification has it")
 
     def _performed(self) -> None:  # noqa: B027 - most targets have nothing to add
-        """What every action ends with."""
+        """Run after every action."""
 
     @abstractmethod
     def seen(self) -> Seen:
-        """The values of the scope's variables."""
+        """Return the values of the scope's variables."""
 
     def observe(self) -> State:
-        """The state of the specification that the target is in. Raises Deviation where it has no word for it."""
-        found = self.seen()
-        return tuple([_encoded(found[key], element, encode) for key, element, encode in _elements(self.instance.model)])
+        """Return the target's state of the specification. Raises Deviation if the specification cannot represent it."""
+        values = self.seen()
+        return tuple([_encoded(values[key], element, encode) for key, element, encode in _elements(self.instance.model)])
 
 
 def serving(node: Node, known: Collection[SimulatedThread[Any]], whom: str) -> SimulatedThread[Any]:
-    """The thread that has begun to serve a request: the one of the broker's threads for sends that is not yet known."""
+    """Return the new thread that serves a request: the broker's only thread for sends that is not in `known`."""
     new = [task for task in node.executors["send"].running if task not in known]
     if len(new) != 1:
         raise Deviation(f"{len(new)} threads serve {whom}: one is expected")
@@ -63,13 +63,13 @@ def serving(node: Node, known: Collection[SimulatedThread[Any]], whom: str) -> S
 
 
 def decoded(action: Action, args: Sequence[int]) -> dict[str, Any]:
-    """The arguments of an action by their names."""
+    """Return the arguments of an action by name."""
     return {name: type_.decode(code) for (name, type_), code in zip(action.parameters.items(), args, strict=True)}
 
 
 @cache
 def _elements(model: Model) -> tuple[tuple[Any, str, Callable[[Any], int]], ...]:
-    """Of each slot of a state, in order: what `seen` calls its value, the element's name, and how its type encodes a value."""
+    """Return, for each slot of a state, the key of its value in `seen`, the element's name, and its encoding function."""
     return tuple(
         (
             (variable.name, *at) if at else variable.name,

@@ -1,7 +1,7 @@
-"""The simulated cluster as a target of the specification: how each action is done on it, and which state it is in.
+"""The simulated cluster as a target of the specification: performs each action, and observes the state.
 
-`perform` does an action by the means that the real thing offers: a request on the wire, one step of a broker's thread, a
-packet delivered or lost, a process ended. What it shows is kept in jobs and counters (`abstraction.py`, which reads the state).
+`perform` uses the implementation's own means: a request on the wire, one step of a broker's thread, a packet delivered or lost, a process
+killed. The observations are kept in jobs and counters (`abstraction.py` reads the state).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from .start import earlier_table, template, topic_names
 
 
 class SimulatedTarget(ModelTarget):
-    """A cluster in the state in which the specification starts.
+    """A cluster in the specification's initial state.
 
-    The threads of sends stand still at every pause but those `passed`: a put under its lock is one step of the specification, and so are
-    the registration of what was created, and what is stored of a message that is not placed. Registrations and answers stay on the wire
-    until an action moves them.
+    Threads of sends stop at every pause except those in `passed`, which are inside one step of the specification: a put under its lock, the
+    registration of a created topic, and the storage of a message without a place. Registrations and responses stay on the wire until an
+    action moves them.
     """
 
     passed: ClassVar[tuple[str, ...]] = (APPENDS.name, WANTED.name, PLACED.name)
@@ -69,7 +69,7 @@ class SimulatedTarget(ModelTarget):
                 chosen = ProducerSettings(
                     default_topic_queue_nums=self.constants["client_queues"],
                     retry_times_when_send_failed=self.constants["retries"],
-                    # The specification has one word for both codes of what is illegal.
+                    # The specification has one value for both codes of illegal messages.
                     retry_response_codes=ProducerSettings().retry_response_codes | {profile.illegal_code},
                 )
                 self.parts.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
@@ -93,14 +93,17 @@ class SimulatedTarget(ModelTarget):
         )
 
     def _write_table(self, b: int) -> None:
-        """The file that an earlier run left."""
+        """Write the file that an earlier run left."""
         scope = self.s.scope
         kept = earlier_table(self.constants, scope, self.parts.names[scope.subject], self.cluster.clock.now())
         if kept is not None:
             self.parts.node(b).disk.write(self.parts.table_file(b), kept)
 
     def _boot(self, b: int) -> None:
-        """Start the process. Its constructor's entries become those of the scope: their counts are the scope's, and others are gone."""
+        """Start the process.
+
+        The constructor's entries of the topic table are adapted to the scope: they get its counts, and others are removed.
+        """
         node = self.parts.node(b)
         filed, _ = self.parts.file(b)
         if not self.cluster.start(node, register=False):
@@ -121,19 +124,19 @@ class SimulatedTarget(ModelTarget):
     # Parts
 
     def _client(self, p: int) -> str:
-        """The address that client p calls from."""
+        """Return the address from which client p calls."""
         caller = self.parts.producers[p].network if self.parts.producers else self.cluster.caller(f"client-{p}")
         assert isinstance(caller, Endpoint)
         return caller.address
 
     def _plan(self, packet: Packet) -> Sequence[int] | str:
-        """Registrations and the answers to sends wait on the wire; everything else arrives."""
+        """Hold registrations and the responses to sends on the wire; deliver everything else."""
         if not packet.answer:
             return HOLD if packet.command.code == codes.REGISTER_BROKER else [0]
         return HOLD if packet.channel.caller in self._clients and packet.channel.server != NAME_SERVER else [0]
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """The producer's next queue is the one that the action names."""
+        """Return the queue that the action names as the producer's next one."""
         if self.constants["round_robin"]:
             return self._turns(info, last)
         for queue in info.message_queue_list:
@@ -142,7 +145,7 @@ class SimulatedTarget(ModelTarget):
         raise Deviation(f"queue {self._choice} is not in the producer's list: the specification lists it")
 
     def _turns(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """The queue whose turn it is, which has to be the one that the action names."""
+        """Return the queue whose turn it is, which must be the one that the action names."""
         producer = next(
             p for p in self.parts.producers.values() if p.topic_publish_info_table.get(self.parts.names[self.s.scope.subject]) is info
         )
@@ -154,8 +157,12 @@ class SimulatedTarget(ModelTarget):
     # Actions
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """What is narrower than the specification: nobody connects to a broker that does not run, the dispatcher goes through the log in
-        its order, and who has registered a topic alone goes on when the name server has answered. Of deletions see `_finds` and `_whole`.
+        """Return whether the target can take the step. It is stricter than the specification:
+
+        - Clients do not connect to a stopped broker.
+        - The dispatcher follows the order of the log.
+        - A thread that has registered a topic continues after the name server's response.
+        - For deletions see `_finds` and `_whole`.
         """
         values = decoded(action, args)
         if action.name in ("request", "send", "retry"):
@@ -175,17 +182,18 @@ class SimulatedTarget(ModelTarget):
         return False
 
     def _finds(self, action: str, job: OutstandingSend) -> bool:
-        """Who is about to store looks the topic up once more at that moment, and then it is known whether its queue has outlived it."""
+        """Return whether a thread that is about to store finds its topic again. This decides whether a deleted queue still exists."""
         if action not in _STORING or not self.s.scope.deletes:
             return True
-        there = self.parts.names[job.topic] in self.parts.broker(job.broker).topics.table
-        return there and all((b, t) != (job.broker, job.topic) for b, t, _ in self._outliving())
+        exists = self.parts.names[job.topic] in self.parts.broker(job.broker).topics.table
+        return exists and all((b, t) != (job.broker, job.topic) for b, t, _ in self._outliving())
 
     def _outliving(self) -> set[tuple[int, int, int]]:
         return {key for key, deleted in self.parts.count.deleted.items() if deleted.there}
 
     def _whole(self, b: int, t: int) -> bool:
-        """The queues that go have no entry, or all: of a record that is dispatched after the deletion the specification knows nothing."""
+        """Return whether each deleted queue has all its entries or none: the specification does not model records dispatched after the
+        deletion."""
         now = seen(self.parts)
         queues = [(b, x, q) for x, q in self._gone(b, t)]
         return all(now["entries", *at] in (0, now["records", *at]) for at in queues)
@@ -194,10 +202,10 @@ class SimulatedTarget(ModelTarget):
         self._resume(**values)
 
     def _resume(self, p: int, draw: int = 0) -> None:
-        """The broker's thread of this request takes its next step."""
+        """Let the broker's thread of this request take its next step."""
         job = self._job(p)
         handler = self._handler(p, job)
-        before = self._seen(job)
+        before = self._before_step(job)
         place = handler.at.name if handler.at else ""
         draws = place == "append" and job.queue < 0
         if draws:
@@ -205,7 +213,7 @@ class SimulatedTarget(ModelTarget):
         if place == "failed":
             job.left_failed = True
         self.cluster.scheduler.resume(handler)
-        self._watch(p, job, place, before)
+        self._record_step(p, job, place, before)
 
     def _job(self, p: int) -> OutstandingSend:
         if p not in self.parts.jobs:
@@ -218,24 +226,24 @@ class SimulatedTarget(ModelTarget):
         return job.handler
 
     def _do_lock_timeout(self, p: int) -> None:
-        """The thread asks for the lock and its 3000 ms are over at once: no other thread's time passes."""
+        """Let the thread request the lock and reach its timeout of 3000 ms at once, without advancing other threads."""
         job = self._job(p)
         handler = self._handler(p, job)
-        before = self._seen(job)
+        before = self._before_step(job)
         place = handler.at.name if handler.at else ""
         self.cluster.scheduler.resume(handler)
         if handler.waiting is not None:
             self.cluster.scheduler.time_out(handler)
-        self._watch(p, job, place, before)
+        self._record_step(p, job, place, before)
 
-    def _seen(self, job: OutstandingSend) -> tuple[Any, ...]:
-        """What a step may change and nobody counts: the table's objects and their content, registrations on the wire, the log's records."""
+    def _before_step(self, job: OutstandingSend) -> tuple[Any, ...]:
+        """Return what a step may change and no counter keeps: entries of the table, a registration on the wire, records of the log."""
         node = self.parts.node(job.broker)
         table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.parts.names} if node.broker else {}
         return table, self.parts.packet(job.broker) is not None, self.parts.log(job.broker).total
 
-    def _watch(self, p: int, job: OutstandingSend, place: str, before: tuple[Any, ...]) -> None:
-        """Keep what the step showed."""
+    def _record_step(self, p: int, job: OutstandingSend, place: str, before: tuple[Any, ...]) -> None:
+        """Record the effects of the step."""
         node = self.parts.node(job.broker)
         table, sent, total = before
         now = node.running.topics.table
@@ -269,7 +277,7 @@ class SimulatedTarget(ModelTarget):
         job.appended += self.parts.log(job.broker).total - total
 
     def _remembers(self, place: str) -> bool:
-        """Whether the specification remembers what was found: only where nobody changes topics the table still has it."""
+        """Return whether the specification stores the topic that was found. If topics never change, the table still has it."""
         if place == "inherit":
             return self.s.scope.deletes
         return self.s.scope.changes or place == "built"
@@ -279,7 +287,7 @@ class SimulatedTarget(ModelTarget):
         counts[b, t] = min(CAP, counts.get((b, t), 0) + 1)
 
     def _answer(self, p: int) -> Packet | None:
-        mine = [x for x in self.cluster.network.held if x.answer and self._clients.get(x.channel.caller) == p]
+        mine = [packet for packet in self.cluster.network.held if packet.answer and self._clients.get(packet.channel.caller) == p]
         if len(mine) > 1:
             raise Deviation(f"client {p} has {len(mine)} answers on the wire: a request has one answer")
         return mine[0] if mine else None
@@ -298,17 +306,17 @@ class SimulatedTarget(ModelTarget):
         size: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """A raw client's send: any header, and these properties."""
+        """Send a raw client's message with any header and these properties."""
         chosen = size if size is not None else self.s.scope.sizes.lo
         body = self._body(t, chosen, kind, properties or {})
-        name, given = STEPS["request"](self.parts.names, body, t=t, d=d, numbers=numbers, queue=queue, kind=kind)
-        request = plain(name, **given, properties=properties)
+        name, arguments = STEPS["request"](self.parts.names, body, t=t, d=d, numbers=numbers, queue=queue, kind=kind)
+        request = plain(name, **arguments, properties=properties)
         call = self.cluster.calling(request, self.parts.node(b).name, client=f"client-{p}")
         self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
         self._arrive(p, OutstandingSend(b, t, d, numbers, queue, kind, chosen, call))
 
     def _body(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
-        """Bytes of body so that the record takes `size` units."""
+        """Return the bytes of the body that make the record take `size` units."""
         del kind
         if not self.s.scope.store:
             return 10
@@ -316,7 +324,7 @@ class SimulatedTarget(ModelTarget):
         return size * UNIT - 91 - len(self.parts.names[t].encode()) - stored
 
     def _arrive(self, p: int, job: OutstandingSend) -> None:
-        """The broker's thread that serves the request stands at its first pause."""
+        """Find the broker's thread that serves the request, which stops at its first pause."""
         self.parts.jobs[p] = job
         known = [other.handler for other in self.parts.jobs.values() if other.handler is not None]
         job.handler = serving(self.parts.node(job.broker), known, f"the request of client {p}")
@@ -342,12 +350,12 @@ class SimulatedTarget(ModelTarget):
             self.parts.count.refreshed.add(p)
 
     def _do_start(self, p: int, at: int) -> None:
-        """The random start of the counter (CLI-23)."""
+        """Set the random start of the counter (CLI-23)."""
         self.parts.producers[p].round_robin.counter.value = at
         self.parts.count.started.add(p)
 
     def _do_finish(self, p: int) -> None:
-        """The answer arrives, or the caller waits no longer for one that is lost."""
+        """Deliver the response, or time out the caller if it is lost."""
         job = self._job(p)
         self._end_attempt(job)
         if not job.call.done.done:
@@ -360,9 +368,9 @@ class SimulatedTarget(ModelTarget):
         self._end_attempt(job)
         if job.call.done.done:
             raise Deviation(f"client {p} gives up after {job.result}: the specification sends once more")
-        again = OutstandingSend(b, job.topic, job.default, job.numbers, q, job.kind, job.size, job.call, tries=job.tries + 1)
-        again.at_hand, again.offset, again.appended = job.at_hand, job.offset, job.appended
-        self._arrive(p, again)
+        next_attempt = OutstandingSend(b, job.topic, job.default, job.numbers, q, job.kind, job.size, job.call, tries=job.tries + 1)
+        next_attempt.at_hand, next_attempt.offset, next_attempt.appended = job.at_hand, job.offset, job.appended
+        self._arrive(p, next_attempt)
 
     def _end_attempt(self, job: OutstandingSend) -> None:
         if job.answer is not None:
@@ -400,9 +408,9 @@ class SimulatedTarget(ModelTarget):
                 self.cluster.scheduler.time_out(waiting)
 
     def _administer(self, action: str, b: int, **values: Any) -> None:
-        """An administrator's request, which the broker has to grant. Raises Deviation."""
-        name, given = STEPS[action](self.parts.names, 0, **values)
-        answer = self.cluster.call(plain(name, **given), self.parts.node(b).name, client="administrator")
+        """Send an administrator's request, which the broker must accept. Raises Deviation."""
+        name, arguments = STEPS[action](self.parts.names, 0, **values)
+        answer = self.cluster.call(plain(name, **arguments), self.parts.node(b).name, client="administrator")
         if answer.code != codes.SUCCESS:
             raise Deviation(f"{action} is answered {answer.code} ({answer.remark}): the specification allows it")
 
@@ -420,12 +428,12 @@ class SimulatedTarget(ModelTarget):
         for x, q in self._gone(b, t):
             topic, offset = self.parts.names[x], before["offset", b, x, q]
             if offset:
-                there = f"{topic}-{q}" in store.topic_queue_table
+                kept = f"{topic}-{q}" in store.topic_queue_table
                 all_of_it = self.parts.log(b).records[topic, q]
-                count.deleted[b, x, q] = DeletedQueue(offset, all_of_it - (offset if there else 0), there)
+                count.deleted[b, x, q] = DeletedQueue(offset, all_of_it - (offset if kept else 0), kept)
 
     def _gone(self, b: int, t: int) -> list[tuple[int, int]]:
-        """The queues that go with a topic: its own, and those of topics that the broker does not have."""
+        """Return the queues that are deleted with a topic: its own, and those of topics that the broker does not have."""
         table = self.parts.broker(b).topics.table
         return [(x, q) for x, name in enumerate(self.parts.names) if x == t or name not in table for q in range(self.s.scope.queues)]
 
@@ -437,22 +445,22 @@ class SimulatedTarget(ModelTarget):
         self._administer("switch_creation", b, on=on)
 
     def _do_permit(self, b: int, readable: bool, writable: bool) -> None:
-        """The broker answers when its registration has arrived."""
-        name, given = STEPS["permit"](self.parts.names, 0, readable=readable, writable=writable)
-        self._registering[b] = self.cluster.calling(plain(name, **given), self.parts.node(b).name, client="administrator")
+        """Start the change. The broker answers when its registration has arrived."""
+        name, arguments = STEPS["permit"](self.parts.names, 0, readable=readable, writable=writable)
+        self._registering[b] = self.cluster.calling(plain(name, **arguments), self.parts.node(b).name, client="administrator")
 
     def _do_register_topic(self, b: int, t: int, read: int, write: int, perm: int, strangers: str) -> None:
         mine, stranger = {self.parts.node(b).name: (read, write, perm)}, {"stranger": (read, write, perm)}
         brokers = {"none": mine, "before": stranger | mine, "behind": mine | stranger}[strangers]
-        self._tell("register_topic", t, brokers=brokers)
+        self._administer_name_server("register_topic", t, brokers=brokers)
 
     def _do_forget_topic(self, b: int, t: int) -> None:
-        """Of all brokers, which is the one that there is."""
+        """Delete the topic of all brokers; there is only one."""
         del b
-        self._tell("forget_topic", t)
+        self._administer_name_server("forget_topic", t)
 
-    def _tell(self, step: str, t: int, **values: Any) -> None:
-        """What the name server is told by hand, which it has to take. Raises Deviation."""
+    def _administer_name_server(self, step: str, t: int, **values: Any) -> None:
+        """Send an administrator's request to the name server, which must accept it. Raises Deviation."""
         answer = self.cluster.call(plain(step, topic=self.parts.names[t], **values), "name server", client="administrator")
         if answer.code != codes.SUCCESS:
             raise Deviation(f"{step} is answered {answer.code} ({answer.remark}): the specification allows it")

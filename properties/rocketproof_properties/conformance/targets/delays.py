@@ -1,8 +1,8 @@
-"""A simulated broker as a target of the specification of delayed messages: the last level's queue, and the service that reads it.
+"""A simulated broker as a target of the specification of delayed messages: the last level's queue and the service that delivers it.
 
-Messages are sent with that level or one above it. A scan stands still before each entry that is due. Time passes up to the moment at
-which the next entry is due and no further, so that entries are stored some time apart. What the device has of the log is what an
-action has flushed: a loss of power wipes the rest, and the broker's own recovery reads the files.
+Messages are sent with the last level or a higher one. A scan stops before each entry that is due. The clock advances only to the time of
+the next entry, so that entries are stored some time apart. The device has only those parts of the log that an action has flushed. A power
+loss wipes the rest, and the broker's recovery reads the files.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ LOG = "commitlog/00000000000000000000"
 
 
 def stand(profile: Profile, **settings: object) -> tuple[Cluster, Node]:
-    """A cluster of one broker whose packets arrive at once, and whose scans of delayed messages stand still before each delivery."""
+    """Return a cluster of one broker that delivers packets at once, and whose scans of delayed messages stop before each delivery."""
     cluster = Cluster(0, profile=profile)
-    chosen = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,), mapped_file_size_commit_log=1 << 16)
-    chosen.file_reserved_time = 24 * 10_000  # hours: messages of programs were born in 2020
+    broker_settings = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,), mapped_file_size_commit_log=1 << 16)
+    broker_settings.file_reserved_time = 24 * 10_000  # hours: messages of programs were born in 2020
     for name, value in settings.items():
-        setattr(chosen, name, value)
+        setattr(broker_settings, name, value)
     cluster.network.plan = lambda packet: [0]
     cluster.scheduler.stops = lambda task, pause: pause is DELIVERS
-    return cluster, cluster.add(chosen)
+    return cluster, cluster.add(broker_settings)
 
 
 class DelaysTarget(ModelTarget):
-    """The queue of the last delay level. `node` may be one that another target acts on, too."""
+    """The queue of the last delay level. `on`: a cluster and node that another target uses too."""
 
     def __init__(self, specification: Delays, instance: Instance, profile: Profile, on: tuple[Cluster, Node] | None = None) -> None:
         super().__init__(instance)
@@ -59,8 +59,8 @@ class DelaysTarget(ModelTarget):
         if on is None:
             self.node.running.topics.update(TopicConfig(TOPIC, 2, 2))
         self.scan: SimulatedThread[int] | None = None
-        self.made: list[tuple[int, int]] = []  # where each delivery's record is, and of which entry it is
-        self.left: tuple[list[tuple[int, int]], dict[int, Message]] = [], {}  # entries and records, when the process had ended
+        self.made: list[tuple[int, int]] = []  # the place of each delivery's record, and the entry it was made from
+        self.left: tuple[list[tuple[int, int]], dict[int, Message]] = [], {}  # entries and records after the process was killed
         self.flushed = self.come = self.ended = 0
 
     # Actions
@@ -81,7 +81,7 @@ class DelaysTarget(ModelTarget):
             raise Deviation("a put is answered before its record is on the device")
 
     def note_put(self) -> None:
-        """Something was put: the dispatcher follows, and with synchronous flush all of the log is on the device."""
+        """After a put: dispatch, and with synchronous flush mark all of the log as flushed."""
         self.cluster.dispatch()
         if self.sync:
             self.flushed = self.node.running.store.max_phy_offset
@@ -102,7 +102,7 @@ class DelaysTarget(ModelTarget):
         store.flags.bits &= ~DISK_FULL
 
     def _due(self, e: int) -> MessageStore:
-        """A scan stands at the entry."""
+        """Return the store after checking that a scan has stopped at the entry."""
         store = self.node.running.store
         if self.scan is None:
             self.scan = self.cluster.scheduler.spawn(store.deliver_delayed(), "scan")
@@ -126,7 +126,7 @@ class DelaysTarget(ModelTarget):
         self.flushed = store.flushed_where
 
     def _do_elapse(self) -> None:
-        """Up to the time of the next entry; one for which the clock was set back is due by now."""
+        """Advance the clock to the time of the next entry. An entry is already due if the clock was set back."""
         wait = self._entries()[self.come][1] - self.cluster.clock.now()
         if 0 < wait <= LEVELS[QUEUE]:
             self.cluster.scheduler.advance(wait)
@@ -155,23 +155,23 @@ class DelaysTarget(ModelTarget):
         if not self.cluster.start(self.node):
             raise Deviation("the broker refuses to start: the specification starts it")
 
-    # What is seen
+    # State
 
     def _records(self) -> dict[int, Message]:
-        """What the log has, by its places."""
+        """Return the records of the log by their places."""
         if self.node.broker is None:
             return self.left[1]
         return {message.physical_offset: message for message in self.node.broker.store.records()}
 
     def _entries(self) -> list[tuple[int, int]]:
-        """Of each entry of the queue its record's place and the time at which it is due; but for a half message that was given up, which
-        the specification follows no further."""
+        """Return each queue entry's place in the log and due time, without half messages that were given up, which the specification
+        ignores."""
         if self.node.broker is None:
             return self.left[0]
         store = self.node.broker.store
         queue = store.queues.find(SCHEDULE, QUEUE)
-        found = [queue.entry(number) for number in range(queue.max_offset)] if queue else []
-        pairs = [(entry, store.look_message_by_offset(entry.physical_offset)) for entry in found if entry is not None]
+        stored = [queue.entry(number) for number in range(queue.max_offset)] if queue else []
+        pairs = [(entry, store.look_message_by_offset(entry.physical_offset)) for entry in stored if entry is not None]
         return [(entry.physical_offset, entry.tags_code) for entry, message in pairs if message and goes_to(message) != MAX_TIME_TOPIC]
 
     def _stored_at(self, entry: tuple[int, int]) -> int:
@@ -182,10 +182,10 @@ class DelaysTarget(ModelTarget):
         return schedule.next_of(MAX_LEVEL)
 
     def _stored(self) -> int:
-        """What delayOffset.json says of the level."""
+        """Return the level's offset in delayOffset.json."""
         text = self.node.disk.read(f"{self.node.settings.store_path_root_dir}/config/delayOffset.json") or b""
-        found = re.search(rf"\b{MAX_LEVEL}:([0-9]+)", text.decode())
-        return whole_number(found[1]) if found else 0
+        match = re.search(rf"\b{MAX_LEVEL}:([0-9]+)", text.decode())
+        return whole_number(match[1]) if match else 0
 
     def _is_due(self, time: int) -> bool:
         now = self.cluster.clock.now()
@@ -193,7 +193,7 @@ class DelaysTarget(ModelTarget):
 
     def seen(self) -> Seen:
         entries, records, broker = self._entries(), self._records(), self.node.broker
-        found: Seen = {
+        values: Seen = {
             "up": broker is not None,
             "scanning": self.scan is not None,
             "halves": sum(message.topic == HALF_TOPIC for message in records.values()),
@@ -208,27 +208,27 @@ class DelaysTarget(ModelTarget):
         }
         for e in self.s.Entry.codes():
             row = self._row(records, records[entries[e][0]], e) if e < len(entries) else self._empty()
-            found |= {(f"entry.{name}", e): value for name, value in row.items()}
-        return found
+            values |= {(f"entry.{name}", e): value for name, value in row.items()}
+        return values
 
     def _row(self, records: dict[int, Message], delayed: Message, e: int) -> Seen:
-        made = [place for place, of in self.made if of == e]
-        last = records[made[-1]] if made else None
+        places = [place for place, entry in self.made if entry == e]
+        last = records[places[-1]] if places else None
         half = delayed.properties[REAL_TOPIC] == HALF_TOPIC
         return {
             "level": whole_number(delayed.properties[DELAY]) - MAX_LEVEL + self.s.levels,
             "asked": HALF if half else whole_number(delayed.properties[REAL_QID]),
             "place": last.queue_id if last is not None and last.topic != HALF_TOPIC else NOWHERE,
-            "out": len(made),
-            "kept": sum(place < self.flushed for place in made),
+            "out": len(places),
+            "kept": sum(place < self.flushed for place in places),
         }
 
     def _empty(self) -> Seen:
-        """What the specification has for an entry that there is not."""
+        """Return the specification's values for an entry that does not exist."""
         sends, levels = self.s.sends, self.s.levels
         return {"level": 0 if sends else levels, "asked": 0 if sends else HALF, "place": NOWHERE, "out": 0, "kept": 0}
 
 
 def goes_to(message: Message) -> str:
-    """Its topic, or the one to which it is delivered."""
+    """Return the topic of a message or, if it is delayed, the one to which it is delivered."""
     return message.properties[REAL_TOPIC] if message.topic == SCHEDULE else message.topic

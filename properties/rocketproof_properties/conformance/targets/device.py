@@ -1,7 +1,7 @@
-"""A simulated broker as a target of the specification of its device: puts, the pool's buffers, the services' rounds, a force that fails.
+"""A simulated broker as a target of the specification of its device: puts, buffers of the pool, rounds of the services, a force that fails.
 
-Puts go to the store and wait for a flush that an action does; its service's next round is that flush. What the device has kept of what was
-not forced is the action's choice, so it is wiped here as that says; then the broker's own recovery reads the files. Records have one size.
+Puts go to the store and wait for a flush, which an action performs as the next round of its service. The action also chooses which unforced
+data the device has kept; the others are wiped here. Then the broker's own recovery reads the files. All records have one size.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from .base import Deviation, ModelTarget, Seen
 TOPIC = "T"
 RECORD = 200
 EMPTY = 91 + len(TOPIC)  # bytes of a record without a body
-LIMIT = 300  # of a message
+LIMIT = 300  # maximum size of a message
 PATIENCE = 5000
-THOROUGH = 10_000  # milliseconds after which every service takes what there is
+THOROUGH = 10_000  # milliseconds after which every service flushes or commits even little data
 ROUNDS = 10
 
 
-class _Asked:
-    """What a put waits for, or wakes: the services hear of it only in what they find to do."""
+class _FlushRequests:
+    """The flush requests of a put. The services notice them only by the work that they find."""
 
     def __init__(self) -> None:
         self.next_offset = 0
         self.flushed: Future[bool] = Future()
 
     def wakeup(self) -> None:
-        """The next round is an action."""
+        """Do nothing: the next round is an action."""
 
     def request(self, next_offset: int) -> Future[bool]:
         self.next_offset, self.flushed = next_offset, Future()
         return self.flushed
 
 
-class _Woken(FlushRealTimeService):
-    """A flush that tells whether somebody woke it."""
+class _ObservedFlush(FlushRealTimeService):
+    """A flush service that records whether it was woken."""
 
     woken = False
 
@@ -65,7 +65,7 @@ class _Woken(FlushRealTimeService):
 
 
 class DeviceTarget(ModelTarget):
-    """A broker whose store's services are stepped."""
+    """A broker whose store services are run step by step."""
 
     def __init__(self, specification: Device, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -87,25 +87,25 @@ class DeviceTarget(ModelTarget):
         )
         self.node = self.cluster.add(settings)
         self.folder = f"{settings.store_path_root_dir}/commitlog"
-        self.acknowledged, self.place = 0, -1  # where the last acknowledged record ends, in units, and begins, in bytes
+        self.acknowledged, self.place = 0, -1  # end of the last acknowledged record in units, its start in bytes
         self.faults = 0
         self._ready()
 
     def _ready(self) -> None:
-        """The process has begun."""
+        """Prepare the services after a start of the process."""
         services = self.store.services()
         threads = self.store.flush
         assert isinstance(threads, StoreThreads)
         kind = GroupCommitService if self.constants["sync"] else FlushRealTimeService
         if type(threads.flush) is not kind:
             raise Deviation(f"{threads.flush.name} flushes: by the settings it is {kind.__name__}")
-        self.woken: _Woken | None = None
+        self.woken: _ObservedFlush | None = None
         if isinstance(threads.flush, FlushRealTimeService):
             files, store = self.store.commit_log.files, self.store
-            self.woken = threads.flush = _Woken(files, self.node.settings, self.cluster.clock, store.log_flushed)
-        self.asked = self.store.flush = _Asked()
+            self.woken = threads.flush = _ObservedFlush(files, self.node.settings, self.cluster.clock, store.log_flushed)
+        self.asked = self.store.flush = _FlushRequests()
         self.flushing = self._spawn(threads.flush)
-        self.committing = next((self._spawn(each) for each in services if isinstance(each, CommitRealTimeService)), None)
+        self.committing = next((self._spawn(service) for service in services if isinstance(service, CommitRealTimeService)), None)
         self.put: SimulatedThread[PutResult] | None = None
         self.answer = "none"
         self.scheduler.settle()
@@ -129,7 +129,7 @@ class DeviceTarget(ModelTarget):
     _do_refuse = _do_put
 
     def _note(self) -> None:
-        """Whether the put has its answer."""
+        """Record the put's result if it is complete."""
         if self.put is None or not self.put.done.done:
             return
         result, self.put = self.put.result(), None
@@ -139,15 +139,15 @@ class DeviceTarget(ModelTarget):
             self.acknowledged, self.place = max(self.acknowledged, self._units(end)), result.append.wrote_offset
 
     def _do_reject(self) -> None:
-        """Over the wire: who rejects does so before the store is asked."""
+        """Send the message over the wire: the rejection occurs before the store is called."""
         code = self.cluster.call(plain("send", topic=TOPIC, body="x" * (LIMIT + 1))).code
         self.answer = codes.ANSWERS.get(code, str(code))
 
     _do_put_too_large = _do_reject
 
     def _do_look(self) -> None:
-        found = self.cluster.call(plain("view", place=self.place)).code == codes.SUCCESS
-        self.answer = "found" if found else "not found"
+        is_stored = self.cluster.call(plain("view", place=self.place)).code == codes.SUCCESS
+        self.answer = "found" if is_stored else "not found"
 
     def _do_confirm(self) -> None:
         self.asked.flushed.complete(self.store.flushed_where >= self.asked.next_offset)
@@ -164,7 +164,7 @@ class DeviceTarget(ModelTarget):
     # Services
 
     def _round(self, task: SimulatedThread[None] | None, done: Callable[[], bool]) -> None:
-        """Let a service go on until it has done what the action says."""
+        """Run a service until it has done what the action requires."""
         for _ in range(ROUNDS):
             if task is None or done():
                 break
@@ -219,7 +219,7 @@ class DeviceTarget(ModelTarget):
             content.force()
         self._do_crash()
 
-    # What is seen
+    # State
 
     def _files(self) -> list[tuple[str, MappedContent]]:
         files = sorted(self.node.disk.files.items())
@@ -233,7 +233,7 @@ class DeviceTarget(ModelTarget):
         return file * self.s.units + records
 
     def _committed(self) -> int:
-        """Up to where nothing lies in a buffer alone."""
+        """Return the end of the data that are not only in a buffer."""
         log = self.store.commit_log.files
         buffered = next((mapped for mapped in log.files if mapped.write_buffer is not None), None)
         return self._units(self._written() if buffered is None else buffered.file_from_offset + buffered.committed_position)
@@ -243,15 +243,15 @@ class DeviceTarget(ModelTarget):
         return 0 if last is None else last.file_from_offset + last.wrote_position
 
     def _forced(self) -> int:
-        """How many units from the start the device has as they were written, of those in the files."""
-        found, most = 0, self._committed()
+        """Return the number of leading units in the files that are unchanged on the device."""
+        forced, most = 0, self._committed()
         for _, content in self._files():
-            for at in range(0, self.size, RECORD):
-                end = min(at + RECORD, self.size)
-                if found == most or not _is_forced(content, at, end):
-                    return found
-                found += 1
-        return found
+            for start in range(0, self.size, RECORD):
+                end = min(start + RECORD, self.size)
+                if forced == most or not _is_forced(content, start, end):
+                    return forced
+                forced += 1
+        return forced
 
     def seen(self) -> Seen:
         store = self.store
@@ -272,6 +272,6 @@ class DeviceTarget(ModelTarget):
 
 
 def _is_forced(content: MappedContent, start: int, end: int) -> bool:
-    """Whether the device has these bytes of a file's first page as they are."""
+    """Return whether the device has these bytes of a file's first page unchanged."""
     device = content.unforced.get(0)
     return device is None or (device or bytes(end))[start:end] == content.read(start, end - start)

@@ -1,7 +1,7 @@
-"""A broker's send processor as a target of the specification of dispatch: one request, from its frame to its answer.
+"""A broker's send processor as a target of the specification of dispatch: one request from its frame to its response.
 
-The thread that serves it stands still when the hooks have seen it, and when the checks have left its answer undecided; that answer is
-looked up in the thread. A check refuses because the broker may not be written to just then, a put fails because its disk is full.
+The serving thread stops after the hooks, and after the checks if they have not decided the response, which is then read from the thread. A
+check rejects because the broker is not writable at that moment. A put fails because the disk is full.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ EARLY: Final = "broker unable to service"
 
 
 class _Hook:
-    """A hook that keeps what it sees, and throws when it is told to."""
+    """A hook that keeps its contexts, and throws if `throws` is set."""
 
     def __init__(self) -> None:
         self.throws = False
@@ -57,7 +57,7 @@ class _Hook:
 
 
 class _Channel:
-    """A connection that keeps the frames that are written."""
+    """A connection that keeps the written frames."""
 
     remote = ("127.0.0.1", 50_001)
     closing = False
@@ -72,7 +72,7 @@ class _Channel:
 
 
 class DispatchTarget(ModelTarget):
-    """A broker with one topic, whose processor for sends also serves a code that has no header."""
+    """A broker with one topic whose processor for sends also serves a code without a header."""
 
     def __init__(self, specification: Dispatching, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -91,12 +91,12 @@ class DispatchTarget(ModelTarget):
 
     # Actions
 
-    def _do_receive(self, **asked: Any) -> None:
-        """The request is there, and comes to its processor with the next action."""
-        plain = asked["whole"] and asked["body"] and not asked["batch"]
-        if not plain and (asked["kind"] != "send" or (asked["batch"] and not asked["body"])):
-            raise Deviation(f"there is no such request as {asked}: the specification has one")
-        self.asked, self.step = asked, "received"
+    def _do_receive(self, **request: Any) -> None:
+        """Keep the request. The next action passes it to its processor."""
+        plain = request["whole"] and request["body"] and not request["batch"]
+        if not plain and (request["kind"] != "send" or (request["batch"] and not request["body"])):
+            raise Deviation(f"there is no such request as {request}: the specification has one")
+        self.asked, self.step = request, "received"
 
     def _command(self) -> Command:
         if self.asked["kind"] == "send back":
@@ -109,7 +109,7 @@ class DispatchTarget(ModelTarget):
         )
 
     def _serve(self) -> None:
-        """The frame comes, and its thread goes as far as it can."""
+        """Receive the frame, and run its thread to the next pause."""
         if self.step != "received":
             raise Deviation("no request waits for its processor: the specification says that one does")
         command = self._command()
@@ -129,11 +129,11 @@ class DispatchTarget(ModelTarget):
 
     @property
     def _running(self) -> SimulatedThread[Any] | None:
-        """The thread that serves the request, while it stands still."""
+        """The thread that serves the request, while it is paused."""
         running = self.cluster.node().executors["send"].running
         return running[0] if running else None
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         task = self._running
         if task is None:
             raise Deviation("no thread serves the request: the specification says that one does")
@@ -143,27 +143,27 @@ class DispatchTarget(ModelTarget):
 
     def _do_refuse(self) -> None:
         self.broker.settings.broker_permission = READ
-        self._go_on()
+        self._continue()
         self.broker.settings.broker_permission = READ | WRITE
 
-    _do_check = _do_miss_topic = _go_on
+    _do_check = _do_miss_topic = _continue
 
     def _do_delete_topic(self) -> None:
         self.broker.topics.delete(TOPIC)
 
     def _do_put(self, well: bool) -> None:
         self.broker.store.flags.bits = 0 if well else DISK_FULL
-        self._go_on()
+        self._continue()
 
-    # What is seen
+    # State
 
     def seen(self) -> Seen:
-        made = _local(self._running, "response") if self.step == "checked" else None
-        answer = self.channel.written[0] if self.channel.written else made
+        pending = _local(self._running, "response") if self.step == "checked" else None
+        answer = self.channel.written[0] if self.channel.written else pending
         fields = {} if answer is None else answer.ext_fields or {}
         contexts = [hook.before[0] for hook in self.hooks if hook.before]
-        found: Seen = {f"request.{name}": value for name, value in self.asked.items()}
-        return found | {
+        values: Seen = {f"request.{name}": value for name, value in self.asked.items()}
+        return values | {
             "request.step": self.step,
             "answer.code": "none" if answer is None else self._word(answer),
             "answer.own": answer is not None and answer.opaque == OPAQUE,
@@ -178,7 +178,7 @@ class DispatchTarget(ModelTarget):
         }
 
     def _word(self, answer: Command) -> str:
-        """What an answer says; that to a message that comes back is its own part's."""
+        """Return the specification's value for a response. Responses to send-backs are not modelled here."""
         if self.asked["kind"] == "send back":
             return "refused"
         if answer.code == codes.SYSTEM_ERROR:
@@ -195,10 +195,10 @@ class DispatchTarget(ModelTarget):
 
 
 def _local(task: SimulatedThread[Any] | None, name: str) -> Any:
-    """A local variable of a thread that stands still, of the innermost function that has it."""
-    found, work = None, None if task is None else task.work
+    """Return a local variable of a paused thread, from the innermost function that has it."""
+    value, work = None, None if task is None else task.work
     while work is not None:
-        held = getattr(work, "cr_frame", None)
-        found = found if held is None else held.f_locals.get(name, found)
+        frame_ = getattr(work, "cr_frame", None)
+        value = value if frame_ is None else frame_.f_locals.get(name, value)
         work = getattr(work, "cr_await", None)
-    return found
+    return value

@@ -14,14 +14,14 @@ SECOND = 1000
 
 
 class ExpiryTarget(ModelTarget):
-    """One broker that is registered. Scans and registrations come at the periods that the implementation names."""
+    """One registered broker. Scans and registrations occur at the implementation's periods."""
 
     def __init__(self, specification: Expiry, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
         self.cluster = Cluster(1, profile=profile)
         self.scan = self._now() + self.cluster.name_server.PERIODIC[0].first
         self.begun = False
-        self.heard = self._now()
+        self.last_registration = self._now()
         self.died: int | None = None
 
     def _do_begin(self, offset: int) -> None:
@@ -32,7 +32,7 @@ class ExpiryTarget(ModelTarget):
 
     def _do_register(self) -> None:
         (periodic,) = Registration.PERIODIC
-        if self._now() - self.heard != periodic.period:
+        if self._now() - self.last_registration != periodic.period:
             raise Deviation(f"the broker registers every {periodic.period} ms: the specification says that it is time now")
         self.cluster.scheduler.complete(self.cluster.broker().registration.register_periodically(), "registration")
 
@@ -56,7 +56,7 @@ class ExpiryTarget(ModelTarget):
 
     def _do_second(self) -> None:
         (periodic,) = Registration.PERIODIC
-        if self.died is None and self._now() - self.heard >= periodic.period:
+        if self.died is None and self._now() - self.last_registration >= periodic.period:
             raise Deviation("the broker registers now: the specification lets a second pass first")
         self.cluster.scheduler.advance(SECOND)
 
@@ -67,13 +67,13 @@ class ExpiryTarget(ModelTarget):
         node, server = self.cluster.node(), self.cluster.name_server
         live = server.live_info(node.settings.broker_cluster_name, node.settings.address)
         if live is not None:
-            self.heard = live.last_update_timestamp
-        found: Seen = {
+            self.last_registration = live.last_update_timestamp
+        values: Seen = {
             "alive": node.broker is not None,
-            "age": (self._now() - self.heard) // SECOND,
+            "age": (self._now() - self.last_registration) // SECOND,
             "dead": 0 if self.died is None else (self._now() - self.died) // SECOND,
             "scan": (self.scan - self._now()) // SECOND,
             "begun": self.begun,
             "listed": node.name in server.broker_addr_table,
         }
-        return found
+        return values

@@ -1,7 +1,7 @@
-"""A store that flushes synchronously as a target of the specification of flushing: its puts, its log, its group commit.
+"""A store with synchronous flush as a target of the specification of flushing: its puts, its log and its group commit.
 
-A put stands still under the lock, and the group commit before each look at the flushed position. Records have one size, so that
-places in the log count as the specification's units.
+A put stops under the lock, and the group commit before each check of the flushed position. All records have one size, so that places in the
+log correspond to the specification's units.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TOPIC = "T"
 RECORD = 200
 EMPTY = 91 + len(TOPIC)  # bytes of a record without a body
 PATIENCE = 5000
-ROUNDS = 10  # of the group commit, after which one of them should have flushed
+ROUNDS = 10  # rounds of the group commit, one of which should flush
 
 
 @dataclass(slots=True)
 class _Request:
-    """What was asked of the group commit. `read`: the lists were exchanged since; `looks`: how often it was looked at."""
+    """A request to the group commit. `read`: the lists were exchanged since. `looks`: how many times the group commit checked it."""
 
     next_offset: int
     flushed: Future[bool]
@@ -53,24 +53,24 @@ class _Put:
     answer: str = "none"
 
 
-class _Asked:
-    """The group commit as the store sees it; what is asked of it is kept in `requests`, until it is answered."""
+class _ObservedGroupCommit:
+    """The group commit as the store sees it. `requests`: its unanswered requests."""
 
     def __init__(self, service: GroupCommitService) -> None:
         self.service = service
         self.requests: list[_Request] = []
 
     def request(self, next_offset: int) -> Future[bool]:
-        made = _Request(next_offset, self.service.request(next_offset))
-        self.requests.append(made)
-        return made.flushed
+        request = _Request(next_offset, self.service.request(next_offset))
+        self.requests.append(request)
+        return request.flushed
 
     def wakeup(self) -> None:
         self.service.wakeup()
 
 
 class FlushTarget(ModelTarget):
-    """A store, and of its threads the group commit."""
+    """A store, and its group commit as the only thread."""
 
     def __init__(self, specification: Flushing, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -81,8 +81,8 @@ class FlushTarget(ModelTarget):
         size = RECORD * specification.file_size + BLANK
         self.settings = BrokerSettings(mapped_file_size_commit_log=size, flush_disk_type="SYNC_FLUSH")
         self.store = MessageStore(self.settings, profile, self.scheduler.clock, self.disk)
-        (service,) = (each for each in self.store.services() if isinstance(each, GroupCommitService))
-        self.flush = self.store.flush = _Asked(service)
+        (service,) = (candidate for candidate in self.store.services() if isinstance(candidate, GroupCommitService))
+        self.flush = self.store.flush = _ObservedGroupCommit(service)
         self.commit = self.scheduler.spawn(service.run() if self.constants["serves"] else _stuck(), service.name)
         self.scheduler.settle()
         self.puts: dict[int, _Put] = {}
@@ -90,7 +90,8 @@ class FlushTarget(ModelTarget):
     # Actions
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """The group commit serves those who have gone like the others, and flushes by itself only if nobody has asked."""
+        """Return whether the step is possible. The group commit also serves requests whose put has timed out, and flushes by itself only
+        without requests."""
         head = self._head
         gone = head is not None and not head.waits
         if action.name == "flush_unasked":
@@ -100,7 +101,7 @@ class FlushTarget(ModelTarget):
     def _performed(self) -> None:
         self._note_answers()
         while (head := self._head) is not None and not head.waits and (self._on_device(head) or head.looks > 2):
-            self._look()
+            self._check_head()
 
     def _note_answers(self) -> None:
         for put in self.puts.values():
@@ -115,9 +116,9 @@ class FlushTarget(ModelTarget):
     _do_refuse = _do_lock
 
     def _do_append(self, p: int) -> None:
-        put, asked = self.puts[p], len(self.flush.requests)
+        put, known = self.puts[p], len(self.flush.requests)
         self.scheduler.resume(put.task)
-        put.request = next(iter(self.flush.requests[asked:]), None)
+        put.request = next(iter(self.flush.requests[known:]), None)
 
     def _do_append_only(self, p: int) -> None:
         self.puts[p].message.properties[WAIT] = "false"
@@ -147,62 +148,62 @@ class FlushTarget(ModelTarget):
         del self.puts[p]
 
     def _do_exchange(self) -> None:
-        """The next round begins: it is due at once, as somebody has woken the group commit."""
+        """Begin the next round, which is due at once because a request has woken the group commit."""
         if self.commit.waiting is None or self.commit.waiting.millis != 0:
             raise Deviation("the group commit is not about to begin a round: the specification has a request for it")
         self._begin()
 
     def _begin(self) -> None:
-        """Let one round begin, after its sleep."""
+        """Let one round begin after its sleep."""
         while self.commit.waiting is not None and self.commit.waiting.millis == GROUP_WAIT:
             self.scheduler.time_out(self.commit)
         self.scheduler.time_out(self.commit)
         if self.commit.at is not None and self._head is None:
             for request in self.flush.requests:
                 request.read = True
-            self._come()
+            self._note_check()
 
     def _do_flush_unasked(self) -> None:
         before = self.store.flushed_where
         for _ in range(ROUNDS):
             if self._head is not None:
-                self._look()
+                self._check_head()
             else:
                 self._begin()
             if self.store.flushed_where != before:
                 return
         raise Deviation("the group commit flushes nothing by itself: the specification says that it does")
 
-    def _look(self) -> None:
-        """The group commit looks at its request, and goes on to where it looks next."""
+    def _check_head(self) -> None:
+        """Let the group commit check its request, and run to its next check."""
         if self.commit.at is None:
             raise Deviation("the group commit looks at no request: the specification has one for it")
         self.scheduler.resume(self.commit)
         self.flush.requests = [request for request in self.flush.requests if not request.flushed.done]
         if self.commit.at is not None:
-            self._come()
+            self._note_check()
 
-    def _come(self) -> None:
+    def _note_check(self) -> None:
         if self._head is not None:
             self._head.looks += 1
 
     def _do_flush(self, p: int) -> None:
-        self._look()
+        self._check_head()
 
     _do_confirm = _do_deny = _do_flush
 
-    # What is seen
+    # State
 
     @property
     def _head(self) -> _Request | None:
-        """The request that the group commit looks at."""
+        """The request that the group commit checks next."""
         return next((request for request in self.flush.requests if request.read), None)
 
     def _on_device(self, request: _Request) -> bool:
         return self.store.flushed_where >= request.next_offset
 
     def _units(self, offset: int) -> int:
-        """A place in the log, in records and blanks."""
+        """Return a place in the log in units: records and blanks."""
         file, position = divmod(offset, self.store.commit_log.files.file_size)
         records, more = divmod(position, RECORD)
         if more:
@@ -227,7 +228,7 @@ class FlushTarget(ModelTarget):
 
     def seen(self) -> Seen:
         head = self._head
-        found: Seen = {
+        values: Seen = {
             "written": self._units(self.store.max_phy_offset),
             "flushed": self._units(self.store.flushed_where),
             "passes": head.looks - 1 if head is not None and head.waits else 0,
@@ -235,10 +236,10 @@ class FlushTarget(ModelTarget):
         }
         for p in self.s.Put.codes():
             put = self.puts.get(p)
-            found["put.step", p] = self._step(put)
-            found["put.next", p] = self._units(put.request.next_offset) if put and put.request else 0
-            found["put.answer", p] = put.answer if put else "none"
-        return found
+            values["put.step", p] = self._step(put)
+            values["put.next", p] = self._units(put.request.next_offset) if put and put.request else 0
+            values["put.answer", p] = put.answer if put else "none"
+        return values
 
 
 async def _stuck() -> None:
@@ -246,7 +247,7 @@ async def _stuck() -> None:
 
 
 def _answer(put: _Put) -> str:
-    """What a put that has just ended is answered, and why."""
+    """Return the result of a put that has just ended, and the reason."""
     try:
         status = put.task.result().status
     except JavaError:

@@ -1,7 +1,7 @@
-"""A simulated broker as a target of the specification of waits: first sends that create, on the simulated clock.
+"""A simulated broker as a target of the specification of waits: first sends that create topics, on the simulated clock.
 
-A second of the specification is a millisecond short of one, so that a wait of 3 s is due and not yet over when the action comes
-that ends it; the broker's own deadline is asked whether it is due. A slow persist is a thread that stands inside the lock.
+A second of the specification is one millisecond shorter. A wait of 3 s is then due but not yet over when the action that ends it runs.
+The broker's own deadline shows whether it is due. A slow persist is a thread that stops inside the lock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}
 
 
 class LocksTarget(ModelTarget):
-    """One broker whose sending threads stand still at every pause."""
+    """One broker whose threads for sends stop at every pause."""
 
     def __init__(self, specification: WaitingRequests, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -52,7 +52,7 @@ class LocksTarget(ModelTarget):
             self.since = self._now()
 
     def _do_arrive(self, r: int, retry: bool) -> None:
-        """A send to a topic of its own, a millisecond after the one before, up to where its thread has the lock or waits for it."""
+        """Send to a new topic, a millisecond after the previous send, and run the thread until it has the lock or waits for it."""
         self.cluster.scheduler.advance(1)
         self.retry[r] = retry
         self.calls[r] = self.cluster.calling(
@@ -62,13 +62,13 @@ class LocksTarget(ModelTarget):
         self._forward(r)
 
     def _forward(self, r: int) -> None:
-        """Let the thread go on until it has the lock, waits for it, or has answered."""
+        """Run the thread until it has the lock, waits for it, or has answered."""
         handler = self.handlers[r]
         while handler.at is not None and handler.at.name not in CREATING:
             self.cluster.scheduler.resume(handler)
 
     def _do_release(self, r: int, heir: int) -> None:
-        """The lock serves whoever came first, and the specification any: so the heir is let to the front."""
+        """Release the lock to the heir. The real lock is fair and the specification is not, so the heir is first moved to the front."""
         handler, waits = self.handlers[r], self.handlers[heir].waiting
         row = self.node.running.topics.lock.waiting
         if waits is not None and waits.future in row:
@@ -78,7 +78,7 @@ class LocksTarget(ModelTarget):
             self.cluster.scheduler.resume(handler)
 
     def _do_give_up(self, r: int) -> None:
-        """The broker's deadline has to be the one that the specification has."""
+        """Time out the wait. The broker's deadline must be that of the specification."""
         handler = self.handlers[r]
         left = self._deadline(r) - self._now()
         if handler.waiting is None or not 0 < left < SECOND:
@@ -93,7 +93,7 @@ class LocksTarget(ModelTarget):
                 self.waited[r] = self.waited.get(r, 0) + 1
         self.cluster.scheduler.advance(SECOND)
 
-    # What is seen
+    # State
 
     def _now(self) -> int:
         return self.cluster.clock.now()
@@ -118,21 +118,21 @@ class LocksTarget(ModelTarget):
         return "waits" if self.handlers[r].waiting is not None else "holds"
 
     def seen(self) -> Seen:
-        found: Seen = {}
+        values: Seen = {}
         holder = self._holder()
         for r in self.s.Request.codes():
             step = self._step(r)
             retry = self.retry.get(r, False)
-            found["job.step", r] = step
-            found["job.retry", r] = retry
-            found["job.second", r] = retry and r in self.second
-            found["job.now", r] = self._waits(r)
-            found["job.waited", r] = self.waited.get(r, 0)
-        found["held"] = 0 if holder is None else (self._now() - self.since) // SECOND
-        return found
+            values["job.step", r] = step
+            values["job.retry", r] = retry
+            values["job.second", r] = retry and r in self.second
+            values["job.now", r] = self._waits(r)
+            values["job.waited", r] = self.waited.get(r, 0)
+        values["held"] = 0 if holder is None else (self._now() - self.since) // SECOND
+        return values
 
     def _waits(self, r: int) -> int:
-        """How many seconds this wait has lasted, by its deadline."""
+        """Return the seconds that this wait has lasted, according to its deadline."""
         if self._step(r) != "waits":
             return 0
         return (1000 * LOCK_TIMEOUT - (self._deadline(r) - self._now())) // SECOND

@@ -1,4 +1,4 @@
-"""A simulated broker as a target of the specification of delays and transactions together: the two targets of these act on one broker."""
+"""A simulated broker as a target of the specification of delays and transactions together: both targets use one broker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RETRY = f"{RETRY_PREFIX}consumers"
 
 
 class MeetingTarget(ModelTarget):
-    """A broker. What one of the two targets has put the other one sees in the log."""
+    """A broker that is shared by the two targets. Each sees the other's messages in the log."""
 
     def __init__(self, specification: Meeting, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -40,7 +40,7 @@ class MeetingTarget(ModelTarget):
             target.perform(replace(action, name=name), args)
 
     def _do_retry(self, e: int) -> None:
-        """A consumer of before 4.6.1 sends the message as it has it, where giving it back has failed."""
+        """A consumer from before 4.6.1 sends the message with all its properties, after sending it back has failed."""
         del e
         store = self.node.running.store
         committed: Message = next(m for m in store.records() if m.transaction == COMMIT and CHECK_TIMES not in m.properties)
@@ -56,11 +56,11 @@ class MeetingTarget(ModelTarget):
 
     def seen(self) -> Seen:
         delay, half = self.delay.seen(), self.half.seen()
-        found = {_named("delay", key): value for key, value in delay.items()}
-        found |= {_named("half", key): value for key, value in half.items() if key not in SHARED}
-        return found
+        values = {_named("delay", key): value for key, value in delay.items()}
+        values |= {_named("half", key): value for key, value in half.items() if key not in SHARED}
+        return values
 
 
 def _named(part: str, key: object) -> object:
-    """A variable's key as it is called in the model that has both."""
+    """Return a variable's key as it is in the combined model."""
     return (f"{part}_{key[0]}", *key[1:]) if isinstance(key, tuple) else f"{part}_{key}"

@@ -1,8 +1,7 @@
 """A simulated broker, the name server and a producer as a target of the specification of news, second by second.
 
-Packets that the specification moves stay on the wire until it does. The timers' periods are those that the implementation
-names. A refresh leaves a millisecond late, so that its time limit is not over while the specification lets its answer come; what
-follows within the second counts from the whole one.
+Packets stay on the wire until an action moves them. The timers have the implementation's periods. A refresh starts a millisecond late, so
+that its timeout has not expired when the specification delivers its response. Later events in the same second count from the whole second.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ TOPIC = "topic"
 
 
 class NewsTarget(ModelTarget):
-    """One broker that has just registered, and a producer that uses a topic nobody has yet."""
+    """One broker that has just registered, and a producer that uses a topic that does not exist yet."""
 
     def __init__(self, specification: News, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -37,7 +36,7 @@ class NewsTarget(ModelTarget):
         self.cluster.network.plan = self._plan
         (periodic,) = Registration.PERIODIC
         self.registers = periodic.period
-        self.refreshes = next(each.period for each in self.producer.client.periodic() if each.name == "refresh_all")
+        self.refreshes = next(task.period for task in self.producer.client.periodic() if task.name == "refresh_all")
         self.register = self._now() + self.registers
         self.refresh = self._now() + self.refreshes
         self.begun = False
@@ -45,7 +44,7 @@ class NewsTarget(ModelTarget):
         self.since: dict[str, int] = {}
 
     def _plan(self, packet: Packet) -> list[int] | str:
-        """What creation says without waiting, and the producer's question about the topic with its answer, wait for an action."""
+        """Hold the one-way registration of a creation, and the producer's route query with its response, until an action."""
         code = packet.command.code
         creation = code == codes.REGISTER_BROKER and packet.command.flag & ONE_WAY
         asks = code == codes.GET_ROUTEINFO_BY_TOPIC and (packet.command.ext_fields or {}).get("topic") == TOPIC
@@ -65,7 +64,7 @@ class NewsTarget(ModelTarget):
         self.begun = True
 
     def _do_create(self) -> None:
-        """A first message, of somebody else."""
+        """Another client sends a first message."""
         answer = self.cluster.call(plain("send", topic=TOPIC))
         if answer.code != codes.SUCCESS:
             raise Deviation(f"a first message is answered {answer.code} ({answer.remark}): the specification creates its topic")
@@ -87,9 +86,9 @@ class NewsTarget(ModelTarget):
         self.refresh += self.refreshes
 
     def _do_serve(self) -> None:
-        asked = self._held(codes.GET_ROUTEINFO_BY_TOPIC, "a question about the topic")
+        query = self._held(codes.GET_ROUTEINFO_BY_TOPIC, "a question about the topic")
         self.serving = True
-        self.cluster.network.deliver(asked)
+        self.cluster.network.deliver(query)
         self.cluster.scheduler.settle()
         self.serving = False
 
@@ -101,21 +100,21 @@ class NewsTarget(ModelTarget):
         self.cluster.scheduler.settle()
 
     def _do_second(self) -> None:
-        """Up to the next whole second."""
+        """Advance the clock to the next whole second."""
         if not self.begun:
             raise Deviation("the clocks stand still: the specification lets a second pass")
         self.cluster.scheduler.advance(SECOND - self._now() % SECOND)
 
-    # What is seen
+    # State
 
     def _now(self) -> int:
         return self.cluster.clock.now()
 
     def _held(self, code: int, what: str) -> Packet:
-        found = [packet for packet in self.cluster.network.held if not packet.answer and packet.command.code == code]
-        if not found:
+        packets = [packet for packet in self.cluster.network.held if not packet.answer and packet.command.code == code]
+        if not packets:
             raise Deviation(f"{what} is not on the wire: the specification has one there")
-        return found[-1]
+        return packets[-1]
 
     @property
     def _answer(self) -> Packet | None:
@@ -130,11 +129,11 @@ class NewsTarget(ModelTarget):
         return TOPIC in self.cluster.name_server.topic_queue_table
 
     def _until(self, when: int) -> int:
-        """Whole seconds from now."""
+        """Return the whole seconds from now."""
         return -(-(when - self._now()) // SECOND)
 
-    def _asked(self) -> int:
-        """How many seconds a question has waited, by its own time limit."""
+    def _query_age(self) -> int:
+        """Return the seconds that a query has waited, according to its timeout."""
         deadline = None if self.asking is None else self.asking.deadline
         return 0 if deadline is None else REQUEST - (deadline - self._now()) // SECOND
 
@@ -142,7 +141,7 @@ class NewsTarget(ModelTarget):
         waits = self.asking is not None and not self.asking.done.done
         answer = self._answer
         last = self.since.get("listed", self.since.get("created"))
-        found: Seen = {
+        values: Seen = {
             "begun": self.begun,
             "created": self._created,
             "listed": self._listed,
@@ -151,7 +150,7 @@ class NewsTarget(ModelTarget):
             "register": self._until(self.register),
             "refresh": self._until(self.refresh),
             "asking": "nothing" if not waits else "asked" if answer is None else "served",
-            "asked": self._asked() if waits else 0,
+            "asked": self._query_age() if waits else 0,
             "good": answer is not None and answer.command.code == codes.SUCCESS,
         }
-        return found
+        return values

@@ -1,8 +1,7 @@
-"""A broker that runs elsewhere, in the place of the simulated one that a target acts on.
+"""A broker in another process as a replacement for the simulated one that a target uses.
 
-Requests go over the wire, and what a target looks at is asked for, or read from the broker's files. It has of a cluster what targets of
-small models use, under the same names, so that one class performs their actions here and there. What a broker does by itself, such as a
-flush or a registration, it does in its own time, and so it draws a queue.
+Requests go over the wire. Observed values are queried or read from the broker's files. The class has those attributes of a cluster that the
+targets of small models use, so that one target class works for both. Flushes, registrations and drawn queues are left to the broker.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from .base import Deviation
 
 BROKER: Final = "broker-a"
 SECONDS: Final = 10.0
-FAR: Final = 1 << 62  # further than any log: whatever is flushed is not seen
-MOMENT: Final = 0.2  # seconds for what a broker does by itself, such as dispatch
-DELIVERED: Final = 2.5  # seconds after which a message of the first level has come
+FAR: Final = 1 << 62  # beyond any log: the flushed position is not observable
+MOMENT: Final = 0.2  # seconds for the broker's own tasks, such as dispatch
+DELIVERED: Final = 2.5  # seconds after which a message of the first level is delivered
 
 
 class _Table(Mapping[str, Any]):
-    """What the broker answers now, by name."""
+    """A mapping that queries the broker at each access."""
 
     def __init__(self, ask: Callable[[], Mapping[str, Any]]) -> None:
         self._ask = ask
@@ -58,8 +57,10 @@ class _Table(Mapping[str, Any]):
 
 
 class Outside:
-    """One broker of a deployment, with its name server. `file_size`: bytes of a file of its log; `quick`: its levels of delay are a second
-    each, however long they are by default."""
+    """One broker of a deployment, with its name server.
+
+    `file_size`: bytes of a log file. `quick`: each delay level of the broker is one second, whatever its default.
+    """
 
     def __init__(self, running: Deployment, profile: Profile, file_size: int, *, quick: bool) -> None:
         self._quick = quick
@@ -72,7 +73,7 @@ class Outside:
         self.scheduler = SimpleNamespace(
             settle=_nothing,
             complete=lambda work, *_: work.close(),
-            advance=lambda millis: interrupts.pause(millis / 1000),  # a broker elsewhere goes by the machine's clock
+            advance=lambda millis: interrupts.pause(millis / 1000),  # the broker uses the machine's clock
         )
         self.clock = SimpleNamespace(now=lambda: round(time.time() * 1000))
         self.name_server = SimpleNamespace(topic_queue_table=_Table(self._routes))
@@ -106,7 +107,7 @@ class Outside:
             line.close()
         self._lines.clear()
 
-    # What is done
+    # Actions
 
     def broker(self) -> Any:
         return self.view
@@ -115,14 +116,14 @@ class Outside:
         return self._node
 
     def call(self, request: Command, *, client: str = "client") -> Command:
-        """The broker's answer, of a client with a connection of its own; a request that wants none is answered too."""
+        """Return the broker's response to a client with a connection of its own. One-way requests get a response too."""
         request.flag &= ~ONE_WAY
         return self._line(client, BROKER).ask(request, SECONDS)
 
     calling = call
 
     def act(self, name: str, **arguments: Any) -> None:
-        """A step of the deployment's."""
+        """Perform a step of the deployment."""
         if name == "time":
             interrupts.pause(DELIVERED if self._quick else arguments["millis"] / 1000 + 1)
         elif name != "flush" or arguments["stuck"]:
@@ -142,16 +143,16 @@ class Outside:
         return True
 
     def _update_topic(self, config: TopicConfig) -> None:
-        given = {"read": config.read_queue_nums, "write": config.write_queue_nums, "perm": config.perm}
-        self._told("topic", client="administrator", topic=config.topic_name, **given)
+        arguments = {"read": config.read_queue_nums, "write": config.write_queue_nums, "perm": config.perm}
+        self._accepted("topic", client="administrator", topic=config.topic_name, **arguments)
 
     def _update_group(self, config: SubscriptionGroupConfig) -> None:
-        given = {"queues": config.retry_queue_nums, "retries": config.retry_max_times}
-        self._told("group", client="administrator", group=config.group_name, **given)
+        arguments = {"queues": config.retry_queue_nums, "retries": config.retry_max_times}
+        self._accepted("group", client="administrator", group=config.group_name, **arguments)
 
-    def _told(self, name: str, *, client: str = "client", **given: Any) -> Command:
-        """The answer to a step's request, which has to be served."""
-        answer = self.call(plain(name, **given), client=client)
+    def _accepted(self, name: str, *, client: str = "client", **arguments: Any) -> Command:
+        """Return the response to a step's request, which the broker must accept."""
+        answer = self.call(plain(name, **arguments), client=client)
         if answer.code != codes.SUCCESS:
             raise Deviation(f"the {client} is answered {answer.code} ({answer.remark}) to {name!r}")
         return answer
@@ -161,28 +162,28 @@ class Outside:
             self._lines[key] = self.running.connect(to)
         return self._lines[key]
 
-    # What is seen
+    # State
 
     def records(self) -> list[Message]:
-        """The records of the log's files, up to what cannot be read."""
+        """Return the records in the log's files, up to the first unreadable one."""
         files = sorted((self.running.store(BROKER) / "commitlog").glob("*"))
         data = b"".join(path.read_bytes() for path in files if is_digits(path.name))
-        found = read_log(data, self._file_size, hosts_by_flag=self.profile.hosts_by_flag).records
-        return [message for one in found if (message := self._decode(data[one.at : one.end])) is not None]
+        stored = read_log(data, self._file_size, hosts_by_flag=self.profile.hosts_by_flag).records
+        return [message for entry in stored if (message := self._decode(data[entry.at : entry.end])) is not None]
 
     def _decode(self, data: bytes) -> Message | None:
         return record.decode(data, exact=self.profile.exact_properties)
 
     def topics(self) -> dict[str, TopicConfig]:
-        table, _ = table_from_data(json.loads(self._told("topics").body or b""))
+        table, _ = table_from_data(json.loads(self._accepted("topics").body or b""))
         return table
 
     def groups(self) -> dict[str, SubscriptionGroupConfig]:
-        data = loads(self._told("groups").body or b"")
+        data = loads(self._accepted("groups").body or b"")
         return {name: group_from_data(name, entry) for name, entry in data["subscriptionGroupTable"].items()}
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        return whole_number((self._told("max_offset", topic=topic, queue=queue_id).ext_fields or {})["offset"])
+        return whole_number((self._accepted("max_offset", topic=topic, queue=queue_id).ext_fields or {})["offset"])
 
     def get_message(self, topic: str, queue_id: int, offset: int) -> Message | None:
         return next((m for m in self.records() if (m.topic, m.queue_id, m.queue_offset) == (topic, queue_id, offset)), None)
@@ -192,28 +193,28 @@ class Outside:
         return whole_number((answer.ext_fields or {})["offset"]) if answer.code == codes.SUCCESS else None
 
     def _ends(self) -> dict[str, int]:
-        """The next offset of each queue that has a record."""
+        """Return the next offset of each queue that has a record."""
         queues = {(message.topic, message.queue_id) for message in self.records()}
         return {f"{topic}-{queue_id}": self.max_offset(topic, queue_id) for topic, queue_id in queues}
 
     def _routes(self) -> dict[str, list[QueueData]]:
-        """The queues of each of the broker's topics that the name server has."""
-        found = {}
+        """Return the queues of the broker's topics according to the name server."""
+        routes = {}
         for topic in self.topics():
             answer = self._line(NAME_SERVER, NAME_SERVER).ask(plain("route", topic=topic), SECONDS)
             if answer.code == codes.SUCCESS:
-                found[topic] = decode_route(answer.body or b"").queue_datas
-        return found
+                routes[topic] = decode_route(answer.body or b"").queue_datas
+        return routes
 
     def _file(self, path: str) -> bytes | None:
-        """A file of the broker's folder, by its name under that of the store."""
+        """Return the content of a file in the broker's store, None if it does not exist."""
         file = self.running.store(BROKER) / Path(path).relative_to("store")
         return file.read_bytes() if file.exists() else None
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """A broker does it by itself."""
+    """Do nothing: the broker does this by itself."""
 
 
 async def _later(*_: Any) -> None:
-    """The same, as work that is never begun."""
+    """Do nothing, as a coroutine."""

@@ -1,7 +1,7 @@
-"""A simulated master and its slave as a target of the specification of a pair: real replication, whose bytes the target carries.
+"""A simulated master and its slave as a target of the specification of a pair: real replication with bytes forwarded by the target.
 
-What the master sends arrives record by record, and what the slave says when the specification lets it. The thread that answers waiting
-puts runs where one is confirmed, and the flush is one that is done at once or never.
+The master's data arrive record by record, and the slave's reports when the specification delivers them. The thread that confirms waiting
+puts runs when one is confirmed. A flush completes at once or never.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .base import Deviation, ModelTarget, Seen
 MASTER, SLAVE, TOPIC, STORED = "broker-a", "broker-a:1", "topic", "stored"
 RECORD = 200
 EMPTY = 91 + len(STORED)  # bytes of a record without a body
-PATIENCE = 60_000  # ms that a put waits for the slave; nothing else may take so long
+PATIENCE = 60_000  # ms that a put waits for the slave; longer than anything else takes
 SOON = 2000
 
 
 class _Flush:
-    """A flush that is done at once, or is late for ever."""
+    """A flush that completes at once, or never if `late`."""
 
     def __init__(self) -> None:
         self.late = False
@@ -48,7 +48,7 @@ class _Flush:
         return answer
 
     def wakeup(self) -> None:
-        """Nobody waits for it."""
+        """Do nothing: no thread waits for it."""
 
 
 class PairTarget(ModelTarget):
@@ -69,7 +69,7 @@ class PairTarget(ModelTarget):
         self.cluster.scheduler.settle()
         self.links: tuple[Link, Link] | None = None  # the slave's side and the master's
         self.dialled: Link | None = None
-        self.sent, self.base, self.said = bytearray(), 0, -1
+        self.sent, self.base, self.reported = bytearray(), 0, -1
         self.put: SimulatedThread[PutResult] | None = None
         self.answer, self.late, self.acknowledged = "none", False, 0
         self.written, self.pushed, self.topic, self.listed, self.promoted = 0, 0, False, False, False
@@ -97,7 +97,7 @@ class PairTarget(ModelTarget):
     def slave(self) -> Broker:
         return self.cluster.broker(SLAVE)
 
-    # Bytes on their way
+    # Bytes in transit
 
     async def _dial(self, address: str) -> Link:
         if self.dialled is None:
@@ -106,17 +106,17 @@ class PairTarget(ModelTarget):
         return link
 
     def _from_master(self, data: bytes) -> None:
-        """Pieces of the log, each behind where it begins and how long it is; empty ones are heartbeats."""
+        """Receive blocks of the log, each with its offset and size; empty ones are heartbeats."""
         where, size = HEADER.unpack_from(data)
         if size and not self.sent:
             self.base = where
         self.sent += data[HEADER.size :]
 
     def _from_slave(self, data: bytes) -> None:
-        (self.said,) = OFFSET.unpack_from(data, len(data) - OFFSET.size)
+        (self.reported,) = OFFSET.unpack_from(data, len(data) - OFFSET.size)
 
     def _until(self, true: Callable[[], bool], what: str) -> None:
-        """Let time pass, a little, until something has happened. Raises Deviation if it does not."""
+        """Advance the clock in small steps until the condition holds. Raises Deviation after `SOON` ms."""
         for _ in range(SOON // 10):
             if true():
                 return
@@ -126,7 +126,8 @@ class PairTarget(ModelTarget):
     # Actions
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """Releases that await one after the other ask for the slave when the late flush is over, by another clock than the target's."""
+        """Return whether the step is possible. Releases that wait sequentially contact the slave only after a late flush, which the target
+        cannot time."""
         return self.profile.asynchronous or action.name != "put" or not any(args)
 
     def _performed(self) -> None:
@@ -137,11 +138,11 @@ class PairTarget(ModelTarget):
             self.topic = self.master.topics.select(TOPIC) is not None
 
     def _answered(self) -> None:
-        """What the put is answered, when everything but its flush is known."""
+        """Record the put's result when everything but its flush is known."""
         assert self.put is not None
         while not self.put.done.done and self.put.waiting is not None and self.late:
             self.cluster.scheduler.time_out(self.put)
-        self.answer = _of(self.put)
+        self.answer = _result_of(self.put)
         if self.answer == PutMessageStatus.PUT_OK.name:
             self.acknowledged = self.master.store.max_phy_offset // RECORD
 
@@ -166,7 +167,7 @@ class PairTarget(ModelTarget):
     def _do_time_out(self) -> None:
         self.cluster.scheduler.advance(PATIENCE)
         assert self.put is not None
-        self.answer = _of(self.put)
+        self.answer = _result_of(self.put)
 
     def _do_refuse(self) -> None:
         refused = self.cluster.scheduler.complete(self.slave.store.put_message(Message(STORED, 0, b"hello")))
@@ -177,15 +178,15 @@ class PairTarget(ModelTarget):
         self.listed = True
 
     def _do_connect(self) -> None:
-        self.sent, self.said = bytearray(), -1
+        self.sent, self.reported = bytearray(), -1
         near = Link("master", self._from_slave, lambda: None)
         far = Link("slave", self._from_master, lambda: None)
         self.links, self.dialled = (near, far), near
         for service in self.master.store.ha.accept(far):
             self.cluster.scheduler.spawn(service.run(), service.name)
         self.slave.store.ha_client.wakeup()
-        self._until(lambda: self.said >= 0, "the slave tells what it has")
-        far.feed(OFFSET.pack(self.said))
+        self._until(lambda: self.reported >= 0, "the slave tells what it has")
+        far.feed(OFFSET.pack(self.reported))
         self.cluster.scheduler.advance(20)
 
     def _do_copy(self) -> None:
@@ -197,8 +198,8 @@ class PairTarget(ModelTarget):
 
     def _do_report(self) -> None:
         assert self.links is not None
-        self._until(lambda: self.said == self.slave.store.max_phy_offset, "the slave tells what it has")
-        self.links[1].feed(OFFSET.pack(self.said))
+        self._until(lambda: self.reported == self.slave.store.max_phy_offset, "the slave tells what it has")
+        self.links[1].feed(OFFSET.pack(self.reported))
         self.cluster.scheduler.settle()
 
     def _do_create(self) -> None:
@@ -224,7 +225,7 @@ class PairTarget(ModelTarget):
         self.cluster.restart(SLAVE, broker_id=0, broker_role="ASYNC_MASTER")
         self.promoted = True
 
-    # What is seen
+    # State
 
     def seen(self) -> Seen:
         alive = self.cluster.node(MASTER).broker is not None
@@ -245,6 +246,6 @@ class PairTarget(ModelTarget):
         }
 
 
-def _of(put: SimulatedThread[PutResult]) -> str:
-    """A put's answer by now."""
+def _result_of(put: SimulatedThread[PutResult]) -> str:
+    """Return the present result of a put."""
     return put.result().status.name if put.done.done else "waits"

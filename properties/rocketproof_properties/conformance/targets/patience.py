@@ -1,7 +1,7 @@
-"""A simulated producer as a target of the specification of a send's patience: its waits for the lock, the name server, the broker.
+"""A simulated producer as a target of the specification of send timeouts: its waits for the lock, the name server and the broker.
 
-Somebody else holds the client's lock whenever the send wants it, and packets stay on the wire. A second is a millisecond short of
-one, so that what is due when an action comes is not over before it.
+Another thread holds the client's lock whenever the send wants it, and packets stay on the wire. A second is one millisecond shorter, so
+that a wait which is due has not yet ended when its action runs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class PatienceTarget(ModelTarget):
         return self.producer.client
 
     def _take_lock(self) -> None:
-        """Somebody else gets the lock, now or as the next."""
+        """Let another thread acquire the lock, now or as the next in line."""
         self.cluster.scheduler.spawn(self.client.name_server_lock.acquire(), "somebody")
         self.cluster.scheduler.settle()
 
@@ -99,23 +99,23 @@ class PatienceTarget(ModelTarget):
     _do_answered = _do_route_found
 
     def _do_no_route(self) -> None:
-        asked = self._packet()
-        answer = response_to(asked.command)
+        query = self._packet()
+        answer = response_to(query.command)
         answer.code = codes.TOPIC_NOT_EXIST
-        asked.channel.write(answer)
+        query.channel.write(answer)
 
     def _do_no_answer(self) -> None:
-        """The time is over, or else the connection is lost."""
+        """Time out the request if it is due, otherwise lose the connection."""
         if 0 < self._left() < SECOND:
             self._time_out()
         else:
-            asked = self._packet()
-            asked.channel.pending.pop(asked.command.opaque).fail(SendFailed("the connection is lost"))
+            packet = self._packet()
+            packet.channel.pending.pop(packet.command.opaque).fail(SendFailed("the connection is lost"))
 
     _do_fails = _do_no_answer
 
     def _do_attempt(self, known: int) -> None:
-        """An address that is not known is asked for if the routes, too, have been forgotten meanwhile."""
+        """Let the producer make an attempt. An unknown address is queried only if the routes have been forgotten too."""
         self.look = 1
         if known:
             self.client.broker_addr_table[BROKER] = {MASTER_ID: self.cluster.node(BROKER).settings.address}
@@ -140,7 +140,7 @@ class PatienceTarget(ModelTarget):
             raise Deviation(f"the send waits for {left} ms more: the specification says that its time is up")
         self.cluster.scheduler.time_out(self._sending)
 
-    # What is seen
+    # State
 
     def _now(self) -> int:
         return self.cluster.clock.now()
@@ -152,11 +152,11 @@ class PatienceTarget(ModelTarget):
         return self.send
 
     def _left(self) -> int:
-        """Milliseconds until the wait is over."""
+        """Return the ms until the wait times out."""
         return (self._sending.deadline or 0) - self._now()
 
     def _packets(self) -> list[Packet]:
-        """The requests whose answers are waited for."""
+        """Return the requests with outstanding responses."""
         return [packet for packet in self.cluster.network.held if packet.command.opaque in packet.channel.pending]
 
     def _packet(self) -> Packet:
@@ -185,7 +185,7 @@ class PatienceTarget(ModelTarget):
     def seen(self) -> Seen:
         doing = self._doing()
         limit = {"lock": LOCK, "ask": REQUEST}.get(doing)
-        found: Seen = {
+        values: Seen = {
             "doing": doing,
             "cost": 0 if self.send is None else (self._now() - self.begun) // SECOND,
             "now": 0 if limit is None else (1000 * limit - self._left()) // SECOND,
@@ -193,4 +193,4 @@ class PatienceTarget(ModelTarget):
             "inside": self.attempts > 0,
             "attempts": self.attempts,
         }
-        return found
+        return values

@@ -1,7 +1,7 @@
-"""A simulated broker as a target of the file's specification: persist step by step, ends of the process, errors, losses of power.
+"""A simulated broker as a target of the specification of the topic file: persisting step by step, kills, errors and power losses.
 
-Persist is one call of the implementation, and nothing can come between its steps. So each step of the specification does the
-whole persist anew, on the files as they were when it began, and ends the process one step of the disk later than before.
+Persisting is one call of the implementation that cannot be interrupted between its steps. For each step of the specification, the whole
+call is therefore repeated on the original files. The process ends one disk operation later than before.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ PHASES = {
     ("truncate", "main"): ("main truncated",),
     ("write", "main"): ("main half",),
 }
-"""What a step of the disk leads to; the second of two equal ones leads to the second phase."""
+"""The phase after a disk operation; the second of two equal ones leads to the second phase."""
 
-_Content = tuple[str, frozenset[int]]  # what a file holds: the text's kind, and its topics
+_Content = tuple[str, frozenset[int]]  # the kind of a file's text, and its topics
 _ABSENT: _Content = ("missing", frozenset())
 
 
 @dataclass
 class _Persist:
-    """A persist under way: the files when it began, the steps of the disk so far, and which of them fail."""
+    """An unfinished persist: the files at its start, the disk operations so far, and which of them fail."""
 
     before: dict[str, bytes | None]
     old: _Content
@@ -64,7 +64,7 @@ class _Persist:
 
 
 class PersistenceTarget(ModelTarget):
-    """A broker with its table's file, in the state in which the specification starts."""
+    """A broker with the file of its topic table, in the specification's initial state."""
 
     def __init__(self, specification: Persistence, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -88,9 +88,9 @@ class PersistenceTarget(ModelTarget):
     # Actions
 
     def _other(self, **values: Any) -> None:
-        """Every action that has no method is a further step of the persist."""
+        """Take the next step of the persist: every action without a method."""
         del values
-        self._go_on()
+        self._continue_persist()
 
     def _performed(self) -> None:
         self.written = self.written or any(self._content(name)[0] == "whole" for name in FILES)
@@ -104,8 +104,8 @@ class PersistenceTarget(ModelTarget):
             raise Deviation("persist returned without a step on the disk: the specification has its steps")
         self.persist.new = self._memory()
 
-    def _go_on(self) -> None:
-        """The persist under way takes its next step."""
+    def _continue_persist(self) -> None:
+        """Take the next step of the unfinished persist."""
         persist = self._under_way()
         done = len(persist.steps)
         for name, content in persist.before.items():
@@ -113,13 +113,13 @@ class PersistenceTarget(ModelTarget):
         returned = self._until(done + 1, self.node.running.topics.persist)
         if len(persist.steps) <= done:
             raise Deviation(f"persist ends after {done} steps: the specification has a further one")
-        self._soil(*persist.steps[-1], failed=done in persist.failing)
+        self._mark_dirty(*persist.steps[-1], failed=done in persist.failing)
         if returned:
             self.promised |= self._memory()
             self.persist = None
 
     def _until(self, steps: int, work: Callable[[], None]) -> bool:
-        """Do the work up to so many steps of the disk; whether it returned before they were over."""
+        """Run the work for at most this number of disk operations. Return whether it returned before the limit."""
         persist, disk = self._under_way(), self.node.disk
         persist.steps = []
         kinds = {path: name for name, path in self.paths.items()}
@@ -149,8 +149,8 @@ class PersistenceTarget(ModelTarget):
             raise Deviation("no persist is under way: the specification has one")
         return self.persist
 
-    def _soil(self, operation: str, name: str, *, failed: bool) -> None:
-        """Which files' bytes the device does not have."""
+    def _mark_dirty(self, operation: str, name: str, *, failed: bool) -> None:
+        """Update which files' bytes are not on the device."""
         if failed:
             return
         if operation == "delete":
@@ -164,7 +164,7 @@ class PersistenceTarget(ModelTarget):
         persist = self._under_way()
         persist.failing.add(len(persist.steps))
         self.count["errors"] += 1
-        self._go_on()
+        self._continue_persist()
 
     _do_disk_full = _do_delete_fails = _do_rename_fails = _fail
 
@@ -177,7 +177,7 @@ class PersistenceTarget(ModelTarget):
         self.count["crashes"] += 1
 
     def _do_power_loss(self, main: str, bak: str) -> None:
-        """What the device has of each file is the action's choice: any of it may be there if nothing was forced."""
+        """Lose power. The action chooses what the device has kept of each file; unforced bytes may be lost in any way."""
         for name, fate in (("main", main), ("bak", bak)):
             if fate != "kept" and name not in self.dirty:
                 raise Deviation(f"the device has the {name} file as it is: the specification says that it is {fate}")
@@ -198,14 +198,14 @@ class PersistenceTarget(ModelTarget):
         self.dirty.clear()
 
     def _do_start(self) -> None:
-        """Later than what was: a data version has the time in it."""
+        """Start the process at a later time, because a data version contains the time."""
         if self.node.broker is not None:
             raise Deviation("the broker runs already: the specification starts it")
         self.cluster.scheduler.advance(1)
         self.life = "runs" if self.cluster.start(self.node, register=False) else "refused"
         self.persist = None
 
-    # What is seen
+    # State
 
     def _put(self, name: str, content: bytes | None) -> None:
         path = self.paths[name]
@@ -234,7 +234,7 @@ class PersistenceTarget(ModelTarget):
 
     def seen(self) -> Seen:
         persist = self.persist
-        found: Seen = {
+        values: Seen = {
             "life": self.life,
             "phase": persist.phase if persist else "idle",
             "memory": self._memory(),
@@ -249,5 +249,5 @@ class PersistenceTarget(ModelTarget):
         contents = {name: self._content(name) for name in FILES}
         contents |= {"old": persist.old if persist else _ABSENT, "backup": persist.backup if persist else _ABSENT}
         for name, (text, topics) in contents.items():
-            found[f"{name}.text"], found[f"{name}.topics"] = text, topics
-        return found
+            values[f"{name}.text"], values[f"{name}.topics"] = text, topics
+        return values

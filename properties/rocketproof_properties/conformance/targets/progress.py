@@ -1,7 +1,7 @@
-"""A simulated broker and a consumer as a target of the specification of progress: requests on the wire, and the offsets' own file.
+"""A simulated broker and a consumer as a target of the specification of progress: requests on the wire, and the file of offsets.
 
-What the device has kept of what was not flushed is the action's choice, so it is wiped here as that says; then the broker's own recovery
-reads the files. The log has messages of the broker's own, too, where a consumer was beyond its queue: only those of the topic are counted.
+The action chooses which unflushed data the device has kept; the others are wiped here. Then the broker's own recovery reads the files. The
+log also has the broker's own messages about consumers beyond the end of a queue; only messages of the topic are counted.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ TOPIC, GROUP = "topic", "rocketproof-reader"
 MARKED, OTHER = "marked", "other"
 
 
-class _Asked:
-    """A flush that is asked for and not done; what the broker stores for itself does not wait for it."""
+class _PendingFlush:
+    """A flush that never completes unless `waits` is False, for messages that the broker stores for itself."""
 
     waits = True
 
@@ -44,11 +44,11 @@ class _Asked:
         return flushed
 
     def wakeup(self) -> None:
-        """Nobody waits."""
+        """Do nothing: no thread waits."""
 
 
 class ProgressTarget(ModelTarget):
-    """A broker with one queue, and a consumer that is as far as its answers say. `on`: a broker that runs elsewhere (`outside.Outside`)."""
+    """A broker with one queue, and a consumer that follows the responses. `on`: a broker that runs elsewhere (`outside.Outside`)."""
 
     def __init__(self, specification: ConsumerProgress, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
@@ -57,7 +57,7 @@ class ProgressTarget(ModelTarget):
         self.node: Any
         self.cluster, self.node = on or self._simulated()
         self.node.running.topics.update(TopicConfig(TOPIC, 1, 1))
-        self.node.running.groups.update(SubscriptionGroupConfig(GROUP))  # later releases want to know whose offsets they keep
+        self.node.running.groups.update(SubscriptionGroupConfig(GROUP))  # later releases keep no offsets of unknown groups
         self.log_file = f"{self.node.settings.store_path_root_dir}/commitlog/{0:020d}"
         self.running = self.got = self.moved = False
         self.place = self.delivered = self.faults = 0
@@ -74,7 +74,7 @@ class ProgressTarget(ModelTarget):
         return cluster, cluster.add(settings)
 
     def _ready(self) -> None:
-        self.flush = self.node.running.store.flush = _Asked()
+        self.flush = self.node.running.store.flush = _PendingFlush()
 
     # The broker
 
@@ -110,7 +110,7 @@ class ProgressTarget(ModelTarget):
         self._ask("commit", client, offset=offset)
 
     def _pull(self, expected: int) -> tuple[int, bytes]:
-        """Where to go on, and what was found. An answer with another code is a deviation."""
+        """Return the next position and the data. A response with another code is a deviation."""
         self.flush.waits = False
         answer = self.cluster.call(plain("pull", topic=TOPIC, offset=self.place, most=1), client="consumer")
         self.flush.waits = True
@@ -119,7 +119,7 @@ class ProgressTarget(ModelTarget):
         return whole_number((answer.ext_fields or {})["nextBeginOffset"]), answer.body or b""
 
     def _do_begin(self) -> None:
-        """Where the broker says, and at 0 in a queue that later releases do not know yet."""
+        """Start at the broker's offset; at 0 if later releases do not know the queue yet."""
         self.place = whole_number((self._ask("progress", unless=codes.QUERY_NOT_FOUND).ext_fields or {}).get("offset", 0))
         self.running, self.moved = True, False
 
@@ -167,7 +167,7 @@ class ProgressTarget(ModelTarget):
         self._do_crash()
         self.got = self.got and self._marked() > 0
 
-    # What is seen
+    # State
 
     def _records(self) -> list[Message]:
         return [message for message in self.node.running.store.records() if message.topic == TOPIC]
@@ -176,8 +176,8 @@ class ProgressTarget(ModelTarget):
         return next((number for number, message in enumerate(self._records(), 1) if message.body == MARKED.encode()), 0)
 
     def _entries(self) -> int:
-        found: int = self.node.running.store.max_offset(TOPIC, 0)
-        return found
+        entries: int = self.node.running.store.max_offset(TOPIC, 0)
+        return entries
 
     def seen(self) -> Seen:
         broker = self.node.running
@@ -187,7 +187,7 @@ class ProgressTarget(ModelTarget):
         records = self._records()
         return {
             "written": len(records),
-            "flushed": sum(1 for each in records if each.physical_offset + each.store_size <= broker.store.flushed_where),
+            "flushed": sum(1 for record in records if record.physical_offset + record.store_size <= broker.store.flushed_where),
             "entries": self._entries(),
             "committed": broker.offsets.query(GROUP, TOPIC, 0) or 0,
             "saved": file.query(GROUP, TOPIC, 0) or 0,

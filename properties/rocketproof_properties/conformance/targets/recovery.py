@@ -1,8 +1,7 @@
-"""A simulated broker as a target of the specification of recovery: its log and one consume queue on a disk that may lose its power.
+"""A simulated broker as a target of the specification of recovery: its log and one consume queue on a disk that may lose power.
 
-A put waits for the flush as the broker's settings say; the flush is done, and an answer delivered, when an action says so. What the
-device has kept of what was not forced is the action's choice, so it is wiped here as that says; then the broker's own recovery
-reads the files.
+A put waits for the flush as configured. Actions complete the flush and deliver the response. The action also chooses which unforced data
+the device has kept; the others are wiped here. Then the broker's own recovery reads the files.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from .base import Deviation, ModelTarget, Seen
 
 TOPIC = "topic"
 ENTRY = 20
-HEAD = 60  # bytes of a torn record that are there: not yet its body
+HEAD = 60  # bytes of an incomplete record, without its body
 FIRST = "0" * 20
 
 
-class _Asked:
-    """A flush that is asked for and not done: puts wait for `futures`, with the place that each is to reach."""
+class _PendingFlushes:
+    """A flush that does not complete by itself. `futures`: what puts wait for, with the place that each requires."""
 
     def __init__(self) -> None:
         self.futures: list[tuple[int, Future[bool]]] = []
@@ -41,11 +40,11 @@ class _Asked:
         return self.futures[-1][1]
 
     def wakeup(self) -> None:
-        """Nobody waits."""
+        """Do nothing: no thread waits."""
 
 
 class RecoveryTarget(ModelTarget):
-    """A broker with one queue. The answers of an asynchronous flush stay on the wire until it is their turn."""
+    """A broker with one queue. Responses of an asynchronous flush stay on the wire until an action delivers them."""
 
     def __init__(self, specification: Recovery, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -65,15 +64,15 @@ class RecoveryTarget(ModelTarget):
         self.count = {"crashes": 0, "powers": 0}
         self.odd = False
         self.acknowledged = 0
-        self.cut: tuple[int, bytes] | None = None  # what a start has left behind the end of the log: it cuts no bytes off
-        self.entries = 0  # of the queue, when its process ended: behind them a start has left what it cut off
+        self.cut: tuple[int, bytes] | None = None  # the bytes after the end of the log at the last start, which does not truncate it
+        self.entries = 0  # entries of the queue when its process was killed; a start leaves the removed ones after them
         self._ready()
 
     def _ready(self) -> None:
-        """The process has begun: nobody waits for an answer."""
+        """Prepare a started process: no client waits for a response."""
         self.found = len(self._ends())
         self.calls: list[SimulatedThread[Command]] = []
-        self.flush = self.node.running.store.flush = _Asked()
+        self.flush = self.node.running.store.flush = _PendingFlushes()
         self.cluster.network.plan = self._plan
         for packet in list(self.cluster.network.held):
             self.cluster.network.drop(packet)
@@ -91,7 +90,7 @@ class RecoveryTarget(ModelTarget):
         self.odd = self.odd or offset != place
 
     def _do_acknowledge(self) -> None:
-        """The group commit, or the network, is as far as the next put."""
+        """Complete the next put, by the group commit or the network."""
         if self.sync:
             place, future = self.flush.futures[self._answered()]
             future.complete(self.node.running.store.flushed_where >= place)
@@ -103,7 +102,7 @@ class RecoveryTarget(ModelTarget):
             raise Deviation("a put is not answered SUCCESS: the specification acknowledges it")
 
     def _answered(self) -> int:
-        """How many puts of this process have their answers."""
+        """Return how many puts of this process have been answered."""
         return next((number for number, call in enumerate(self.calls) if not call.done.done), len(self.calls))
 
     def _do_flush(self) -> None:
@@ -154,47 +153,47 @@ class RecoveryTarget(ModelTarget):
         self.forced = min(self.forced, self._entries(), len(self._ends()))
         if not self.cluster.start(self.node):
             raise Deviation("the broker refuses to start: the specification starts it")
-        self.cut = self._behind()
+        self.cut = self._after_last()
         self._ready()
 
-    # What is seen
+    # State
 
     def _next_offset(self) -> int:
         return self.node.running.store.topic_queue_table.get(f"{TOPIC}-0", 0)
 
     def _ends(self) -> list[int]:
-        """Where each whole record of the log ends; of a running broker, as far as it takes its log to go."""
+        """Return the end of each complete record of the log; for a running broker, up to the end of its log."""
         content = self.node.disk.files.get(self.log_file)
         limit = self.node.broker.store.max_phy_offset if self.node.broker else None
-        found: list[int] = []
+        ends: list[int] = []
         while isinstance(content, MappedContent):
-            position = found[-1] if found else 0
+            position = ends[-1] if ends else 0
             size, _ = record.size_and_magic(content.read(position, record.BLANK_SIZE))
             if size <= 0 or position == limit or not record.is_whole(content.read(position, size)):
                 break
-            found.append(position + size)
-        return found
+            ends.append(position + size)
+        return ends
 
-    def _behind(self) -> tuple[int, bytes]:
-        """Where the last whole record ends, and the bytes there."""
+    def _after_last(self) -> tuple[int, bytes]:
+        """Return the end of the last complete record, and the bytes after it."""
         content = self.node.disk.files.get(self.log_file)
         end = [0, *self._ends()][-1]
         return end, content.read(end, record.BLANK_SIZE) if isinstance(content, MappedContent) else b""
 
     def _torn(self) -> bool:
-        """Whether a part of a record follows the last whole one, and no start has seen it."""
-        behind = self._behind()
-        return any(behind[1]) and behind != self.cut
+        """Return whether an incomplete record follows the last complete one, and no start has seen it."""
+        tail = self._after_last()
+        return any(tail[1]) and tail != self.cut
 
     def _entries(self) -> int:
-        """The entries of the consume queue; of a running broker, as many as it says."""
+        """Return the entries of the consume queue; for a running broker, the number that it reports."""
         if self.node.broker:
             return self.node.broker.store.max_offset(TOPIC, 0)
         content = self.node.disk.files.get(self.queue_file)
-        found = 0
-        while found < self.entries and isinstance(content, MappedContent) and any(content.read(found * ENTRY + 8, 4)):
-            found += 1
-        return found
+        entries = 0
+        while entries < self.entries and isinstance(content, MappedContent) and any(content.read(entries * ENTRY + 8, 4)):
+            entries += 1
+        return entries
 
     def seen(self) -> Seen:
         store = self.node.broker.store if self.node.broker else None
@@ -205,7 +204,7 @@ class RecoveryTarget(ModelTarget):
             turn = self.found + self._answered()
             if self._answered():
                 self.acknowledged = max(self.acknowledged, turn)
-        found: Seen = {
+        values: Seen = {
             "up": store is not None,
             "written": len(ends),
             "flushed": self.flushed,
@@ -218,4 +217,4 @@ class RecoveryTarget(ModelTarget):
             "odd": self.odd,
             **self.count,
         }
-        return found
+        return values

@@ -1,7 +1,7 @@
-"""A simulated broker and two name servers as a target of the specification of registrations: changes, and the packets that tell of them.
+"""A simulated broker and two name servers as a target of the specification of registrations: changes and their packets.
 
-Who changes a topic stands still before its registration, and every registration waits on the wire. Its sender is given up on at once, as
-after 6 s, so that the next one may write, and what is on the wire arrives whenever the specification lets it.
+A thread that changes a topic stops before its registration, and every registration waits on the wire. Its sender times out at once, as
+after 6 s, so that the next one can send. Packets on the wire arrive when the specification delivers them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ADMINISTRATOR = 1
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A thread that stands before its registration, which topic it has changed, and the configuration that it has made."""
+    """A thread that has stopped before its registration, with the topic that it has changed and its new configuration."""
 
     thread: SimulatedThread[Any]
     topic: int
@@ -48,7 +48,7 @@ class _Change:
 
 
 class RegistrationsTarget(ModelTarget):
-    """One broker, which both name servers know; without the condition of two it tells the first one alone of what comes."""
+    """One broker that is known to both name servers. Unless the constant `two` is set, it registers changes with the first one only."""
 
     def __init__(self, specification: Registrations, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -71,9 +71,9 @@ class RegistrationsTarget(ModelTarget):
         return self.cluster.broker()
 
     def _name_server(self, n: int) -> NameServer:
-        made = NameServer(self.cluster.clock, profile=self.profile)
-        self.cluster.network.listen(ADDRESSES[n], made)
-        return made
+        server = NameServer(self.cluster.clock, profile=self.profile)
+        self.cluster.network.listen(ADDRESSES[n], server)
+        return server
 
     def _plan(self, packet: Packet) -> Sequence[int] | str:
         return HOLD if packet.command.code in (codes.REGISTER_BROKER, codes.REGISTER_TOPIC) and not packet.answer else [0]
@@ -81,7 +81,7 @@ class RegistrationsTarget(ModelTarget):
     # Actions: changes
 
     def _changes(self, sender: int, work: Work[Any] | Command, t: int) -> None:
-        """Let a thread change a topic, up to its registration."""
+        """Run a thread that changes a topic, up to its registration."""
         if isinstance(work, Command):
             self.cluster.calling(work, client="administrator")
             threads = [task for pool in self.cluster.node().executors.values() for task in pool.running if task.at is WANTED]
@@ -113,7 +113,7 @@ class RegistrationsTarget(ModelTarget):
             raise Deviation(f"topic {TOPICS[t]} is not deleted, {answer.code} ({answer.remark}): the specification allows it")
 
     def _do_apply_order(self) -> None:
-        """As if a name server listed the first topic as ordered, or nothing any more: what of the table's topics is not so already."""
+        """Apply a name server's order list with the first topic, or without it, whichever changes the table."""
         known = [config for config in map(self.broker.topics.select, TOPICS) if config is not None]
         before = self.broker.topics.data_version.counter
         self.broker.topics.update_order(set() if known[0].order else {known[0].topic_name})
@@ -158,7 +158,7 @@ class RegistrationsTarget(ModelTarget):
         self.servers[n].wipe_write_perm(self.broker.settings.broker_name)
         self.spent.add("wipe")
 
-    # What is seen
+    # State
 
     def _content(self, entry: TopicConfig | QueueData | None) -> str:
         if entry is None:
@@ -168,41 +168,41 @@ class RegistrationsTarget(ModelTarget):
         return "flagged" if entry.topic_sys_flag & UNIT else "plain"
 
     def seen(self) -> Seen:
-        found: Seen = {"version": self.broker.topics.data_version.counter}
+        values: Seen = {"version": self.broker.topics.data_version.counter}
         for t, topic in enumerate(TOPICS):
-            found["config", t] = self._content(self.broker.topics.select(topic))
+            values["config", t] = self._content(self.broker.topics.select(topic))
         for s in self.s.Sender.codes():
             change = self.changes.get(s)
-            found["wanted.due", s] = change is not None
-            found["wanted.topic", s] = change.topic if change else 0
-            found["wanted.content", s] = self._content(change.config if change else None)
+            values["wanted.due", s] = change is not None
+            values["wanted.topic", s] = change.topic if change else 0
+            values["wanted.content", s] = self._content(change.config if change else None)
             for n in self.s.Server.codes():
-                self._see_letter(n, s, found)
+                self._observe_packet(n, s, values)
         for n, server in enumerate(self.servers):
             live = server.live_info(self.broker.settings.broker_cluster_name, self.broker.settings.address)
-            found["live", n] = live is not None
-            found["stored", n] = live.data_version.counter if live else 0
+            values["live", n] = live is not None
+            values["stored", n] = live.data_version.counter if live else 0
             for t, topic in enumerate(TOPICS):
                 entries = server.topic_queue_table.get(topic, [])
                 if len(entries) > 1:
                     raise Deviation(f"a name server has {topic} of the broker {len(entries)} times: the specification has it once")
-                found["route", n, t] = self._content(entries[0] if entries else None)
+                values["route", n, t] = self._content(entries[0] if entries else None)
         for code, fault in enumerate(("loss", "restart", "wipe")):
-            found["spent", code] = fault in self.spent
-        return found
+            values["spent", code] = fault in self.spent
+        return values
 
-    def _see_letter(self, n: int, s: int, found: Seen) -> None:
+    def _observe_packet(self, n: int, s: int, values: Seen) -> None:
         packet = self.packets.get((n, s))
         table, version = _registered(packet.command) if packet else ({}, None)
-        found["letter.sent", n, s] = packet is not None
-        found["letter.alone", n, s] = len(table) == 1
-        found["letter.version", n, s] = version.counter if version else 0
+        values["letter.sent", n, s] = packet is not None
+        values["letter.alone", n, s] = len(table) == 1
+        values["letter.version", n, s] = version.counter if version else 0
         for t, topic in enumerate(TOPICS):
-            found["carried", n, s, t] = self._content(table.get(topic))
+            values["carried", n, s, t] = self._content(table.get(topic))
 
 
 def _registered(request: Command) -> tuple[Mapping[str, TopicConfig | QueueData], DataVersion | None]:
-    """The topics that a registration has, and the version that it names, if it names one."""
+    """Return the topics in a registration, and its version, None if it has none."""
     body = loads(request.body or b"{}")
     if request.code == codes.REGISTER_TOPIC:
         (queues,) = decode_queues(body)

@@ -1,9 +1,9 @@
-"""A simulated broker as a target of the specification of sizes: its checks, its log, its dispatcher, and a start on what it stored.
+"""A simulated broker as a target of the specification of sizes: its checks, log and dispatcher, and a restart on its files.
 
-All records have one size, so that places in the log count as the specification's: a body fills its record up, and maxMessageSize is set
-so that it is within it, as large, or larger. The messages that are given up lie before the first place, and so does one in the queue of
-the others: a queue that begins behind a record which cannot be read is HAZ-52. What the broker adds to properties is measured on a broker
-of its own. A request waits on the wire until a limit refuses it, or none does.
+All records have one size, so that places in the log correspond to the specification's. A body fills its record, and maxMessageSize makes it
+smaller, equal or larger than the limit. Messages that are given up precede the first place, and so does one message in the queue of the
+others: HAZ-52 concerns queues that begin after an unreadable record. The size of the broker's own properties is measured on a separate
+broker. A request waits on the wire until an action delivers it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ANSWERS = {
 
 @dataclass(frozen=True)
 class SizedRequest:
-    """A request of the specification in its words; `sizes` are the bytes of bodies: of a message, or of a batch's two items."""
+    """A request in the specification's terms. `sizes`: bytes of the body of a message, or of the two items of a batch."""
 
     kind: str
     topic: str
@@ -60,12 +60,12 @@ class SizedRequest:
 
     @property
     def name(self) -> str:
-        """The topic, or of a send-back the group, whose dead-letter topic is as long."""
+        """The topic; for a send-back the group, whose dead-letter topic has the required length."""
         name = _NAMES[self.topic]
         return name[: -len(DLQ_PREFIX)] if self.kind == "send-back" else name
 
     def command(self, own: int, offset: int) -> Command:
-        """On the wire, to a broker that adds so many bytes to properties; `offset` is that of the message which is given up."""
+        """Return the request for a broker that adds `own` bytes to properties. `offset`: the place of the message that is given up."""
         flag = BORN_IPV6 if self.longer else 0
         if self.kind == "send-back":
             return plain("back", offset=offset, group=self.name, level=-1)
@@ -76,19 +76,19 @@ class SizedRequest:
         return plain("send", topic=self.name, items=items, sys_flag=flag)
 
     def properties(self, own: int) -> dict[str, str]:
-        """What the sender writes: on its side of the limit, in characters and in bytes."""
-        room = TEXT_LIMIT - own - len(properties_text({"k": ""}, trailing=False))
+        """Return the sender's properties: on the required side of the limit in characters and in bytes."""
+        free = TEXT_LIMIT - own - len(properties_text({"k": ""}, trailing=False))
         match self.text:
             case "odd":
-                return {"k": "v" * (room - 100), CLUSTER: "mine", "none": ""}
+                return {"k": "v" * (free - 100), CLUSTER: "mine", "none": ""}
             case "near":
-                return {"k": "v" * (min(room, room + own - OWN) + 1)}
+                return {"k": "v" * (min(free, free + own - OWN) + 1)}
             case "more bytes":
-                return {"k": "é" * (own + 1) + "v" * (room - own - 1)}
+                return {"k": "é" * (own + 1) + "v" * (free - own - 1)}
             case "more characters":
                 return {"k": "v" * TEXT_LIMIT}
             case _:
-                return {"k": "v" * room}
+                return {"k": "v" * free}
 
 
 def _node(cluster: Cluster) -> Node:
@@ -97,7 +97,7 @@ def _node(cluster: Cluster) -> Node:
 
 @cache
 def own_bytes(profile: str, kind: str) -> int:
-    """Bytes that a broker of the profile adds to the properties of a message, or of a batch's item."""
+    """Return the bytes that a broker of the profile adds to the properties of a message, or of a batch's item."""
     cluster = Cluster(0, profile=profile)
     node = _node(cluster)
     sent = {"k": "v"}
@@ -107,23 +107,23 @@ def own_bytes(profile: str, kind: str) -> int:
 
 
 @cache
-def _filled(profile: str, asked: SizedRequest) -> SizedRequest:
-    """The request with bodies that fill its records up; as it is, where nothing of it is stored."""
+def _filled(profile: str, request: SizedRequest) -> SizedRequest:
+    """Return the request with bodies that fill its records; unchanged if nothing of it is stored."""
     cluster = Cluster(0, profile=profile)
     node = _node(cluster)
     cluster.call(plain("send", body="b" * _SMALL))
     store = node.running.store
     places = [store.max_phy_offset]
-    cluster.call(asked.command(own_bytes(profile, asked.kind), 0))
+    cluster.call(request.command(own_bytes(profile, request.kind), 0))
     while places[-1] < store.max_phy_offset:
         size, _ = record.size_and_magic(store.commit_log.data_from(places[-1], record.BLANK_SIZE) or b"")
         places.append(places[-1] + size)
     sizes = [_SMALL + RECORD - (end - begin) for begin, end in itertools.pairwise(places)]
-    return SizedRequest(asked.kind, asked.topic, asked.text, asked.longer, (sizes[0], sizes[-1])) if sizes else asked
+    return SizedRequest(request.kind, request.topic, request.text, request.longer, (sizes[0], sizes[-1])) if sizes else request
 
 
 class SizesTarget(ModelTarget):
-    """A broker without threads: what is put is on the device, and dispatched when an action says so."""
+    """A broker without threads: puts are on the device, and an action dispatches them."""
 
     def __init__(self, specification: Sizes, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -133,9 +133,9 @@ class SizesTarget(ModelTarget):
         self.node = _node(self.cluster)
         self.given_up: dict[str, int] = {}
         for topic in _NAMES:
-            asked = _filled(profile.name, SizedRequest("send-back", topic, "fits", longer=False))
+            request = _filled(profile.name, SizedRequest("send-back", topic, "fits", longer=False))
             self.given_up[topic] = self.node.running.store.max_phy_offset
-            self.cluster.call(plain("send", body="b" * asked.sizes[0]))
+            self.cluster.call(plain("send", body="b" * request.sizes[0]))
         self.cluster.call(plain("send", topic=_NAMES["fits"]))
         self.base = self.node.running.store.max_phy_offset
         self.node.running.store.dispatch()
@@ -148,7 +148,7 @@ class SizesTarget(ModelTarget):
         self.cluster.network.plan = self._plan
 
     def _plan(self, packet: Packet) -> list[int] | str:
-        """A request waits."""
+        """Hold requests on the wire."""
         return HOLD if packet.target == self.node.settings.address and not packet.answer else [0]
 
     # Actions
@@ -162,7 +162,7 @@ class SizesTarget(ModelTarget):
         self.answer = "none"
 
     def _other(self, **values: object) -> None:
-        """What the broker answers, whatever the specification's reason is."""
+        """Deliver the request and record the response, whatever the specification's reason is."""
         if values or self.call is None:
             super()._other(**values)
             return
@@ -177,8 +177,8 @@ class SizesTarget(ModelTarget):
         if answer.code == codes.SUCCESS:
             data = self.node.running.store.commit_log.select(before) or b""
             sent = properties_text(self.asked.properties(own_bytes(self.profile.name, self.asked.kind)), trailing=False)
-            plainly = self.asked.text != "odd" or all(item.encode() in data for item in sent.split("\x02"))
-            return "stored" if plainly else "stored otherwise"
+            unchanged = self.asked.text != "odd" or all(item.encode() in data for item in sent.split("\x02"))
+            return "stored" if unchanged else "stored otherwise"
         if answer.code == self.profile.illegal_code and (answer.remark or "").startswith("The specified topic"):
             return "illegal name"
         if answer.code not in _ANSWERS:
@@ -205,10 +205,10 @@ class SizesTarget(ModelTarget):
         if not self.cluster.start(self.node):
             raise Deviation("the broker refuses to start: the specification starts it")
 
-    # What is seen
+    # State
 
     def _places(self) -> list[str]:
-        """What is at each place of a running broker's log, and behind its end."""
+        """Return the content of each place of a running broker's log, including places after its end."""
         store = self.node.running.store
         entries = {
             entry.physical_offset
@@ -216,12 +216,12 @@ class SizesTarget(ModelTarget):
             for index in range(queue.files.max_offset // ENTRY_SIZE)
             if (entry := queue.entry(index)) is not None
         }
-        found = []
+        contents = []
         for offset in range(self.base, self.base + RECORD * self.s.places, RECORD):
             data = store.commit_log.files.files[0].region.read(offset, RECORD)
             shape = record.shape(data, hosts_by_flag=self.profile.hosts_by_flag)
-            found.append(_WHERE.get(shape, "built" if offset in entries else "new") if any(data) else "none")
-        return found
+            contents.append(_WHERE.get(shape, "built" if offset in entries else "new") if any(data) else "none")
+        return contents
 
     def _place(self, offset: int) -> int:
         places, more = divmod(offset - self.base, RECORD)
@@ -234,19 +234,19 @@ class SizesTarget(ModelTarget):
         if store is not None:
             self.written = self._place(store.max_phy_offset)
             self.log = self._places()
-        asked = self.asked
-        found: Seen = {
+        request = self.asked
+        values: Seen = {
             "job.arrived": self.call is not None,
-            "job.kind": asked.kind,
-            "job.topic": asked.topic,
-            "job.text": asked.text,
+            "job.kind": request.kind,
+            "job.topic": request.topic,
+            "job.text": request.text,
             "job.body": self.body,
-            "job.longer": asked.longer,
+            "job.longer": request.longer,
             "job.answer": self.answer,
             "up": store is not None,
             "written": self.written,
             "dispatched": self._place(store.dispatched_to) if store is not None else 0,
         }
         for place in self.s.Place.codes():
-            found["log", place] = self.log[place]
-        return found
+            values["log", place] = self.log[place]
+        return values

@@ -1,7 +1,7 @@
-"""Producers of one client instance as a target of the specification of their starts and refusals.
+"""Producers of one client instance as a target of the specification of their starts and rejections.
 
-They are the implementation's. The network is ours: it keeps a send until the next action says what becomes of it, and so is what the
-instance asks for when it starts. What was told is known by its text.
+The producers are the implementation's. The test's own network holds each send, and the queries of a starting instance, until an action
+decides the outcome. Errors are recognised by their texts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ GROUPS = {"blank": " ", "long and illegal": "a b" * 100, "long": "g" * 256, "ill
 TOPICS = {"fine": TOPIC, "blank": "", "illegal and long": "a b" * 50, "illegal": "a\n", "long": "t" * 128, "system": TEMPLATE}
 PAYLOADS: dict[str, bytes | None] = {"fine": b"x", "no body": None, "empty": b"", "large": b"x" * (LARGEST + 1)}
 FAILED = "the instance cannot start"
-SAID = {
+ERROR_TEXTS = {
     "maybe started once": "started once",
     "has been created before, specify another name": "taken",
     FAILED: "instance",
@@ -63,14 +63,14 @@ SAID = {
     "still failed": "late",
     "wait response timeout": "late",
 }
-"""A part of each text, in the order in which they are looked for, and the specification's word."""
+"""A part of each error text, in the order of matching, and the specification's value."""
 BY_CODE = {NOT_FOUND_TOPIC_EXCEPTION: "no route", NO_NAME_SERVER_EXCEPTION: "no name server"}
 IDLE = {"by": 0, "mode": "start", "null": False, "topic": "fine", "payload": "fine"}
 
 
 @dataclass
 class _Call:
-    """What was asked, how it ended, and what went out for it. `taken`: how many of its requests had their outcome."""
+    """A call: its arguments, its result, and the requests that were sent for it."""
 
     asked: dict[str, Any] = field(default_factory=lambda: dict(IDLE))
     said: str = "nothing"
@@ -80,7 +80,7 @@ class _Call:
 
 
 class StartingTarget(ModelTarget):
-    """Two producers, and the network as they see it."""
+    """Two producers and their network."""
 
     def __init__(self, specification: Starting, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
@@ -96,7 +96,7 @@ class StartingTarget(ModelTarget):
         self.producers = [self._producer(number, profile) for number in (0, 1)]
 
     def _producer(self, number: int, profile: Profile) -> Producer:
-        made = Producer(
+        producer = Producer(
             "",
             clock=self.scheduler.clock,
             network=self,
@@ -111,10 +111,10 @@ class StartingTarget(ModelTarget):
             clients=self.clients,
             fetch_name_servers=self._fetch,
         )
-        made.choose = self._choose
-        return made
+        producer.choose = self._choose
+        return producer
 
-    # What the producers ask of others
+    # The producers' environment
 
     async def _fetch(self) -> tuple[str, ...]:
         starts = self.instance_starts
@@ -122,7 +122,7 @@ class StartingTarget(ModelTarget):
         return starts.result()
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """The queue that the action says; for a further attempt one of another broker (CLI-24)."""
+        """Return the queue that the action names; for a further attempt one of another broker (CLI-24)."""
         return self.next_queue if last is None else next(queue for queue in info.message_queue_list if queue.broker_name != last)
 
     async def call(self, address: str, request: Command, millis: int) -> Command:
@@ -138,7 +138,7 @@ class StartingTarget(ModelTarget):
         self.call_made.out.append((address, request))
 
     def _route(self, request: Command) -> Command:
-        """What the name server answers; a heartbeat gets its success too."""
+        """Return the name server's response. Heartbeats succeed too."""
         answer = response_to(request)
         fields = request.ext_fields or {}
         if self.way == "a route" and fields.get("topic") == TOPIC:
@@ -155,24 +155,24 @@ class StartingTarget(ModelTarget):
         ended = [(p, task) for p, task in self.starts if task.done.done]
         self.starts = [(p, task) for p, task in self.starts if not task.done.done]
         for p, task in ended:
-            self._ended(p, task)
+            self._record_start(p, task)
 
-    def _ended(self, p: int, task: SimulatedThread[Any]) -> None:
-        """A start that failed is told, but for that of a producer that only waited."""
+    def _record_start(self, p: int, task: SimulatedThread[Any]) -> None:
+        """Record a failed start, except that of a producer that only waited."""
         try:
             task.done.result()
-        except Exception as error:  # noqa: BLE001 - whatever a call raises is what it says
+        except Exception as error:  # noqa: BLE001 - every exception is a result
             if p == self.call_made.asked["by"]:
-                self._says(error)
+                self._record_result(error)
 
-    def _says(self, ended: object) -> None:
+    def _record_result(self, ended: object) -> None:
         call = self.call_made
         call.over = True
         call.said = _word(ended) if isinstance(ended, Exception) else "result"
 
     def _do_start(self, p: int, group: str) -> None:
         self.call_made.asked |= {"by": p, "mode": "start"}
-        if self.producers[p].state is ServiceState.CREATE_JUST:  # a started one that gets another name would leave with that
+        if self.producers[p].state is ServiceState.CREATE_JUST:  # a started producer would unregister under the new name
             self.producers[p].group = GROUPS.get(group, group)
         self.starts.append((p, self.scheduler.spawn(self.producers[p].start(), f"start {p}")))
 
@@ -207,7 +207,7 @@ class StartingTarget(ModelTarget):
 
         def called(outcome: object) -> None:
             call.callbacks += 1
-            self._says(outcome)
+            self._record_result(outcome)
 
         try:
             if mode == "asynchronous":
@@ -216,14 +216,14 @@ class StartingTarget(ModelTarget):
                 await producer.send_oneway(message)
                 call.over = True
             elif mode == "batch":
-                self._says(await producer.send_batch([message]))  # type: ignore[list-item]  # null is what it shall refuse
+                self._record_result(await producer.send_batch([message]))  # type: ignore[list-item]  # it must reject null
             else:
-                self._says(await producer.send(message))
-        except Exception as error:  # noqa: BLE001 - whatever a call raises is what it says
-            self._says(error)
+                self._record_result(await producer.send(message))
+        except Exception as error:  # noqa: BLE001 - every exception is a result
+            self._record_result(error)
 
     def _do_answer(self) -> None:
-        """The broker's answer: it has the queue, or not (CHK-10)."""
+        """Answer as a broker that has the queue, or not (CHK-10)."""
         address, request = self.call_made.out[-1]
         queue, answer = _queue(request), response_to(request)
         if queue < BROKERS[ADDRESSES[address]][1]:
@@ -240,25 +240,25 @@ class StartingTarget(ModelTarget):
             raise Deviation("no call is over: the specification has the end of one forgotten")
         self.call_made = _Call()
 
-    # What is seen
+    # State
 
     def seen(self) -> Seen:
-        found: Seen = {}
+        values: Seen = {}
         client = next(iter(self.clients.values()), None)
         table = {} if client is None else client.producer_table
-        found["instance"] = "CREATE_JUST" if client is None else client.state.value
+        values["instance"] = "CREATE_JUST" if client is None else client.state.value
         starting = [p for p, _ in self.starts]
         for p, producer in enumerate(self.producers):
             mine = [group for group, topics in table.items() if topics is producer.topic_publish_info_table]
-            found["life.state", p] = producer.state.value
-            found["life.start", p] = "none" if p not in starting else "starts" if p == starting[0] else "waits"
-            found["life.group", p] = mine[0] if mine else "none"
-            found["life.template", p] = TEMPLATE in producer.topic_publish_info_table
+            values["life.state", p] = producer.state.value
+            values["life.start", p] = "none" if p not in starting else "starts" if p == starting[0] else "waits"
+            values["life.group", p] = mine[0] if mine else "none"
+            values["life.template", p] = TEMPLATE in producer.topic_publish_info_table
         call = self.call_made
         for name, value in call.asked.items():
-            found[f"call.{name}"] = value
+            values[f"call.{name}"] = value
         address, request = call.out[-1] if call.out else (BROKERS["broker-a"][0], None)
-        found |= {
+        values |= {
             "call.step": "over" if call.over else "sent" if call.out else "none",
             "call.said": call.said,
             "call.callbacks": min(2, call.callbacks),
@@ -267,7 +267,7 @@ class StartingTarget(ModelTarget):
             "call.queue": 0 if request is None else _queue(request),
             "call.retries": max(0, len(call.out) - 1),
         }
-        return found
+        return values
 
 
 def _queue(request: Command) -> int:
@@ -276,11 +276,11 @@ def _queue(request: Command) -> int:
 
 
 def _word(error: Exception) -> str:
-    """The specification's word for what was raised; where it has none, a text that no state has."""
+    """Return the specification's value for an exception, or a text that is no value."""
     if isinstance(error, ClientError) and error.code in BY_CODE:
         return BY_CODE[error.code]
     text = str(error.remark) if isinstance(error, BrokerError) else str(error)
-    for part, word in SAID.items():
+    for part, word in ERROR_TEXTS.items():
         if part in text:
             return word
     return repr(error)

@@ -1,7 +1,8 @@
-"""A simulated broker and a consumer as a target of the specification of offsets by time: messages, batches and request 29 on the wire.
+"""A simulated broker and a consumer as a target of the specification of offsets by time: messages, batches and SEARCH_OFFSET_BY_TIMESTAMP
+(29).
 
-A moment of the specification begins with a tick, a second after the last one. Outside a message is stored somewhat later than its moment
-begins: what is asked for is the time of the moment's first message.
+A moment of the specification begins with a tick, a second after the previous one. A broker in another process stores a message somewhat
+later than its moment begins. The query then uses the store time of the moment's first message.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from .base import Deviation, ModelTarget, Seen
 from .delays import TOPIC, stand
 
 MOMENT = 1000
-"""Milliseconds."""
+"""The length of a moment in ms."""
 
 
 class TimesTarget(ModelTarget):
-    """A broker with one queue, and what a consumer was told of it last. `on`: a broker that runs elsewhere (`outside.Outside`)."""
+    """A broker with one queue, and the last response to a consumer. `on`: a broker that runs elsewhere (`outside.Outside`)."""
 
     def __init__(self, specification: Times, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
@@ -37,7 +38,7 @@ class TimesTarget(ModelTarget):
         self.cluster, self.node = on or stand(replace(profile, bounds_by_time=self.constants["bounds_by_time"]))
         self.node.running.topics.update(TopicConfig(TOPIC, 1, 1))
         self.begun = [self.cluster.clock.now()]
-        """When each moment began (ms)."""
+        """The start of each moment in ms."""
         self.last: Seen = {"asked": "nothing", "time": 0, "told": 0}
 
     def _do_append(self, messages: int) -> None:
@@ -52,14 +53,14 @@ class TimesTarget(ModelTarget):
         self.begun.append(self.cluster.clock.now())
 
     def _do_look_up(self, time: int, above: bool) -> None:
-        asked = next((message.store_timestamp for message in self._records() if self._moment(message) == time), self._begins(time))
-        answer = self.cluster.call(plain("search", topic=TOPIC, time=asked, upper=above))
+        timestamp = next((message.store_timestamp for message in self._records() if self._moment(message) == time), self._begins(time))
+        answer = self.cluster.call(plain("search", topic=TOPIC, time=timestamp, upper=above))
         if answer.code != codes.SUCCESS:
             raise Deviation(f"the offset of a time is answered {answer.code}: the specification has one told")
         self.last = {"asked": "upper" if above else "lower", "time": time, "told": whole_number((answer.ext_fields or {})["offset"])}
 
     def _begins(self, moment: int) -> int:
-        """When a moment began, or is to begin (ms)."""
+        """Return the start of a moment in ms, past or future."""
         now = len(self.begun) - 1
         begun: int = self.begun[min(moment, now)]
         return begun + max(moment - now, 0) * MOMENT

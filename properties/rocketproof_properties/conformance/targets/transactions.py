@@ -1,7 +1,7 @@
-"""A simulated broker as a target of the specification of transactions: one message, its half message's copies, and the check.
+"""A simulated broker as a target of the specification of transactions: one message, the copies of its half message, and the check.
 
-A round of the check looks at one copy, since the copy that it puts is too young for it. The producer is a connection that keeps what
-it is asked.
+A round of the check processes one copy, because the copy that it puts is too young. The producer is a connection that keeps the broker's
+requests.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .base import Deviation, ModelTarget, Seen
 from .delays import TOPIC, goes_to, stand
 
 GROUP_OF_PRODUCERS = "producers"
-OLD = 10_000  # milliseconds after which a half message may be asked for
+OLD = 10_000  # milliseconds after which a half message may be checked
 LEVEL = 18
 
 
 class _Producer:
-    """A connection that keeps what is written on it."""
+    """A connection that keeps the written commands."""
 
     closing = False
 
@@ -44,8 +44,10 @@ class _Producer:
 
 
 class TransactionsTarget(ModelTarget):
-    """The half queue and the topic of one message. `on` may be what another target acts on, too, or a broker that runs elsewhere
-    (`outside.Outside`)."""
+    """The half queue and the topic of one message.
+
+    `on`: a cluster and node that another target uses too, or a broker that runs elsewhere (`outside.Outside`).
+    """
 
     def __init__(self, specification: Transactions, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
         super().__init__(instance)
@@ -76,7 +78,7 @@ class TransactionsTarget(ModelTarget):
         self._send("other")
 
     def _message(self, tran: str, *, prepared: bool, delayed: bool = False) -> None:
-        """Send the message, and keep where it went and what was answered."""
+        """Send the message, and record where it was stored and the response."""
         before = len(list(self.node.running.store.records()))
         properties = (
             {PGROUP: GROUP_OF_PRODUCERS} | ({} if tran == "absent" else {TRAN_MSG: tran}) | ({DELAY: str(LEVEL)} if delayed else {})
@@ -116,7 +118,7 @@ class TransactionsTarget(ModelTarget):
         self.noted.add(c)
 
     def _round(self, c: int) -> list[Command]:
-        """One round, once the copy is old enough; what the producer is asked in it."""
+        """Run one round of the check when the copy is old enough. Return the requests to the producer."""
         broker = self.node.running
         if self._looked() != c:
             raise Deviation(f"the check is at copy {self._looked()}: the specification looks at {c}")
@@ -132,10 +134,10 @@ class TransactionsTarget(ModelTarget):
         if len(questions) != whole_number(self.constants["connected"]):
             raise Deviation(f"the producer is asked {len(questions)} times: the specification asks it once, if it is there")
         for question in questions:
-            self._is_about_a_copy(question)
+            self._names_newest_copy(question)
 
-    def _is_about_a_copy(self, question: Command) -> None:
-        """The question names the place of the copy that was put."""
+    def _names_newest_copy(self, question: Command) -> None:
+        """Check that the request names the place of the newest copy."""
         place = whole_number((question.ext_fields or {})["commitLogOffset"])
         newest = [message for message in self.node.running.store.records() if message.topic in (HALF_TOPIC, SCHEDULE)][-1]
         if place != newest.physical_offset:
@@ -151,26 +153,26 @@ class TransactionsTarget(ModelTarget):
         self.cluster.scheduler.complete(self.node.running.operations.write(), "operations")
         self.cluster.dispatch()
 
-    # What is seen
+    # State
 
     def _copies(self) -> list[Message]:
         store = self.node.running.store
-        found = [store.get_message(HALF_TOPIC, 0, offset) for offset in range(store.max_offset(HALF_TOPIC, 0))]
-        return [message for message in found if message is not None]
+        messages = [store.get_message(HALF_TOPIC, 0, offset) for offset in range(store.max_offset(HALF_TOPIC, 0))]
+        return [message for message in messages if message is not None]
 
     def _looked(self) -> int:
         return self.node.running.offsets.query(CHECK_GROUP, HALF_TOPIC, 0) or 0
 
     def _ended(self) -> set[int]:
-        """The copies that operation records name."""
+        """Return the copies that operation records name."""
         bodies = [message.body or b"" for message in self.node.running.store.records() if message.topic == OP_HALF_TOPIC]
         return {whole_number(number) for body in bodies for number in body.decode().split(",") if number}
 
     def seen(self) -> Seen:
         store, ended = self.node.running.store, self._ended()
-        found: Seen = {f"message.{name}": value for name, value in self.sent.items()}
+        values: Seen = {f"message.{name}": value for name, value in self.sent.items()}
         records = list(store.records())
-        found |= {
+        values |= {
             "message.topic": self.node.running.topics.select(TOPIC) is not None,
             "message.decided": self.decided,
             "message.given_up": any(goes_to(message) == MAX_TIME_TOPIC for message in records),
@@ -182,12 +184,12 @@ class TransactionsTarget(ModelTarget):
             "log.asked": self.asked,
         }
         for c in self.s.Copy.codes():
-            found["half", c] = "ended" if c in ended else "noted" if c in self.noted else "open"
-        return found
+            values["half", c] = "ended" if c in ended else "noted" if c in self.noted else "open"
+        return values
 
 
 def _place(message: Message) -> str:
-    """Where a message went that was just stored."""
+    """Return where a message has just been stored."""
     if goes_to(message) == HALF_TOPIC:
         return "half"
     return "prepared" if message.transaction == PREPARED else "own"

@@ -1,1 +1,1 @@
-"""Witnesses of the model performed on brokers over the wire: what can be brought about from outside, and whether the broker follows."""
+"""Witnesses of the model performed on brokers over the wire: which actions are possible from outside, and whether the broker agrees."""

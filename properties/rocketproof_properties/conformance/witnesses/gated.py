@@ -1,6 +1,6 @@
-"""A producer that stands still between the attempts of a send: its answers are kept from it until somebody lets them through.
+"""A producer that pauses between the attempts of a send: its responses are held until the caller releases them.
 
-The producer decides by itself whether it tries again, and from outside one sees when and where.
+The producer itself decides whether to retry. The caller observes when and where.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from rocketproof_model import RocketproofError
 from rocketproof_protocol import codes
 
 _MILLIS: Final = 120_000
-"""How long a send may take in all: brokers are started meanwhile."""
+"""The timeout of a whole send in ms, during which brokers may be restarted."""
 Answer = Command | RemotingError
 
 
 class Differs(RocketproofError):
-    """The target shows something else than the witness says."""
+    """The target's behaviour differs from the witness."""
 
 
 class _Gate:
-    """The network of a producer. `answers` has what came to it, and None when its send is over."""
+    """The network of a producer. `answers`: the held responses, and None at the end of its send."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -62,7 +62,7 @@ class _Gate:
 
 
 class GatedProducer:
-    """A started producer whose queues are chosen from outside, an attempt at a time."""
+    """A started producer whose queue for each attempt is chosen by the caller."""
 
     def __init__(self, producer: Producer, background: Background) -> None:
         self.producer = producer
@@ -74,27 +74,27 @@ class GatedProducer:
         producer.choose = self._choose
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """The queue that was named, whoever's turn it would be."""
-        for one in info.message_queue_list:
-            if (one.broker_name, one.queue_id) == self._choice:
-                return one
+        """Return the chosen queue, regardless of the round robin."""
+        for candidate in info.message_queue_list:
+            if (candidate.broker_name, candidate.queue_id) == self._choice:
+                return candidate
         raise Differs(f"queue {self._choice[1]} of {self._choice[0]} is not in the producer's list")
 
     def send(self, message: Message, broker: str, queue_id: int) -> Answer:
-        """Begin a send; what is answered to its first attempt. Raises Differs if there is none."""
+        """Start a send. Return the response to its first attempt. Raises Differs if there is none."""
         self._choice = (broker, queue_id)
         self._sent = self._background.submit(self.producer.send(message, _MILLIS))
         self._sent.add_done_callback(lambda _: self._gate.answers.put(None))
         return self._answer()
 
     def retry(self, broker: str, queue_id: int) -> Answer:
-        """Let the last answer through; what is answered to the next attempt. Raises Differs if the producer makes none."""
+        """Release the last response. Return the response to the next attempt. Raises Differs if the producer makes none."""
         self._choice = (broker, queue_id)
         self._background.run(self._gate.open())
         return self._answer()
 
     def finish(self) -> None:
-        """Let the last answer through, with which the send has to be over. Raises Differs if the producer tries again."""
+        """Release the last response, which must end the send. Raises Differs if the producer retries."""
         self._background.run(self._gate.open())
         if self._gate.answers.get(timeout=_MILLIS / 1000) is not None:
             raise Differs(f"the producer tries again, at {self._choice[0]}")

@@ -1,10 +1,11 @@
-"""Witnesses of the model, replayed: brokers that run perform what a search has found.
+"""Replays witnesses of the model: running brokers perform what a search has found.
 
-A known violation's witness is not written down here. It is what the search finds in the catalogue's case under the target's profile, so
-that it changes with the specification. Any other witness is one that `rocketproof check` has written. The target is set up as the
-witness's constants say (`_settings`, `_write_table`), the course that its actions take from outside (`schedule.py`) becomes requests
-(`wire.py`), and behind it all tables, routes and lists have to be what its last state says. What follows from a known violation, and is
-not a part of the model, is looked at too.
+The witness of a known violation is not stored. The search finds it in the catalogue's case under the target's profile, so that it follows
+the specification. Other witnesses are files of `rocketproof check`.
+
+The witness's constants define the target's setup (`_settings`, `_write_table`). The outside actions of its schedule (`schedule.py`) become
+requests (`wire.py`). Afterwards all tables, routes and lists must be as in its last state. Consequences of a known violation that are not
+in the model are checked too.
 """
 
 from __future__ import annotations
@@ -38,16 +39,17 @@ from .wire import UNIT, WireReplay
 
 BASE: Final = "P49"
 SECONDS: Final = 300.0
-"""How long a search may take."""
+"""The time limit of a search."""
 _BLANK: Final = 8  # bytes of the smallest blank
 
 
 @dataclass(frozen=True)
 class KnownHazard:
-    """A hazard, and the case of the catalogue whose witness shows it. `claims`: further properties that the same steps break.
+    """A hazard, and the case of the catalogue whose witness shows it.
 
-    `brokers`: how many to start if not as many as the scope has. `consequence` raises Differs if what follows does not come;
-    `also`: what of the target it needs for that.
+    - `claims`: further properties that the same steps violate.
+    - `brokers`: the number to start if it differs from the scope's.
+    - `consequence`: raises Differs if the expected consequence does not occur. `also`: the capabilities that it needs.
     """
 
     hazard: str
@@ -61,7 +63,7 @@ class KnownHazard:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """All properties that its steps break."""
+        """All properties that its steps violate."""
         return self.claim, *self.claims
 
     @property
@@ -73,13 +75,13 @@ class KnownHazard:
 
     @property
     def needs(self) -> frozenset[Capability]:
-        """What it takes to set the target up as the case says, and to see what follows; the witness's actions may need more."""
+        """The capabilities for the case's setup and the consequence. The witness's actions may need more."""
         return self.also | _needed(self.case.given)
 
 
 @dataclass(frozen=True)
 class HazardReplayed:
-    """What came of a witness. `reproduced` is None where it could not be performed, which `said` explains."""
+    """The result of a witness. `reproduced`: None if it could not be performed, for the reason in `said`."""
 
     hazard: str
     property: str
@@ -90,26 +92,26 @@ class HazardReplayed:
     said: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the result as JSON values."""
         return {**vars(self), "steps": list(self.steps), "said": list(self.said)}
 
     @staticmethod
     def read(record: Mapping[str, Any]) -> HazardReplayed:
-        """What `record()` gave."""
+        """Return the result from the values of `record()`."""
         return HazardReplayed(**{**record, "steps": tuple(record["steps"]), "said": tuple(record["said"])})
 
 
 def replay(target: ValidationTarget, wanted: KnownHazard, mark: str) -> HazardReplayed:
-    """Perform the hazard's witness on the target under names that begin with `mark`, once more if it goes wrong where an answer was lost.
+    """Perform the hazard's witness on the target under names that begin with `mark`. Repeat it once if it differs after a lost response.
 
-    Raises TargetError where it cannot be set up.
+    Raises TargetError if the target cannot be set up.
     """
     case = wanted.case
     properties = " ".join(wanted.broken)
 
-    def row(reproduced: bool | None, said: Sequence[str], witness: Witness | None = None) -> HazardReplayed:
+    def row(reproduced: bool | None, lines: Sequence[str], witness: Witness | None = None) -> HazardReplayed:
         steps = () if witness is None else tuple(witness.labels())
-        return HazardReplayed(wanted.hazard, properties, case.sentence, case.condition, steps, reproduced, tuple(said))
+        return HazardReplayed(wanted.hazard, properties, case.sentence, case.condition, steps, reproduced, tuple(lines))
 
     if missing := wanted.needs - target.offers:
         return row(None, _lost(missing))
@@ -134,23 +136,28 @@ def replay(target: ValidationTarget, wanted: KnownHazard, mark: str) -> HazardRe
 
 
 def _lost(missing: frozenset[Capability]) -> list[str]:
-    return [f"{one.value!r} is not offered: {LOST[one]}" for one in sorted(missing, key=lambda one: one.value)]
+    return [
+        f"{capability.value!r} is not offered: {LOST[capability]}"
+        for capability in sorted(missing, key=lambda capability: capability.value)
+    ]
 
 
 def _needed(constants: Mapping[str, Any]) -> frozenset[Capability]:
-    """What it takes to set a target up with these constants."""
+    """Return the capabilities for a setup with these constants."""
     return frozenset({Capability.START} | ({Capability.STORE} if _has_files(constants) else set()))
 
 
 def _has_files(constants: Mapping[str, Any]) -> bool:
-    """Whether an earlier run has left a file."""
+    """Return whether an earlier run has left a file."""
     return bool(constants.get("template_in_file") or constants.get("existing"))
 
 
 @dataclass(frozen=True)
 class Performed:
-    """What was done and answered on a target, and where it did otherwise than the witness's course, "" if nowhere. `lost`: an answer was
-    lost there, so that nobody knows."""
+    """The actions and responses on a target, and the first difference from the witness, "" if there is none.
+
+    `lost`: a response was lost, so that the result is unknown.
+    """
 
     target: str
     course: Witness = field(repr=False)
@@ -163,7 +170,7 @@ class Performed:
         return not self.problem
 
     def data(self) -> dict[str, Any]:
-        """The JSON object of `replay --target --json`."""
+        """Return the JSON object of `replay --target --json`."""
         answered = {"target": self.target, "said": list(self.said), "problem": self.problem, "lost": self.lost}
         return {"property": self.course.property.id, "steps": self.course.labels(), **answered}
 
@@ -177,12 +184,12 @@ def perform(
     brokers: int = 0,
     then: Callable[[WireReplay], None] | None = None,
 ) -> Performed:
-    """Perform a course of outside actions on a target of its own under names that begin with `mark`, and then what follows.
+    """Perform a schedule of outside actions on a target of its own under names that begin with `mark`, and then check the consequence.
 
-    `brokers` as in KnownHazard. Raises TargetError where the target cannot be set up, NotOffered where it lacks what the witness needs.
+    `brokers` as in KnownHazard. Raises TargetError if the target cannot be set up, NotOffered if it lacks a capability.
     """
     constants = witness.instance.readable()
-    for capability in sorted((_needed(constants) | needs(witness)) - target.offers, key=lambda one: one.value):
+    for capability in sorted((_needed(constants) | needs(witness)) - target.offers, key=lambda missing: missing.value):
         raise NotOffered(target.name, capability)
     setup = Setup(brokers=max(brokers, scope.brokers), settings=_settings(constants, scope))
     with ExitStack() as stack:
@@ -209,7 +216,7 @@ def perform(
 
 
 def find(source: ModelSource, claim: str) -> Witness | None:
-    """The shortest witness that the search finds, None if there is none in its time."""
+    """Return the shortest witness of the search, None if it finds none in time."""
     subject = source.subject()
     wanted: Property = subject.property(claim)
     limits = Limits(seconds=SECONDS)
@@ -218,50 +225,50 @@ def find(source: ModelSource, claim: str) -> Witness | None:
     return next(o.witness for o in search.explore(subject.instance, [wanted], limits=limits).outcomes if o.property is wanted)
 
 
-# The start of a witness
+# Setup
 
 
 def _settings(constants: dict[str, Any], scope: Scope) -> dict[str, str]:
-    """The constants of the instance as settings of a broker."""
+    """Return the constants of the instance as broker settings."""
     permission = (4 if constants["broker_readable"] else 0) | (2 if constants["broker_writable"] else 0)
-    found = {
+    settings = {
         "defaultTopicQueueNums": str(constants["template_write"]),
         "brokerPermission": str(permission),
         "autoCreateTopicEnable": str(constants["auto_create"]).lower(),
     }
     if scope.store:
-        found["mappedFileSizeCommitLog"] = str((constants["file_size"] - constants["blank"]) * UNIT + _BLANK)
-    return found
+        settings["mappedFileSizeCommitLog"] = str((constants["file_size"] - constants["blank"]) * UNIT + _BLANK)
+    return settings
 
 
 def _write_table(store: Path, table: bytes) -> None:
-    """The topic table that an earlier run has left in a broker's files."""
+    """Write the topic table of an earlier run into a broker's files."""
     file = store / "config" / "topics.json"
     file.parent.mkdir(parents=True)
     file.write_bytes(table)
 
 
-# What follows from a violation
+# Consequences of violations
 
 
 def _stays_off(wire: WireReplay) -> None:
-    """Creation is switched on again while the brokers run: the one that refused a first message goes on refusing, the other creates."""
+    """Check that the refusing broker still rejects a first message after creation is switched on, and the other one creates the topic."""
     refusing, other = 0, 1
     for broker in wire.brokers:
         wire.running.configure(broker, {"autoCreateTopicEnable": "true"})
     for b, expected in ((other, "SUCCESS"), (refusing, "TOPIC_NOT_EXIST")):
-        answered = wire.send(b, topic=f"{wire.prefix}later")
-        wire.log.append(f"creation is on again; a first message to {wire.brokers[b]}: {answered.word}")
-        if answered.word != expected:
-            raise Differs(f"a first message to {wire.brokers[b]} is answered {answered.word}, and {expected} was expected")
+        answer = wire.send(b, topic=f"{wire.prefix}later")
+        wire.log.append(f"creation is on again; a first message to {wire.brokers[b]}: {answer.word}")
+        if answer.word != expected:
+            raise Differs(f"a first message to {wire.brokers[b]} is answered {answer.word}, and {expected} was expected")
 
 
 def _is_nowhere(wire: WireReplay) -> None:
-    """What was acknowledged is not at the place that its answer names."""
-    for answered in wire.answers.values():
-        if answered.place is None or wire.holds_record(0, answered.place):
-            raise Differs(f"the acknowledged message is at {answered.place} of the log")
-        wire.log.append(f"acknowledged at {answered.place} of the log, where nothing is")
+    """Check that acknowledged messages are not at the place in their responses."""
+    for answer in wire.answers.values():
+        if answer.place is None or wire.holds_record(0, answer.place):
+            raise Differs(f"the acknowledged message is at {answer.place} of the log")
+        wire.log.append(f"acknowledged at {answer.place} of the log, where nothing is")
 
 
 WITNESSES: Final = (
@@ -283,4 +290,4 @@ WITNESSES: Final = (
     KnownHazard("HAZ-16", "INV-31", "creation", "topic with read 2, write 1"),
     KnownHazard("HAZ-22", "INV-06", "store", "a message larger than a file", consequence=_is_nowhere),
 )
-"""What `rocketproof validate` replays."""
+"""The witnesses that `rocketproof validate` replays."""

@@ -1,7 +1,7 @@
-"""Witnesses of small models on a broker that runs elsewhere: the targets that perform them on the simulated one act on it instead.
+"""Witnesses of small models on a broker in another process, performed by the targets that also perform them on the simulated one.
 
-What the model says of consumers, producers, administrators and ends of the process is done; what a broker does by itself is left to it, and
-its end is awaited. So the witness's last state, in which all of that has gone to its end, is what has to be seen.
+Actions of consumers, producers, administrators and kills are performed. The broker's own actions are left to it and awaited. The observed
+state must be the witness's last state, in which all of these are complete.
 """
 
 from __future__ import annotations
@@ -37,14 +37,20 @@ from .schedule import schedule
 from .wire import PASSES
 
 PATIENCE: Final = 12.0
-"""Seconds until what a broker does by itself is done: operation records and files of offsets take five."""
+"""Seconds for the broker's own tasks: operation records and files of offsets take five."""
 LEVELS: Final = {"messageDelayLevel": " ".join(["1s"] * 18)}
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a scope's witnesses are performed: who acts, the settings that the constants mean, what a broker does by itself, which actions
-    nobody outside can bring about, and constants that have to be so."""
+class OutsideScope:
+    """How a scope's witnesses are performed.
+
+    - `target`: the target that performs the actions.
+    - `settings`: the broker settings for the constants.
+    - `own`: the broker's own actions.
+    - `refused`: actions that are impossible from outside.
+    - `wanted`: required values of constants.
+    """
 
     target: Callable[..., ModelTarget]
     settings: Callable[[Mapping[str, Any]], dict[str, str]]
@@ -74,50 +80,54 @@ def _text(value: bool) -> str:
     return str(value).lower()
 
 
-WAYS: Final[Mapping[str, Way]] = {
-    "backs": Way(BacksTarget, _of_backs, frozenset({"register"}), wanted={"flushes": True}),
-    "transactions": Way(TransactionsTarget, _of_transactions, frozenset({"write_operations"}), frozenset({"ask", "pass_over", "give_up"})),
-    "times": Way(TimesTarget, lambda c: {}, frozenset()),
-    "progress": Way(ProgressTarget, _of_progress, frozenset({"flush", "dispatch", "persist"}), frozenset({"power_loss"})),
+OUTSIDE_SCOPES: Final[Mapping[str, OutsideScope]] = {
+    "backs": OutsideScope(BacksTarget, _of_backs, frozenset({"register"}), wanted={"flushes": True}),
+    "transactions": OutsideScope(
+        TransactionsTarget, _of_transactions, frozenset({"write_operations"}), frozenset({"ask", "pass_over", "give_up"})
+    ),
+    "times": OutsideScope(TimesTarget, lambda c: {}, frozenset()),
+    "progress": OutsideScope(ProgressTarget, _of_progress, frozenset({"flush", "dispatch", "persist"}), frozenset({"power_loss"})),
 }
 NEEDS: Final = (Capability.START, Capability.STORE)
 
 
 def perform_file(target: ValidationTarget, source: ModelSource, witness: Witness, mark: str) -> Performed:
-    """Perform a witness that `rocketproof check` has written. Raises InputError, TargetError where that cannot be done."""
-    if source.scope in WAYS:
+    """Perform a witness from a file of `rocketproof check`. Raises InputError, TargetError if that is impossible."""
+    if source.scope in OUTSIDE_SCOPES:
         return perform_outside(target, source, witness)
     if source.scope not in SCOPES:
         first = f" ({witness.labels()[0]} is not a request)" if witness.moves else ""
-        known = ", ".join((*SCOPES, *WAYS))
+        known = ", ".join((*SCOPES, *OUTSIDE_SCOPES))
         raise InputError(f"a witness of {source.name} has nothing that clients do{first}; give one of the scopes {known}")
     return perform(target, SCOPES[source.scope], schedule(witness), mark)
 
 
 def perform_outside(target: ValidationTarget, source: ModelSource, witness: Witness) -> Performed:
-    """Perform a witness of one of WAYS. Raises InputError for one that nobody outside can bring about, TargetError where the target
-    cannot be set up, NotOffered where it lacks what that needs."""
-    way, constants = WAYS[source.scope], witness.instance.readable()
+    """Perform a witness of a scope in OUTSIDE_SCOPES.
+
+    Raises InputError if it is impossible from outside, TargetError if the target cannot be set up, NotOffered if it lacks a capability.
+    """
+    outside_scope, constants = OUTSIDE_SCOPES[source.scope], witness.instance.readable()
     for move in witness.moves:
-        if move.action in way.refused:
+        if move.action in outside_scope.refused:
             label = witness.instance.model.named(move.action).label(move.args)
             raise InputError(f"{label} cannot be brought about from outside; take another witness")
-    for name, value in way.wanted.items():
+    for name, value in outside_scope.wanted.items():
         if constants[name] != value:
             raise InputError(f"nobody outside can start a broker with {name} = {constants[name]}; take another witness")
-    witness = course(witness, way.own)
+    witness = course(witness, outside_scope.own)
     crashes = any(move.action == "crash" for move in witness.moves)
     for capability in (*NEEDS, *((Capability.KILL, Capability.RESTART) if crashes else ())):
         if capability not in target.offers:
             raise NotOffered(target.name, capability)
     profile, log = PROFILES[target.profile], list[str]()
     quick = isinstance(target, Apache)
-    with target.open(Setup(settings={**way.settings(constants), **FILE_SIZES, **(LEVELS if quick else {})})) as running:
+    with target.open(Setup(settings={**outside_scope.settings(constants), **FILE_SIZES, **(LEVELS if quick else {})})) as running:
         outside = Outside(running, profile, whole_number(FILE_SIZES["mappedFileSizeCommitLog"]), quick=quick)
         try:
-            made = way.target(part(source.scope), witness.instance, profile, on=(outside, outside.node()))
-            _follow(made, witness, way.own, log)
-            problem = _difference(made, witness.states[-1])
+            performer = outside_scope.target(part(source.scope), witness.instance, profile, on=(outside, outside.node()))
+            _follow(performer, witness, outside_scope.own, log)
+            problem = _difference(performer, witness.states[-1])
         except Deviation as deviation:
             problem = str(deviation)
         except RemotingError as lost:
@@ -128,7 +138,7 @@ def perform_outside(target: ValidationTarget, source: ModelSource, witness: Witn
 
 
 def course(witness: Witness, own: frozenset[str]) -> Witness:
-    """The witness as it comes about where the broker does at once what it does by itself. Raises InputError where it is another then."""
+    """Return the witness for a broker that performs its own actions at once. Raises InputError if that is no longer a witness."""
     instance = witness.instance
     moves, states, loop = [], [witness.states[0]], None
 
@@ -152,29 +162,29 @@ def course(witness: Witness, own: frozenset[str]) -> Witness:
         settle()
     if witness.loop is not None:
         loop = len(moves) if loop is None else loop
-    made = Witness(instance, witness.property, tuple(moves), tuple(states), loop, witness.note)
-    words = [said.word for said in truths(made)]
+    scheduled = Witness(instance, witness.property, tuple(moves), tuple(states), loop, witness.note)
+    words = [truth.word for truth in truths(scheduled)]
     if (loop is not None and states[-1] != states[loop]) or SHOWN[witness.property.kind] not in (words if loop is None else words[loop:]):
         raise InputError(f"{witness.property.id} is shown only while the broker waits with what it does by itself; take another witness")
-    return made
+    return scheduled
 
 
-def _follow(made: ModelTarget, witness: Witness, own: frozenset[str], log: list[str]) -> None:
-    """All moves but the broker's own, which get a moment, a loop's several times. Raises Deviation, RemotingError."""
+def _follow(performer: ModelTarget, witness: Witness, own: frozenset[str], log: list[str]) -> None:
+    """Perform all moves, a loop's several times, with pauses for the broker's own. Raises Deviation, RemotingError."""
     loop = witness.moves[witness.loop :] if witness.loop is not None else ()
     for move in (*witness.moves, *loop * (PASSES - 1)):
         if move.action in own:
             interrupts.pause(MOMENT)
         else:
             action = witness.instance.model.named(move.action)
-            made.perform(action, move.args)
+            performer.perform(action, move.args)
             log.append(action.label(move.args))
 
 
-def _difference(made: ModelTarget, expected: State) -> str:
-    """What is seen otherwise than expected, when time was left for it; "" if nothing."""
-    until = time.monotonic() + PATIENCE
-    while (seen := made.observe()) != expected and time.monotonic() < until:
+def _difference(performer: ModelTarget, expected: State) -> str:
+    """Return the observed differences from the expected state after waiting for it, "" if there are none."""
+    end = time.monotonic() + PATIENCE
+    while (seen := performer.observe()) != expected and time.monotonic() < end:
         interrupts.pause(0.5)
-    before, after = readable(made.instance, expected), readable(made.instance, seen)
+    before, after = readable(performer.instance, expected), readable(performer.instance, seen)
     return "; ".join(f"{name} is {after[name]}, and the witness says {before[name]}" for name in before if before[name] != after[name])

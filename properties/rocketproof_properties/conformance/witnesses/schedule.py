@@ -1,8 +1,9 @@
-"""A witness as it comes about where brokers and name servers are left alone.
+"""Schedules: a witness as it occurs if brokers and name servers run freely.
 
-A witness of the model may let a broker stand still between two of its steps, which nobody can bring about from outside. Here clients,
-producers, administrators and what ends a process act in the witness's order, and whatever they begin goes to its end at once. The course
-that comes of it is a witness again if it still shows the property; otherwise the action is named for which a broker would have to wait.
+A witness of the model may stop a broker between two of its steps, which is impossible from outside. In a schedule, the outside actions keep
+the witness's order, and everything that they trigger completes at once. Outside actions are those of clients, producers and administrators,
+and kills and restarts. The schedule is again a witness if it shows the property. Otherwise the error names the action for which a broker
+would have to wait.
 """
 
 from __future__ import annotations
@@ -24,35 +25,35 @@ from ..targets.base import decoded
 
 SENDS: Final = frozenset({"request", "send", "retry"})
 UNSEEN: Final = frozenset({"dispatch", "flush"})
-"""What a broker does when it likes, and no answer tells."""
+"""Actions that a broker takes at any time and that no response shows."""
 REFUSED: Final[Mapping[str, str]] = {
     "lose_registration": "a registration would have to be lost on its way, and the network is not ours",
     "lock_timeout": "another request would have to hold the broker's lock for three seconds",
     "start": "where a producer's round robin begins is its own",
 }
-"""What cannot be brought about, and why."""
+"""Actions that are impossible from outside, with the reason."""
 NEEDED: Final[Mapping[str, Capability]] = {
     "crash": Capability.KILL,
     "restart": Capability.RESTART,
     "switch_creation": Capability.CONFIGURE,
     "permit": Capability.CONFIGURE,
 }
-"""What of a target an action needs beside its address."""
+"""The capability that an action needs besides requests."""
 
 
 def from_outside(action: Action) -> bool:
-    """Whether somebody outside does the action; every other one is a broker's or the name server's own, or cannot be brought about."""
+    """Return whether the action is performed from outside. The others belong to a broker or the name server, or are impossible."""
     return action.actor in (CLIENT, ADMINISTRATOR) or action.name in NEEDED
 
 
 def needs(witness: Witness) -> frozenset[Capability]:
-    """What a target has to offer for the witness's actions."""
+    """Return the capabilities that the witness's actions need."""
     return frozenset(NEEDED[move.action] for move in witness.moves if move.action in NEEDED)
 
 
 def schedule(witness: Witness) -> Witness:
-    """The course that the witness's outside actions take. Raises InputError, which names the action that cannot be brought about."""
-    course = _Course(witness)
+    """Return the schedule of the witness's outside actions. Raises InputError that names an impossible action."""
+    course = _Schedule(witness)
     loop = None
     for number, move in enumerate(witness.moves):
         if number == witness.loop:
@@ -62,16 +63,16 @@ def schedule(witness: Witness) -> Witness:
         loop = len(course.moves) if loop is None else loop
         if course.states[-1] != course.states[loop]:
             raise course.refused(witness.moves[-1], "the loop does not come back to where it began")
-    made = Witness(witness.instance, witness.property, tuple(course.moves), tuple(course.states), loop, witness.note)
-    words = [said.word for said in truths(made)]
+    scheduled = Witness(witness.instance, witness.property, tuple(course.moves), tuple(course.states), loop, witness.note)
+    words = [truth.word for truth in truths(scheduled)]
     if SHOWN[witness.property.kind] not in (words if loop is None else words[loop:]):
         why = f"a broker would have to wait for it in the middle of a request, and {witness.property.id} is not shown otherwise"
         raise course.refused(_in_the_middle(witness), why)
-    return made
+    return scheduled
 
 
 def _in_the_middle(witness: Witness) -> Move:
-    """The first outside action that comes while a broker is in the middle of a request; the last action if there is none."""
+    """Return the first outside action during a request of a broker; the last action if there is none."""
     for move, state in zip(witness.moves, witness.states, strict=False):
         if from_outside(witness.instance.model.named(move.action)) and any(_under_way(readable(witness.instance, state))):
             return move
@@ -83,8 +84,8 @@ def _under_way(state: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass
-class _Course:
-    """A path as it grows. `waiting`: the clients whose requests are on their way; `back`: the broker that has just been started again."""
+class _Schedule:
+    """A schedule under construction. `waiting`: clients with requests on their way. `back`: the broker that has just been restarted."""
 
     witness: Witness
     moves: list[Move] = field(default_factory=list)
@@ -101,7 +102,7 @@ class _Course:
         return InputError(f"{label} cannot be brought about from outside: {why}; take another witness")
 
     def follow(self, move: Move) -> None:
-        """Do an outside action and what comes of it; what is a broker's own begins when the witness begins it."""
+        """Perform an outside action and its effects. A broker's own action starts when it does in the witness."""
         if move.action in REFUSED:
             raise self.refused(move, REFUSED[move.action])
         values = self._values(move)
@@ -137,16 +138,18 @@ class _Course:
         elif required:
             raise self.refused(move, f"once everything before it has gone to its end, it is not so that {guard.sentence}")
 
-    def _settle(self, behind: Move) -> None:
-        """Everything that brokers and the name server do by themselves, until nothing of that is left."""
+    def _settle(self, cause: Move) -> None:
+        """Perform all actions of brokers and the name server until none is enabled."""
         while steps := [step for step in successors(self.instance, self.states[-1]) if self._own(step)]:
             first = steps[0]
-            if "draw" in first.action.parameters and any(one.action is first.action and one.state != first.state for one in steps):
+            if "draw" in first.action.parameters and any(
+                alternative.action is first.action and alternative.state != first.state for alternative in steps
+            ):
                 raise self.refused(Move(first.action.name, first.args), "the broker draws the queue by itself")
             self.moves.append(Move(first.action.name, first.args))
             self.states.append(first.state)
         if _under_way(readable(self.instance, self.states[-1])):
-            raise self.refused(behind, "the scope ends before the request does")
+            raise self.refused(cause, "the scope ends before the request does")
 
     def _own(self, step: ModelStep) -> bool:
         name = step.action.name
@@ -154,5 +157,5 @@ class _Course:
             return False
         values = self._values(Move(name, step.args))
         if name == "register":
-            return values["b"] == self.back  # otherwise the timer's, which goes off in its own time
+            return values["b"] == self.back  # other registrations are the timer's
         return values.get("p") not in self.waiting

@@ -1,9 +1,14 @@
-"""A witness of the model on brokers that run: its actions as requests, and what its states say beside what is seen.
+"""A witness of the model on running brokers: its actions as requests, and its states compared with the observations.
 
-What clients, producers and administrators do is done from outside, and so are a broker's end (`crash` kills its process) and its start;
-the witness is one in which everything else goes to its end at once (`schedule.py`). A request goes out when its broker is to begin with it,
-or has been killed before. A state is compared in what an action has to have brought about: an answer behind `finish`, a route behind
-`accept_registration` and `expire`, a producer's list behind a look for routes, and all of these with the brokers' tables at the end.
+The actions of clients, producers and administrators are requests. `crash` kills a broker's process and `restart` starts it. In the witness,
+everything else completes at once (`schedule.py`). A request is sent when its broker begins to serve it, or after the broker was killed.
+
+These parts of a state are compared:
+
+- the response, after `finish`
+- the route, after `accept_registration` and `expire`
+- a producer's list, after it has updated its route
+- all of these and the brokers' tables at the end
 """
 
 from __future__ import annotations
@@ -42,19 +47,19 @@ from .gated import Answer, Differs, GatedProducer
 from .schedule import from_outside
 
 UNIT: Final = 65_536
-"""Bytes of one unit of the specification's sizes; a record is at most that long, and hardly shorter."""
+"""The bytes of one unit of size in the specification. A record has at most this size and is little shorter."""
 _AROUND_BODY = 512
 _BODY = 10
 PASSES: Final = 3
-"""How often the loop of a lasso is gone through."""
+"""How many times the loop of a lasso is performed."""
 PATIENCE: Final = 10.0
 """Seconds until a registration must have arrived."""
 _CALL = 6000  # milliseconds
-_KNOWN = ("template", "cluster", "ordinary", "retry")  # the classes of topics that a table may have by the specification
+_KNOWN = ("template", "cluster", "ordinary", "retry")  # the specification's classes of topics that a table may contain
 
 
 class Answered(NamedTuple):
-    """What a client was answered, in the specification's word ("lost" if nothing came), and where in queue and log the message is."""
+    """A client's response by the specification's name ("lost" without one), and the message's place in the queue and the log."""
 
     word: str
     offset: int
@@ -65,7 +70,7 @@ LOST: Final = Answered("lost", 0, None)
 
 
 class WireReplay:
-    """A witness under way on a target. Topics get a prefix; `brokers` are the parts in the specification's order."""
+    """A witness in progress on a target. Topics get a prefix. `brokers`: the parts in the specification's order."""
 
     def __init__(self, scope: Scope, profile: str, witness: Witness, running: Deployment, prefix: str, client: Client) -> None:
         self.running = running
@@ -89,19 +94,19 @@ class WireReplay:
         chosen = ProducerSettings(
             default_topic_queue_nums=self.constants["client_queues"], retry_times_when_send_failed=self.constants["retries"]
         )
-        made = self._client.producer(
+        producer = self._client.producer(
             f"{prefix}producers-{p}",
             name_servers=(str(self.running.name_server),),
             instance_name=f"{prefix}{p}",
             settings=chosen,
             profile=self._profile,
         )
-        return GatedProducer(made, self._client.background)
+        return GatedProducer(producer, self._client.background)
 
     # The witness
 
     def run(self) -> None:
-        """The whole path, a lasso's loop several times. Raises Differs, and RemotingError where nobody answers."""
+        """Perform the whole path, a lasso's loop several times. Raises Differs, and RemotingError if there is no response."""
         loop = self._witness.loop
         for number in range(len(self._witness.moves)):
             self._move(number)
@@ -121,14 +126,14 @@ class WireReplay:
         before, then = (readable(self._witness.instance, self._witness.states[n]) for n in (number, number + 1))
         try:
             if not from_outside(action) and values.get("p") in self._waiting:
-                self._go_out(values["p"])
+                self._send_delayed(values["p"])
             if do is not None:
                 do(before, then, **values)
         except Differs as problem:
             raise Differs(f"{action.label(move.args)}: {problem}") from None
 
-    def _go_out(self, p: int) -> None:
-        """The request of a client that was to wait until its broker begins with it, or is gone."""
+    def _send_delayed(self, p: int) -> None:
+        """Send the delayed request of a client, because its broker begins to serve it or was killed."""
         _, go = self._waiting.pop(p)
         self.answers[p] = go()
 
@@ -197,8 +202,8 @@ class WireReplay:
         self._administer("permit", "changes brokerPermission", b, **values)
 
     def _administer(self, action: str, does: str, b: int, **values: Any) -> None:
-        name, given = STEPS[action](self._names, 0, **values)
-        answer = self._client.call(self.running.brokers[self.brokers[b]], plain(name, **given), _CALL)
+        name, arguments = STEPS[action](self._names, 0, **values)
+        answer = self._client.call(self.running.brokers[self.brokers[b]], plain(name, **arguments), _CALL)
         self.log.append(f"an administrator {does} on {self.brokers[b]}: {self._word(answer.code)}")
         _same("the answer to the administrator", self._word(answer.code), "SUCCESS")
 
@@ -206,28 +211,28 @@ class WireReplay:
         self.running.kill(self.brokers[b])
         self.log.append(f"{self.brokers[b]} is killed")
         for p in [p for p, (broker, _) in self._waiting.items() if broker == b]:
-            self._go_out(p)
+            self._send_delayed(p)
 
     def _do_restart(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
         come_back(self.running, self.brokers[b])
         self.log.append(f"{self.brokers[b]} is started again")
 
-    # What is seen
+    # Observations
 
-    def send(self, b: int, **given: Any) -> Answered:
-        """Send a message to a broker, with a header of any kind. Raises RemotingError."""
-        return self._answered(self._client.call(self.running.brokers[self.brokers[b]], plain("send", **given), _CALL))
+    def send(self, b: int, **arguments: Any) -> Answered:
+        """Send a message with any header to a broker. Raises RemotingError."""
+        return self._answered(self._client.call(self.running.brokers[self.brokers[b]], plain("send", **arguments), _CALL))
 
     def _answered(self, answer: Command) -> Answered:
         fields = answer.ext_fields or {}
-        found = places(fields)
-        return Answered(self._word(answer.code), whole_number(fields.get("queueOffset", 0)), found[0] if found else None)
+        stored = places(fields)
+        return Answered(self._word(answer.code), whole_number(fields.get("queueOffset", 0)), stored[0] if stored else None)
 
     def _word(self, code: int) -> str:
         return ANSWERS.get(self._profile.plain(code), f"code {code}")
 
     def holds_record(self, b: int, place: int) -> bool:
-        """Whether a message is at this place of a broker's log; the blank at a file's end is none. Raises RemotingError."""
+        """Return whether a message is at this place of a broker's log; the blank at a file's end does not count. Raises RemotingError."""
         request = plain("view", place=place)
         answer = self._client.call(self.running.brokers[self.brokers[b]], request, _CALL)
         return answer.code == codes.SUCCESS and record_at(answer.body or b"", place) is not None
@@ -240,17 +245,17 @@ class WireReplay:
         return table, version.counter if version else 0
 
     def _route(self, topic: str, brokers: Collection[str]) -> dict[str, tuple[int, int, int]]:
-        """The queues of a topic that some brokers have, as the name server tells."""
+        """Return a topic's queues on some brokers according to the name server."""
         answer = probe.ask(str(self.running.name_server), plain("route", topic=topic))
         if answer.code != codes.SUCCESS:
             return {}
         queues = loads(answer.body or b"{}")["queueDatas"]
         return {q["brokerName"]: (q["readQueueNums"], q["writeQueueNums"], q["perm"]) for q in queues if q["brokerName"] in brokers}
 
-    # What the state says beside it
+    # Comparison with the state
 
     def _compare(self) -> None:
-        """The last state: what is answered, stored in tables, routed and listed."""
+        """Compare the last state: responses, tables, routes and lists."""
         state = readable(self._witness.instance, self._witness.states[-1])
         for p in range(self.scope.producers):
             if state[f"job.phase[{p}]"] == "answered":
@@ -286,7 +291,7 @@ class WireReplay:
             _same(f"queues of {name} that producer {p} lists", seen, state[f"queues[{p},{b}]"])
 
     def _await_routes(self, state: dict[str, Any]) -> None:
-        """A registration is on its way for a moment."""
+        """Compare the routes, waiting for registrations on their way."""
         for t in self._seen:
             topic = self._names[t]
             if self.scope.topics[t] == "cluster":

@@ -213,7 +213,7 @@ class Follower:
         try:
             if not asked.one_way:
                 return connection.ask(command, SECONDS)
-            connection.tell(command)
+            connection.send_one_way(command)
         except TimedOut:
             pass
         finally:

@@ -225,7 +225,7 @@ class ReadBack:
             if by_key and masks.made_up(args["key"]) and args["key"] not in made_up:
                 continue  # of a record that is too long to be kept
             here_ = keys.all_of(args, made_up) if by_key else args
-            found = looks.said(connection.ask(plain(name, **here_), SECONDS))
+            found = looks.response_data(connection.ask(plain(name, **here_), SECONDS))
             fields = plain(name, **args).ext_fields or {}
             differing = self._found(fields, found["places"], one) if by_key else self._look(one, found)
             yield from within(differing, _asked(one))

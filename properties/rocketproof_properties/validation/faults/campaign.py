@@ -31,7 +31,7 @@ def refuse(target: ValidationTarget, kinds: Mapping[str, int]) -> None:
     if kinds and lacks:
         raise InputError(f"--faults {','.join(kinds)} with {target.name}, which does not offer {', '.join(lacks)}; leave it out")
     traced = [kind for kind in kinds if kind in TRACED]
-    if traced and not strace.there():
+    if traced and not strace.is_installed():
         raise InputError(f"--faults {','.join(traced)}: {strace.MISSING}")
 
 

@@ -141,7 +141,7 @@ class DiskRound:
         topic = f"early{self._store.found.rounds}"
         with self._running.connect(BROKER) as sender, self._running.connect(BROKER) as reader:
             began = time.monotonic()
-            sender.tell(plain("send", topic=topic, body="early"))
+            sender.send_one_way(plain("send", topic=topic, body="early"))
 
             def took() -> float:
                 """Seconds to an answer that has the message, 0 where none has it in time."""

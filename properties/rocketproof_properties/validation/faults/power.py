@@ -63,7 +63,7 @@ def _round(store: PromisedStore, most: int, over: Callable[[], bool]) -> bool:
     running.stop(BROKER)
     place = running.store(BROKER)
     before = strace.files_of(place)
-    running.around(BROKER, strace.writing_down(calls))
+    running.around(BROKER, strace.tracing_command(calls))
     recorder = strace.Recorder(calls, place)
     try:
         running.restart(BROKER, {"flushDiskType": flush})

@@ -202,7 +202,7 @@ class PairRound:
 
     def _back(self, loaded: Loaded) -> bool:
         """End what struck; whether both run then."""
-        self._wire.mend()
+        self._wire.restore()
         if self._strike.ends == SECOND:
             had = self._delays()
             if not self.slave.restart():

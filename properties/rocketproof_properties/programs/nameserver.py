@@ -1,0 +1,125 @@
+"""The builder of requests to a name server: what each step becomes on the wire, with the names of its program.
+
+A builder's keywords are the step's arguments with their defaults, as in `requests.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from rocketproof_impl.registered import compressed
+from rocketproof_impl.route import QueueData, queue_to_data
+from rocketproof_protocol import codes
+
+from .call import BORN, Context, RecordedCall
+from .parts import NAME_SERVER
+
+
+def forget_topic(context: Context, to: str, *, topic: str = "A", cluster: str | None = None) -> RecordedCall:
+    """The name server deletes the topic's queues of all brokers, or of the brokers of one cluster."""
+    del to
+    scope = {} if cluster is None else {"clusterName": context.names.group(cluster)}
+    return RecordedCall("forget_topic", NAME_SERVER, codes.DELETE_TOPIC_IN_NAMESRV, {"topic": context.names.topic(topic), **scope})
+
+
+def register_topic(
+    context: Context, to: str, *, topic: str = "A", brokers: Mapping[str, tuple[int, int, int]] | None = None
+) -> RecordedCall:
+    """Register a topic's queues on some brokers with the name server: read queues, write queues, permission."""
+    del to
+    queues = [QueueData(context.names.group(name), read, write, perm, 0) for name, (read, write, perm) in (brokers or {}).items()]
+    data = json.dumps({"queueDatas": [queue_to_data(row) for row in queues]}).encode()
+    return RecordedCall("register_topic", NAME_SERVER, codes.REGISTER_TOPIC, {"topic": context.names.topic(topic)}, data)
+
+
+def cluster(context: Context, to: str) -> RecordedCall:
+    del context, to
+    return RecordedCall("cluster", NAME_SERVER, codes.GET_BROKER_CLUSTER_INFO, {})
+
+
+def route(context: Context, to: str, *, topic: str = "A") -> RecordedCall:
+    del to
+    return RecordedCall("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": context.names.topic(topic)})
+
+
+def register(
+    context: Context,
+    to: str,
+    *,
+    name: str = "broker-x",
+    broker_id: int = 0,
+    address: str = "10.0.0.1:1",
+    topics: Mapping[str, tuple[int, int, int]] | None = None,
+    version: int = 1,
+    packed: bool = False,
+    cluster: str = "cluster",
+) -> RecordedCall:
+    """A broker that does not exist registers on a connection of its own. `packed`: in the compressed form of releases before 5.0."""
+    del to
+    own = context.names.address(address)
+    table = {
+        context.names.topic(topic): {
+            "topicName": context.names.topic(topic),
+            "readQueueNums": read,
+            "writeQueueNums": write,
+            "perm": perm,
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": 0,
+            "order": False,
+        }
+        for topic, (read, write, perm) in (topics or {}).items()
+    }
+    body = {
+        "topicConfigSerializeWrapper": {"topicConfigTable": table, "dataVersion": {"timestamp": BORN, "counter": version}},
+        "filterServerList": [],
+    }
+    form = {"haServerAddr": own, "compressed": "true" if packed else "false", "bodyCrc32": "0"}
+    data = compressed(body) if packed else json.dumps(body).encode()
+    return RecordedCall(
+        "other", NAME_SERVER, codes.REGISTER_BROKER, _of_broker(context, name, broker_id, own, cluster) | form, data, line=own
+    )
+
+
+def unregister(context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1") -> RecordedCall:
+    del to
+    own = context.names.address(address)
+    return RecordedCall("other", NAME_SERVER, codes.UNREGISTER_BROKER, _of_broker(context, name, broker_id, own), line=own)
+
+
+def has_to_register(
+    context: Context, to: str, *, name: str = "broker-x", broker_id: int = 0, address: str = "10.0.0.1:1", version: int = 1
+) -> RecordedCall:
+    """A broker that does not exist asks whether the name server has a different version of its topics."""
+    del to
+    own = context.names.address(address)
+    data = json.dumps({"timestamp": BORN, "counter": version}).encode()
+    return RecordedCall("other", NAME_SERVER, codes.QUERY_DATA_VERSION, _of_broker(context, name, broker_id, own), data, line=own)
+
+
+def permit_writes(context: Context, to: str, *, name: str = "broker-x", permitted: bool = False) -> RecordedCall:
+    """An administrator removes the write permission from all queues of a broker that does not exist, or restores it."""
+    del to
+    code = codes.ADD_WRITE_PERM_OF_BROKER if permitted else codes.WIPE_WRITE_PERM_OF_BROKER
+    return RecordedCall("other", NAME_SERVER, code, {"brokerName": context.names.group(name)})
+
+
+def put_value(context: Context, to: str, *, space: str = "space", key: str = "k", value: str = "v") -> RecordedCall:
+    """An administrator stores a value in the name server."""
+    del to
+    fields = {"namespace": context.names.group(space), "key": key, "value": value}
+    return RecordedCall("other", NAME_SERVER, codes.PUT_KV_CONFIG, fields)
+
+
+def values(context: Context, to: str, *, space: str = "space") -> RecordedCall:
+    del to
+    return RecordedCall("other", NAME_SERVER, codes.GET_KVLIST_BY_NAMESPACE, {"namespace": context.names.group(space)})
+
+
+def _of_broker(context: Context, name: str, broker_id: int, address: str, cluster: str = "cluster") -> dict[str, str]:
+    return {
+        "brokerName": context.names.group(name),
+        "brokerAddr": address,
+        "clusterName": context.names.group(cluster),
+        "brokerId": str(broker_id),
+    }

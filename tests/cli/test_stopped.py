@@ -61,7 +61,7 @@ COMMANDS = {
     "stateful": ("check", "--engine", "stateful", "--workers", "1"),
     "test": ("test", "--workers", "1"),
     "validate": ("validate", "--target", "inprocess", "--report", "made"),
-    "against": ("validate", "--target", "inprocess", "--against", "inprocess:P49", "--report", "made"),
+    "compare": ("compare", "inprocess:P49", "inprocess", "--report", "made"),
     "judge": ("judge", "history.ndjson", "--profile", "P49"),
     "campaign": ("campaign", "--engine", "local", "--workers", "1", "--out", "made"),
     "mutate": ("mutate", "--specification"),

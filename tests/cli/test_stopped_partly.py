@@ -55,7 +55,7 @@ def test_an_interrupt_keeps_levels_before_it(
 
     monkeypatch.setattr(climb._Climber, "rung", after(levels, rung))
     monkeypatch.setattr(climb, "unserved", lambda *_: ())
-    asked = ("validate", "--target", "inprocess", "--level", "--report", str(tmp_path / "made"))
+    asked = ("level", "--target", "inprocess", "--report", str(tmp_path / "made"))
     found, shown = stopped(capsys, tmp_path / "out.json", *asked)
     if levels == 0:
         assert found is None and NOTHING in shown

@@ -95,7 +95,7 @@ def test_a_self_test(output: Callable[..., Any]) -> None:
 
 
 def test_levels(output: Callable[..., Any]) -> None:
-    found = output("validate", "--target", "inprocess", "--level", "--up-to", "2")
+    found = output("level", "--target", "inprocess", "--up-to", "2")
     assert found["level"] == 2 and errors("levels", found) == []
 
 

@@ -144,7 +144,7 @@ def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
     ]
     monkeypatch.setattr(against, "_programs", lambda request: programs)
     folder, file = tmp_path / "report", tmp_path / "differences.json"
-    command = ["validate", "--against", "inprocess:P533", "--target", "inprocess:P540", "--report", str(folder), "--json", str(file)]
+    command = ["compare", "inprocess:P533", "inprocess:P540", "--report", str(folder), "--json", str(file)]
     assert run(command) == 1
     data = json.loads(file.read_text("utf-8"))
     Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).validate(data)
@@ -183,7 +183,7 @@ def test_what_was_found_before_an_interruption_is_written(
     monkeypatch.setattr(against, "_programs", lambda request: [Program(1, "test", (("send", {"topic": "x" * 128}),))])
     monkeypatch.setattr(against, "_round", interrupted)
     folder = tmp_path / "report"
-    assert run(["validate", "--against", "inprocess:P533", "--target", "inprocess:P540", "--report", str(folder)]) == 1
+    assert run(["compare", "inprocess:P533", "inprocess:P540", "--report", str(folder)]) == 1
     data = json.loads((folder / against.REPORT).read_text("utf-8"))
     assert (data["stopped"], [row["about"] for row in data["differences"]]) == ("Ctrl-C", ["send.remark"])
     assert "stopped: Ctrl-C" in capsys.readouterr().out
@@ -204,7 +204,7 @@ def test_what_nobody_did_again_is_not_said_to_have_gone(
     monkeypatch.setattr(against, "_programs", lambda request: [Program(1, "test", (("send", {"topic": "x" * 128}),))])
     monkeypatch.setattr(against, "_performed", lambda *given: next(rounds)(*given))
     folder = tmp_path / "report"
-    assert run(["validate", "--against", "inprocess:P533", "--target", "inprocess:P540", "--report", str(folder)]) == code
+    assert run(["compare", "inprocess:P533", "inprocess:P540", "--report", str(folder)]) == code
     (row,) = json.loads((folder / against.REPORT).read_text("utf-8"))["differences"]
     assert row["again"] is said
 
@@ -245,6 +245,14 @@ def test_against_has_a_target_and_nothing_else(given: list[str], capsys: pytest.
 def test_a_wrong_target_is_told_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "what", "--target", "inprocess:P494"]) == 2
     assert "rocketproof: --against what: " in capsys.readouterr().err
+    assert run(["compare", "what", "inprocess:P494"]) == 2
+    assert "rocketproof: compare what: " in capsys.readouterr().err
+
+
+def test_validate_still_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = ["--against", "inprocess:P533", "--target", "inprocess:P533"]
+    assert run(["validate", *both, "--programs", "1", "--shrink", "0", "--report", str(tmp_path / "made")]) == 0
+    assert "rocketproof: --against is now the command `rocketproof compare`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,11 @@ SAID = {
 }
 
 PROFILE = ("profile", "apache:9.9.9")
-OTHERS = [("validate", "--target", "apache:9.9.9", *more) for more in (("--programs", "1"), ("--level",), ("--self-test",))]
+OTHERS = [
+    ("validate", "--target", "apache:9.9.9", "--programs", "1"),
+    ("validate", "--target", "apache:9.9.9", "--self-test"),
+    ("level", "--target", "apache:9.9.9"),
+]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Maven is a script of a shell here")

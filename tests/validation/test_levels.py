@@ -1,4 +1,4 @@
-"""`rocketproof validate --level`: how far a broker comes, and what it needs for the next level."""
+"""`rocketproof level`: how far a broker comes, and what it needs for the next level."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def described(folder: Path, spoilt: str = "") -> Path:
 def climbed(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
     """What `--json` says of a young broker with this fault, and the exit code."""
     made = ["--report", str(folder / "r"), "--json", str(folder / "level.json"), "--report", f"badge:{folder / 'badge.svg'}"]
-    code = run(["validate", "--target", str(described(folder, spoilt)), "--level", *made, "--report", f"badge:{folder / 'badge.json'}"])
+    code = run(["level", "--target", str(described(folder, spoilt)), *made, "--report", f"badge:{folder / 'badge.json'}"])
     return json.loads((folder / "level.json").read_text("utf-8")), code
 
 
@@ -217,6 +217,11 @@ def test_steps_that_need_a_level() -> None:
 def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
     assert run(["validate", "--target", "inprocess", *tokens]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_validate_still_takes_the_old_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["validate", "--target", "inprocess", "--level", "--up-to", "1"]) == 0
+    assert "rocketproof: --level is now the command `rocketproof level`" in capsys.readouterr().err
 
 
 def test_a_level_that_the_judge_left_open_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

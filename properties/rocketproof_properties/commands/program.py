@@ -20,7 +20,7 @@ from ..reports.choices import InputError
 from ..reports.exitcode import OK, STOPPED, USAGE
 from ..reports.files import STREAM, remedy
 from . import audit as audits
-from . import brokers, checking, data, documents, exploring, implementation, releases, witnesses, zoo
+from . import brokers, checking, data, documents, exploring, implementation, releases, validating, witnesses, zoo
 from .common import INVOKED
 
 COMMANDS: tuple[Callable[..., int], ...] = (
@@ -28,7 +28,7 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     *(witnesses.diff, witnesses.to_test),
     exploring.explore,
     *(implementation.replay, implementation.hazard),
-    *(brokers.serve, brokers.validate, releases.profile, zoo.zoo),
+    *(brokers.serve, validating.validate, validating.level, validating.compare, releases.profile, zoo.zoo),
     *(data.judge, data.campaign, audits.audit),
     documents.docs,
 )

@@ -89,33 +89,3 @@ def profile(
     write_report(folder / profiling.REPORT, data)
     show.render(found, folder)
     return found.exit_code
-
-
-def differences(
-    targets: tuple[str, str],
-    *,
-    programs: int,
-    seed: int,
-    workers: int,
-    seconds: float | None,
-    shrink: bool,
-    report: Path | None,
-    json: Path | None,
-) -> int:
-    """What two targets do otherwise: `validate --against`."""
-    from ..brokers.choose import choose_named
-    from ..reports import output
-    from ..validation.releases import against, show
-    from ..validation.releases.smaller import write_report
-    from ..validation.report import next_folder
-
-    folder = report or next_folder()
-    one, other = (choose_named(each, None, option) for each, option in zip(targets, ("--against", "--target"), strict=True))
-    request = against.AgainstRequest(one, other, folder, programs, seed, workers, seconds, against.ROUNDS if shrink else 0)
-    with output.phases() as progress:
-        found = against.against(request, progress)
-    data = found.data(folder)
-    write(json, data)
-    write_report(folder / against.REPORT, data)
-    show.render_differences(found, folder)
-    return found.exit_code

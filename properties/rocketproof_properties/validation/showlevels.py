@@ -1,4 +1,4 @@
-"""What `validate --level` prints and reports: the rungs, the next step, and the requests that are not served."""
+"""What `rocketproof level` prints and reports: the rungs, the next step, and the requests that are not served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rocketproof validate --against`: in which programs two releases differ, each made small, with the rule that decides what differs.
+"""`rocketproof compare`: in which programs two releases differ, each made small, with the rule that decides what differs.
 
 The same programs run on one target and then on the other, so that one broker runs at a time. What differs is repeated and made smaller in
 rounds: smaller programs of all differences run together on the one target and then on the other, and the smallest that still

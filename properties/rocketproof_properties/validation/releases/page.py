@@ -39,7 +39,7 @@ release before it would have. This page is made of that data:
 
 Releases without a line of their own are as the ones before them, as far as generated programs show
 ([which ran](validated/other-releases.md)). What is found between any two others, a command says:
-`rocketproof validate --against apache:5.3.3 --target apache:5.4.0`.
+`rocketproof compare apache:5.3.3 apache:5.4.0`.
 """
 
 

@@ -1,4 +1,4 @@
-"""What `profile` and `validate --against` print."""
+"""What `profile` and `compare` print."""
 
 from __future__ import annotations
 

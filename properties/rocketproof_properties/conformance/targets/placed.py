@@ -23,7 +23,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_TOPIC, TIMER_DELAY_SEC, TIMER_OUT_MS, TRAN_MSG
 from rocketproof_protocol.topics import SCHEDULE
-from rocketproof_spec.committing import UNTOLD
+from rocketproof_spec.committing import NO_OFFSET
 
 from ...programs.actions import KINDS
 from ...programs.sizes import overhead, stored_length
@@ -152,7 +152,7 @@ class PlacedTarget(SimulatedTarget):
                 self._groups(b, t, kind, found)
             for k in range(scope.progress):
                 told = self.parts.broker(b).offsets.query(GROUP, self.parts.names[scope.subject], 0)
-                found["told", b, k] = UNTOLD if told is None else told
+                found["told", b, k] = NO_OFFSET if told is None else told
         return found
 
     def _groups(self, b: int, t: int, kind: str, found: Seen) -> None:

@@ -1,9 +1,9 @@
-"""Profiles: which release is described, as named switches and their values. It imports nothing of ours but the names of the wire.
+"""Profiles: the behaviour of a release as named switches and their values. Imports only the names of the wire.
 
-P40, P45 and P49 follow articles about RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9. P494 and P533 add what recordings of 4.9.4 and 5.3.3
-show. The others refine one of these by what programs showed of further releases; `releases` maps releases to profiles.
-P494+P533, or any two, is that of a broker of the one beside a name server of the other. `switches` documents each switch: what it decides,
-since when, why.
+P40, P45 and P49 follow articles about RocketMQ 4.0 to 4.2, 4.3 to 4.6 and 4.7 to 4.9. P494 and P533 add recordings of 4.9.4 and 5.3.3. The
+others refine one of these with results of programs on further releases. P494+P533 (or any two names) describes a broker of the first
+release with a name server of the second. Read `switches` first: it documents each switch, its values since which profile, and the reason.
+`releases` maps releases to profiles.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ PROFILES: Profiles = profiles(
 
 
 def lineage(name: str) -> tuple[str, ...]:
-    """A profile's name, that of the profile which it refines, and so on."""
+    """Return the profile's name, followed by the names of the profiles that it refines, the nearest first."""
     base = PROFILES[name].base
     return (name, *(lineage(base) if base else ()))
 
 
 def inherited(values: Mapping[str, str], name: str) -> str:
-    """What stands for a profile in a table by profiles: its own value, else that of the nearest one that it refines, "" if none has."""
-    return next((values[one] for one in lineage(name) if one in values), "")
+    """Return a profile's value in a table by profiles: its own, else the value of the nearest profile that it refines, else ""."""
+    return next((values[profile] for profile in lineage(name) if profile in values), "")
 
 
 def profile_of(named: Profile | str) -> Profile:
-    """The profile of this name; a profile is taken as it is. Raises ValueError for a name that none has."""
+    """Return the profile with this name. A profile is returned as it is. Raises ValueError for an unknown name."""
     if isinstance(named, Profile):
         return named
     if named not in PROFILES:
@@ -78,10 +78,10 @@ def java_length(text: str) -> int:
 
 
 def classify(name: str | None, profile: Profile) -> NameClass:
-    """The class of a topic's name: what the specification knows instead of the text (CHK-02, CHK-03, CHK-04, CHK-06).
+    """Return the class of a topic's name, which is all that the specification knows of it (CHK-02, CHK-03, CHK-04, CHK-06).
 
-    The order is the broker's: blank, characters, length, forbidden. Profiles without name checks know only the template
-    and retry names. "cluster" is a role in a scope, never a result.
+    The order is the broker's: blank, characters, length, forbidden. Profiles without name checks distinguish only template and retry names.
+    "cluster" is a role in a scope, and never returned.
     """
     if profile.check_names:
         if name is None or not name.strip():

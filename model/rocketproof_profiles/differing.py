@@ -22,47 +22,49 @@ class SwitchChange(NamedTuple):
 
 
 def shown(value: Any) -> str:
-    """A switch's value as a report has it."""
+    """Return a switch's value as a report shows it."""
     return ", ".join(sorted(value)) or "none" if isinstance(value, frozenset) else str(value)
 
 
 @cache
 def values() -> dict[str, tuple[Any, ...]]:
-    """Every switch with the values that some profile has; one that is true or false has both."""
-    found = {}
+    """Return every switch with the values of all profiles. A boolean switch has both values."""
+    table = {}
     for name in SWITCHES:
-        known = dict.fromkeys(getattr(profile, name) for profile in PROFILES.values())
-        found[name] = (True, False) if set(known) <= {True, False} else tuple(known)
-    return found
+        used = dict.fromkeys(getattr(profile, name) for profile in PROFILES.values())
+        table[name] = (True, False) if set(used) <= {True, False} else tuple(used)
+    return table
 
 
 def changes(profile: Profile) -> list[SwitchChange]:
-    """All switches with all values that the profile does not have."""
-    return [SwitchChange(name, value) for name, all_ in values().items() for value in all_ if value != getattr(profile, name)]
+    """Return all switches with each value that the profile does not have."""
+    return [SwitchChange(name, value) for name, known in values().items() for value in known if value != getattr(profile, name)]
 
 
 def distance(profile: Profile, change: SwitchChange) -> int:
-    """How far from the profile's the value is, in the order of the profiles that have them: releases beside each other are alike."""
-    all_ = values()[change.switch]
-    return abs(all_.index(change.value) - all_.index(getattr(profile, change.switch)))
+    """Return the distance of the new value from the profile's, in the order of `values()`: neighbouring releases are similar."""
+    known = values()[change.switch]
+    return abs(known.index(change.value) - known.index(getattr(profile, change.switch)))
 
 
-def changed(profile: Profile, given: Sequence[SwitchChange]) -> Profile:
-    """The profile with other values; without any it is the same one."""
-    return replace(profile, **{one.switch: one.value for one in given}) if given else profile
+def changed(profile: Profile, switch_changes: Sequence[SwitchChange]) -> Profile:
+    """Return the profile with other values. Without changes it is the same object."""
+    return replace(profile, **{change.switch: change.value for change in switch_changes}) if switch_changes else profile
 
 
 def watched(profile: Profile) -> tuple[Profile, set[str]]:
-    """The same profile, and the names of its switches that were read since: whoever reads no others does the same under any profile that
-    agrees in these. What reads a profile's switches before, such as a cache, is not seen."""
+    """Return a copy of the profile, and a set that collects the names of the switches that are read from the copy.
+
+    A reader behaves the same under any profile that agrees in these switches. Earlier reads, for example by a cache, are not recorded.
+    """
     read: set[str] = set()
 
-    class Watched(Profile):
+    class WatchedProfile(Profile):
         def __getattribute__(self, name: str) -> Any:
             if name in SWITCHES:
                 read.add(name)
             return object.__getattribute__(self, name)
 
-    found = object.__new__(Watched)
-    found.__dict__.update(vars(profile))
-    return found, read
+    copy = object.__new__(WatchedProfile)
+    copy.__dict__.update(vars(profile))
+    return copy, read

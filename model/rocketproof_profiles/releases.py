@@ -1,4 +1,4 @@
-"""Which profile describes which release of Apache RocketMQ: the only such table. Commands, pages and tests take it from here."""
+"""The profile of each release of Apache RocketMQ. This is the only such table; commands, pages and tests use it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from rocketproof_protocol.numbers import is_digits, whole_number
 
 
 class Line(NamedTuple):
-    """Releases from `first` on, up to the next line, and the profile nearest to them."""
+    """The releases from `first` up to the next line, and the profile nearest to them."""
 
     first: tuple[int, ...]
     profile: str
 
     @property
     def name(self) -> str:
-        """The first release, such as 4.9.4 or 5.3."""
+        """The first release, for example 4.9.4 or 5.3."""
         return ".".join(map(str, self.first))
 
 
@@ -50,7 +50,8 @@ LINES: Final = (
 
 
 def nearest_profile(version: str) -> str:
-    """Return the name of the profile nearest to a release such as 4.9.7 or 5.3.3-SNAPSHOT; the first one for releases before 4.0."""
+    """Return the name of the profile nearest to a release such as 4.9.7 or 5.3.3-SNAPSHOT. For releases before 4.0 it is the first
+    profile."""
     numbers = tuple(whole_number(number) for number in version.partition("-")[0].split(".") if is_digits(number))
     return next((line.profile for line in reversed(LINES) if numbers >= line.first), LINES[0].profile)
 

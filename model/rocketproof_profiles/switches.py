@@ -1,7 +1,7 @@
-"""The switches of a profile: what each decides, the value it has since which profile, and the recorded case that is the reason.
+"""The switches of a profile: the behaviour that each decides, its values since which profile, and the recorded case that is the reason.
 
-A field is read as: what 4.0 did, and since which of the profiles it is otherwise. A profile has the values of the one that it refines where
-it names none: of the release before it, or, for a release that was looked at later, of the nearest one.
+A field gives the behaviour of 4.0 and the profiles that change it. A profile inherits every other value from the profile that it refines:
+the profile of the release before it, or, for a release that was examined later, the nearest profile.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rocketproof_protocol.topics import (
 
 
 class Since(NamedTuple):
-    """A value that a switch has from a profile on. `reason`: the case that shows it, where brokers were recorded."""
+    """The value of a switch from a profile on. `reason`: the recorded case that shows it, if brokers were recorded."""
 
     profile: str
     value: Any
@@ -34,18 +34,18 @@ class Since(NamedTuple):
 
 
 def since(profile: str, value: Any, reason: str = "") -> Since:
-    """From this profile on the switch has another value."""
+    """Return the change of a switch's value from this profile on."""
     return Since(profile, value, reason)
 
 
 def switch(first: Any, *changes: Since) -> Any:
-    """A field of `Profile`: the value of the first profile, and how it changed."""
+    """Return a field of `Profile`: the value in the first profile, and its changes."""
     return field(default=first, metadata={"changes": changes})
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The switches of one release. `reasons`: each switch that changed in this profile, with the case that shows it."""
+    """The switches of one release. `reasons`: the case for each switch that changed in this profile."""
 
     name: str
     about: str
@@ -53,76 +53,76 @@ class Profile:
     # Requests
     null_fields: bool = switch(
         False,
-        since("P494", True, "not recorded: 4.9.4 writes a word about the field into its log and reads on"),
+        since("P494", True, "not recorded: 4.9.4 logs the field and continues to read"),
         since("P452", True, "recorded: tests/data/releases"),
     )
-    """A required field that is not in a request's header is null, and an error where it is used; otherwise the header cannot be read
+    """A required field that is missing in a request's header is null, and an error where it is used; otherwise the header cannot be read
     (REM-04)."""
 
     null_numbers: bool = switch(
         False, since("P452", True, "recorded: tests/data/releases"), since("P490", True, "recorded: tests/data/releases")
     )
-    """A number with a short name that is none is null, as any other is where fields may be null; otherwise it is an error at once
-    (REM-04)."""
+    """A malformed number with a short name is null, like any other field that may be null; otherwise it is an error at once (REM-04)."""
 
     null_pull_numbers: bool = switch(
         False,
         since("P452", True, "not recorded: as of a number with a short name"),
         since("P493", True, "not recorded: 4.9.3 answered so, and no release before 4.9.4 decodes a pull by itself, by the bytecode"),
     )
-    """The same of a number of a pull (REM-04)."""
+    """A malformed number in a pull is null; otherwise it is an error at once (REM-04)."""
 
     resets_far_pulls: bool = switch(
         False,
         since("P452", True, "not recorded: 4.5.1 and 4.3.2 were asked"),
         since("P493", True, "not recorded, tests/real/test_pulls_behind_the_end.py"),
     )
-    """A pull from behind the end of a queue whose first offset is 0 is told to go on there; otherwise, and of other queues, at the end."""
+    """A pull beyond the end of a queue whose first offset is 0 is answered with offset 0; otherwise, and for other queues, with the end."""
 
     wants_short: bool = switch(
         False, since("P493", True, "recorded: tests/data/releases"), since("P490", False, "recorded: tests/data/releases")
     )
-    """Of a send with short names each required field is asked for before any is read, and the first that is missing is an error
-    (REM-04)."""
+    """A send with short names is checked for all required fields before any is read, and the first missing field is an error (REM-04)."""
 
     wants_flags: bool = switch(False, since("P520", True, "recorded: tests/data/releases"), since("P514", False, "not recorded: as 5.3.3"))
-    """A send with short names that does not say whether it is in unit mode, or a batch, is a null-pointer error before anything is checked;
-    otherwise it is neither (REM-04)."""
+    """A send with short names that lacks the unit-mode or batch flag is a null-pointer error before anything is checked; otherwise a
+    missing flag counts as false (REM-04)."""
 
     faq: str = switch(
         "http://rocketmq.apache.org/docs/faq/",
         since("P533", "https://rocketmq.apache.org/docs/bestPractice/06FAQ", "A-1, A-30, A-31 and each remark that names it"),
         since("P500", "http://rocketmq.apache.org/docs/faq/", "recorded: tests/data/releases"),
     )
-    """Where a broker's texts for users send their readers."""
+    """The link to further information in a broker's texts for users."""
 
     check_groups: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: send-backs and pulls of such groups are answered 26"),
         since("P510", False, "recorded: tests/data/releases"),
     )
-    """A group whose name is longer than `group_limit`, or has a character that a topic must not have, is not made by a look-up (DLQ-02)."""
+    """A look-up does not create a group whose name is longer than `group_limit` or has a character that is illegal in topics (DLQ-02)."""
 
     group_limit: int = switch(255, since("P540", 120, "recorded: tests/data/releases"))
-    """The longest name of a group that a look-up makes, in UTF-16 units (DLQ-02)."""
+    """The longest name of a group that a look-up creates, in UTF-16 units (DLQ-02)."""
 
     hears_unknown_groups: bool = switch(
         True,
         since("P533", False, "not recorded, tests/real/test_unknown_groups.py"),
         since("P510", True, "not recorded, tests/real/test_unknown_groups.py"),
     )
-    """A heartbeat of a group that the broker neither knows nor makes makes its client one of the group's consumers, and tells them so."""
+    """A heartbeat of a group that the broker neither knows nor creates registers its client as a consumer of the group, and notifies the
+    group's consumers."""
 
     tests_groups: bool = switch(False, since("P540", True, "not recorded, tests/real/test_groups_of_administrators.py"))
-    """An administrator makes or changes no group whose name is blank, has a character that a topic must not have, or is longer than
-    `group_limit`: 29, and what is wrong with it (DLQ-02)."""
+    """An administrator cannot create or change a group whose name is blank, has a character that is illegal in topics, or is longer than
+    `group_limit`: 29, with the reason (DLQ-02)."""
 
     remakes_groups: bool = switch(False, since("P550", True, "recorded: tests/data/releases"))
-    """Whoever deletes a group and leaves its offsets looks it up behind that, which makes it again where look-ups make groups (DLQ-02)."""
+    """The deletion of a group that leaves its offsets looks the group up afterwards, which creates it again if look-ups create groups
+    (DLQ-02)."""
 
     check_names: bool = switch(False, since("P49", True), since("P460", False, "recorded: tests/data/releases"))
-    """The broker tests blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses the template's name and
-    nothing else (CHK-04)."""
+    """The broker checks blank, characters and length, then `forbidden` (CHK-02, CHK-03); otherwise it refuses only the template's name
+    (CHK-04)."""
 
     forbidden: frozenset[str] = switch(
         frozenset(),
@@ -135,14 +135,14 @@ class Profile:
         since("P493", frozenset({SCHEDULE}), "recorded: tests/data/releases"),
         since("P470", frozenset(), "recorded: tests/data/releases"),
     )
-    """System topics that may not be sent to (CHK-03)."""
+    """System topics to which clients may not send (CHK-03)."""
 
     reserves_template: bool = switch(
         True,
         since("P49", False),
         since("P470", True, "recorded: tests/data/releases"),
     )
-    """The template's name is refused (CHK-04), as what the text of a name is worth has been looked at, if it is."""
+    """The template's name is refused (CHK-04), after the checks of the name's text, if there are any."""
 
     topic_limit: int = switch(127)
     """The longest name of a topic, in UTF-16 units (CHK-02)."""
@@ -151,39 +151,39 @@ class Profile:
     """The longest name of a topic for retries or dead letters (CHK-02)."""
 
     names_illegal_topic: bool = switch(False, since("P540", True, "recorded: tests/data/releases"))
-    """What is said of a name that has illegal characters or is too long names it (CHK-02)."""
+    """The remark for a name with illegal characters or of excessive length contains the name (CHK-02)."""
 
     illegal_code: int = switch(
         SYSTEM_ERROR,
         since("P533", INVALID_PARAMETER, "A-14, A-39, A-106, A-118, A-122, A-130 and others: INVALID_PARAMETER in place of SYSTEM_ERROR"),
         since("P520", SYSTEM_ERROR, "recorded: tests/data/releases"),
     )
-    """The code for a name or a queue that is not legal (CHK-02, CHK-10, TCM-30)."""
+    """The code for an illegal name or queue (CHK-02, CHK-10, TCM-30)."""
 
     wants_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the table of queue mappings knows no null")
     )
-    """A send without the field is a null-pointer error before anything is checked; otherwise its topic is blank (CHK-02)."""
+    """A send without a topic field is a null-pointer error before anything is checked; otherwise its topic is blank (CHK-02)."""
 
     default_processor: bool = switch(
-        False, since("P494", True, "tests/real/test_unknown_codes.py: a one-way request of an unknown code is not answered")
+        False, since("P494", True, "tests/real/test_unknown_codes.py: a one-way request with an unknown code is not answered")
     )
-    """A request of an unknown code is refused by a task of an executor, and a one-way caller hears nothing; otherwise it is refused on
-    arrival, and everybody is answered (REM-05, HAZ-26)."""
+    """A task of an executor refuses a request with an unknown code, and a one-way request gets no answer; otherwise it is refused on
+    arrival, and every request is answered (REM-05, HAZ-26)."""
 
     heeds_one_way: bool = switch(
         False,
         since("P533", True, "not recorded: tests/real/test_later_switches.py, a pull that is held for a one-way caller"),
         since("P500", False, "not recorded: by its bytecode, whose remoting has no method that asks for the flag wherever it answers"),
     )
-    """A processor that rejects and a pull that was held leave a one-way caller alone; otherwise both answer it (REM-06, HAZ-26)."""
+    """A processor that rejects, and a pull that was held, do not answer a one-way request; otherwise both answer it (REM-06, HAZ-26)."""
 
     leaves_unknown: bool = switch(
         False,
         since("P452", True, "tests/real/test_unknown_codes.py: the broker leaves every unknown code without an answer"),
         since("P490", True, "tests/real/test_unknown_codes.py: as 4.5.2; 4.9.1 is the first that refuses one, by its code"),
     )
-    """A broker leaves a request of an unknown code without an answer, whoever waits; otherwise `default_processor` says who hears of it
+    """A broker does not answer a request with an unknown code; otherwise `default_processor` decides which requests are answered
     (REM-05)."""
 
     name_server_refuses: bool = switch(
@@ -192,7 +192,7 @@ class Profile:
         since("P533", True, "not recorded, tests/real/test_unknown_codes.py: the name server answers 3"),
         since("P452", False, "tests/real/test_unknown_codes.py: the name server leaves every unknown code without an answer"),
     )
-    """A name server answers a request of an unknown code, unless it is one-way; otherwise nobody hears anything."""
+    """A name server answers a request with an unknown code, unless it is one-way; otherwise it never answers such a request."""
 
     slave_rejects: bool = switch(False, since("P533", True, "L-334 to L-340: every send is answered with 2"))
     """A slave rejects sends before it reads them (REM-06)."""
@@ -200,7 +200,7 @@ class Profile:
     slave_rejects_pulls: bool = switch(
         False, since("P533", True, "not recorded: tests/real/test_slaves_of_other_releases.py, a pull when the master has ended")
     )
-    """A slave rejects pulls, too, unless slaveReadEnable is set (REM-06): its consumers wait until a master is there."""
+    """A slave also rejects pulls, unless slaveReadEnable is set (REM-06). Its consumers wait until there is a master."""
 
     min_offset_remark: str | None = switch(None, since("P533", "", "not recorded, tests/real/test_later_switches.py: request 31"))
     """The remark of an answer with a queue's first offset."""
@@ -211,15 +211,16 @@ class Profile:
         since("P511", "lower", "not recorded, tests/real/test_searches_by_time.py"),
         since("P510", "none", "not recorded, tests/real/test_searches_by_time.py"),
     )
-    """Which bounds a search for a queue's offset by a time knows: "both", the first offset stored then or later and the last one stored
-    then or earlier, as is asked; the "lower" one, whatever is asked; or "none": of several stored then it finds any, else the nearest."""
+    """The bounds that a search for a queue's offset by time supports: "both", the first offset stored at that time or later or the last one
+    stored at that time or earlier, as requested; "lower", for every request; or "none": any message stored at that time, else the
+    nearest."""
 
     notices_ends: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_producers_behind_faults.py: a send is tried again at once"),
         since("P511", False, "not recorded: up to 5.1.1 a client does not look at the end of a channel, from 5.1.4 on it does"),
     )
-    """Who waits for an answer fails at once when the other side ends the connection; otherwise only when the time for it is over, unless
+    """A client that waits for an answer fails at once when the other side closes the connection; otherwise it waits for its timeout, unless
     the connection breaks."""
 
     # Sends
@@ -231,8 +232,8 @@ class Profile:
         since("P491", True, "recorded: tests/data/releases"),
         since("P461", False, "not recorded: in 112 programs of 4.6.1 no queue is below 0"),
     )
-    """Who sends with a negative queue id, a message or a batch, gets (r % 99999999) % write, which may be below 0, where nobody pulls;
-    otherwise as `signed_random` says (SEND-22)."""
+    """The queue of a send with a negative queue id, a message or a batch, is (r % 99999999) % write. It may be negative, and then no
+    consumer pulls from it; otherwise `signed_random` decides (SEND-22)."""
 
     after_hooks: bool = switch(True, since("P49", False))
     """Hooks run after a send (SEND-06)."""
@@ -241,14 +242,14 @@ class Profile:
     """The put completes a future, and an exception there is never answered (SEND-07, REM-09)."""
 
     always_traced: bool = switch(False, since("P533", True, "A-5 and every stored message"))
-    """Region and trace switch are stored without hooks too (SEND-03)."""
+    """Region and trace switch are stored even without hooks (SEND-03)."""
 
     wants_request_body: bool = switch(
         False,
         since("P533", True, "A-206: a message without a body is a null-pointer error"),
         since("P500", False, "recorded: tests/data/releases"),
     )
-    """A send without a body, on the wire also one of 0 bytes, is a null-pointer error before anything is checked (SEND-03)."""
+    """A send without a body (on the wire also a body of 0 bytes) is a null-pointer error before anything is checked (SEND-03)."""
 
     stores_parsed: bool = switch(
         False,
@@ -264,7 +265,7 @@ class Profile:
     """WAIT stays in the stored properties (SEND-25)."""
 
     exact_properties: bool = switch(True, since("P49", False), since("P490", True, "not recorded: 4.9.0 splits each item, by its source"))
-    """Each item of the properties' text has to split into a name and a value; otherwise only its first byte 1 counts (SEND-26)."""
+    """Each item of the properties' text must split into a name and a value; otherwise only its first byte 1 separates them (SEND-26)."""
 
     ends_properties: bool = switch(
         True,
@@ -276,10 +277,10 @@ class Profile:
     """The text of properties ends with byte 2 (SEND-26)."""
 
     makes_unique_key: bool = switch(False, since("P533", True, "A-5 and every answered message; A-213: not for batches"))
-    """A message without UNIQ_KEY gets one, and the answer carries it as transactionId (SEND-46)."""
+    """A message without UNIQ_KEY gets one, and the answer has it as transactionId (SEND-46)."""
 
     queue_statistics: bool = switch(False, since("P49", True))
-    """The schedule topic is counted by queue (SEND-42)."""
+    """The schedule topic's statistics count per queue (SEND-42)."""
 
     short_disk_remark: bool = switch(True, since("P45", False))
     """SERVICE_NOT_AVAILABLE has the older text (SEND-41)."""
@@ -293,7 +294,7 @@ class Profile:
         ),
         since("P493", "msg body length limit 128k, msg properties length limit 32k.", "recorded: tests/data/releases"),
     )
-    """How MESSAGE_ILLEGAL names the limits, `{limit}` being the broker's (SEND-41)."""
+    """The limits in the remark of MESSAGE_ILLEGAL. `{limit}` is the broker's limit (SEND-41)."""
 
     batch_retry: bool = switch(
         False,
@@ -305,7 +306,7 @@ class Profile:
     """Batches may go to retry topics (BAT-02)."""
 
     repeats_batch_answer: bool = switch(False, since("P410", True, "not recorded, tests/real/test_batch_answers.py: two answers"))
-    """A batch that is stored is answered where it is stored, and once more behind it with the same (SEND-42, BAT-01)."""
+    """A stored batch is answered when it is stored, and a second time afterwards with the same answer (SEND-42, BAT-01)."""
 
     batch_properties: bool = switch(
         False,
@@ -313,50 +314,51 @@ class Profile:
         since("P540", False, "recorded: tests/data/releases"),
         since("P471", False, "recorded: tests/data/releases"),
     )
-    """The header's properties and CLUSTER are put behind those of each message of a batch (BAT-04)."""
+    """The header's properties and CLUSTER are appended to the properties of each message of a batch (BAT-04)."""
 
     separates_batch: bool = switch(True, since("P492", False, "recorded: tests/data/releases"))
-    """What is put behind a message's properties begins behind a byte 2 (BAT-04)."""
+    """Properties that are appended to a message's own properties begin after a byte 2 (BAT-04)."""
 
     limits_batch_properties: bool = switch(True, since("P492", False, "recorded: tests/data/releases"))
-    """A batch whose own properties have more than 32,767 bytes is an exception; otherwise so many are stored as a short says of them, and
-    none where it is negative (BAT-04)."""
+    """A batch whose own properties have more than 32,767 bytes is an exception; otherwise the length is stored as a signed 16-bit number,
+    and a negative length stores none (BAT-04)."""
 
     throws_large_batch: bool = switch(False, since("P533", True, "not recorded in its 245 cases: B-0 and B-1 of later-5.3.3"))
-    """A batch whose body is above the limit is an exception, whatever else is wrong with it; otherwise MESSAGE_ILLEGAL (BAT-04)."""
+    """A batch whose body exceeds the limit is an exception, regardless of other errors; otherwise MESSAGE_ILLEGAL (BAT-04)."""
 
     refuses_inner: bool = switch(False, since("P533", True, "not recorded in its 245 cases: B-5, B-6, B-9 and B-11 of later-5.3.3"))
-    """MESSAGE_ILLEGAL for what names itself an inner batch, by a property or by a flag: no topic here takes such ones (STO-02)."""
+    """MESSAGE_ILLEGAL for a message that declares itself an inner batch by a property or a flag: no topic accepts inner batches
+    (STO-02)."""
 
     # Retries and dead letters
     null_limit: bool = switch(False, since("P49", True), since("P490", False, "recorded: tests/data/releases"))
-    """A send-back without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (BACK-11)."""
+    """A send-back without maxReconsumeTimes uses the group's limit; otherwise it is a null-pointer error (BACK-11)."""
 
     null_send_limit: bool = switch(False, since("P49", True), since("P492", False, "recorded: tests/data/releases"))
-    """A send to a retry topic without maxReconsumeTimes is served by the group's limit; otherwise it is a null-pointer error (DLQ-03)."""
+    """A send to a retry topic without maxReconsumeTimes uses the group's limit; otherwise it is a null-pointer error (DLQ-03)."""
 
     dlq_beyond: bool = switch(
-        False, since("P533", True, "A-158, A-161 and A-162: as many retries as the limit go to the retry topic once more")
+        False, since("P533", True, "A-158, A-161 and A-162: a message with as many retries as the limit goes to the retry topic again")
     )
-    """A message is retried once more than the limit (DLQ-03)."""
+    """A send to a retry topic retries a message once more than the limit (DLQ-03)."""
 
     dlq_perm: int = switch(2, since("P49", 6), since("P491", 2, "recorded: tests/data/releases"))
-    """The permission of a dead-letter topic that is created (DLQ-04)."""
+    """The permission of a newly created dead-letter topic (DLQ-04)."""
 
     dlq_clears_delay: bool = switch(False, since("P49", True), since("P491", False, "recorded: tests/data/releases"))
-    """A message that is given back and becomes a dead letter loses its delay level; otherwise it waits on it (BACK-12)."""
+    """A send-back that becomes a dead letter loses its delay level; otherwise it waits on that level (BACK-12)."""
 
     names_origin: bool = switch(False, since("P49", True), since("P480", False, "recorded: tests/data/releases"))
-    """The text of what is given back is made again when it has the id of its origin; otherwise only what waits has it, and no dead letter
-    of a first send-back (BACK-15, HAZ-32)."""
+    """The properties of a send-back are written again with the id of its origin; otherwise only delayed messages have that id, and a dead
+    letter from a first send-back has none (BACK-15, HAZ-32)."""
 
     keeps_store_host: bool = switch(
         False, since("P49", True), since("P461", False, "not recorded: 4.7.0 is the first that takes it over, by its code")
     )
-    """What is given back has the address of the broker that stored it first; otherwise that of the one which stores it again (BACK-14)."""
+    """A send-back keeps the address of the broker that stored it first; otherwise it gets the address of the second broker (BACK-14)."""
 
     dlq_keeps_delay: bool = switch(False, since("P533", True, "A-159: DELAY is stored as -1"))
-    """What the retry step writes is stored: a delay level of -1 (HAZ-17)."""
+    """The delay level of -1 that the retry step writes is stored (HAZ-17)."""
 
     wants_origin: bool = switch(
         False,
@@ -367,10 +369,10 @@ class Profile:
         ),
         since("P500", False, "not recorded, tests/real/test_later_than_510.py"),
     )
-    """Who gives a message up has to name the topic that it came from; without it there is a null-pointer error (BACK-12)."""
+    """A request that gives a message up must name the message's original topic; without it there is a null-pointer error (BACK-12)."""
 
     checks_origin: bool = switch(False, since("P500", True, "recorded: tests/data/releases"))
-    """Who gives a message back and names the topic that it came from has to name that of its record, as if the record were not there
+    """A send-back that names an original topic must name the topic of its record; otherwise it fails as if there were no record
     (BACK-09)."""
 
     # Consumers' pulls and progress
@@ -379,38 +381,39 @@ class Profile:
         since("P45", False, "not recorded, tests/real/test_valid_comparisons.py: 4.2.0 is the first"),
         since("P410", True, "recorded: tests/data/releases"),
     )
-    """A pull of at most n messages, n above 1, that finds as many returns n - 1; otherwise n."""
+    """A pull of at most n messages (n above 1) that finds n or more returns n - 1; otherwise it returns n."""
 
     pull_reads_first: str = switch(
         "flags, time",
         since("P533", "", "not recorded: a pull without sysFlag of an unknown topic, as 4.9.4 answered it and 5.3.3 did"),
         since("P510", "flags", "not recorded: so do 5.1.0 and 5.0.0, by their code"),
     )
-    """What of a pull is read before its topic is looked for, so that a null is an error first: its flags, and the time of one that may
-    wait."""
+    """The fields of a pull that are read before its topic is looked up, so that a null is an error first: its flags, and the time of a pull
+    that may wait."""
 
     begins_anywhere: bool = switch(
         True,
         since("P533", False, "not recorded in its 245 cases: P-2 and P-5 of later-5.3.3"),
         since("P500", True, "recorded: tests/data/releases"),
     )
-    """A group that has told nothing begins at 0 in any queue; otherwise only in one that has messages."""
+    """A group without a committed offset starts at 0 in any queue; otherwise only in a queue that has messages."""
 
     heeds_set_zero: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-6 of later-5.3.3"))
-    """A group that has told nothing and says `setZeroIfNotFound=false` is told that there is no offset; otherwise nobody reads that."""
+    """A query with `setZeroIfNotFound=false` for a group without a committed offset is answered with no offset; otherwise the field is
+    ignored."""
 
     checks_commits: bool = switch(False, since("P533", True, "not recorded in its 245 cases: P-7, P-16 and others of later-5.3.3"))
-    """The offset of an unknown topic is refused, and so is one that lacks queue or offset."""
+    """A commit for an unknown topic is refused, and so is a commit without queue or offset."""
 
     names_null_commits: bool = switch(True, since("P500", False, "recorded: tests/data/releases"))
-    """Where commits are checked, one that lacks queue or offset is told which; otherwise it is an exception."""
+    """If commits are checked, the answer to a commit without queue or offset names the missing field; otherwise it is an exception."""
 
     checks_committers: bool = switch(
         False,
         since("P533", True, "not recorded in its 245 cases: P-8, P-9 and others of later-5.3.3"),
         since("P520", False, "recorded: tests/data/releases"),
     )
-    """The offset of an unknown group is refused, before all that."""
+    """A commit for an unknown group is refused, before the other checks of commits."""
 
     clean_offsets: str = switch(
         "removeOffset",
@@ -418,20 +421,20 @@ class Profile:
         since("P452", "", "recorded: tests/data/releases"),
         since("P480", "", "not recorded: up to 4.8.0 the header has no such field, by its code"),
     )
-    """The field of request 207 that says that a deleted group's offsets go, too; "" where none does."""
+    """The field of request 207 that also deletes the offsets of a deleted group; "" if there is none."""
 
     deletes_offsets: bool = switch(
         False, since("P533", True, "not recorded: tests/real/test_later_switches.py, a topic that is made again")
     )
-    """Whoever deletes a topic has what groups have told of its queues go, too (TCM-31)."""
+    """The deletion of a topic also deletes the offsets that groups have committed for it (TCM-31)."""
 
     # Transactions
     template: str = switch(TEMPLATE, since("P430", TEMPLATES[1], "recorded: tests/data/releases"))
-    """The topic from which a first message makes its own, if it names it: 4.3.0 has none that is called TBW102 (TCM-03, TCM-13)."""
+    """The template topic, which a first message names to create its own topic: in 4.3.0 its name is not TBW102 (TCM-03, TCM-13)."""
 
     half_messages: bool = switch(False, since("P45", True), since("P420", False, "recorded: tests/data/releases"))
-    """Transactional messages go to the half topic, and TRAN_MSG is parsed; otherwise it is only asked whether it is there, and only by a
-    broker that refuses it (TRX-01, TRX-02)."""
+    """Transactional messages go to the half topic, and TRAN_MSG is parsed; otherwise only its presence counts, and only on a broker that
+    rejects transactions (TRX-01, TRX-02)."""
 
     names_transaction: bool = switch(
         False,
@@ -441,17 +444,18 @@ class Profile:
     """Half messages have their id as a property (TRX-04)."""
 
     commit_keeps_place: bool = switch(True, since("P540", False, "recorded: tests/data/releases"))
-    """What a commit stores has among its properties where it was meant for, as its half message has (REAL_TOPIC and REAL_QID)."""
+    """A committed message keeps the properties with its original topic and queue (REAL_TOPIC and REAL_QID), which its half message has."""
 
     commit_keeps_mark: bool = switch(
         False,
         since("P452", True, "recorded: tests/data/releases"),
         since("P460", True, "recorded: tests/data/releases"),
     )
-    """What a commit puts on a delay level has TRAN_MSG among its properties still; otherwise only what it stores at once has (TRX-01)."""
+    """A committed message with a delay level keeps the property TRAN_MSG; otherwise only a message that is stored at once keeps it
+    (TRX-01)."""
 
-    gathers_operations: bool = switch(False, since("P533", True, "A-185, A-186 and A-189: no record between them and the message behind"))
-    """The records that end half messages are written together, seconds later (TRX-05)."""
+    gathers_operations: bool = switch(False, since("P533", True, "A-185, A-186 and A-189: no record between them and the next message"))
+    """The operation records that end half messages are written together, seconds later (TRX-05)."""
 
     keeps_operations: bool = switch(
         True,
@@ -459,8 +463,8 @@ class Profile:
         since("P49", True, "not recorded, tests/real/test_valid_comparisons.py: 4.9.0 is the first"),
         since("P480", False, "recorded: tests/data/releases"),
     )
-    """The deletion of a topic leaves the queue of the records that end half messages; otherwise it destroys it, as that topic is in no
-    table (TCM-31)."""
+    """The deletion of a topic keeps the queue of the operation records that end half messages; otherwise it destroys that queue, because
+    its topic is in no table (TCM-31)."""
 
     retries_are_ordinary: bool = switch(
         False,
@@ -472,11 +476,11 @@ class Profile:
         since("P461", True, "recorded: tests/data/releases"),
         since("P460", False, "recorded: tests/data/releases"),
     )
-    """A send with TRAN_MSG, retried before and with a delay level, is no half message but a retry (TRX-01, HAZ-47)."""
+    """A send with TRAN_MSG and a delay level that was retried before is a retry, not a half message (TRX-01, HAZ-47)."""
 
     # Topics and their file
     all_system_topics: bool = switch(False, since("P49", True))
-    """The constructor makes the entries of 4.9, but for the schedule topic (TCM-03)."""
+    """The constructor makes the entries of 4.9, except the schedule topic (TCM-03)."""
 
     schedule_topic: bool = switch(
         False,
@@ -495,7 +499,7 @@ class Profile:
         since("P533", True, "not recorded: 5.3.3 makes it where timerWheelEnable is set, by its code"),
         since("P520", False, "not recorded: up to 5.2.0 none is made, by the code; a 5.1.4 with timerWheelEnable had none"),
     )
-    """The constructor makes the topic of the wheel of timers too, where a broker has one (TCM-03)."""
+    """The constructor also makes the timer wheel's topic, if the broker has a timer wheel (TCM-03)."""
 
     trace_topic: bool = switch(False, since("P45", True), since("P432", False, "not recorded: 4.4.0 is the first, by its code"))
     """The constructor may make the trace topic (TCM-03)."""
@@ -506,37 +510,37 @@ class Profile:
     slave_creates: bool = switch(
         False, since("P533", True, "L-341: a topic is made on a slave; S-0, S-4 and S-5 of later-5.3.3: groups too, and both are deleted")
     )
-    """A slave takes what an administrator changes of topics and groups (TCM-30)."""
+    """A slave accepts an administrator's changes of topics and groups (TCM-30)."""
 
     keeps_order: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: order=true of an administrator stays"),
         since("P500", False, "recorded: tests/data/releases"),
     )
-    """An administrator can make a topic ordered, what a name server lists never takes the order away, and a retry topic is ordered as its
-    consumers' topics are, if they say so (TCM-30, NS-12, TCM-20)."""
+    """An administrator can make a topic ordered, and a name server's list never removes that. A retry topic is ordered if its consumers'
+    topics are, and if they state it (TCM-30, NS-12, TCM-20)."""
 
     guards_topics: bool = switch(
         True,
         since("P452", False, "recorded: tests/data/releases"),
         since("P470", False, "recorded: tests/data/releases"),
     )
-    """An administrator can neither change nor delete a topic whose name is not legal, or that is the system's; otherwise he deletes any,
-    and changes any but for the one that is called as the cluster, and for a name that nobody may send to for its text, or because it is
-    the template's, where text is looked at (TCM-30, TCM-31)."""
+    """An administrator can neither change nor delete a system topic, or a topic with an illegal name; otherwise every topic can be deleted.
+    Then every topic can be changed except the cluster's, names that clients may not send to because of their text, and, if text is checked,
+    the template's (TCM-30, TCM-31)."""
 
     answers_when_changed: bool = switch(
         True,
         since("P452", False, "recorded: tests/data/releases"),
         since("P470", False, "recorded: tests/data/releases"),
     )
-    """Who changes a topic is answered when it is changed and registered, with the remark that answers are born with; otherwise before that,
-    without a remark, so that the next request may find the topic as it was, or make one that its registration hides (TCM-30, HAZ-55)."""
+    """The change of a topic is answered after it is made and registered, with the default remark of answers; otherwise before that, without
+    a remark. The next request may then find the old topic, or create one that the registration hides (TCM-30, HAZ-55)."""
 
     skips_equal_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the version stays the same")
     )
-    """An update that changes nothing is no new version and is not registered (TCM-30)."""
+    """An update without a change is skipped: it makes no new version and no registration (TCM-30)."""
 
     registers_updated_alone: bool = switch(
         False,
@@ -544,66 +548,66 @@ class Profile:
         since("P452", True, "not recorded: 4.5.2's sources register it so, as 4.9.4 does"),
         since("P420", False, "not recorded: 4.3.0 is the first that registers it so, by its code"),
     )
-    """What an administrator changes is registered without the other topics, with the version that the table has when the request is
-    written; otherwise the whole table is (TCM-30, NS-03, HAZ-55)."""
+    """A topic that an administrator changes is registered without the other topics, with the table's version when the request is written;
+    otherwise the whole table is registered (TCM-30, NS-03, HAZ-55)."""
 
     registers_created_alone: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: a restarted name server refuses the created topic"),
         since("P511", False, "recorded: tests/data/releases"),
     )
-    """So is a topic that a message creates or whose unit flag is set, and its thread waits for the answer; otherwise the whole table is
-    registered one way (TCM-17, TCM-32, TCM-34)."""
+    """A topic that a message creates, or whose unit flag is set, is registered without the other topics, and its thread waits for the
+    answer; otherwise the whole table is registered one-way (TCM-17, TCM-32, TCM-34)."""
 
     deletes_any_name: bool = switch(
         False,
         since("P533", True, "not recorded: asked of 5.3.3, a delete of 'a b' or of 200 characters is not refused"),
         since("P514", False, "not recorded, tests/real/test_later_than_510.py"),
     )
-    """A topic is deleted under any name that is not blank and not the system's; otherwise the name has to be legal (TCM-31)."""
+    """A topic with any name that is not blank and not a system topic's can be deleted; otherwise the name must be legal (TCM-31)."""
 
     counts_timers: bool = switch(
         False,
         since("P533", True, "not recorded: asked of 5.3.3 with timerWheelEnable=false, a delete is answered 1"),
         since("P520", False, "recorded: tests/data/releases"),
     )
-    """Whoever deletes a topic is told an error behind all that by a broker without a wheel of timers (TCM-31)."""
+    """The deletion of a topic ends with an error on a broker without a timer wheel (TCM-31)."""
 
     overwrites_in_place: bool = switch(
         False, since("P533", True, "not recorded: 5.x writes a backup and then the file itself, without a temporary one")
     )
-    """A configuration file is written over, behind a backup; otherwise it is replaced by way of a temporary file (PER-02, PER-10)."""
+    """A configuration file is overwritten after a backup; otherwise it is replaced by way of a temporary file (PER-02, PER-10)."""
 
     # Store
     busy_first: bool = switch(False, since("P49", True), since("P461", False, "recorded: tests/data/releases"))
-    """The page cache is asked before topic and properties, whose excess is MESSAGE_ILLEGAL (STO-02; otherwise STO-01)."""
+    """The page cache is checked before topic and properties, and their excess is MESSAGE_ILLEGAL (STO-02; otherwise STO-01)."""
 
     wants_body: bool = switch(
-        False, since("P533", True, "not recorded: a message of a batch that has no body is told MESSAGE_ILLEGAL when it is sent back")
+        False, since("P533", True, "not recorded: a batch message without a body is answered MESSAGE_ILLEGAL when it is sent back")
     )
-    """The store takes no message without a body: MESSAGE_ILLEGAL (STO-02)."""
+    """The store rejects a message without a body: MESSAGE_ILLEGAL (STO-02)."""
 
     counts_bytes: bool = switch(
-        False, since("P533", True, "not recorded: a send-back whose properties become too long is told PROPERTIES_SIZE_EXCEEDED")
+        False, since("P533", True, "not recorded: a send-back whose properties become too long is answered PROPERTIES_SIZE_EXCEEDED")
     )
-    """Properties are too long by their bytes, when the message is encoded; otherwise first by their characters, before (STO-02)."""
+    """The length of properties is checked in bytes when the message is encoded; otherwise first in characters, before encoding (STO-02)."""
 
     encode_first: bool = switch(False, since("P49", True), since("P490", False, "recorded: tests/data/releases"))
-    """A message is encoded, and its sizes are tested, before the lock and before its queue has an offset (APP-06)."""
+    """A message is encoded and its sizes are checked before the lock, and before it gets a queue offset (APP-06)."""
 
     limits_name_bytes: bool = switch(False, since("P510", True, "recorded: tests/data/releases"))
-    """The store takes no message whose topic has more than 127 bytes; otherwise it is 127 characters (STO-02)."""
+    """The store rejects a topic name of more than 127 bytes; otherwise of more than 127 characters (STO-02)."""
 
     counts_refused: bool = switch(False, since("P510", True, "recorded: tests/data/releases"))
-    """A message has its queue's next offset before its sizes are tested and its place is looked for: one that is refused for them, or fits
-    no file, leaves a gap (APP-03, APP-06)."""
+    """A message gets its queue's next offset before its sizes and its place are checked. A message that is then refused, or fits no file,
+    leaves a gap (APP-03, APP-06)."""
 
     limits_record: bool = switch(
         True,
         since("P494", False, "A-192 to A-196: it is the body that the remark names a limit of"),
         since("P493", True, "recorded: tests/data/releases"),
     )
-    """The size limit is one on the whole record, and on all records of a batch together; otherwise it is one on the body alone (APP-06,
+    """The size limit applies to the whole record, and to all records of a batch together; otherwise it applies to the body alone (APP-06,
     BAT-04)."""
 
     hosts_by_flag: bool = switch(
@@ -612,13 +616,14 @@ class Profile:
             "P49", True, "not recorded: 4.9.4 answers 0 to the flags 16 and 32, dispatches no such record, and a start ends its log there"
         ),
     )
-    """A record's hosts have the length that its flag says, though a client has set it, and are written as what they are (APP-08)."""
+    """The flag decides the length of a record's hosts, even if a client has set it; the hosts themselves are written as they are
+    (APP-08)."""
 
     dispatch_ends: bool = switch(
-        False, since("P533", True, "not recorded: behind a record whose lengths add up to another size than its own, 5.3.3 goes on at once")
+        False, since("P533", True, "not recorded: after a record whose lengths do not add up to its size, 5.3.3 continues at once")
     )
-    """The dispatcher knows where the log ends: it asks before each record, and begins no further; otherwise it reads to the end of what it
-    took of a file, and begins where a queue says that it ends (REC-04)."""
+    """The dispatcher checks for the log's end before each record, and does not start beyond it; otherwise it reads all data that it took
+    from a file, and starts at the end of a queue (REC-04)."""
 
     resets_lock_time: bool = switch(
         False,
@@ -627,23 +632,23 @@ class Profile:
         since("P533", False, "not recorded, tests/real/test_busy_for_hours.py: a batch with a flag of IPv6"),
         since("P550", True, "not recorded, tests/real/test_busy_for_hours.py"),
     )
-    """The time of the lock is reset when append throws, too (CL-05)."""
+    """The lock's time is also reset when an append throws (CL-05)."""
 
     replica_wait: int | None = switch(5000, since("P49", None))
-    """Milliseconds to wait for a replica; None stands for the broker's slaveTimeout (FLU-07)."""
+    """Milliseconds to wait for a replica; None is the broker's slaveTimeout (FLU-07)."""
 
     counts_replicas: bool = switch(False, since("P533", True, "M-1000 and others: a SYNC_MASTER without a slave answers 0"))
     """A SYNC_MASTER waits for inSyncReplicas copies, itself included (FLU-07)."""
 
     rechecks_after_flush: bool = switch(False, since("P49", True))
-    """Group commit looks at a request again after its second flush (FLU-03)."""
+    """Group commit checks a request again after its second flush (FLU-03)."""
 
     wrong_length: str = switch(
         "passed over",
         since("P49", "refused", "not recorded: 4.9.3, 4.9.4 and 4.7.0 to 4.9.1 end with code 253, by their code"),
         since("P452", "refused", "not recorded: so do 4.5.0 to 4.6.1, by their code"),
-        since("P440", "passed over", "not recorded: 4.4.0 says of such a file that it is ignored, by its code"),
-        since("P492", "passed over", "not recorded: 4.9.2 says of such a file that it is ignored, by its code"),
+        since("P440", "passed over", "not recorded: 4.4.0 logs that it ignores such a file, by its code"),
+        since("P492", "passed over", "not recorded: 4.9.2 logs that it ignores such a file, by its code"),
         since("P491", "refused", "not recorded: 4.9.1 is as 4.9.3 again, by its code"),
         since("P533", "deleted", "not recorded: 5.1.4 and later delete a last file of length 0, by their code"),
         since(
@@ -652,9 +657,9 @@ class Profile:
             "not recorded, tests/real/test_real_kills.py: 5.1.1 starts only without it; so do 5.0.0 and 5.1.0, by their code",
         ),
     )
-    """What becomes at a start of a mapped file that has not the length of the settings, such as one that a process had made when it ended
-    and not yet given its length: it ends the start (refused), no file of its folder from there on is opened (passed over), or it is deleted
-    if it is empty and its folder's last one, and ends the start otherwise (deleted) (REC-02, HAZ-59)."""
+    """The treatment, at a start, of a mapped file whose length is not the configured one, for example because the process was killed before
+    it set the length. refused: the start fails. passed over: no file of its folder from there on is opened. deleted: an empty last file of
+    its folder is deleted, and any other ends the start (REC-02, HAZ-59)."""
 
     # Delayed delivery
     records_each_delivery: bool = switch(
@@ -662,28 +667,29 @@ class Profile:
         since("P494", True, "not recorded: 4.9.4 notes each delivery as it is made, the releases before 4.9.3 a scan's when it ends"),
         since("P492", False, "not recorded: so does 4.9.2, by its source"),
     )
-    """How far a level is delivered is known after each delivery; otherwise when the scan ends (REC-05, HAZ-48)."""
+    """The delivered position of a level is stored after each delivery; otherwise when the scan ends (REC-05, HAZ-48)."""
 
     corrects_delay_offsets: bool = switch(
         False,
-        since("P494", True, "not recorded: 4.9.4 reads delayOffset.json behind the log, the releases to 4.9.1 before it and as it is"),
+        since("P494", True, "not recorded: 4.9.4 reads delayOffset.json after the log, the releases to 4.9.1 before it and unchanged"),
         since("P491", False, "not recorded: so does 4.9.1, by its source"),
     )
-    """A start moves what delayOffset.json says into the queues as they are now (REC-05)."""
+    """A start limits the offsets in delayOffset.json to the current queues (REC-05)."""
 
     discards_delayed_halves: bool = switch(False, since("P49", True), since("P460", False, "recorded: tests/data/releases"))
-    """A half message that was delayed is not delivered when its time comes; otherwise it comes into the half topic (REC-05, HAZ-39)."""
+    """A delayed half message is discarded when its time comes; otherwise it is delivered to the half topic (REC-05, HAZ-39)."""
+
     trusts_failed_force: bool = switch(
         True, since("P540", False, "not recorded: taken from a description of 5.4.0's sources, as no client sees it")
     )
-    """A flush whose force fails moves the flushed position all the same, as every release before 5.4.0 does (FLU-05)."""
+    """A flush whose force fails moves the flushed position as well, as in every release before 5.4.0 (FLU-05)."""
 
     dispatches_flushed: bool = switch(False, since("P533", True, "not recorded: since 5.3.0 the end of dispatch is the flushed position"))
-    """With synchronous flush only what is flushed is dispatched, and can be read; otherwise whatever is written (REC-04)."""
+    """With synchronous flush only flushed records are dispatched and readable; otherwise all written records are (REC-04)."""
 
     timers: bool = switch(False, since("P533", True, "not recorded in its 245 cases: T-3, T-7, W-0 and others of later-5.3.3"))
-    """A message may name the time at which it is delivered (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS): until then it is in a topic
-    of the broker's own (HAZ-54, HAZ-58)."""
+    """A message may have a delivery time (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS). Until then it is in a system topic of the
+    broker (HAZ-54, HAZ-58)."""
 
     recalls_by_topic: bool = switch(
         False,
@@ -691,18 +697,19 @@ class Profile:
         since("P520", False, "recorded: tests/data/releases"),
         since("P540", False, "recorded: tests/data/releases"),
     )
-    """A message with TIMER_DEL_UNIQKEY cancels the timer whose topic and unique key it names, as `topic+key`; otherwise it names the
-    unique key alone (HAZ-54)."""
+    """A message with TIMER_DEL_UNIQKEY cancels the timer with the topic and unique key that it names as `topic+key`; otherwise it names
+    only the unique key (HAZ-54)."""
 
     tells_recall_handle: bool = switch(
         False,
         since("P533", True, "not recorded in its 245 cases: T-3 and others of later-5.3.3"),
         since("P520", False, "recorded: tests/data/releases"),
     )
-    """The answer to a message with a time of its own has a handle by which the message can be taken back (recallHandle)."""
+    """The answer to a message with a delivery time has a handle with which the message can be recalled (recallHandle)."""
 
     names_no_wheel: bool = switch(True, since("P510", False, "not recorded, tests/real/test_later_than_510.py"))
-    """Without a timer wheel the sender of a message with a time is told of that; otherwise that the service is not available (SEND-41)."""
+    """Without a timer wheel, the answer to a message with a delivery time names the missing wheel; otherwise the service is reported as
+    unavailable (SEND-41)."""
 
     # Name server
     name_server_faq: str = switch(
@@ -710,121 +717,122 @@ class Profile:
         since("P533", "https://rocketmq.apache.org/docs/bestPractice/06FAQ", "A-1 and each other topic without a route"),
         since("P500", "http://rocketmq.apache.org/docs/faq/", "recorded: tests/data/releases"),
     )
-    """Where a name server's texts for users send their readers (NS-06)."""
+    """The link to further information in a name server's texts for users (NS-06)."""
 
     null_topic: bool = switch(
         False, since("P494", True, "not recorded, tests/real/test_later_switches.py: the answer 17, of the topic null")
     )
-    """A name server that is asked for a route without the name of a topic has none for null; otherwise the header is an error (NS-06)."""
+    """A name server that receives a route request without a topic has no route for null; otherwise the header is an error (NS-06)."""
 
     misspells_flag: bool = switch(
         False, since("P452", True, "recorded: tests/data/releases"), since("P480", True, "recorded: tests/data/releases")
     )
-    """Routes call a topic's flag topicSynFlag; otherwise topicSysFlag (NS-06)."""
+    """Routes name a topic's flag topicSynFlag; otherwise topicSysFlag (NS-06)."""
 
     acting_master: bool = switch(False, since("P533", True, "A-0 and every route: enableActingMaster is false"))
-    """Routes say whether a slave may act as master (NS-06)."""
+    """Routes state whether a slave may act as master (NS-06)."""
 
     masks_permission: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_registered_permissions.py: the route of a topic with perm 2 has perm 0"),
     )
-    """A broker without READ or WRITE registers of all its topics what it and they allow; otherwise its own permission (NS-11)."""
+    """A broker without READ or WRITE registers all topics with the bits that its permission and theirs share; otherwise with its own
+    permission (NS-11)."""
 
     masks_alone: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: the route of a topic with perm 2 has perm 0"),
         since("P511", False, "recorded: tests/data/releases"),
     )
-    """The same of a topic that it registers alone (NS-11)."""
+    """A broker without READ or WRITE registers a topic alone with the bits that both permissions share; otherwise with its own (NS-11)."""
 
     registers_flag: bool = switch(
         False,
-        since("P533", True, "not recorded in its 245 cases: routes of 5.3.3 keep the flag of such a broker's topics, as those of 5.1 do"),
+        since("P533", True, "not recorded in its 245 cases: routes of 5.3.3 keep the flag of such a broker's topics, as in 5.1"),
     )
     """A broker without READ or WRITE registers its topics' flags; otherwise 0 (NS-11)."""
 
     wants_mappings: bool = switch(False, since("P500", True, "recorded: tests/data/releases"))
-    """A name server cannot read a compressed registration that ends without the number of queue mappings, as those of 4.x do (NS-02)."""
+    """A name server cannot read a compressed registration without the number of queue mappings, as sent by 4.x (NS-02)."""
 
     refuses_single_topic: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: the name server answers 1, register broker failed")
     )
-    """A name server refuses the first registration of a broker's id if it has one topic alone (NS-02)."""
+    """A name server refuses the first registration of a broker's id if it has only one topic (NS-02)."""
 
     takes_unknown_topics: bool = switch(
         False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a third topic of the same version has a route")
     )
-    """A registration of the stored version adds the topics that the broker does not have there (NS-03)."""
+    """A registration with the stored version adds the topics that the broker lacks at the name server (NS-03)."""
 
     registers_topics: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: a name server of 4.9.4 has no route then"),
-        since("P511", False, "not recorded: 5.1.1's brokers have no such setting, by their code, and tell none"),
+        since("P511", False, "not recorded: brokers of 5.1.1 have no such setting, by their code"),
     )
-    """A setting of brokers lets them register a single topic by a request of its own, without a version (TCM-34)."""
+    """A broker setting allows the registration of a single topic by a separate request, without a version (TCM-34)."""
 
     forgets_by_cluster: bool = switch(
         True,
         since("P493", False, "not recorded: up to 4.9.3 the request has no such field, by its code"),
         since("P452", False, "recorded: tests/data/releases"),
     )
-    """A name server that is told to forget a topic of one cluster forgets it of that cluster's brokers; otherwise it does not look at the
-    cluster, and forgets the topic (NS-04)."""
+    """A request to forget a topic of one cluster removes it from that cluster's brokers; otherwise the name server ignores the cluster and
+    forgets the topic (NS-04)."""
 
     gives_write_permission: bool = switch(
         True,
         since("P491", False, "not recorded: 4.9.2 is the first that serves the request, by its code"),
-        since("P452", False, "not recorded: nobody was answered in 8 s"),
+        since("P452", False, "not recorded: no request was answered in 8 s"),
     )
-    """A name server serves the request by which a broker gets its write permission back (PERM-02)."""
+    """A name server serves the request that returns a broker's write permission (PERM-02)."""
 
     takes_topics: bool = switch(False, since("P533", True, "not recorded in its 245 cases: R-8, R-9 and others of later-5.3.3"))
-    """A name server takes topics by that request from whoever names a broker that it knows (TCM-34)."""
+    """A name server accepts topics by that request from any client that names a known broker (TCM-34)."""
 
     compares_versions: bool = switch(True, since("P420", False, "recorded: tests/data/releases"))
-    """A name server tells a broker whether its topics are of another version, and reads compressed registrations; otherwise it does not
-    answer that question, and cannot read these (NS-02, NS-09)."""
+    """A name server answers whether a broker's version differs, and reads compressed registrations; otherwise it does not answer that
+    request, and cannot read them (NS-02, NS-09)."""
 
     moves_addresses: bool = switch(True, since("P440", False, "recorded: tests/data/releases"))
-    """A broker's address that registers under another id leaves the one that it had; otherwise it is under both (NS-02)."""
+    """A broker's address that registers with another id loses its old id; otherwise it has both (NS-02)."""
 
     leaves_by_address: bool = switch(
         False,
         since("P533", True, "not recorded, tests/real/test_later_switches.py: the master is left when its slave's address leaves"),
         since("P500", False, "recorded: tests/data/releases"),
     )
-    """Who unregisters takes its address away, under whatever id; otherwise it takes its id away, whatever the address (NS-08)."""
+    """An unregistration removes the address, under any id; otherwise it removes the id, with any address (NS-08)."""
 
     lives_in_cluster: bool = switch(
-        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a slave of another cluster is told of no master")
+        False, since("P533", True, "not recorded, tests/real/test_later_switches.py: a slave of another cluster gets no master")
     )
-    """A name server keeps what an address registered last for each cluster that it named, so that a slave is told of no master of another
-    cluster; otherwise for the address alone (NS-01, NS-02)."""
+    """A name server stores the last registration of an address per cluster, so a slave of another cluster gets no master; otherwise it
+    stores it per address (NS-01, NS-02)."""
 
     tells_more: bool = switch(False, since("P533", True, "not recorded: pulls of 5.3.3 are answered with these fields"))
-    """A pull is answered with the flags of group and topic, or with who forbids it."""
+    """The answer to a pull has the flags of group and topic, or the cause that forbids it."""
 
     tells_broker_forbids: bool = switch(True, since("P510", False, "not recorded, tests/real/test_later_than_510.py"))
-    """Who forbids a pull (forbiddenType) is also told where it is the broker; otherwise only where it is a group or a topic."""
+    """The cause that forbids a pull (forbiddenType) is also named if it is the broker; otherwise only if it is a group or a topic."""
 
     tells_second_heartbeat: bool = switch(
         False,
         since("P533", True, "not recorded: heartbeats of 5.3.3 are answered with these fields"),
         since("P511", False, "recorded: tests/data/releases"),
     )
-    """A heartbeat is answered with that the broker knows its second form."""
+    """The answer to a heartbeat states that the broker knows its second form."""
 
     reasons: dict[str, str] = field(default_factory=dict)
     base: str = ""
-    """The profile that this one refines, "" for the first."""
+    """The profile that this profile refines, "" for the first."""
 
     def longest(self, topic: str) -> int:
-        """The longest name of a topic of this kind."""
+        """Return the longest legal name of a topic of this kind, in UTF-16 units."""
         return self.retry_limit if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)) else self.topic_limit
 
     def plain(self, code: int) -> int:
-        """The code that the described releases answer where this one answers `code`."""
+        """Return the code of the described releases for a `code` of this release."""
         return SYSTEM_ERROR if code == self.illegal_code else code
 
 
@@ -845,38 +853,40 @@ OF_NAME_SERVERS: Final = (
     "leaves_by_address",
     "lives_in_cluster",
 )
-"""The switches that a name server decides, whatever its brokers' release; all others are a broker's."""
+"""The switches that the name server's release decides. The broker's release decides all others."""
 
-SWITCHES: Final = {each.name: each.metadata["changes"] for each in fields(Profile) if "changes" in each.metadata}
-"""All switches by name, in the order above, each with the profiles that change it."""
+SWITCHES: Final = {
+    switch_field.name: switch_field.metadata["changes"] for switch_field in fields(Profile) if "changes" in switch_field.metadata
+}
+"""All switches by name, in the order above, with the profiles that change each."""
 
 PAIR: Final = "+"
-"""Between a broker and its name server, where they are of different releases."""
+"""The separator between the profiles of a broker and of its name server, if their releases differ."""
 
 
 class Profiles(dict[str, Profile]):
-    """Profiles by name. Two names with `PAIR` between them, as in P494+P533, name that of a broker of the one beside a name server of the
-    other: it refines the broker's, and is no item of its own, as there are too many."""
+    """Profiles by name. Two names joined by `PAIR`, as in P494+P533, are the profile of a broker of the first release with a name server of
+    the second. That profile refines the broker's. It is not listed as an item, because there are too many pairs."""
 
     def __missing__(self, name: object) -> Profile:
-        broker, pair, name_server = str(name).partition(PAIR)
-        if not pair or not {broker, name_server} <= self.keys():
+        broker_name, pair, name_server_name = str(name).partition(PAIR)
+        if not pair or not {broker_name, name_server_name} <= self.keys():
             raise KeyError(name)
-        one, other = self[broker], self[name_server]
-        about = f"{one.about}, beside a name server: {other.about}"
-        given = {switch: getattr(other, switch) for switch in OF_NAME_SERVERS}
-        return replace(one, name=str(name), about=about, reasons={}, base=broker, **given)
+        broker, name_server = self[broker_name], self[name_server_name]
+        about = f"{broker.about}, beside a name server: {name_server.about}"
+        values = {switch: getattr(name_server, switch) for switch in OF_NAME_SERVERS}
+        return replace(broker, name=str(name), about=about, reasons={}, base=broker_name, **values)
 
     def __contains__(self, name: object) -> bool:
-        broker, pair, name_server = str(name).partition(PAIR)
-        return {broker, name_server if pair else broker} <= self.keys()
+        broker_name, pair, name_server_name = str(name).partition(PAIR)
+        return {broker_name, name_server_name if pair else broker_name} <= self.keys()
 
 
 def profiles(about: Mapping[str, tuple[str, str]]) -> Profiles:
-    """The profiles of these names, each with the name of the one that it refines and a line about it; a profile comes behind its base."""
-    made = Profiles()
+    """Build the profiles: name to (name of the refined profile, description). A profile comes after the profile that it refines."""
+    built = Profiles()
     for name, (base, text) in about.items():
-        values = {switch: getattr(made[base], switch) for switch in SWITCHES} if base else {}
+        values = {switch: getattr(built[base], switch) for switch in SWITCHES} if base else {}
         reasons = {}
         for switch, changes in SWITCHES.items():
             for change in changes:
@@ -884,5 +894,5 @@ def profiles(about: Mapping[str, tuple[str, str]]) -> Profiles:
                     values[switch] = change.value
                     if change.reason:
                         reasons[switch] = change.reason
-        made[name] = Profile(name, text, **values, reasons=reasons, base=base)
-    return made
+        built[name] = Profile(name, text, **values, reasons=reasons, base=base)
+    return built

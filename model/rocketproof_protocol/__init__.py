@@ -1,5 +1,5 @@
 """The names of the wire and of the files: codes, field names, property keys, reserved topics, bits of flags. It imports nothing.
 
-They are RocketMQ's own and say nothing of how a broker behaves, so that the implementation, the model's profiles and the checkers
-can share them and still judge each other. A test that is a second opinion on them keeps its own copy and says so.
+These names are RocketMQ's and do not describe a broker's behaviour. The implementation, the profiles and the checkers can therefore share
+them and still check each other. A test that verifies these names independently has its own copy, and states that.
 """

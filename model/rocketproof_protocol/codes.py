@@ -48,10 +48,10 @@ ADD_WRITE_PERM_OF_BROKER: Final = 327
 GET_TOPIC_CONFIG: Final = 351
 
 REQUESTS: Final = {code: name for name, code in list(globals().items()) if name.isupper()}
-"""Each request's name by its code: all that stand above."""
+"""The name of each request by its code: all constants above."""
 
 # responses
-UNDECIDED: Final = -1  # a marker of the broker's own, never on the wire (INV-05)
+UNDECIDED: Final = -1  # a marker inside the broker, never on the wire (INV-05)
 SUCCESS: Final = 0
 SYSTEM_ERROR: Final = 1
 SYSTEM_BUSY: Final = 2
@@ -78,4 +78,4 @@ NOT_IN_CURRENT_UNIT: Final = 205
 ANSWERS: Final = {
     code: name for name, code in list(globals().items()) if name.isupper() and name != "REQUESTS" and name not in REQUESTS.values()
 }
-"""Each response's name by its code: all that stand between the requests and here."""
+"""The name of each response by its code: all constants between the requests and this one."""

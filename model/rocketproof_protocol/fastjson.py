@@ -1,6 +1,6 @@
-"""JSON as the described system writes it: names that are numbers have no quotes, and a name can be an object.
+"""JSON as RocketMQ writes it: names that are numbers have no quotes, and a name can be an object.
 
-Standard readers refuse that; what is written by others is standard.
+Standard readers reject that. This module also reads standard JSON.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 MAX_VALUES: Final = 500_000
-"""Values that a text from another process may have. One takes up to 300 bytes once it is read; a topic in a registration has nine."""
+"""The maximum number of values in a text from another process. A value takes up to 300 bytes in memory; a registered topic has nine."""
 
-# A string that does not end reaches to the end of the text: so no part of the text is looked at twice.
+# A string that does not end reaches to the end of the text: so the expression never reads a part of the text twice.
 _STRING_OR_BARE_NAME = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|([{,]\s*)(-?[0-9]+|[A-Za-z_$][\w$]*)(?=\s*:)')
 
 
 def loads(text: str | bytes, *, most: int | None = MAX_VALUES) -> Any:
-    """Read JSON, with every name as a text; standard JSON is read as it is.
+    """Read JSON in which names may lack quotes, and return every name as a text.
 
-    Raises ValueError for other texts, for values nested too deeply, and for a text with more than `most` commas and opening brackets, which
-    is at least the number of its values. None: no limit, for files of one's own.
+    Raises ValueError for malformed texts, for values that are nested too deeply, and for a text with more than `most` commas and opening
+    brackets, an upper bound of its values. `most=None` is no limit, for trusted files.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -36,21 +36,21 @@ def loads(text: str | bytes, *, most: int | None = MAX_VALUES) -> Any:
         raise ValueError("its values are nested too deeply") from None
 
 
-def _quoted(found: re.Match[str]) -> str:
-    string, before, name = found.groups()
+def _quoted(match: re.Match[str]) -> str:
+    string, before, name = match.groups()
     return string if string is not None else f'{before}"{name}"'
 
 
 def text_of(value: Any) -> str:
-    """What a field that is a text holds: numbers and booleans that clients write as JSON's own mean their texts."""
+    """Return the text of a field. Numbers and booleans that clients write without quotes become their texts."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def dumps(data: Any) -> str:
-    """Standard JSON, names in alphabetical order, no blanks."""
+    """Return standard JSON, with names in alphabetical order and without blanks."""
     return json.dumps(data, separators=(",", ":"), sort_keys=True)
 
 
 def map_text(entries: Iterable[tuple[Any, Any]]) -> str:
-    """A map whose names are no texts: numbers or objects, without quotes."""
+    """Return the text of a map whose names are not texts, but numbers or objects, without quotes."""
     return "{" + ",".join(f"{dumps(name)}:{dumps(value)}" for name, value in entries) + "}"

@@ -1,4 +1,4 @@
-"""Names of a request's fields. A send has two forms: full names (request 10) and one letter a field (310 and 320) (REM-04)."""
+"""Names of a request's fields. A send has two forms: full names (request 10), and one letter per field (310 and 320) (REM-04)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHORT_NAMES: Final = {
     "maxReconsumeTimes": "l",
     "batch": "m",
 }
-"""A send's fields, in the order of the header, each with its letter."""
+"""The fields of a send in the order of the header, each with its letter."""
 
 FULL_NAMES: Final = {letter: name for name, letter in SHORT_NAMES.items()}
 

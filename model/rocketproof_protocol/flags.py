@@ -14,7 +14,7 @@ HOSTS_IPV6: Final = BORN_IPV6 | STORE_IPV6
 UNWRAP: Final = 64
 INNER_BATCH: Final = 128
 
-# what the transaction bits say
+# the values of the transaction bits
 NOT: Final = 0
 PREPARED: Final = 4
 COMMIT: Final = 8

@@ -1,8 +1,8 @@
-"""The folder of a topic below `consumequeue`: its name, wherever that is the name of one folder.
+"""The folder of a topic below `consumequeue`: the topic's name if that is the name of one folder, otherwise an encoded name.
 
-A real broker joins the two as they are, and a name is not checked that comes from a consumer group (`%RETRY%` and `%DLQ%` before it).
-So "/" makes a folder in a folder, which a start does not find again; ".." leaves it, and a start finds a folder where it expects the
-log's files; NUL is refused by the system, and no queue is written any more. Here such a name has one folder of its own.
+A real broker uses the topic's name as the path, and does not check names that contain a consumer group (after `%RETRY%` or `%DLQ%`).
+"/" makes a nested folder, which a restart does not find. ".." leaves the folder, and a restart finds a folder where it expects log files.
+The system refuses NUL, and no queue is written any more. This module gives such a name one folder of its own.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import base64
 import binascii
 
 MARK = "~"
-"""What the folder of such a name begins with: no legal topic begins so."""
+"""The first character of an encoded folder name. No legal topic begins with it."""
 LONGEST = 255
-"""Bytes in the name of a folder, on the file systems that there are."""
+"""The maximum number of bytes in a folder's name on common file systems."""
 
 
 def folder_of(topic: str) -> str:
-    """The folder of a topic, for each topic another one: a name without "/" that is neither ".", ".." nor empty."""
+    """Return the folder of a topic, different for each topic: a name without "/" that is not ".", ".." or empty."""
     if _is_folder(topic):
         return topic
     return MARK + base64.urlsafe_b64encode(topic.encode("utf-8", "surrogatepass")).decode().rstrip("=")
 
 
 def topic_of(folder: str) -> str:
-    """The topic that has this folder; for one that `folder_of` never gives, the name itself, as a real broker reads it."""
+    """Return the topic of a folder. A folder that `folder_of` never returns is its own topic, as in a real broker."""
     if not folder.startswith(MARK):
         return folder
     text = folder[len(MARK) :]

@@ -1,4 +1,4 @@
-"""Consumer groups that are the brokers' own, and how often a group retries (DLQ-02, DLQ-03)."""
+"""Consumer groups of the brokers themselves, and the default number of retries of a group (DLQ-02, DLQ-03)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SYSTEM_GROUPS: Final = (
 )
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 CHECK_GROUP: Final = f"{SYSTEM_GROUP_PREFIX}TRANS"
-"""The group under which a broker notes how far the check of half messages is."""
+"""The group in which a broker stores the position of the check of half messages."""
 
 RETRY_MAX_TIMES: Final = 16
-"""How often a group retries a message by default."""
+"""The default maximum number of retries of a message in a group."""

@@ -1,9 +1,9 @@
-"""Numbers and booleans in texts, as Java reads them: the only reader of numbers on the wire and in a broker's files, besides the kernel
-`stored/texts.integer` of rocketproof_traces, which reads the same ints.
+"""Numbers and booleans in texts, as Java reads them: the only reader of numbers on the wire and in a broker's files.
 
-`Integer.parseInt` and `Long.parseLong` take an optional sign and then digits: ASCII digits or any other decimal digits of one UTF-16 unit
-(`"٣"`, `"３"`). They take no blank, no `_` and no empty text, which Python's `int` partly does. The table in
-`tests/data/java_numbers.json` was computed with Java 17; a slow test computes it again.
+The only exception is the kernel `stored/texts.integer` of rocketproof_traces, which reads the same ints. `Integer.parseInt` and
+`Long.parseLong` accept an optional sign and then digits: ASCII digits or any other decimal digits of one UTF-16 unit (`"٣"`, `"３"`). They
+reject blanks, `_` and the empty text; Python's `int` accepts some of these. `tests/data/java_numbers.json` was computed with Java 17, and a
+slow test computes it again.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _HEXADECIMAL: Final = re.compile("[0-9A-Fa-f]+")
 
 
 def java_int(text: str) -> int | None:
-    """Return what `Integer.parseInt` returns, None where it throws NumberFormatException."""
+    """Return the result of `Integer.parseInt`, or None if it throws NumberFormatException."""
     return _parsed(text, INT)
 
 
 def java_long(text: str) -> int | None:
-    """Return what `Long.parseLong` returns, None where it throws NumberFormatException."""
+    """Return the result of `Long.parseLong`, or None if it throws NumberFormatException."""
     return _parsed(text, LONG)
 
 
 def is_digits(text: str) -> bool:
-    """Return whether a text is ASCII digits and nothing else, as the files of a store are named."""
+    """Return whether a text consists of ASCII digits only, like the file names of a store."""
     return text.isascii() and text.isdecimal()
 
 
@@ -44,14 +44,14 @@ def hexadecimal(text: str) -> int:
 
 
 def java_boolean(text: str | None) -> bool:
-    """Return what `Boolean.parseBoolean` returns: true for "true" in any case, else false."""
+    """Return the result of `Boolean.parseBoolean`: true for "true" in any case, else false."""
     return text is not None and text.lower() == "true"
 
 
 def whole_number(value: object, within: range = LONG) -> int:
-    """Return the whole number in a JSON value or a text. A text is read as Java reads it, a fraction is cut off.
+    """Return the whole number in a JSON value or a text. A text is read as Java reads it, and a fraction is cut off.
 
-    Raises ValueError for a text that is no number and for a number that is not `within`, TypeError for any other value.
+    Raises ValueError for a text that is not a number and for a number that is not `within`, TypeError for any other value.
     """
     if isinstance(value, str):
         number = _parsed(value, within)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# what a client sets
+# set by a client
 TAGS: Final = "TAGS"
 KEYS: Final = "KEYS"
 DELAY: Final = "DELAY"
@@ -14,7 +14,7 @@ PGROUP: Final = "PGROUP"
 UNIQ_KEY: Final = "UNIQ_KEY"
 CHECK_IMMUNITY_TIME_IN_SECONDS: Final = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 
-# what a broker or a consumer adds
+# added by a broker or a consumer
 RETRY_TOPIC: Final = "RETRY_TOPIC"
 REAL_TOPIC: Final = "REAL_TOPIC"
 REAL_QID: Final = "REAL_QID"

@@ -1,4 +1,4 @@
-"""What a broker remarks when it refuses a send: one text a reason, with `{}` where a name or a number stands."""
+"""The remarks of a broker that refuses a send: one text per reason, with `{}` for a name or a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others said, for terminals and files: names, remarks and bodies may hold anything, also what a terminal takes for a command."""
+"""Safe output of received text in terminals and files: names, remarks and bodies may contain anything, also terminal commands."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    """The text with a dot for each control character and each half of a surrogate pair, which XML 1.0 cannot hold either; tabs and ends
-    of lines stay. It is as long as before but for ends of lines."""
+    """Return the text with a dot for each control character and each unpaired surrogate, which XML 1.0 cannot contain either.
+
+    Tabs and line ends stay. Only a change of line ends changes the length.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text if text.isascii() and text.isprintable() else "".join([c if _is_printable(c) else "·" for c in text])
 
@@ -18,11 +20,11 @@ def _is_printable(c: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """All of it in one line."""
+    """Return the printable text in one line."""
     return " ".join(printable(text).split())
 
 
 def json_text(value: Any, **options: Any) -> str:
-    """JSON that a file in UTF-8 can hold: letters stay as they are, and half a surrogate pair is the escape that JSON has for it."""
+    """Return JSON that a UTF-8 file can hold: letters stay as they are, and an unpaired surrogate becomes a JSON escape."""
     text = json.dumps(value, ensure_ascii=False, **options)
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

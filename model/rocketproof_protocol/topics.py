@@ -1,4 +1,4 @@
-"""Topics that are the brokers' own, prefixes of those of groups, and which characters a name may have (CHK-02, TCM-03)."""
+"""Topics of the brokers themselves, prefixes of topics of groups, and the legal characters of a name (CHK-02, TCM-03)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 TEMPLATE: Final = "TBW102"
 TEMPLATES: Final = (TEMPLATE, "AUTO_CREATE_TOPIC_KEY")
-"""What the template is called, in all releases but 4.3.0, and there."""
+"""The names of the template: in all releases except 4.3.0, and in 4.3.0."""
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
 OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -38,4 +38,4 @@ DLQ_PREFIX: Final = "%DLQ%"
 LMQ_PREFIX: Final = "%LMQ%"
 
 LEGAL: Final = re.compile(r"[%|a-zA-Z0-9_-]+", re.ASCII)
-"""A legal name matches as a whole."""
+"""A name is legal if this matches all of it."""

@@ -1,16 +1,15 @@
-"""The specification: topic creation, route registration, producer route refresh, and append; and beside it the faults.
+"""RocketMQ's specification: one model of sending, and a small model for each kind of fault.
 
-`build(name)` gives it in one of the `SCOPES`; the `FAULTS` are small models of their own, and `part(name)` gives either;
-`constants(profile, ...)` gives the values of a profile's switches for `model.given(...)`. The rules of sending are in broker,
-nameserver, producer and store, in the words of vocabulary; the faults are in persistence, answering, waiting, deadlines,
-flushing, recovery, controller, starting, dispatching, sizes, registering, pairs and device; other parts of the path
-are in sendbacks, delays, progress, times, transactions and, where these two meet, meeting.
+`build(name)` returns the model of sending in one of the `SCOPES`. Its steps are topic creation, registration of routes, route refresh by
+producers, and append. `part(name)` returns that model or one of the `FAULTS`. `constants(profile, ...)` returns a profile's switches for
+`model.given(...)`. Start reading with `vocabulary` (variables and words), then `broker`, `creation`, `nameserver`, `producer` and `store`.
+Persistence, answering, waiting, deadlines, flushing, recovery, controller, starting, dispatching, sizes, registering, pairs and device
+model faults. Sendbacks, delays, progress, times and transactions model other requests; `meeting` joins delays and transactions.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -29,7 +28,7 @@ from .device import Device
 from .dispatching import Dispatching
 from .flushing import Flushing
 from .meeting import Meeting
-from .nameserver import administrator, nameserver, told_by_hand
+from .nameserver import administrator, manual_routes, nameserver
 from .pairs import MasterAndSlave
 from .part import Part
 from .persistence import Persistence
@@ -39,7 +38,7 @@ from .progress import ConsumerProgress
 from .recovery import Recovery
 from .registering import Registrations
 from .scope import SCOPES, Scope
-from .sendbacks import Sendbacks, sendbacks
+from .sendbacks import Sendbacks
 from .settings import changes_of_settings
 from .sizes import Sizes
 from .starting import Starting
@@ -51,7 +50,7 @@ from .waiting import WaitingRequests
 
 __all__ = ["FAULTS", "NAMES", "SCOPES", "Part", "Placed", "Scope", "Specification", "build", "constants", "part", "part_class", "specify"]
 
-FAULTS: dict[str, Callable[[str], Part]] = {
+FAULTS: dict[str, type[Part]] = {
     "persistence": Persistence,
     "answers": Answering,
     "locks": WaitingRequests,
@@ -72,15 +71,15 @@ FAULTS: dict[str, Callable[[str], Part]] = {
     "device": Device,
     "progress": ConsumerProgress,
     "times": Times,
-    "backs": sendbacks,
+    "backs": Sendbacks,
 }
-"""The scopes of the faults, each with what makes its model."""
+"""The name of each fault's scope, with the class of its model."""
 
 NAMES = (*SCOPES, *FAULTS)
 
 
 def specify(scope: Scope) -> Specification:
-    """The specification in a scope of one's own."""
+    """Build the specification of sending in a scope that need not be one of `SCOPES`."""
     s = (Placed if scope.placed else Specification)(scope)
     if scope.routes:
         routes(s)
@@ -103,7 +102,7 @@ def specify(scope: Scope) -> Specification:
     if scope.updates:
         administrator(s)
     if scope.tells:
-        told_by_hand(s)
+        manual_routes(s)
     if scope.configures:
         changes_of_settings(s)
     if scope.deletes:
@@ -115,7 +114,7 @@ def specify(scope: Scope) -> Specification:
 
 @cache
 def build(name: str) -> Specification:
-    """The specification of sending in a named scope; raises RocketproofError for an unknown name."""
+    """Return the model of sending in a named scope. Raises RocketproofError for an unknown name."""
     if name not in SCOPES:
         raise RocketproofError(_unknown("scope", name, SCOPES))
     return specify(SCOPES[name])
@@ -123,7 +122,7 @@ def build(name: str) -> Specification:
 
 @cache
 def part(name: str) -> Part:
-    """The model of a named scope, of sending or of a fault; raises RocketproofError for an unknown name."""
+    """Return the model of a scope of sending or of a fault. Raises RocketproofError for an unknown name."""
     if name in FAULTS:
         return FAULTS[name](name)
     if name not in SCOPES:
@@ -132,27 +131,26 @@ def part(name: str) -> Part:
 
 
 def part_class(name: str) -> type[Part]:
-    """The class of what `part(name)` gives; no model is built. Raises RocketproofError for an unknown name."""
+    """Return the class of the object that `part(name)` returns, without building a model. Raises RocketproofError for an unknown name."""
     if name in FAULTS:
-        made = FAULTS[name]
-        return made if isinstance(made, type) else Sendbacks
+        return FAULTS[name]
     if name not in SCOPES:
         raise RocketproofError(_unknown("scope", name, NAMES))
     return Placed if SCOPES[name].placed else Specification
 
 
 def constants(profile: str, of: type[Part] = Specification, /, **switches: Any) -> dict[str, Any]:
-    """The constants of a profile that this part of the specification reads, with further switches on top.
+    """Return the values of a profile for the switches that the class `of` reads, overridden by `switches`.
 
     Raises RocketproofError for an unknown profile.
     """
     if profile not in PROFILES:
         raise RocketproofError(_unknown("profile", profile, PROFILES))
-    chosen = PROFILES[profile]
-    return {**{name: getattr(chosen, name) for name in of.switches}, **switches}
+    switches_of_profile = PROFILES[profile]
+    return {**{name: getattr(switches_of_profile, name) for name in of.switches}, **switches}
 
 
 def _unknown(kind: str, name: str, known: Any) -> str:
-    near = difflib.get_close_matches(name, list(known), 1)
-    hint = f"did you mean {near[0]}? " if near else ""
+    similar = difflib.get_close_matches(name, list(known), 1)
+    hint = f"did you mean {similar[0]}? " if similar else ""
     return f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}"

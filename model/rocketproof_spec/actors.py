@@ -1,19 +1,19 @@
-"""Who does an action, of whichever part of the specification: what a run can bring about from outside, and what it has to wait for."""
+"""The actors of the specification. A run controls some of them from outside, and waits for the others."""
 
 from __future__ import annotations
 
 from typing import Final
 
 CLIENT: Final = "client"
-"""A producer, or a client with a header of its own making: it sends, asks for routes, takes answers."""
+"""A producer, or a client that sends any header: it sends requests, asks for routes and takes answers."""
 ADMINISTRATOR: Final = "administrator"
-"""Somebody who changes a broker's topics."""
+"""A person or tool that changes a broker's topics and groups."""
 HANDLER: Final = "handler"
-"""The broker's thread that serves one request, up to its answer."""
+"""The thread of the broker that serves one request up to its answer."""
 SERVICE: Final = "service"
-"""A thread of the broker's own: the registration's timer, dispatch, flush, fast failure."""
+"""A background thread of the broker: the registration timer, dispatch, flush, fast failure."""
 NAME_SERVER: Final = "name server"
 ENVIRONMENT: Final = "environment"
-"""Crash and restart, loss on the way, the disk, the time that passes."""
+"""Crash and restart, loss in the network, the disk, and time."""
 
 ACTORS: Final = (CLIENT, ADMINISTRATOR, HANDLER, SERVICE, NAME_SERVER, ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""The rules that are arithmetic, as functions of terms: used by guards and effects, and by the lemmas about them."""
+"""The arithmetic rules, as functions of terms. Guards, effects and lemmas use them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ def has_bit(perm: Expr, bit: int) -> Expr:
 
 
 def stripped(perm: Expr) -> Expr:
-    """TCM-15: the template's permission without INHERIT, by clearing the bit, never by subtracting."""
+    """TCM-15: the template's permission without INHERIT. The bit is cleared, not subtracted."""
     return without_bits(perm, INHERIT)
 
 
 def clamped(client: Any, template_write: Any) -> Expr:
-    """TCM-15: the smaller of the client's wish and the template's write count, not below 0."""
+    """TCM-15: the smaller of the client's requested count and the template's write count, but at least 0."""
     return maximum(minimum(client, template_write), 0)
 
 
 def queue_bound(read: Any, write: Any) -> Expr:
-    """CHK-10: the first queue id that a topic does not have."""
+    """CHK-10: the first queue id that is illegal for a topic."""
     return maximum(read, write)
 
 
 def legal_queue(queue: Expr, read: Any, write: Any) -> Expr:
-    """CHK-10: below the larger count; a negative id always passes."""
+    """CHK-10: the queue id is below the larger count. A negative id is always legal."""
     return queue < queue_bound(read, write)
 
 
 def random_queue(signed: Expr, keeps: Expr, draw: Expr, write: Expr) -> Expr:
-    """SEND-22: the queue for a negative id; no value for write = 0.
+    """SEND-22: the queue for a negative id. It has no value for write = 0.
 
-    P40/P45: abs(draw % 99999999) % write for any int; a release that `keeps` the sign, without abs. P49: draw % write for a draw in
-    0..99999998.
+    P40 and P45: abs(draw % 99999999) % write for any int. A release that `keeps` the sign omits the abs. P49: draw % write, where draw is
+    in 0..99999998.
     """
     reduced = rem(draw, RANDOM_MODULUS)
     return rem(ite(signed, ite(keeps, reduced, java_abs(reduced)), draw), write)
@@ -57,10 +57,10 @@ def fits(size: Any, position: Any, file_size: Any, blank: Any) -> Expr:
 
 
 def has_room(rest: Any, blank: Any) -> Expr:
-    """INV-38: a file of which so much is free is full, or has room for a blank."""
+    """INV-38: a file with `rest` free units is full, or has room for a blank."""
     return (rest == 0) | (rest >= blank)
 
 
 def proper_position(position: Expr, file_size: Any, blank: Any) -> Expr:
-    """INV-38: what is free behind a position is nothing or enough for a blank."""
+    """INV-38: the free space after a position is empty, or large enough for a blank."""
     return has_room(file_size - position, blank)

@@ -1,8 +1,7 @@
-"""Limits that rules, claims and checkers all ask for, each as one formula: how often a message is retried (DLQ-03, BACK-11), and what it
-waits on its delay level (REC-05).
+"""Limits that rules, claims and checkers share, each as one formula.
 
-A formula takes terms, of a state or of any row that has them. `retry_limit_of`, `is_given_up` and `is_read_as_another` are
-the same formulas for plain values.
+They include the limit of retries (DLQ-03, BACK-11) and the queue of a delay level (REC-05). A formula takes terms of the language.
+`retry_limit_of`, `is_given_up` and `is_read_as_another` apply the same formulas to plain values.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from rocketproof_model.language import JAVA_INT, Bool, Expr, Int, Model, Type, i
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 NAMES_LIMIT: Final = 121
-"""The version from which on a request may name a limit of its own (3.4.9)."""
+"""The first protocol version whose requests may name a retry limit (3.4.9)."""
 
 NAME_LIMIT: Final = 127
-"""Characters of a topic's name, and bytes of one that a record's signed byte can tell (STO-02, APP-08)."""
+"""The largest length of a topic's name in characters, and in bytes as a record's signed byte stores it (STO-02, APP-08)."""
 TEXT_LIMIT: Final = 32_767
-"""Characters, and bytes, of a message's properties: the largest number of two signed bytes (STO-02, APP-05)."""
+"""The largest length of a message's properties in characters and bytes: the maximum of a signed 16-bit number (STO-02, APP-05)."""
 
 DELAYS_TEXT: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
-"""The broker's messageDelayLevel by default."""
+"""The default of the broker's messageDelayLevel."""
 _UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def delays_of(text: str) -> tuple[int, ...]:
-    """What a messageDelayLevel makes each level wait, in milliseconds, from level 1 on. Raises KeyError or ValueError for another text."""
+    """Return the delay of each level in milliseconds, from level 1 on. Raises KeyError or ValueError for a malformed text."""
     return tuple(int(each[:-1]) * _UNITS[each[-1]] for each in text.split())
 
 
@@ -38,17 +37,18 @@ DELAY_LEVELS: Final = len(DELAYS)
 
 
 def retry_limit(group: Any, version: Any, named: Any, requested: Any) -> Expr:
-    """DLQ-03, BACK-11: the limit that the request has `named`, if its version may name one, else its group's.
+    """DLQ-03, BACK-11: the limit `requested` if the request has `named` one and its version allows that, otherwise the limit of its
+    `group`.
 
-    Where a request of such a version names none, this is the limit of a profile with `null_limit`, for a send `null_send_limit`; in
-    others the request fails (HAZ-33) and nothing asks for the limit. The reference implementation has the same rule once more
-    (broker/retry.py), on purpose: it is judged by this one and may share no code with it.
+    If a request of a version that allows a limit names none, profiles with `null_limit` (for a send: `null_send_limit`) use this limit. In
+    other profiles the request fails (HAZ-33), and the limit is not used. The reference implementation repeats this rule in broker/retry.py
+    on purpose: this formula judges it, so they share no code.
     """
     return ite((version >= NAMES_LIMIT) & named, requested, group)
 
 
 def is_dead(times: Any, limit: Any, beyond: Any) -> Expr:
-    """DLQ-03, BACK-12: a message that was retried so often becomes a dead letter; `dlq_beyond` allows a send one retry more."""
+    """DLQ-03, BACK-12: a message retried `times` times becomes a dead letter. `dlq_beyond` allows a send one more retry."""
     return times >= limit + ite(beyond, 1, 0)
 
 
@@ -58,12 +58,12 @@ def capped_level(level: Any, levels: Any) -> Expr:
 
 
 def waits_for_time(ahead: Any, most: Any) -> Expr:
-    """5.x: a message whose time is so many ms ahead waits in the timer topic, as long as that is not more than timerMaxDelaySec."""
+    """5.x: a message whose time is `ahead` ms in the future waits in the timer topic if `ahead` is at most timerMaxDelaySec."""
     return (ahead > 0) & (ahead <= most)
 
 
 def is_refused_time(ahead: Any, most: Any, recalls: Any) -> Expr:
-    """5.x: one whose time is further ahead is refused, and so is one that takes another back, whose time is over."""
+    """5.x: a message is refused if its time is more than `most` ms ahead, or if it recalls a message whose time has passed."""
     return (ahead > most) | (recalls & (ahead <= 0))
 
 
@@ -73,29 +73,32 @@ def level_queue(level: Any) -> Expr:
 
 
 def as_signed(length: Any, limit: int) -> Expr:
-    """APP-08: what is read of a length that was written into a number whose largest value is `limit`."""
+    """APP-08: the number that is read back after `length` was written to a signed number with the maximum `limit`."""
     return rem(length + limit + 1, 2 * limit + 2) - limit - 1
 
 
 def is_garbled(name: Any, longer: Any, by_flag: Any) -> Expr:
-    """APP-08, HAZ-51: a record's bytes are read as another's, or as none's: its topic has more bytes than a record can tell, or a client's
-    flag says that its hosts are `longer` than they are, where a reader goes `by_flag`."""
+    """APP-08, HAZ-51: a reader misreads the record, as another record or as none.
+
+    Either its topic has more bytes than a record can store, or a client's flag claims that its hosts are `longer` than they are and the
+    reader relies on that flag (`by_flag`).
+    """
     return (as_signed(name, NAME_LIMIT) != name) | (longer & by_flag)
 
 
 def retry_limit_of(requested: int | None, version: int, group: int = RETRY_MAX_TIMES) -> int:
-    """`retry_limit` of a request by its header's maxReconsumeTimes, None if it has none."""
-    found: int = _retry_limit()((group, version, requested is not None, requested or 0))
-    return found
+    """Return `retry_limit` for a header's maxReconsumeTimes, which is None if the header has none."""
+    limit: int = _retry_limit()((group, version, requested is not None, requested or 0))
+    return limit
 
 
 def is_given_up(times: int, limit: int, *, beyond: bool = False) -> bool:
-    """`is_dead` of a message that was retried so often."""
+    """Return `is_dead` for a message that was retried `times` times."""
     return bool(_is_dead()((times, limit, beyond)))
 
 
 def is_read_as_another(name: int = 0, *, longer: bool = False, by_flag: bool = False) -> bool:
-    """`is_garbled` of a record whose topic has so many bytes."""
+    """Return `is_garbled` for a record whose topic has `name` bytes."""
     return bool(_is_garbled()((name, longer, by_flag)))
 
 
@@ -116,7 +119,7 @@ def _is_garbled() -> Callable[..., int]:
 
 
 def plain(formula: Callable[..., Expr], *types: Type) -> Callable[..., int]:
-    """The formula as a function of a row of numbers, the codes of values of these types."""
+    """Compile the formula to a function of one row of numbers: the codes of values of these types."""
     model = Model(formula.__name__)
     terms = [model.var(f"x{number}", type_, init=type_.decode(max(0, type_.lo))) for number, type_ in enumerate(types)]
     return term_function(model.given(), formula(*terms))

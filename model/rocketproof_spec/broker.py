@@ -1,23 +1,35 @@
-"""The broker: msgCheck in order, the queue id check, the periodic registration, crash and restart.
+"""The broker: msgCheck in order, the check of the queue id, the periodic registration, crash and restart.
 
-Each action is one thing that the broker's thread does between two points at which another thread can be seen.
+Each action is the work of a broker's thread between two points at which other threads can observe it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 from rocketproof_model.language import Body, Expr, Row, ite
 from rocketproof_profiles import NameClass
 
 from .actors import ENVIRONMENT, SERVICE
 from .arithmetic import has_bit, legal_queue, random_queue
-from .handling import answer, at_hand, end_registration, in_phase, runs, send_registration, write_queues
+from .handling import answer, end_registration, in_phase, require_running, send_registration, use_config, write_queues
 from .vocabulary import Specification, started
 
 Test = Callable[[Expr, Expr], Expr]
-"""Asked of a broker and a topic."""
+"""A condition on a broker and a topic."""
+
+
+class MessageCheck(NamedTuple):
+    """A check of msgCheck that can refuse a send. `otherwise` is the sentence for a send that passes the check."""
+
+    action: str
+    rule: str
+    code: str
+    guard: str
+    sentence: str
+    otherwise: str
+    test: Test
 
 
 def _writable(s: Specification) -> Expr:
@@ -25,7 +37,7 @@ def _writable(s: Specification) -> Expr:
 
 
 def checks(s: Specification) -> None:
-    """msgCheck (CHK-01 to CHK-05): the refusals in the broker's order, then the look-up without lock."""
+    """msgCheck (CHK-01 to CHK-05): the refusals in the broker's order, then the look-up of the topic without the lock."""
     job, config = s.job, s.config
     check = s.given("check_names")
 
@@ -35,52 +47,68 @@ def checks(s: Specification) -> None:
     def order_topic(b: Expr, t: Expr) -> Expr:
         return ~_writable(s) & config[b, t].known & config[b, t].order
 
-    refusals: list[tuple[str, str, str, str, str, Test]] = [
-        ("refuse_order_topic", "CHK-01", "NO_PERMISSION", "order topic on a read-only broker",
-         "the broker may not write and the topic is an order topic", order_topic),
-        ("refuse_blank", "CHK-02", "SYSTEM_ERROR", "blank name", "the name is blank", of_class("blank")),
-        ("refuse_characters", "CHK-02", "SYSTEM_ERROR", "illegal characters", "the name has an illegal character", of_class("illegal")),
-        ("refuse_length", "CHK-02", "SYSTEM_ERROR", "name too long", "the name is longer than 127", of_class("long")),
-        ("refuse_forbidden", "CHK-03", "NO_PERMISSION", "forbidden topic", "clients may not send to this topic", of_class("forbidden")),
-        ("refuse_template", "CHK-04", "SYSTEM_ERROR", "reserved name", "the name is the template's",
-         lambda b, t: s.given("reserves_template") & s.of_class(t, "template")),
+    refusals = [
+        MessageCheck(
+            "refuse_order_topic", "CHK-01", "NO_PERMISSION", "order topic on a read-only broker",
+            "the broker is not writable and the topic is an order topic", "the broker is writable, or the topic is not an order topic",
+            order_topic,
+        ),
+        MessageCheck(
+            "refuse_blank", "CHK-02", "SYSTEM_ERROR", "blank name",
+            "the name is blank", "the name is not blank, or names are not checked", of_class("blank"),
+        ),
+        MessageCheck(
+            "refuse_characters", "CHK-02", "SYSTEM_ERROR", "illegal characters",
+            "the name has an illegal character", "the name has no illegal character, or names are not checked", of_class("illegal"),
+        ),
+        MessageCheck(
+            "refuse_length", "CHK-02", "SYSTEM_ERROR", "name too long",
+            "the name is longer than 127", "the name is not longer than 127, or names are not checked", of_class("long"),
+        ),
+        MessageCheck(
+            "refuse_forbidden", "CHK-03", "NO_PERMISSION", "forbidden topic",
+            "clients may not send to this topic", "clients may send to this topic, or names are not checked", of_class("forbidden"),
+        ),
+        MessageCheck(
+            "refuse_template", "CHK-04", "SYSTEM_ERROR", "reserved name",
+            "the name is the template's", "the name is not the template's, or that name is not reserved",
+            lambda b, t: s.given("reserves_template") & s.of_class(t, "template"),
+        ),
     ]  # fmt: skip
 
     def arrived(a: Body, p: Expr) -> tuple[Expr, Expr]:
         row, b = in_phase(s, a, p, "arrived", "a request has arrived at the broker")
         return b, row.topic
 
-    def earlier(a: Body, b: Expr, t: Expr, upto: int) -> None:
-        for _, _, _, name, sentence, test in refusals[:upto]:
-            a.guard(f"not: {name}", ~test(b, t), f"it is not so that {sentence}")
+    def passed(a: Body, b: Expr, t: Expr, count: int) -> None:
+        for refusal in refusals[:count]:
+            a.guard(f"not: {refusal.guard}", ~refusal.test(b, t), refusal.otherwise)
 
-    for place, (action, rule, code, name, sentence, test) in enumerate(refusals):
+    for place, refusal in enumerate(refusals):
 
-        def refuse(
-            a: Body, p: Expr, place: int = place, code: str = code, name: str = name, sentence: str = sentence, test: Any = test
-        ) -> None:
+        def refuse(a: Body, p: Expr, place: int = place, refusal: MessageCheck = refusal) -> None:
             b, t = arrived(a, p)
-            earlier(a, b, t, place)
-            a.guard(name, test(b, t), sentence)
-            answer(s, a, p, code, checks=True)
+            passed(a, b, t, place)
+            a.guard(refusal.guard, refusal.test(b, t), refusal.sentence)
+            answer(s, a, p, refusal.code, checks=True)
 
-        refuse.__doc__ = f"The broker refuses the request: {sentence}."
-        s.handler(name=action, rules=rule)(refuse)
+        refuse.__doc__ = f"The broker refuses the request: {refusal.sentence}."
+        s.handler(name=refusal.action, rules=refusal.rule)(refuse)
 
     @s.handler(rules="CHK-05")
     def look_up(a: Body, p: Expr) -> None:
-        """The broker finds the topic in its table, without the lock."""
+        """The broker finds the topic in its table. It does not take the lock."""
         b, t = arrived(a, p)
-        earlier(a, b, t, len(refusals))
+        passed(a, b, t, len(refusals))
         a.guard("known", config[b, t].known, "the broker has the topic")
         a.set(job[p].phase, "checked")
-        at_hand(s, a, job[p], config[b, t])
+        use_config(s, a, job[p], config[b, t])
 
     @s.handler(rules="CHK-05 CHK-07")
     def look_up_missing(a: Body, p: Expr) -> None:
-        """The broker does not find the topic and tries to create it."""
+        """The broker does not find the topic, and tries to create it."""
         b, t = arrived(a, p)
-        earlier(a, b, t, len(refusals))
+        passed(a, b, t, len(refusals))
         a.guard("unknown", ~config[b, t].known, "the broker does not have the topic")
         a.set(job[p].phase, "missing")
 
@@ -90,13 +118,13 @@ def queue_check(s: Specification) -> None:
     config = s.config
 
     def checked(a: Body, p: Expr, then: str = "") -> Expr:
-        row, b = in_phase(s, a, p, "checked", "a configuration of the topic is at hand", then=then)
-        chosen = row if s.scope.changes else config[b, row.topic]
-        return legal_queue(row.queue, chosen.read, chosen.write)
+        row, b = in_phase(s, a, p, "checked", "the request has a configuration of the topic", then=then)
+        config_used = row if s.scope.changes else config[b, row.topic]
+        return legal_queue(row.queue, config_used.read, config_used.write)
 
     @s.handler(rules="CHK-10 CHK-11")
     def accept_queue(a: Body, p: Expr) -> None:
-        """The queue id is below the larger of the two counts, or negative; the topic's own permission is not asked."""
+        """The queue id is below the larger of the two counts, or negative. The topic's permission is not checked."""
         a.guard("legal queue id", checked(a, p, then="append"), "the queue id is below the larger count")
 
     @s.handler(rules="CHK-10")
@@ -107,15 +135,15 @@ def queue_check(s: Specification) -> None:
 
     @s.handler(rules="SEND-22")
     def divide_by_zero(a: Body, p: Expr) -> None:
-        """A negative queue id on a topic without writable queues: the remainder by zero is answered as an error."""
+        """A negative queue id on a topic without write queues: the division by zero is answered as an error."""
         row, b = in_phase(s, a, p, "append", "the request is accepted", name="accepted")
         a.guard("negative", row.queue < 0, "the queue id is negative")
-        a.guard("no writable queue", write_queues(s, b, row) == 0, "the topic has no queue to write to")
+        a.guard("no writable queue", write_queues(s, b, row) == 0, "the topic has no write queue")
         answer(s, a, p, "SYSTEM_ERROR")
 
 
 def drawn(s: Specification, row: Row, draw: Expr) -> Expr:
-    """SEND-22: the queue of an accepted request: its own, or a random one for a negative id."""
+    """SEND-22: the queue of an accepted request. It is the requested queue, or a random one for a negative id."""
     write = write_queues(s, row.broker.get, row)
     return ite(row.queue < 0, random_queue(s.given("signed_random"), s.given("keeps_sign"), draw, write), row.queue)
 
@@ -125,20 +153,20 @@ def registration(s: Specification) -> None:
 
     @s.action(actor=SERVICE, rules="NS-09 NS-10 NS-11", fair="weak", b=s.Broker)
     def register(a: Body, b: Expr) -> None:
-        """The 30 s timer: the broker asks whether its version is known and, if not, sends its table."""
-        runs(s, a, b)
+        """The 30 s timer: the broker asks whether the name server has its version. If it does not, the broker sends its table."""
+        require_running(s, a, b)
         a.guard("version unknown", ~s.live[b] | (s.live_version[b] != s.version[b]), "the name server has another version")
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         send_registration(s, a, b)
 
 
 def failures(s: Specification) -> None:
-    """A broker process that ends and comes back."""
+    """Crash and restart of a broker's process."""
 
     @s.action(actor=ENVIRONMENT, b=s.Broker, weight=0.05)
     def crash(a: Body, b: Expr) -> None:
-        """The broker's process ends: memory is gone, the file and the log stay, its requests get no answer."""
-        runs(s, a, b)
+        """The broker's process ends. Memory is lost, the file and the log stay, and pending requests get no answer."""
+        require_running(s, a, b)
         a.bound("crashes left", s.crashes < s.given("crash_budget"), "the scope allows another crash")
         a.set(s.crashes, s.crashes + 1)
         a.set(s.up[b], False)
@@ -156,7 +184,7 @@ def failures(s: Specification) -> None:
 
     @s.action(actor=ENVIRONMENT, rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
     def restart(a: Body, b: Expr) -> None:
-        """The broker starts: constructor's entries, the file's entries over them, the file's version."""
+        """The broker starts with the constructor's topics. The file's topics override them, and the file's version is restored."""
         a.guard("broker down", ~s.up[b], "the broker does not run")
         a.set(s.up[b], True)
         a.set(s.version[b], s.file_version[b])

@@ -1,4 +1,4 @@
-"""What a scope keeps of the commit log and its queues: counters, and no messages."""
+"""The commit log and the queues of a scope, as counters without messages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from .scope import Scope
 
 
 class LogVariables:
-    """The variables of a scope with a log: of each of the `queues`, and of each broker."""
+    """The log variables of a scope: one value per queue of `queues`, or one per broker."""
 
     def __init__(self, m: Model, scope: Scope, broker: Index, queues: tuple[Index, ...]) -> None:
         count, position = Int(0, scope.offsets), Int(0, scope.file_size * scope.files)
         self.offset = m.var("offset", count, over=queues, init=0, sentence="the next offset of the queue")
         self.outlived = (
-            m.var("outlived", count, over=queues, init=0, sentence="where the queue goes on if it outlives the deletion of its topic")
+            m.var("outlived", count, over=queues, init=0, sentence="the queue's next offset if it survives the deletion of its topic")
             if scope.deletes
             else None
         )

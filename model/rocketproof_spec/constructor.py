@@ -17,8 +17,11 @@ from rocketproof_protocol.topics import (
 def system_topics(
     cluster: str, broker: str, template: str = TEMPLATE, *, auto_create: bool, all_: bool = True, schedule: bool = True, more: bool = False
 ) -> dict[str, tuple[int, int]]:
-    """Name to (queues, permission) of the constructor's entries of a 4.9 broker with default switches (TCM-03). `all_`: also those
-    that releases before 4.9 do not make, `schedule`: among them the schedule topic; `more`: and those that 5.x adds."""
+    """Return the topics that a 4.9 broker's constructor makes with default switches, as name to (queues, permission) (TCM-03).
+
+    `all_`: include the topics that releases before 4.9 do not make; `schedule`: among them the schedule topic; `more`: include the topics
+    that 5.x adds.
+    """
     topics = {
         SELF_TEST_TOPIC: (1, 6),
         BENCHMARK_TOPIC: (1024, 6),

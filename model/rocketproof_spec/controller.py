@@ -1,9 +1,9 @@
-"""A broker set of 5.x under a controller: who may be master, what is confirmed, and which queue offset a new master goes on with.
+"""A 5.x broker set under a controller: elections, confirmed records, and the queue offset with which a new master continues.
 
-The controller elects a master among the replicas that it has down as in sync (SyncStateSet). What all of these have is confirmed
-(confirmOffset), and only confirmed records are dispatched and acknowledged. All records are of one queue and counted, so that a
-record's place in the log is the queue offset that it should have; a record is known by its place and the epoch of its master. Four
-constants are mistakes that releases have made. Replicas that leave the SyncStateSet because they are slow are left out.
+The controller elects a master among the replicas in its SyncStateSet. Records that all of these have are confirmed (confirmOffset). Only
+confirmed records are dispatched and acknowledged. All records belong to one queue and are counted, so a record's place in the log should
+be its queue offset. A record is identified by its place and the epoch of its master. Four constants are known mistakes of releases.
+Replicas that leave the SyncStateSet because they are slow are not modelled.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from .part import Part
 
 
 class Controller(Part):
-    """So many `replicas` of a broker, interchangeable if `symmetric`; logs of up to so many `records`; at most so many `epochs`: elections.
+    """`replicas` of a broker, interchangeable if `symmetric`, with logs of up to `records` records and at most `epochs` elections.
 
-    `confirmed`, `entries` and `offset` count records."""
+    `confirmed`, `entries` and `offset` count records.
+    """
 
     def __init__(self, name: str, *, replicas: int = 2, records: int = 2, epochs: int = 3, faults: int = 2, symmetric: bool = True) -> None:
         super().__init__(name)
@@ -26,18 +27,18 @@ class Controller(Part):
         self.Replica = replica = m.index("Replica", [f"broker-a/{r}" for r in range(replicas)], symmetric=symmetric)
         self.Place = place = Int(0, records - 1)
         m.acting(replica, "controller", "client", service="controller", environment="controller")
-        self.widens = m.constant("widens", Bool, True, "a replica that is being added counts for what is confirmed")
-        self.counts_log = m.constant("counts_log", Bool, True, "a new master's next offset counts what is not dispatched yet")
+        self.widens = m.constant("widens", Bool, True, "a record is confirmed only once a replica that is being added has it")
+        self.counts_log = m.constant("counts_log", Bool, True, "a new master's next offset counts records that are not dispatched yet")
         self.keeps_offset = m.constant("keeps_offset", Bool, True, "a master that is elected again keeps its next offset")
-        self.cuts_confirmed = m.constant("cuts_confirmed", Bool, True, "after a start no more is confirmed than the log has")
-        self.waits = m.constant("waits", Bool, True, "a client is answered once its record is confirmed")
-        self.crash_budget = m.constant("crash_budget", budget, 0, "how many ends of a process the run may have")
+        self.cuts_confirmed = m.constant("cuts_confirmed", Bool, True, "a restart limits the confirmed records to those in the log")
+        self.waits = m.constant("waits", Bool, True, "a client is answered only once its record is confirmed")
+        self.crash_budget = m.constant("crash_budget", budget, 0, "how many crashes of a process the run may have")
         self.power_budget = m.constant("power_budget", budget, 0, "how many losses of power the run may have")
         self.up = m.var("up", Bool, over=replica, init=True, sentence="whether the replica runs")
         self.log = m.var("log", epoch, over=(replica, place), init=0, sentence="the epoch of the record at a place, 0 for none")
         self.length = m.var("length", count, over=replica, init=0, sentence="how many records the log has")
         self.confirmed = m.var(
-            "confirmed", count, over=replica, init=0, sentence="up to where records are confirmed, as the replica has it"
+            "confirmed", count, over=replica, init=0, sentence="the position up to which records are confirmed, as the replica knows it"
         )
         self.entries = m.var("entries", count, over=replica, init=0, sentence="how many entries the consume queue has")
         self.offset = m.var("offset", count, over=replica, init=0, sentence="the queue offset of the master's next record")
@@ -60,12 +61,12 @@ class Controller(Part):
         return self.master.is_some & (self.master == r)
 
     def follows(self, r: Expr) -> Expr:
-        """The replica's log is the beginning of the master's."""
+        """The replica's log is a prefix of the master's."""
         m = self.master.get
         return forall(self.Place, lambda k: (self.log[r, k] == 0) | (self.log[r, k] == self.log[m, k]))
 
 
-def _leads(c: Controller, a: Body, r: Expr) -> None:
+def _require_master(c: Controller, a: Body, r: Expr) -> None:
     a.by(r)
     a.guard("master", c.leads(r), "the replica is the master")
 
@@ -74,7 +75,7 @@ def _master(c: Controller) -> None:
     @c.action(actor=HANDLER, rules="APP-03 APP-10", r=c.Replica)
     def append(a: Body, r: Expr) -> None:
         """The master appends a record, with the next queue offset."""
-        _leads(c, a, r)
+        _require_master(c, a, r)
         a.bound("records left", c.length[r] < c.records, "the scope's log has room")
         a.bound("offsets left", c.offset[r] < c.records, "the scope counts that far")
         a.set(c.odd, c.odd | (c.offset[r] != c.length[r]))
@@ -84,15 +85,15 @@ def _master(c: Controller) -> None:
 
     @c.action(actor=SERVICE, fair="weak", r=c.Replica, upto=Int(1, c.records))
     def confirm(a: Body, r: Expr, upto: Expr) -> None:
-        """What every replica in sync has is confirmed; one that is being added counts, or it does not."""
-        _leads(c, a, r)
+        """A record is confirmed once all replicas in sync have it. A replica that is being added counts in some releases."""
+        _require_master(c, a, r)
 
         def has(s: Expr) -> Expr:
             counts: Expr = c.in_sync.has(s) | (c.widens & (c.asked == s))
             return implies(counts, c.length[s] >= upto)
 
-        a.guard("had by all", forall(c.Replica, has), "all that are in sync have the records")
-        a.guard("news", upto > c.confirmed[r], "they were not confirmed before")
+        a.guard("had by all", forall(c.Replica, has), "all replicas in sync have the records")
+        a.guard("news", upto > c.confirmed[r], "the records were not confirmed before")
         a.set(c.confirmed[r], upto)
 
     @c.action(actor=SERVICE, rules="REC-04", fair="weak", r=c.Replica)
@@ -100,15 +101,15 @@ def _master(c: Controller) -> None:
         """The next confirmed record gets its entry in the consume queue."""
         a.by(r)
         a.guard("runs", c.up[r], "the replica runs")
-        a.guard("confirmed", c.entries[r] < minimum(c.confirmed[r], c.length[r]), "the next record is confirmed, and in the log")
+        a.guard("confirmed", c.entries[r] < minimum(c.confirmed[r], c.length[r]), "the next record is confirmed and in the log")
         a.set(c.entries[r], c.entries[r] + 1)
 
     @c.action(actor=HANDLER, sends_to="client", rules="FLU-07 SEND-41", fair="weak", r=c.Replica, k=c.Place)
     def acknowledge(a: Body, r: Expr, k: Expr) -> None:
-        """The client of a record is answered SUCCESS."""
-        _leads(c, a, r)
+        """The master answers SUCCESS to the client of a record."""
+        _require_master(c, a, r)
         a.guard("appended", c.log[r, k] == c.epoch, "the master has appended the record")
-        a.guard("confirmed", ~c.waits | (k < c.confirmed[r]), "nothing is waited for, or the record is confirmed")
+        a.guard("confirmed", ~c.waits | (k < c.confirmed[r]), "the record is confirmed, or the master does not wait for that")
         a.guard("not answered", c.acknowledged[k] != c.epoch, "the client has no answer yet")
         a.set(c.acknowledged[k], c.epoch)
 
@@ -121,9 +122,9 @@ def _copies(c: Controller) -> None:
 
     @c.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica)
     def cut(a: Body, r: Expr) -> None:
-        """A slave whose log goes another way than the master's cuts it off where they part."""
+        """A slave whose log diverges from the master's truncates it at the first difference."""
         slave(a, r)
-        a.guard("parts", ~c.follows(r), "its log is not the beginning of the master's")
+        a.guard("parts", ~c.follows(r), "its log is not a prefix of the master's")
         kept: Expr = c.length[r]
         for k in reversed(range(c.records)):
             kept = ite((c.log[r, k] != 0) & (c.log[r, k] != c.log[c.master.get, k]), k, kept)
@@ -135,28 +136,28 @@ def _copies(c: Controller) -> None:
 
     @c.action(actor=SERVICE, rules="FLU-07", fair="weak", r=c.Replica, k=c.Place)
     def copy(a: Body, r: Expr, k: Expr) -> None:
-        """A slave appends the master's next record, and learns up to where records are confirmed."""
+        """A slave appends the master's next record, and updates the position up to which records are confirmed."""
         slave(a, r)
-        a.guard("follows", c.follows(r), "its log is the beginning of the master's")
-        a.guard("next", (k == c.length[r]) & (k < c.length[c.master.get]), "the record is the next one")
+        a.guard("follows", c.follows(r), "its log is a prefix of the master's")
+        a.guard("next", (k == c.length[r]) & (k < c.length[c.master.get]), "the record is the master's next record")
         a.set(c.log[r, k], c.log[c.master.get, k])
         a.set(c.length[r], k + 1)
         a.set(c.confirmed[r], minimum(k + 1, c.confirmed[c.master.get]))
 
     @c.action(actor=SERVICE, fair="weak", r=c.Replica)
     def ask(a: Body, r: Expr) -> None:
-        """The master asks the controller to add a slave that has all that is confirmed."""
+        """The master asks the controller to add a slave that has all confirmed records."""
         slave(a, r)
-        a.guard("nothing asked", c.asked.is_none, "the master has asked for nobody else")
+        a.guard("nothing asked", c.asked.is_none, "the master has no other request pending")
         a.guard("not in sync", ~c.in_sync.has(r), "the slave is not in the SyncStateSet")
-        a.guard("caught up", c.follows(r) & (c.length[r] >= c.confirmed[c.master.get]), "the slave has all that is confirmed")
+        a.guard("caught up", c.follows(r) & (c.length[r] >= c.confirmed[c.master.get]), "the slave has all confirmed records")
         a.set(c.asked, r)
 
 
 def _elections(c: Controller) -> None:
     @c.action(actor=SERVICE, fair="weak", r=c.Replica)
     def expand(a: Body, r: Expr) -> None:
-        """The controller adds the slave."""
+        """The controller adds the slave to the SyncStateSet."""
         a.guard("asked for", c.asked.is_some & (c.asked == r), "the master has asked for it")
         a.update(c, in_sync=c.in_sync.including(r), asked=None)
 
@@ -167,7 +168,7 @@ def _elections(c: Controller) -> None:
 
     @c.action(actor=SERVICE, rules="REC-03", fair="weak", r=c.Replica)
     def elect(a: Body, r: Expr) -> None:
-        """A replica in sync becomes master; its next queue offset counts its log, or only what is dispatched."""
+        """A replica in sync becomes master. Its next queue offset counts its whole log, or only the dispatched records."""
         a.sends_to(r)
         a.guard("no master", c.master.is_none, "there is no master")
         a.guard("in sync", c.in_sync.has(r), "the replica is in the SyncStateSet")
@@ -176,7 +177,7 @@ def _elections(c: Controller) -> None:
 
     @c.action(actor=SERVICE, rules="REC-03", weight=0.3, r=c.Replica)
     def elect_again(a: Body, r: Expr) -> None:
-        """The master is elected once more while it runs: it keeps its next offset, or goes back to what is dispatched."""
+        """The running master is elected again. It keeps its next offset, or falls back to the dispatched records."""
         a.sends_to(r)
         a.guard("master", c.leads(r), "the replica is the master")
         becomes(a, r, ite(c.keeps_offset, c.offset[r], c.entries[r]))
@@ -184,7 +185,7 @@ def _elections(c: Controller) -> None:
 
 def _faults(c: Controller) -> None:
     def ends(a: Body, r: Expr) -> None:
-        """The controller takes who no longer answers for no master, and what the process had on its way is lost."""
+        """The process ends. If it was the master, there is no master until the next election, and its pending request is lost."""
         a.by(r)
         a.guard("runs", c.up[r], "the replica runs")
         a.set(c.up[r], False)
@@ -194,17 +195,17 @@ def _faults(c: Controller) -> None:
 
     @c.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica)
     def crash(a: Body, r: Expr) -> None:
-        """The process ends: log, queue and what the checkpoint says is confirmed stay."""
+        """The process crashes. The log, the queue and the confirmed position in the checkpoint stay."""
         ends(a, r)
-        a.bound("crashes left", c.crashes < c.crash_budget, "the scope allows another end of a process")
+        a.bound("crashes left", c.crashes < c.crash_budget, "the scope allows another crash")
         a.set(c.crashes, c.crashes + 1)
 
     @c.action(actor=ENVIRONMENT, rules="REC-02", weight=0.3, r=c.Replica, kept=Int(0, c.records - 1))
     def power_loss(a: Body, r: Expr, kept: Expr) -> None:
-        """The power fails: the log loses its end, which was not flushed."""
+        """The power fails: the log loses its records that were not flushed."""
         ends(a, r)
         a.bound("losses left", c.powers < c.power_budget, "the scope allows another loss of power")
-        a.guard("less", kept < c.length[r], "something is lost")
+        a.guard("less", kept < c.length[r], "at least one record is lost")
         a.set(c.powers, c.powers + 1)
         a.set(c.length[r], kept)
         for k in range(c.records):
@@ -212,7 +213,8 @@ def _faults(c: Controller) -> None:
 
     @c.action(actor=ENVIRONMENT, rules="REC-02", r=c.Replica)
     def start(a: Body, r: Expr) -> None:
-        """Entries beyond the log are cut off; what the checkpoint says is confirmed is cut off too, or it is not."""
+        """The replica restarts. Entries beyond the log are removed; so is the confirmed position beyond the log, except in some
+        releases."""
         a.by(r)
         a.guard("down", ~c.up[r], "the replica does not run")
         a.set(c.up[r], True)
@@ -223,5 +225,5 @@ def _faults(c: Controller) -> None:
     def shrink(a: Body, r: Expr) -> None:
         """A slave that does not answer leaves the SyncStateSet."""
         a.guard("has a master", c.master.is_some, "there is a master")
-        a.guard("down", c.in_sync.has(r) & ~c.up[r], "the replica is in the SyncStateSet, and does not run")
+        a.guard("down", c.in_sync.has(r) & ~c.up[r], "the replica is in the SyncStateSet and does not run")
         a.set(c.in_sync, c.in_sync.excluding(r))

@@ -1,8 +1,8 @@
-"""How long it takes at most until something is known: three small models of clocks that tick in seconds.
+"""Upper bounds on the time until a change is visible: three small models of clocks that tick in seconds.
 
-`expiry`: a broker's machine dies, and the name server's scan takes it out of the routes (NS-07). `news`: a created topic reaches
-the name server and then a producer, each by a period of 30 s (NS-10, CLI-21). `patience`: one synchronous send, with all that it
-may wait for (CLI-13 to CLI-17, CLI-28). Time passes only while nothing is due.
+`expiry`: a broker's machine dies, and the name server's scan removes it from the routes (NS-07). `news`: a created topic reaches the
+name server and then a producer, each within a period of 30 s (NS-10, CLI-21). `patience`: one synchronous send with all its waits
+(CLI-13 to CLI-17, CLI-28). Time passes only while nothing is due.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Expiry(Part):
         super().__init__(name)
         m, seconds = self.model, Int(0, expire + 2 * scan)
         m.acting("broker", "name server", "clock", service="broker", environment="clock")
-        self.alive = m.var("alive", Bool, init=True, sentence="whether the broker's machine lives", part="broker")
-        self.age = m.var("age", seconds, init=0, sentence="seconds since the name server heard of the broker", part="name server")
+        self.alive = m.var("alive", Bool, init=True, sentence="whether the broker's machine runs", part="broker")
+        self.age = m.var("age", seconds, init=0, sentence="seconds since the broker's last registration", part="name server")
         self.dead = m.var("dead", seconds, init=0, sentence="seconds since the broker died", part="broker")
         self.scan = m.var("scan", Int(0, scan), init=scan // 2, sentence="seconds until the next scan", part="name server")
         self.begun = m.var("begun", Bool, init=False, sentence="whether the clocks run", part="clock")
@@ -37,32 +37,32 @@ def _expires(x: Expiry, expire: int, scan: int, period: int) -> None:
 
     @x.action(actor=ENVIRONMENT, rules="NS-07", offset=Int(1, scan))
     def begin(a: Body, offset: Expr) -> None:
-        """The scan comes so many seconds after a registration."""
-        a.guard("not begun", ~x.begun, "the clocks stand still")
+        """The clocks start; the first scan follows `offset` seconds after a registration."""
+        a.guard("not begun", ~x.begun, "the clocks do not run")
         a.update(x, begun=True, scan=offset)
 
     @x.action(actor=SERVICE, sends_to="name server", rules="NS-02 NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
-        """The broker registers, or asks about its version, and the name server notes the time."""
-        a.guard("alive", x.alive, "the broker's machine lives")
-        a.guard("due", x.age == period, "30 s have passed since it last did")
+        """The broker registers, or asks about its version, and the name server stores the time."""
+        a.guard("alive", x.alive, "the broker's machine runs")
+        a.guard("due", x.age == period, "30 s have passed since the last registration")
         a.set(x.age, 0)
 
     @x.action(actor=ENVIRONMENT, part="broker", rules="NS-07")
     def die(a: Body) -> None:
-        """The machine stops without a word: its connection is not closed."""
-        a.guard("alive", x.alive, "the broker's machine lives")
+        """The machine stops without closing its connection."""
+        a.guard("alive", x.alive, "the broker's machine runs")
         a.set(x.alive, False)
 
     @x.action(actor=ENVIRONMENT, part="broker", rules="NS-08")
     def close(a: Body) -> None:
-        """The process ends and its connection is closed: the name server takes the broker out at once."""
-        a.guard("alive", x.alive, "the broker's machine lives")
+        """The process ends and its connection is closed: the name server removes the broker at once."""
+        a.guard("alive", x.alive, "the broker's machine runs")
         a.update(x, alive=False, listed=False)
 
     @x.action(actor=NAME_SERVER, part="name server", rules="NS-07 NS-08", fair="weak")
     def look(a: Body) -> None:
-        """The scan: who was last heard of more than 120 s ago leaves the routes."""
+        """The scan removes the broker from the routes if its last registration is more than 120 s old."""
         a.guard("due", x.scan == 0, "10 s have passed since the last scan")
         a.update(x, listed=x.listed & (x.age <= expire), scan=scan)
 
@@ -80,7 +80,8 @@ Asking = Enum("nothing", "asked", "served")
 
 
 class News(Part):
-    """From a created topic to the name server, and on to a producer that uses it: the timers' period, and what a request takes."""
+    """The spread of a created topic to the name server and then to a producer that uses it. `period`: of the timers; `request`: of an
+    answer."""
 
     def __init__(self, name: str, *, period: int = PERIOD, request: int = REQUEST) -> None:
         super().__init__(name)
@@ -93,7 +94,7 @@ class News(Part):
         self.since = m.var("since", seconds, init=0, sentence="seconds since the topic was created, and then since the name server has it")
         self.register = m.var("register", timer, init=period, sentence="seconds until the broker's next registration", part="broker")
         self.refresh = m.var("refresh", timer, init=period, sentence="seconds until the producer's next refresh", part="producer")
-        self.asking = m.var("asking", Asking, init="nothing", sentence="where the producer's refresh stands", part="producer")
+        self.asking = m.var("asking", Asking, init="nothing", sentence="the state of the producer's refresh", part="producer")
         self.asked = m.var("asked", Int(0, request), init=0, sentence="seconds since the producer asked", part="producer")
         self.good = m.var("good", Bool, init=False, sentence="whether the answer on its way has the topic", part="name server")
         _spreads(self, period, request)
@@ -108,8 +109,8 @@ def _spreads(n: News, period: int, request: int) -> None:
 
     @n.action(actor=ENVIRONMENT, offset=Int(0, period - 1))
     def begin(a: Body, offset: Expr) -> None:
-        """The producer's timer runs so many seconds before the broker's."""
-        a.guard("not begun", ~n.begun, "the clocks stand still")
+        """The clocks start; the producer's timer runs `offset` seconds before the broker's."""
+        a.guard("not begun", ~n.begun, "the clocks do not run")
         a.update(n, begun=True, refresh=period - offset)
 
     @n.action(actor=CLIENT, sends_to="broker", rules="TCM-16")
@@ -121,13 +122,13 @@ def _spreads(n: News, period: int, request: int) -> None:
 
     @n.action(actor=HANDLER, sends_to="name server", rules="TCM-17")
     def announce(a: Body) -> None:
-        """The creation's registration arrives; it is one-way, and may as well be lost (HAZ-11)."""
-        a.guard("not listed", n.created & ~n.listed, "the topic is created, and the name server does not know it")
+        """The registration of the creation arrives. It is one-way, so it may also be lost (HAZ-11)."""
+        a.guard("not listed", n.created & ~n.listed, "the topic is created, and the name server does not have it")
         listing(a)
 
     @n.action(actor=SERVICE, sends_to="name server", rules="NS-09 NS-10", fair="weak")
     def register(a: Body) -> None:
-        """The timer's registration arrives: the name server knows all the broker's topics."""
+        """The timer's registration arrives: the name server has all the broker's topics."""
         a.guard("due", n.register == 0, "30 s have passed since the last")
         listing(a)
         a.set(n.register, period)
@@ -140,7 +141,7 @@ def _spreads(n: News, period: int, request: int) -> None:
 
     @n.action(actor=NAME_SERVER, sends_to="producer", part="name server", rules="NS-06", fair="weak")
     def serve(a: Body) -> None:
-        """The name server answers with the route that it has now."""
+        """The name server answers with its current route."""
         a.guard("asked", n.asking == "asked", "a request for the route is on its way")
         a.update(n, good=n.listed, asking="served")
 
@@ -152,7 +153,7 @@ def _spreads(n: News, period: int, request: int) -> None:
 
     @n.action(actor=ENVIRONMENT, rules="NS-10 CLI-21", fair="weak")
     def second(a: Body) -> None:
-        """A second passes; an answer takes 3 s at most."""
+        """A second passes. An answer takes at most 3 s."""
         a.guard("begun", n.begun, "the clocks run")
         a.bound("of interest", ~n.seen, "the producer does not know the topic")
         a.guard("no registration due", n.register > 0, "the next registration is later")
@@ -167,7 +168,7 @@ Doing = Enum("nothing", "lock", "ask", "choice", "attempt", "over")
 
 
 class Patience(Part):
-    """One synchronous send, whatever lock, name server and brokers do."""
+    """One synchronous send, for any behaviour of the lock, the name server and the brokers."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -198,15 +199,15 @@ def _sends(p: Patience) -> None:
     def doing(a: Body, name: str, sentence: str) -> None:
         a.guard("at it", p.doing == name, sentence)
 
-    def look_fails(a: Body) -> None:
-        """The second look follows the first; after both there is no route, or the attempt has failed."""
+    def lookup_fails(a: Body) -> None:
+        """The second look-up follows the first. After both there is no route, or the attempt has failed."""
         again = p.look == 1
         after = ite(p.inside, coerce("choice", Doing), "over")
         a.update(p, doing=ite(again, coerce("lock", Doing), after), look=2, now=0)
 
     @p.action(actor=ENVIRONMENT, part="producer", rules="CLI-13", known=Bool)
     def begin(a: Body, known: Expr) -> None:
-        """The send begins: the route is known, or is to be looked up."""
+        """The send begins. The route is known, or must be looked up."""
         doing(a, "nothing", "the send has not begun")
         a.set(p.doing, ite(known, coerce("choice", Doing), "lock"))
 
@@ -218,10 +219,10 @@ def _sends(p: Patience) -> None:
 
     @p.action(actor=CLIENT, rules="CLI-15", fair="weak")
     def lock_times_out(a: Body) -> None:
-        """The refresh has waited 3 s for the lock, and leaves the routes as they are."""
+        """The refresh has waited 3 s for the lock, and leaves the routes unchanged."""
         doing(a, "lock", "the send waits for the client's lock")
         a.guard("time is up", p.now == LOCK, "3 s have passed")
-        look_fails(a)
+        lookup_fails(a)
 
     @p.action(actor=NAME_SERVER, sends_to="producer", part="name server", rules="CLI-16 CLI-17")
     def route_found(a: Body) -> None:
@@ -233,17 +234,17 @@ def _sends(p: Patience) -> None:
     def no_route(a: Body) -> None:
         """The name server has no route."""
         doing(a, "ask", "the send waits for the name server")
-        look_fails(a)
+        lookup_fails(a)
 
     @p.action(actor=ENVIRONMENT, part="producer", rules="CLI-17", fair="weak")
     def no_answer(a: Body) -> None:
-        """The name server does not answer within 3 s, or cannot be reached: that ends the send."""
+        """The name server does not answer within 3 s, or cannot be reached. The send ends."""
         doing(a, "ask", "the send waits for the name server")
         a.update(p, doing="over", now=0)
 
     @p.action(actor=CLIENT, sends_to="broker", rules="CLI-27 CLI-28", fair="weak", known=Bool)
     def attempt(a: Body, known: Expr) -> None:
-        """Another attempt begins, at a broker whose address is known or has to be looked up."""
+        """Another attempt begins. The broker's address is known, or must be looked up."""
         doing(a, "choice", "the send is between attempts")
         a.guard("in time", ~late, "the time is not over")
         a.guard("attempts left", p.attempts < ATTEMPTS, "fewer than 3 attempts were made")
@@ -251,7 +252,7 @@ def _sends(p: Patience) -> None:
 
     @p.action(actor=CLIENT, rules="CLI-28 CLI-30", fair="weak")
     def stop(a: Body) -> None:
-        """No attempt is made any more: the time is over, or three were made."""
+        """The send ends: its time is over, or three attempts were made."""
         doing(a, "choice", "the send is between attempts")
         a.guard("enough", late | (p.attempts == ATTEMPTS), "the time is over, or 3 attempts were made")
         a.set(p.doing, "over")
@@ -264,15 +265,15 @@ def _sends(p: Patience) -> None:
 
     @p.action(actor=ENVIRONMENT, part="producer", rules="CLI-28 CLI-30", fair="weak")
     def fails(a: Body) -> None:
-        """The attempt fails: an error that is retried, a lost connection, or what was left of the time is over."""
+        """The attempt fails: an error that allows a retry, a lost connection, or a timeout."""
         doing(a, "attempt", "an attempt waits for its answer")
         a.set(p.doing, "choice")
 
     @p.action(actor=ENVIRONMENT, rules="CLI-28", fair="weak")
     def second(a: Body) -> None:
-        """A second passes: in the wait for the lock, for the name server, or for the broker."""
+        """A second passes while the send waits for the lock, the name server or the broker."""
         waits = ((p.doing == "lock") & (p.now < LOCK)) | ((p.doing == "ask") & (p.now < REQUEST))
         attempt_goes_on = (p.doing == "attempt") & (p.cost < p.timeout)
-        a.guard("waits", waits | attempt_goes_on, "it waits, and what it waits for is not due")
+        a.guard("waits", waits | attempt_goes_on, "the send waits, and its wait is not over")
         a.set(p.cost, minimum(p.cost + 1, p.cost.type.hi))
         a.set(p.now, p.now + 1, when=p.doing != "attempt")

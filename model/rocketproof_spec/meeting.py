@@ -1,8 +1,9 @@
-"""Where delays and transactions meet: half messages with a delay, and a transaction's message that is sent to be retried.
+"""Delays and transactions combined: half messages with a delay, and a retry of a transaction's message.
 
-Both models are in it, and have two queues in common: what a transaction puts into the schedule topic are the entries of the delayed
-queue, and what is delivered into the half topic are copies that the check looks at. A retry has TRAN_MSG as the committed message has
-it, and a delay level: for the gate it is a transactional message with a delay, unless the release knows retries (HAZ-47).
+The model includes both models, which share two queues. Messages that a transaction puts into the schedule topic are the entries of the
+delayed queue. Messages that are delivered to the half topic are copies that the check reads. A retry keeps TRAN_MSG from the committed
+message, and has a delay level. The broker treats it as a transactional message with a delay, unless the release recognizes retries
+(HAZ-47).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SHARED = {"log.scheduled": "delay_queue.length", "log.written": "delay_halves"}
 
 
 class Meeting(Part):
-    """Both models with so many checks, and room for so many copies in either queue; `delay` and `half` say what a term of each is here."""
+    """Both models, with `checks` checks and up to `copies` copies in either queue. `delay` and `half` map a term of each to this model."""
 
     switches = (*Delays.switches, *Transactions.switches, "retries_are_ordinary")
 
@@ -42,12 +43,12 @@ def _retries(meeting: Meeting) -> None:
 
     @meeting.action(actor=HANDLER, rules="TRX-01 CL-02", e=d.Entry)
     def retry(a: Body, e: Expr) -> None:
-        """The message that was committed before it was asked for is sent to the retry topic, with TRAN_MSG and a delay level."""
+        """A message that was committed before its check is sent to the retry topic, with TRAN_MSG and a delay level."""
         delay, half, log, length = meeting.delay, meeting.half, t.log, meeting.delay(d.queue.length)
         committed = half((t.half[0] != "open") & (t.message.decided == "commit"))
-        a.guard("committed", committed, "a consumer can have the message, by its first copy")
-        a.guard("once", ~half(t.message.delayed), "it was not sent to be retried yet")
-        a.guard("checked", half(log.looked) == half(log.written), "the check is through with its half message")
+        a.guard("committed", committed, "the message's first copy is committed, so a consumer can get it")
+        a.guard("once", ~half(t.message.delayed), "the message was not sent to the retry topic yet")
+        a.guard("checked", half(log.looked) == half(log.written), "the check has processed its half message")
         a.guard("next place", e == length, "the entry is the schedule queue's next")
         a.set(half(t.message.delayed), True)
         a.set(half(log.asked), 0)

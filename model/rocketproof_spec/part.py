@@ -1,4 +1,4 @@
-"""What every part of the specification is: a model, and the words in which its rules and its properties are written."""
+"""The base class of all models of the specification."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from rocketproof_model.language import Model
 
 
 class Part:
-    """A model with its vocabulary. A subclass is a model of its own: whatever it declares, its sizes, indices, constants and variables,
-    is an attribute, by the name that it has in the model; `switches` are those of its constants that a profile has."""
+    """A model whose sizes, indices, constants and variables are attributes, with the same names as in the model.
+
+    `switches` names the constants whose values come from a profile.
+    """
 
     switches: ClassVar[tuple[str, ...]] = ()
 

@@ -1,4 +1,4 @@
-"""The remarks with which the specification's refusals of a send are answered: they tell apart what has one code."""
+"""The remarks of the specification's refusals of a send. They distinguish refusals with the same code."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ REMARKS: Final[Mapping[str, str]] = {
     "divide_by_zero": remarks.BY_ZERO,
     "topic_not_exist": remarks.NOT_EXIST,
 }
-"""By the action that refuses, how its remark begins; `{}` stands for any text. Other refusals have no remark of their own."""
+"""The beginning of the remark of each refusing action. `{}` stands for any text. Other refusals have no specific remark."""
 
 _PATTERNS: Final = {action: re.compile(".*".join(map(re.escape, text.split("{}"))), re.DOTALL) for action, text in REMARKS.items()}
 
 
 def remarked(remark: str) -> frozenset[str]:
-    """The actions that are answered with a remark like this, none where it is no refusal's own."""
+    """Return the actions whose remark matches, or an empty set if the remark belongs to no refusal."""
     return frozenset(action for action, pattern in _PATTERNS.items() if pattern.match(remark))
 
 

@@ -1,5 +1,7 @@
-"""Scopes: the finite sizes of a run, and which parts of the specification it has. Values that differ between cases of one
-scope are constants of the model instead, so that one compiled kernel serves them all."""
+"""Scopes: the finite sizes of a run, and the parts of the specification that it includes.
+
+Values that differ between cases of one scope are constants of the model instead, so one compiled kernel serves all cases.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +22,26 @@ _TOPIC: Final[dict[NameClass, tuple[str, ...]]] = {
     "illegal": ("an illegal name",),
     "long": ("an overlong name",),
 }
-"""What the first topics of each class are called where a person reads of them."""
-MOST_TOLD: Final = 1 << 60
-"""The largest offset that a group may tell where no scope bounds it."""
+"""The names that are shown for the first topics of each class."""
+LARGEST_OFFSET: Final = 1 << 60
+"""The largest offset that a group may commit in an unbounded scope."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Sizes. `topics` gives the name class of each topic; topic 0 is the template, the last one is what producers publish.
+    """Sizes, and the parts of the specification. Topic 0 is the template; producers publish the last topic.
 
-    `requests`: raw clients put any header of these ranges on the wire, their default topic of the classes `defaults`.
-    `placed`: messages may come to lie elsewhere than they ask for, be sent back, and end transactions. `progress`: of how many places,
-    each a queue and a group, such groups tell their offsets, `told`; `limits`: of their retries and queues. `of_subject`: these places are
-    of the first retry topic's group and the last topic. `waits`: clients send messages that wait, to a broker with the three topics for it.
-    `deletes`: an administrator deletes topics. `tells`: and tells the name server which topics there are.
-    `configures`: an administrator changes settings of brokers that run.
-    `like` names a smaller scope whose verdicts are expected here too. In a `symmetric` scope producers are interchangeable, and so are
-    brokers: nobody takes queues in turn, which would need an order of brokers.
+    `topics`: the name class of each topic.
+    `requests`: raw clients send any header of these ranges. Its default topic is of the classes `defaults`.
+    `placed`: the record of a request may be stored in another topic or queue; there are send-backs and ends of transactions.
+    `progress`: the number of places for which groups commit offsets `told`. A place is a queue with a group.
+    `limits`: the range of a group's retries and queues.
+    `of_subject`: the places belong to the first retry topic's group and the last topic.
+    `waits`: clients send messages that wait, to a broker with the three topics for them.
+    `deletes`: an administrator deletes topics. `tells`: an administrator sets the routes at the name server.
+    `configures`: an administrator changes settings of running brokers.
+    `like`: a smaller scope with the same expected verdicts.
+    `symmetric`: producers are interchangeable, and so are brokers. There is no round robin, which needs an order of brokers.
     """
 
     name: str
@@ -62,7 +67,7 @@ class Scope:
     updates: bool = False
     placed: bool = False
     progress: int = 0
-    told: Type = Int(-1, MOST_TOLD)
+    told: Type = Int(-1, LARGEST_OFFSET)
     limits: Type = Int(*JAVA_INT)
     of_subject: bool = False
     waits: bool = False
@@ -77,25 +82,25 @@ class Scope:
 
     @property
     def broker_names(self) -> list[str]:
-        """What the brokers are called where a person reads of them."""
+        """The names that are shown for the brokers."""
         return [f"broker-{letter}" for letter in ascii_lowercase[: self.brokers]]
 
     @property
     def producer_names(self) -> list[str]:
-        """What the producers are called, or the raw clients."""
+        """The names that are shown for the producers or raw clients."""
         return [f"{'client' if self.requests else 'producer'} {p}" for p in range(self.producers)]
 
     @property
     def topic_names(self) -> list[str]:
-        """What the topics are called: one of its class each, with a number where there are several."""
-        found: list[str] = []
-        for each in self.topics:
-            found.append(next((name for name in _TOPIC[each] if name not in found), f"{_TOPIC[each][0]} {len(found)}"))
-        return found
+        """The names that are shown for the topics: the first unused name of the class, or its first name with a number."""
+        names: list[str] = []
+        for name_class in self.topics:
+            names.append(next((name for name in _TOPIC[name_class] if name not in names), f"{_TOPIC[name_class][0]} {len(names)}"))
+        return names
 
     @property
     def changes(self) -> bool:
-        """Whether an administrator changes or deletes topics that requests have looked up."""
+        """Whether an administrator can change or delete a topic after a request has looked it up."""
         return self.updates or self.deletes
 
     @property
@@ -104,7 +109,7 @@ class Scope:
         return len(self.topics) - 1
 
     def named(self, *classes: NameClass) -> list[int]:
-        """The topics of these classes."""
+        """Return the topics of these name classes."""
         return [t for t, c in enumerate(self.topics) if c in classes]
 
 
@@ -118,7 +123,7 @@ _ONE_QUEUE: Final[dict[str, Any]] = {
     "draws": Int(0, 0),
     "versions": 3,
 }
-"""A client whose topics have one queue: what an administrator does meanwhile is the point."""
+"""The sizes of scopes that are about an administrator: one client, and topics with one queue."""
 
 SCOPES: dict[str, Scope] = {
     s.name: s
@@ -135,7 +140,7 @@ SCOPES: dict[str, Scope] = {
         ),
         Scope(
             "small",
-            "two brokers, two producers with routes: where the auto-create skew lives",
+            "two brokers, two producers with routes: the smallest scope with the auto-create skew",
             brokers=2,
             producers=2,
             sends=2,
@@ -204,7 +209,7 @@ SCOPES: dict[str, Scope] = {
         ),
         Scope(
             "deletions",
-            "one broker, one client: topics that are deleted and made again",
+            "one broker, one client: topics that are deleted and created again",
             store=True,
             deletes=True,
             **_ONE_QUEUE,
@@ -218,7 +223,7 @@ SCOPES: dict[str, Scope] = {
         ),
         Scope(
             "told",
-            "one broker, one client: topics that an administrator tells the name server",
+            "one broker, one client: topics that an administrator registers at the name server",
             tells=True,
             **_ONE_QUEUE,
             topics=("template", "ordinary", "ordinary"),
@@ -226,7 +231,7 @@ SCOPES: dict[str, Scope] = {
         ),
         Scope(
             "offsets",
-            "one broker, one client, one group: what it tells of a queue whose topic is deleted",
+            "one broker, one client, one group: the offset it commits for a queue whose topic is deleted",
             store=True,
             deletes=True,
             placed=True,
@@ -241,7 +246,7 @@ SCOPES: dict[str, Scope] = {
         ),
         Scope(
             "timers",
-            "one broker, one client: messages that wait for a delay level or a time of their own",
+            "one broker, one client: messages that wait for a delay level or a delivery time",
             store=True,
             placed=True,
             waits=True,

@@ -1,30 +1,30 @@
-"""Settings of a broker that are changed while it runs (request 25): what its switches were at the start are variables then."""
+"""Changes of settings while a broker runs (request 25). The switches of these settings become variables."""
 
 from __future__ import annotations
 
 from rocketproof_model.language import Body, Bool, Expr, Row, ite
 
 from .actors import ADMINISTRATOR
-from .handling import runs
+from .handling import require_running
 from .switches import published_perm
 from .vocabulary import Specification
 
 
 def changes_of_settings(s: Specification) -> None:
-    """A topic that was made, and the template that the constructor made, stay as they are."""
+    """Changes of settings. Existing topics, and the template that the constructor has created, stay as they are."""
     now = s.constant
 
     @s.action(actor=ADMINISTRATOR, part="administrator", b=s.Broker, on=Bool, weight=0.1)
     def switch_creation(a: Body, b: Expr, on: Expr) -> None:
         """An administrator switches autoCreateTopicEnable."""
-        runs(s, a, b)
+        require_running(s, a, b)
         a.set(now["auto_create"], on)
 
     @s.action(actor=ADMINISTRATOR, part="administrator", rules="NS-11", b=s.Broker, readable=Bool, writable=Bool, weight=0.1)
     def permit(a: Body, b: Expr, readable: Expr, writable: Expr) -> None:
-        """An administrator changes brokerPermission: the topic table has another version, and is registered with what it allows now."""
+        """An administrator changes brokerPermission. The topic table gets a new version, and is registered with the new permission."""
         a.sends_to("name server")
-        runs(s, a, b)
+        require_running(s, a, b)
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
         then = {**now, "broker_readable": readable, "broker_writable": writable}

@@ -1,10 +1,11 @@
-"""Sizes: which limit refuses a message, in which order, and what is stored of one that none refused (STO-02, APP-05, APP-06, BAT-04).
+"""Sizes: the limits that refuse a message, their order, and the record that is stored otherwise (STO-02, APP-05, APP-06, BAT-04).
 
-Names and properties are tested in characters and stored with a length in bytes: of one signed byte, and of two. A batch's properties get
-the broker's own behind the test, and a client's flag may say that hosts are longer than they are. A record whose lengths do not come to its
-size is acknowledged like any other; the dispatcher does not find its way behind it, and a start ends the log there. A size is a class, with
-numbers on a side of its limit; all records take one place of the log. Left out: a start that reads from a
-later file, for its checkpoint, and the ends of files.
+Names and properties are checked in characters, but stored with a length in bytes: one signed byte for names, two for properties. The broker
+adds its own properties to a batch's after the check. A client's flag may claim that hosts are longer than they are. A record whose lengths
+do not add up to its size is acknowledged like any other. The dispatcher cannot read past it, and a restart ends the log there.
+
+A size is a class, represented by numbers on one side of its limit. Each record takes one place of the log. The model omits the ends of
+files, and restarts that read from a later file because of the checkpoint.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from rocketproof_model.language import Body, Bool, Enum, Expr, Field, Int, Recor
 from .actors import CLIENT, ENVIRONMENT, HANDLER, SERVICE
 from .bounds import NAME_LIMIT, TEXT_LIMIT, as_signed, is_garbled
 from .part import Part
-from .placing import body_fits, properties_fit
+from .placement import body_fits, properties_fit
 
 FIXED, LONGER, MAX_MESSAGE_SIZE = 91, 12, 4 << 20
 AROUND: Final = FIXED + 2 * LONGER + NAME_LIMIT + TEXT_LIMIT
-"""Bytes of a record beside its body, at most."""
+"""The maximum number of bytes of a record in addition to its body."""
 OWN: Final = 23
-"""Bytes that CLUSTER adds to a sender's properties, in a broker of DefaultCluster."""
+"""Bytes of the property CLUSTER, which a broker of DefaultCluster adds to a sender's properties."""
 CHARACTERS: Final = {"more characters": NAME_LIMIT + 1}
 BYTES: Final = {"more bytes": NAME_LIMIT + 1, **CHARACTERS}
 TEXT_CHARACTERS: Final = {"near": TEXT_LIMIT - OWN + 1, "more characters": TEXT_LIMIT + 1}
@@ -32,16 +33,17 @@ TEXT_BYTES: Final = {"more bytes": TEXT_LIMIT + 1, **TEXT_CHARACTERS}
 Kind = Enum("message", "batch", "send-back")
 Name = Enum("fits", *BYTES)
 Text = Enum("fits", "odd", *TEXT_CHARACTERS, "more bytes")
-"""Properties "near" their limit are beyond it with the broker's own; "odd" are a CLUSTER of the sender's, and a name without a value."""
+"""Properties "near" their limit exceed it once the broker adds its own. "odd" properties have the sender's own CLUSTER, and a name
+without a value."""
 Size = Enum("fits", "limit", "more")
-"""A body so that the record is within maxMessageSize; as large as that itself; larger. A batch's is that of all its items."""
+"""The size of a body: within maxMessageSize as a record; equal to it as a body; larger. The body of a batch consists of all its items."""
 Answer = Enum("none", "stored", "stored otherwise", "illegal name", "illegal group", "MESSAGE_ILLEGAL", "SYSTEM_ERROR")
 Place = Enum("none", "new", "built", "unreadable", "unequal")
-"""Nothing; a record without or with its entry; a record whose lengths lead out of it, or add up to another size."""
+"""No record; a record without or with its entry; a record whose lengths exceed it, or do not add up to its size."""
 
 
 class Sizes(Part):
-    """A log of so many `places`. Sizes of the request as numbers: `name` and `text` in bytes, both in characters, and `body`."""
+    """A log of `places` places. The request's sizes as numbers: `name` and `text` in bytes, both also in characters, and `body`."""
 
     switches = ("check_names", "check_groups", "limits_name_bytes", "stores_parsed", "limits_record", "hosts_by_flag", "dispatch_ends")
 
@@ -51,25 +53,25 @@ class Sizes(Part):
         m = self.model
         m.acting("client", "broker", "dispatcher", "disk", client="client", handler="broker", service="dispatcher", environment="disk")
         self.Place = m.index("Place", [f"place {place}" for place in range(places)])
-        self.check_names = m.constant("check_names", Bool, True, "the broker tests the characters of a topic's name")
-        self.check_groups = m.constant("check_groups", Bool, False, "the broker tests the characters of a group's name")
-        self.limits_name_bytes = m.constant("limits_name_bytes", Bool, False, "the store counts the bytes of a topic's name, too")
+        self.check_names = m.constant("check_names", Bool, True, "the broker checks the characters of a topic's name")
+        self.check_groups = m.constant("check_groups", Bool, False, "the broker checks the characters of a group's name")
+        self.limits_name_bytes = m.constant("limits_name_bytes", Bool, False, "the store also limits the bytes of a topic's name")
         self.stores_parsed = m.constant(
-            "stores_parsed", Bool, True, "the broker adds CLUSTER to the properties, and stores those that it understands"
+            "stores_parsed", Bool, True, "the broker adds CLUSTER to the properties, and stores those that it can parse"
         )
         self.limits_record = m.constant("limits_record", Bool, True, "maxMessageSize limits the record, not the body")
         self.hosts_by_flag = m.constant("hosts_by_flag", Bool, True, "a client's flag can make a record's hosts longer")
-        self.dispatch_ends = m.constant("dispatch_ends", Bool, False, "the dispatcher looks for the log's end before each record")
+        self.dispatch_ends = m.constant("dispatch_ends", Bool, False, "the dispatcher checks for the log's end before each record")
         self.names = m.constant("names", Bool, True, "names may be at their limit")
         self.texts = m.constant("texts", Bool, True, "properties may be at their limit")
         self.flags = m.constant("flags", Bool, True, "clients may set the flags of IPv6")
         job = Record(
-            arrived=Field(Bool, False, "whether it is at the broker"),
-            kind=Field(Kind, "message", "what it is"),
+            arrived=Field(Bool, False, "whether the broker has received it"),
+            kind=Field(Kind, "message", "its kind"),
             topic=Field(Name, "fits", "its topic's name"),
             text=Field(Text, "fits", "its properties"),
             body=Field(Size, "fits", "its body"),
-            longer=Field(Bool, False, "whether its flag says hosts of IPv6"),
+            longer=Field(Bool, False, "whether its flag claims IPv6 hosts"),
             answer=Field(Answer, "none", "its answer"),
         )
         self.job = m.var("job", job, sentence="the request", part="client")
@@ -85,35 +87,35 @@ class Sizes(Part):
         _dispatch(self)
         _ends(self)
 
-    def at(self, position: Any, *what: str) -> Expr:
-        """Whether one of these is at a position."""
-        return any_of((position == number) & (self.log[place] == one) for number, place in enumerate(self.Place) for one in what)
+    def at(self, position: Any, *kinds: str) -> Expr:
+        """Whether the record at a position is of one of these kinds."""
+        return any_of((position == number) & (self.log[place] == kind) for number, place in enumerate(self.Place) for kind in kinds)
 
 
 def text_read(length: Any) -> Expr:
-    """The bytes of properties that a reader takes: none where their length is negative."""
+    """The number of bytes of properties that a reader takes: none if the stored length is negative."""
     return maximum(as_signed(length, TEXT_LIMIT), 0)
 
 
 def stored_text(z: Sizes, text: Expr) -> Expr:
-    """SEND-25: how long the properties are, with the broker's own where it adds them."""
+    """SEND-25: the length of the stored properties, including the broker's own if it adds them."""
     return text + ite(z.stores_parsed, OWN, 0)
 
 
-def _number(term: Expr, numbers: Mapping[str, int], found: Any) -> Expr:
+def _number(term: Expr, numbers: Mapping[str, int], otherwise: Any) -> Expr:
     for value, number in numbers.items():
-        found = ite(term == value, number, found)
-    return found
+        otherwise = ite(term == value, number, otherwise)
+    return otherwise
 
 
 def _written(z: Sizes, text: Any) -> Any:
-    """A record with so many bytes of properties, as a reader finds it."""
+    """Return the kind that a reader sees in a record with `text` bytes of properties."""
     garbled = is_garbled(z.name, z.job.longer, z.hosts_by_flag)
     return ite(garbled, "unreadable", ite(text_read(text) == text, "new", "unequal"))
 
 
 def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
-    """The refusals in their order: action, rules, what is beyond a limit, whether it is, and the answer."""
+    """Return the refusals in their order: action, rules, sentence, condition, and answer."""
     job, illegal, error = z.job, "MESSAGE_ILLEGAL", "SYSTEM_ERROR"
     batch, back, odd = job.kind == "batch", job.kind == "send-back", job.topic != "fits"
     many, large = z.name_characters > NAME_LIMIT, ~body_fits(z.body, AROUND, MAX_MESSAGE_SIZE, z.limits_record)
@@ -121,14 +123,14 @@ def limits(z: Sizes) -> list[tuple[str, str, str, Expr, Any]]:
     characters, size = (~properties_fit(stored_text(z, text)) for text in (z.text_characters, z.text))
     hosts = batch & job.longer & z.hosts_by_flag
     return [
-        ("refuse_name", "CHK-02", "the name has other characters, or too many", z.check_names & ~back & odd, "illegal name"),
-        ("refuse_group", "BACK-03", "the group has other characters", z.check_groups & back & odd & ~many, "illegal group"),
-        ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters, or bytes", long, ite(back, error, illegal)),
+        ("refuse_name", "CHK-02", "the name has illegal characters, or too many", z.check_names & ~back & odd, "illegal name"),
+        ("refuse_group", "BACK-03", "the group has illegal characters", z.check_groups & back & odd & ~many, "illegal group"),
+        ("refuse_topic", "BAT-02 STO-02 BACK-16", "the topic has more than 127 characters or bytes", long, ite(back, error, illegal)),
         ("refuse_text", "STO-02", "the properties have more than 32767 characters", ~batch & characters, illegal),
         ("refuse_batch", "BAT-04", "the batch is too large", batch & large, ite(job.body == "more", illegal, error)),
         ("refuse_bytes", "APP-05", "the properties have more than 32767 bytes", ~batch & size, illegal),
         ("refuse_size", "APP-06", "the record, or the body, is larger than maxMessageSize", large, illegal),
-        ("refuse_hosts", "BAT-04", "the records of a batch are shorter than their sizes say", hosts, error),
+        ("refuse_hosts", "BAT-04", "the records of a batch are shorter than their stored sizes", hosts, error),
     ]
 
 
@@ -138,28 +140,32 @@ def _requests(z: Sizes) -> None:
 
     @z.action(actor=CLIENT, sends_to="broker", rules="SEND-05 SEND-20 BAT-01", kind=Kind, topic=Name, text=Text, body=Size, longer=Bool)
     def request(a: Body, kind: Expr, topic: Expr, text: Expr, body: Expr, longer: Expr) -> None:
-        """A client sends a message or a batch of two, or gives a message up; of a batch the second item has the properties."""
+        """A client sends a message or a batch of two, or gives a message up. The second item of a batch has the properties."""
         a.guard("broker runs", z.up, "the broker runs")
-        a.bound("no other", ~job.arrived, "the client has no request under way")
-        a.guard("names", z.names | (topic == "fits"), "names are as short as one likes")
-        a.guard("texts", z.texts | (text == "fits"), "properties are far from their limit")
-        a.guard("flags", z.flags | ~longer, "no client sets the flags of IPv6")
-        a.bound("given up", (kind != "send-back") | ((text == "fits") & (body == "fits") & ~longer), "what is given up is a plain message")
+        a.bound("no other", ~job.arrived, "the client has no pending request")
+        a.guard("names", z.names | (topic == "fits"), "the condition allows names at their limit, or the name fits")
+        a.guard("texts", z.texts | (text == "fits"), "the condition allows properties at their limit, or the properties fit")
+        a.guard("flags", z.flags | ~longer, "the condition allows IPv6 flags, or the request has none")
+        a.bound(
+            "given up",
+            (kind != "send-back") | ((text == "fits") & (body == "fits") & ~longer),
+            "a message that is given up is a plain message",
+        )
         a.guard("item", (kind != "batch") | (text == "fits") | (text == "near"), "an item's properties have a length of two bytes")
         a.bound("room left", z.written + 2 <= z.places, "the scope's log has room")
         a.update(job, arrived=True, kind=kind, topic=topic, text=text, body=body, longer=longer, answer="none")
 
-    def answers(a: Body, answer: Any) -> None:
+    def end_request(a: Body, answer: Any) -> None:
         a.sends_to("client")
-        a.guard("at the broker", job.arrived, "the request is at the broker")
-        a.guard("passed", ~any_of(passed), "what is tested before lets it pass")
+        a.guard("at the broker", job.arrived, "the broker has received the request")
+        a.guard("passed", ~any_of(passed), "all earlier checks pass")
         a.update(job, arrived=False, kind="message", topic="fits", text="fits", body="fits", longer=False, answer=answer)
 
     def refusal(action: str, rules: str, sentence: str, beyond: Expr, answer: Any) -> None:
         @z.action(actor=HANDLER, rules=rules, name=action)
         def refuse(a: Body) -> None:
             """A limit refuses the request, and nothing is stored."""
-            answers(a, answer)
+            end_request(a, answer)
             a.guard("beyond", beyond, sentence)
 
     for row in limits(z):
@@ -168,9 +174,9 @@ def _requests(z: Sizes) -> None:
 
     @z.action(actor=HANDLER, rules="CL-01 CL-09 CL-10 APP-02 APP-08 APP-09 BAT-03 SEND-25 SEND-26 SEND-27")
     def append(a: Body) -> None:
-        """No limit refuses it: it is appended and flushed, and answered."""
+        """No limit refuses the request: its records are appended and flushed, and it is answered."""
         batch, whole = job.kind == "batch", _written(z, stored_text(z, z.text))
-        answers(a, ite(z.stores_parsed & (job.text == "odd"), "stored otherwise", "stored"))
+        end_request(a, ite(z.stores_parsed & (job.text == "odd"), "stored otherwise", "stored"))
         a.set(z.written, z.written + ite(batch, 2, 1))
         for number, place in enumerate(z.Place):
             second = ite(batch & (z.written + 1 == number), whole, z.log[place])
@@ -178,43 +184,44 @@ def _requests(z: Sizes) -> None:
 
 
 def _dispatch(z: Sizes) -> None:
-    def reads(a: Body, what: str, then: Expr) -> None:
+    def dispatch_next(a: Body, kind: str, following: Expr) -> None:
         a.guard("broker runs", z.up, "the broker runs")
-        a.guard("behind", z.dispatched < z.written, "the log goes on where the dispatcher is")
-        a.guard("found", z.at(z.dispatched, what), f"the next record is {what}")
-        a.set(z.dispatched, then)
+        a.guard("behind", z.dispatched < z.written, "the log has a record at the dispatcher's position")
+        a.guard("found", z.at(z.dispatched, kind), f"the next record is {kind}")
+        a.set(z.dispatched, following)
 
     @z.action(actor=SERVICE, rules="REC-04", fair="weak")
     def dispatch(a: Body) -> None:
-        """A record gets its entry."""
-        reads(a, "new", z.dispatched + 1)
+        """A record gets its consume queue entry."""
+        dispatch_next(a, "new", z.dispatched + 1)
         for number, place in enumerate(z.Place):
             a.set(z.log[place], "built", when=z.dispatched == number)
 
     @z.action(actor=SERVICE, rules="REC-04", fair="weak")
     def skip(a: Body) -> None:
-        """A record cannot be read: the dispatcher goes on at the log's end."""
-        reads(a, "unreadable", z.written)
+        """A record cannot be read: the dispatcher continues at the log's end."""
+        dispatch_next(a, "unreadable", z.written)
 
     @z.action(actor=SERVICE, rules="REC-04", fair="weak")
     def overshoot(a: Body) -> None:
-        """Lengths add up to another size: it takes a step of that size, and, unless the log ends there, one as far as to its end."""
-        ends = z.dispatch_ends & (z.dispatched + 1 == z.written)
-        reads(a, "unequal", z.written + ite(ends, 0, 1))
+        """The record's lengths add up to another size. The dispatcher takes a step of that size and, unless the log ends there, a second
+        step as long as the rest of the log."""
+        at_end = z.dispatch_ends & (z.dispatched + 1 == z.written)
+        dispatch_next(a, "unequal", z.written + ite(at_end, 0, 1))
 
 
 def _ends(z: Sizes) -> None:
     @z.action(actor=ENVIRONMENT, rules="REC-02", clean=Bool)
     def end(a: Body, clean: Expr) -> None:
-        """The process is killed, or stops in order: everything acknowledged was flushed."""
+        """The process is killed, or stops cleanly. All acknowledged records are flushed."""
         a.guard("broker runs", z.up, "the broker runs")
-        a.bound("nothing under way", ~z.job.arrived, "no request is under way")
+        a.bound("nothing under way", ~z.job.arrived, "no request is pending")
         a.update(z, up=False, dispatched=0)
 
     @z.action(actor=ENVIRONMENT, rules="REC-02 REC-03", fair="weak")
     def start(a: Body) -> None:
-        """The log ends before the first record that cannot be read; what is before that has its entries. What lies behind it stays there,
-        and is found again by a start once the log has grown up to it."""
+        """The log ends before the first unreadable record, and the records before that have their entries. Later records stay in the file.
+        A later restart finds them again once the log has grown up to them."""
         a.guard("broker down", ~z.up, "the broker does not run")
         cut: Any = z.places
         for number in reversed(range(z.places)):

@@ -1,7 +1,7 @@
-"""The store: append with queue offsets, transaction types, file end and roll, dispatch, flush.
+"""The store: append with queue offsets, transaction types, end and roll of files, dispatch, flush.
 
-Sizes are units of a scope; the smallest blank at a file's end is `blank` units (8 bytes on disk). A scope without a log
-answers an accepted request at once.
+Sizes are in units of a scope. The smallest blank at a file's end is `blank` units (8 bytes on disk). A scope without a log answers an
+accepted request at once.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from rocketproof_model.language import Body, Expr, Row, ite
 from .actors import SERVICE
 from .arithmetic import counted, fits
 from .broker import drawn
-from .handling import answer, in_phase, runs, write_queues
-from .placing import admitted, destination
+from .handling import answer, in_phase, require_running, write_queues
+from .placement import destination, require_admitted
 from .vocabulary import Specification
 
 
 def _accepted(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
     row, b = _with_queue(s, a, p)
     if s.scope.named("long"):
-        a.guard("name fits the store", ~_overlong(s, row), "the broker checks names, or this one is not too long")
-    admitted(s, a, p)
+        a.guard("name fits the store", ~_overlong(s, row), "the broker checks names, or the name is not too long")
+    require_admitted(s, a, p)
     return row, b
 
 
@@ -32,7 +32,7 @@ def _with_queue(s: Specification, a: Body, p: Expr) -> tuple[Row, Expr]:
 
 
 def _stores(s: Specification, a: Body, row: Row, draw: Expr) -> Expr:
-    """The message is stored in a queue, which this is: the one that it names, or a random one."""
+    """Store the message in the queue that it names, or in a random one, and return that queue."""
     a.guard("one draw", (row.queue < 0) | (draw == 0), "a random number is drawn for a negative queue id only")
     queue = drawn(s, row, draw)
     a.update(row, queue=queue, appended=1)
@@ -40,7 +40,7 @@ def _stores(s: Specification, a: Body, row: Row, draw: Expr) -> Expr:
 
 
 def _overlong(s: Specification, row: Row) -> Expr:
-    """A broker that does not check names leaves the length to its store."""
+    """Whether the name is too long, and a broker that does not check names leaves that to its store."""
     return ~s.given("check_names") & s.of_class(row.topic, "long")
 
 
@@ -50,13 +50,13 @@ def written_position(s: Specification, b: Expr) -> Expr:
 
 
 def limits(s: Specification) -> None:
-    """What the store refuses before the log."""
+    """The refusals of the store before it writes to the log."""
 
     @s.handler(rules="STO-01 CL-08 SEND-41")
     def refuse_in_store(a: Body, p: Expr) -> None:
-        """The store refuses the message: its topic's name is longer than 127."""
+        """The store refuses the message because its topic's name is longer than 127."""
         row, _ = _with_queue(s, a, p)
-        a.guard("name too long for the store", _overlong(s, row), "the broker does not check names, and this one is too long")
+        a.guard("name too long for the store", _overlong(s, row), "the broker does not check names, and the name is too long")
         answer(s, a, p, "MESSAGE_ILLEGAL")
 
 
@@ -79,7 +79,7 @@ def log(s: Specification) -> None:
     size, blank = s.given("file_size"), s.given("blank")
 
     def append(a: Body, p: Expr, draw: Expr) -> tuple[Row, Expr]:
-        """APP-03, APP-04, APP-10: what a stored record does to the queue offset table and to the answer."""
+        """Append the record: update the queue offset and the answer (APP-03, APP-04, APP-10)."""
         row, b = _accepted(s, a, p)
         queue = _stores(s, a, row, draw)
         place = (b, *destination(s, p, queue))
@@ -94,14 +94,14 @@ def log(s: Specification) -> None:
 
     @s.handler(rules="APP-01 APP-03 APP-04 APP-10 APP-11 SEND-22", draw=scope.draws)
     def store(a: Body, p: Expr, draw: Expr) -> None:
-        """The record fits: it is appended, gets the next queue offset and is answered with it."""
+        """The record fits: it is appended, gets the next queue offset, and is answered with it."""
         row, b = append(a, p, draw)
         a.guard("fits", fits(row.size, filled[b], size, blank), "the record and the smallest blank fit into the file")
         a.set(filled[b], filled[b] + row.size)
 
     @s.handler(rules="APP-07 CL-07 CL-08 X7", draw=scope.draws)
     def roll(a: Body, p: Expr, draw: Expr) -> None:
-        """The record does not fit: the file's rest becomes a blank, and the next file takes the record."""
+        """The record does not fit: the rest of the file becomes a blank, and the record goes to the next file."""
         row, b = append(a, p, draw)
         a.guard("too large", ~fits(row.size, filled[b], size, blank), "the record and the smallest blank do not fit")
         a.guard("fits the next", fits(row.size, 0, size, blank), "an empty file has room for the record")
@@ -111,11 +111,11 @@ def log(s: Specification) -> None:
 
     @s.handler(rules="CL-08")
     def acknowledge_lost(a: Body, p: Expr) -> None:
-        """The record fits no file: both appends end in a blank, and SUCCESS is answered with the next queue offset (HAZ-22)."""
+        """The record fits into no file: both appends end in a blank, and the answer is SUCCESS with the next queue offset (HAZ-22)."""
         row, b = _accepted(s, a, p)
         a.guard("queue id given", row.queue >= 0, "the queue id is given")
         a.guard("too large", ~fits(row.size, filled[b], size, blank), "the record and the smallest blank do not fit")
-        a.guard("fits no file", ~fits(row.size, 0, size, blank), "not even an empty file has room")
+        a.guard("fits no file", ~fits(row.size, 0, size, blank), "an empty file has no room either")
         a.bound("queue in scope", row.queue < scope.queues, "the scope has a counter for the queue")
         a.bound("files left", segment[b] < scope.files - 1, "the scope has another file")
         a.set(segment[b], segment[b] + 1)
@@ -125,15 +125,15 @@ def log(s: Specification) -> None:
 
     @m.action(actor=SERVICE, rules="REC-04", fair="weak", b=s.Broker, t=s.Topic, q=s.Queue)
     def dispatch(a: Body, b: Expr, t: Expr, q: Expr) -> None:
-        """The dispatcher writes the next entry of a consume queue; prepared and rolled back records get none."""
-        runs(s, a, b)
+        """The dispatcher writes the next entry of a consume queue. Prepared and rolled back records get none."""
+        require_running(s, a, b)
         a.guard("behind", entries[b, t, q] < records[b, t, q], "a record has no consume queue entry yet")
         a.set(entries[b, t, q], entries[b, t, q] + 1)
 
     @m.action(actor=SERVICE, rules="FLU-04 FLU-05", fair="weak", b=s.Broker)
     def flush(a: Body, b: Expr) -> None:
-        """The flush service brings the flushed position up to the written one."""
+        """The flush service moves the flushed position to the written position."""
         written = written_position(s, b)
-        runs(s, a, b)
-        a.guard("unflushed", flushed[b] < written, "something is written and not flushed")
+        require_running(s, a, b)
+        a.guard("unflushed", flushed[b] < written, "some data is written and not flushed")
         a.set(flushed[b], written)

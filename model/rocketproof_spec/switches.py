@@ -1,5 +1,6 @@
-"""The constants of the specification: a profile's switches, what the broker and its file start with, how much a run may have;
-and what follows from the switches alone."""
+"""The constants of the specification: a profile's switches, the initial values of broker and file, and the budgets of a run; and
+values that depend on the switches alone.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +12,29 @@ from .arithmetic import READ, WRITE
 from .scope import Scope
 
 PERMISSION: Final = Int(0, 15)
-"""A topic's permission: a bit each for read (4), write (2) and inherit (1), and one that nobody knows."""
+"""A topic's permission: the bits read (4), write (2), inherit (1), and one unknown bit."""
 
 
 RELEASES: Final = (
     ("check_names", Bool, True, "the broker checks topics' names"),
     ("reserves_template", Bool, False, "the template's name is refused"),
     ("signed_random", Bool, False, "the number that is drawn for a negative queue id may be negative"),
-    ("keeps_sign", Bool, False, "so may the queue be"),
-    ("masks_permission", Bool, False, "a limited broker registers what its own permission and the topic's both allow"),
-    ("masks_alone", Bool, False, "and so it does with a topic that it registers alone"),
-    ("skips_equal_topic", Bool, False, "an update that changes nothing is not carried out"),
-    ("takes_unknown_topics", Bool, False, "a registration of the same version brings topics that the name server does not have"),
+    ("keeps_sign", Bool, False, "the queue that is drawn for a negative queue id may be negative"),
+    ("masks_permission", Bool, False, "a limited broker registers the bits that its own permission and the topic's share"),
+    ("masks_alone", Bool, False, "a limited broker does so also for a topic that it registers alone"),
+    ("skips_equal_topic", Bool, False, "an update without a change is skipped"),
+    ("takes_unknown_topics", Bool, False, "a registration of the same version adds topics that the name server does not have"),
     ("registers_updated_alone", Bool, False, "a topic that an administrator has changed is registered without the others"),
     ("registers_created_alone", Bool, False, "a topic that a message has created is registered without the others"),
-    ("takes_topics", Bool, False, "the name server takes topics from whoever names a broker that it knows"),
-    ("guards_topics", Bool, True, "an administrator changes no topic whose name is not legal, or that is the system's"),
-    ("deletes_any_name", Bool, False, "a topic is deleted under a name that is not legal, too"),
+    ("takes_topics", Bool, False, "the name server accepts topics from any client that names a known broker"),
+    ("guards_topics", Bool, True, "an administrator can change no system topic, and no topic with an illegal name"),
+    ("deletes_any_name", Bool, False, "a topic with an illegal name can be deleted as well"),
 )
-"""What a release makes of it: name, type, default and meaning."""
+"""The switches of releases: name, type, default and meaning."""
 
 
 def switches(m: Model, scope: Scope) -> dict[str, Expr]:
-    """The constants by name."""
+    """Declare the constants, and return them by name."""
     counts, most, sends = scope.counts, scope.counts.hi, Int(0, max(scope.sends, 1))
     constants = (
         ("auto_create", Bool, True, "autoCreateTopicEnable: a send may create its topic"),
@@ -47,7 +48,7 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
         ("client_queues", scope.numbers, scope.numbers.hi, "defaultTopicQueueNums of producers"),
         ("order_topic", Bool, False, "the topic that exists at the start is an order topic"),
         *RELEASES,
-        *(() if scope.symmetric else (("round_robin", Bool, False, "producers take their queues in turn"),)),
+        *(() if scope.symmetric else (("round_robin", Bool, False, "producers use their queues in turn"),)),
         ("retries", Int(0, 2), 0, "how often a producer tries a failed send again"),
         ("sends", sends, scope.sends, "how many messages each producer sends; 0 is no limit"),
         ("burst", sends, 0, "how many messages a producer sends before its first route refresh; 0 is any number"),
@@ -66,20 +67,20 @@ def switches(m: Model, scope: Scope) -> dict[str, Expr]:
 
 
 CHANGEABLE: Final = {
-    "auto_create": "whether a send may create its topic, by the broker's settings as they are",
-    "broker_readable": "whether the broker's permission has READ as it is",
-    "broker_writable": "whether the broker's permission has WRITE as it is",
+    "auto_create": "whether a send may create its topic, by the broker's current settings",
+    "broker_readable": "whether the broker's current permission has READ",
+    "broker_writable": "whether the broker's current permission has WRITE",
 }
-"""The settings of a broker among these that may be changed while it runs."""
+"""The broker settings among the constants that can change while the broker runs."""
 
 
 def make_changeable(m: Model, constant: dict[str, Expr]) -> None:
-    """Put a variable in the place of each constant that may be changed in a run; it begins as the constant has it."""
-    constant |= {name: m.var(f"{name}_now", Bool, init=constant[name], sentence=told) for name, told in CHANGEABLE.items()}
+    """Replace each constant that can change during a run by a variable with the same initial value."""
+    constant |= {name: m.var(f"{name}_now", Bool, init=constant[name], sentence=sentence) for name, sentence in CHANGEABLE.items()}
 
 
 def broker_permission(constant: dict[str, Expr]) -> Expr:
-    """brokerPermission, from its two switches."""
+    """Return brokerPermission from its two switches."""
     return ite(constant["broker_readable"], READ, 0) + ite(constant["broker_writable"], WRITE, 0)
 
 
@@ -89,8 +90,10 @@ def limited(constant: dict[str, Expr]) -> Expr:
 
 
 def published_perm(constant: dict[str, Expr], perm: Expr, alone: Expr | bool = False) -> Expr:
-    """NS-11: the permission that a registration carries for a topic with `perm`, of all topics or of it `alone`: as it is, the limited
-    broker's own, or what both allow."""
+    """NS-11: return the permission that a registration carries for a topic with `perm`, registered with all topics or `alone`.
+
+    It is `perm` itself, the limited broker's own permission, or the bits that both share.
+    """
     own = broker_permission(constant)
     masks = ite(alone, constant["masks_alone"], constant["masks_permission"])
     return ite(limited(constant), ite(masks, perm & own, own), perm)

@@ -1,7 +1,7 @@
-"""What a state of the specification holds: the variables, the constants, and the words in which rules are written.
+"""The state of the specification: its variables, its constants, and the words in which the rules are written.
 
-A request travels with its handler: `job[p]` is producer p's outstanding send, at most one, from the header that it put on
-the wire to the answer that it received. Its `phase` is where it stands; the rules of the broker move it on.
+A request has the same row as its handler. `job[p]` is the only pending send of producer p, from the header that it sends to the answer that
+it receives. The rules of the broker advance its `phase`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT
 from .commitlog import LogVariables
 from .part import Part
-from .placing import OF_STORES, SWITCHES, declare_places
+from .placement import STORE_SWITCHES, SWITCHES, declare_places
 from .scope import Scope
 from .switches import PERMISSION, RELEASES, broker_permission, limited, make_changeable, published_perm, switches
 
@@ -28,16 +28,16 @@ Phase = Enum(
     "missing",  # topic unknown: creation is tried
     "locked",  # holds the broker lock, before the second look-up
     "template",  # the topic is still unknown
-    "inherit",  # the template exists; its permission is asked next
-    "built",  # the new configuration is made
+    "inherit",  # the template exists; its permission is checked next
+    "built",  # the new configuration is ready
     "put",  # in the table, before the new version
     "versioned",  # before persist
     "persisted",  # before unlock
-    "found",  # second look-up found it, before unlock
+    "found",  # the second look-up found the topic, before unlock
     "refused",  # no template to inherit from, before unlock
     "unlocked",  # created, before the registration
-    "failed",  # creation gave nothing
-    "checked",  # a configuration is at hand, before the queue id check
+    "failed",  # creation failed
+    "checked",  # the topic's configuration is known, before the queue id check
     "append",  # accepted, before the store
     "answered",
 )
@@ -46,17 +46,17 @@ CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persi
 
 Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "lost")
 PlacedAnswer = Enum(*Answer.names, "SUBSCRIPTION_GROUP_NOT_EXIST", "SERVICE_NOT_AVAILABLE")
-"""The answers where requests are placed."""
+"""The answers in scopes whose requests are placed."""
 Kind = Enum("not", "prepared", "commit", "rollback")
 
 Declares = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
-"""What declares an action: `@declares(rules=..., more parameters)`."""
+"""A decorator that declares an action: `@declares(rules=..., more parameters)`."""
 
 _FORMER = {"letter": "registration", "letter_version": "registration_version", "letter_sent": "registration_in_flight"}
 
 
 class Specification(Part):
-    """The specification in one scope: its model and its vocabulary."""
+    """The model of sending in one scope, with its variables, constants and predicates. `specify` adds the actions."""
 
     switches = tuple(name for name, *_ in RELEASES)
 
@@ -92,19 +92,22 @@ class Specification(Part):
         self.places = declare_places(*shape) if scope.placed else None
 
     def _tables(self) -> None:
-        """What brokers and the name server have of topics, and the requests on their way; `own` is each topic's configuration of the
-        constructor's making (TCM-03), and `absent` the one of a topic that a table does not have."""
+        """Declare the topic tables of brokers and name server, and the requests in flight.
+
+        `own`: the configuration that the constructor makes for each topic (TCM-03). `absent`: the configuration of a topic that a table
+        lacks.
+        """
         m, scope, constant, counts = self.model, self.scope, self.constant, self.scope.counts
         version, broker, topics = Int(0, scope.versions), self.Broker, (self.Broker, self.Topic)
         self.Config = Record(
-            known=Field(Bool, False, "whether it has the topic"),
+            known=Field(Bool, False, "whether the table has the topic"),
             read=Field(counts, counts.lo, "readQueueNums"),
             write=Field(counts, counts.lo, "writeQueueNums"),
             perm=Field(PERMISSION, 0, "the permission's bits: 4 read, 2 write, 1 inherit"),
             order=Field(Bool, False, "whether it is an order topic"),
         )
         self.listed = Record(
-            entries=Field(Int(0, 2), 0, "how many entries of the broker it has"),
+            entries=Field(Int(0, 2), 0, "how many entries of the broker the route has"),
             read=Field(counts, counts.lo, "readQueueNums"),
             write=Field(counts, counts.lo, "writeQueueNums"),
             perm=Field(PERMISSION, 0, "the permission's bits"),
@@ -122,13 +125,13 @@ class Specification(Part):
 
         self.up = m.var("up", Bool, over=broker, init=True, sentence="whether the broker runs")
         self.config = m.var(
-            "config", self.Config, over=topics, init=lambda b, t: at_start[t], sentence="the broker's topic table, in memory"
+            "config", self.Config, over=topics, init=lambda b, t: at_start[t], sentence="the broker's topic table in memory"
         )
         self.version = m.var(
             "version", version, over=broker, init=0, sentence="the data version of the broker's topic table, counted from 0"
         )
         self.file = m.var(
-            "file", self.Config, over=topics, init=lambda b, t: self._filed(t), sentence="the broker's topic table as its file has it"
+            "file", self.Config, over=topics, init=lambda b, t: self._filed(t), sentence="the topic table in the broker's file"
         )
         self.file_version = m.var("file_version", version, over=broker, init=0, sentence="the data version in the topic table's file")
         self.lock = m.var(
@@ -137,29 +140,29 @@ class Specification(Part):
         self.job = m.var("job", job, over=self.Producer, sentence="the producer's request")
         self.registration = m.var(
             "registration", self.Config, over=topics,
-            sentence="the topics in the broker's registration that is on its way to the name server",
+            sentence="the topics in the broker's registration that is in flight to the name server",
         )  # fmt: skip
         self.registration_version = m.var(
-            "registration_version", version, over=broker, init=0, sentence="the data version in the registration that is on its way"
+            "registration_version", version, over=broker, init=0, sentence="the data version in the registration that is in flight"
         )
         self.registration_in_flight = m.var(
             "registration_in_flight", Bool, over=broker, init=False,
-            sentence="whether a registration of the broker is on its way to the name server",
+            sentence="whether a registration of the broker is in flight to the name server",
         )  # fmt: skip
         self.route = m.var(
             "route", self.listed, over=topics, init=advertised, part="name server",
-            sentence="what the name server has of the topic on this broker",
+            sentence="the topic on this broker in the name server's route",
         )  # fmt: skip
         self.live = m.var(
-            "live", Bool, over=broker, init=True, sentence="whether the name server takes the broker for alive", part="name server"
+            "live", Bool, over=broker, init=True, sentence="whether the name server has the broker as alive", part="name server"
         )
         self.live_version = m.var(
             "live_version", version, over=broker, init=0, part="name server",
-            sentence="the data version that the name server has of the broker",
+            sentence="the broker's data version at the name server",
         )  # fmt: skip
 
     def _own(self, name_class: NameClass) -> Row:
-        """TCM-03: the table before the file is read."""
+        """TCM-03: the topic in the broker's table before the file is read."""
         if name_class == "template":
             return ite(self.given("auto_create"), self._given("template"), self.absent)
         if name_class == "cluster":
@@ -168,21 +171,21 @@ class Specification(Part):
         return self.absent
 
     def _filed(self, t: int) -> Row:
-        """The table's file at the start: what an earlier run left there."""
+        """The topic in the table's file at the start, from an earlier run."""
         if t == self.scope.subject:
             existing = self._given("existing", self.given("order_topic"))
             return ite(self.given("existing"), existing, self.absent)
-        kept = self.given("template_in_file") if self.scope.topics[t] == "template" else False
-        return ite(kept, self._given("template"), self.absent)
+        in_file = self.given("template_in_file") if self.scope.topics[t] == "template" else False
+        return ite(in_file, self._given("template"), self.absent)
 
     def _given(self, prefix: str, order: Expr | bool = False) -> Row:
-        """The configuration that constants with this prefix give."""
+        """The configuration in the constants with this prefix."""
         return self.Config(known=True, order=order, **{name: self.given(f"{prefix}_{name}") for name in ("read", "write", "perm")})
 
     def _job(self) -> Record:
         scope, counts = self.scope, self.scope.counts
         return Record(
-            phase=Field(Phase, "idle", "where it stands"),
+            phase=Field(Phase, "idle", "its phase"),
             broker=Field(Maybe(self.Broker), None, "the broker that it was sent to"),
             topic=Field(self.Topic, 0, "the header's topic"),
             default=Field(self.Topic, 0, "the header's defaultTopic"),
@@ -190,10 +193,10 @@ class Specification(Part):
             queue=Field(scope.queue_ids, scope.queue_ids.lo, "the header's queueId, and then the queue that the message is stored in"),
             kind=Field(Kind, "not", "the message's transaction type"),
             size=Field(scope.sizes, scope.sizes.lo, "the message's size, in the scope's units"),
-            read=Field(counts, counts.lo, "readQueueNums of the configuration that is being made or was found"),
-            write=Field(counts, counts.lo, "writeQueueNums of the configuration that is being made or was found"),
-            perm=Field(PERMISSION, 0, "the permission of the configuration that is being made or was found"),
-            fallback=Field(Bool, False, "whether it is the second try to create a retry topic"),
+            read=Field(counts, counts.lo, "readQueueNums of the configuration that is being created or was found"),
+            write=Field(counts, counts.lo, "writeQueueNums of the configuration that is being created or was found"),
+            perm=Field(PERMISSION, 0, "the permission of the configuration that is being created or was found"),
+            fallback=Field(Bool, False, "whether it is the second attempt to create a retry topic"),
             created=Field(Bool, False, "whether it created its topic"),
             touched=Field(Bool, False, "whether it changed the topic table"),
             checks=Field(Bool, False, "whether it was refused by the checks of the header"),
@@ -212,12 +215,12 @@ class Specification(Part):
         )  # fmt: skip
         self.position = m.var(
             "position", Int(0, scope.brokers * most - 1), over=producer, init=0,
-            sentence="where the producer stands in the row of its queues",
+            sentence="the producer's position in its list of queues",
         )  # fmt: skip
         self.sent = m.var("sent", Int(0, max(scope.sends, 1)), over=producer, init=0, sentence="how many messages the producer has sent")
         self.started = m.var(
             "started", Bool, over=producer, init=~self.given("round_robin"),
-            sentence="whether the producer's counter of queues has its first value",
+            sentence="whether the producer's queue counter has its first value",
         )  # fmt: skip
         self.refreshed = m.var(
             "refreshed", Bool, over=producer, init=False, sentence="whether the producer's route was refreshed after the first messages"
@@ -225,7 +228,7 @@ class Specification(Part):
 
     @property
     def log(self) -> LogVariables:
-        """What the scope keeps of the log; raises ModelError in a scope without one."""
+        """The log's variables. Raises ModelError in a scope without a log."""
         if self.kept is None:
             raise ModelError(f"scope {self.scope.name} keeps no log", "take a scope with store=True")
         return self.kept
@@ -234,7 +237,7 @@ class Specification(Part):
         return self.constant[name]
 
     def of_class(self, topic: Expr, *classes: Any) -> Expr:
-        """Whether the topic's name is of one of these classes."""
+        """Whether the topic's name belongs to one of these classes."""
         return any_of(topic == t for t in self.scope.named(*classes))
 
     def at(self, job: Row, phase: str) -> Expr:
@@ -244,17 +247,17 @@ class Specification(Part):
         return any_of(job.phase == phase for phase in phases)
 
     def creates(self, job: Row, broker: Expr) -> Expr:
-        """Whether the request is inside topic creation at this broker: it holds the lock."""
+        """Whether the request is inside topic creation at this broker, where it holds the lock."""
         return (job.broker == broker) & self.within(job, CREATING)
 
     @property
     def client(self) -> Declares:
-        """Declares what producer p, or a raw client, does."""
+        """A decorator for an action of producer p, or of a raw client."""
         return partial(self.action, actor=CLIENT, fair="weak", p=self.Producer)
 
     @property
     def handler(self) -> Declares:
-        """Declares a step of the broker's thread that serves p's request."""
+        """A decorator for a step of the broker's thread that serves p's request."""
         return partial(self.action, actor=HANDLER, fair="weak", p=self.Producer)
 
     @cached_property
@@ -263,27 +266,27 @@ class Specification(Part):
         return broker_permission(self.constant)
 
     def published(self, row: Row, alone: Expr | bool = False) -> Row:
-        """NS-11: a broker that may not read or write registers copies with another permission; `alone`: this topic and no other."""
+        """NS-11: a broker that lacks READ or WRITE registers copies with another permission. `alone`: this topic is registered alone."""
         order = ite(limited(self.constant), False, row.order)
         return Row({**row.fields, "perm": published_perm(self.constant, row.perm, alone), "order": order})
 
     @property
     def quiet(self) -> Expr:
-        """Nothing is under way: no request, no registration. Deliveries take far less than a period of 30 s."""
+        """Whether no request and no registration is pending. Deliveries take much less than the period of 30 s."""
         return all_of(self.at(self.job[p], "idle") for p in self.Producer) & all_of(~self.registration_in_flight[b] for b in self.Broker)
 
 
 class Placed(Specification):
-    """The specification in a scope whose requests are placed: more of it depends on the release."""
+    """The specification in a scope with `placed` requests. It has more switches of releases."""
 
-    switches = (*Specification.switches, *(name for name, *_ in (*SWITCHES, *OF_STORES)))
+    switches = (*Specification.switches, *(name for name, *_ in (*SWITCHES, *STORE_SWITCHES)))
 
 
 def started(filed: Row, own: Row) -> Row:
-    """PER-04: a topic after a start: as the file has it, else as the constructor made it."""
+    """PER-04: a topic after a start: the file's configuration, else the constructor's."""
     return ite(filed.known, filed, own)
 
 
 def inherits(row: Row) -> Expr:
-    """PERM-01: the topic's permission has INHERIT."""
+    """PERM-01: whether the permission has INHERIT."""
     return (row.perm & INHERIT) == INHERIT

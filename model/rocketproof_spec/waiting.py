@@ -1,7 +1,7 @@
-"""Waiting for the broker lock, in whole seconds: what a slow disk does to creations of other topics (HAZ-08, HAZ-09).
+"""Waiting for the broker lock, in whole seconds: the effect of a slow disk on the creation of other topics (HAZ-08, HAZ-09).
 
-Each request creates a topic of its own, so that it would succeed if it were alone. The lock is held for the time of one
-persist, and then goes to one of those who wait. Whoever has waited 3 s has to give up before more time passes.
+Each request creates a different topic, so it would succeed alone. The lock is held for the duration of one persist, and then goes to a
+waiting request. A request that has waited 3 s must give up before more time passes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Step = Enum("new", "waits", "holds", "created", "missing")
 
 
 class WaitingRequests(Part):
-    """So many `requests`, and a persist that takes up to `slowest` seconds."""
+    """`requests` requests, and a persist that takes up to `slowest` seconds."""
 
     def __init__(self, name: str, *, requests: int = 3, slowest: int = 4) -> None:
         super().__init__(name)
@@ -29,11 +29,11 @@ class WaitingRequests(Part):
         self.slow = m.constant("slow", Int(0, slowest), slowest, "the longest persist, in seconds")
         self.retries = m.constant("retries", Bool, True, "there are retry topics")
         job = Record(
-            step=Field(Step, "new", "where it stands"),
+            step=Field(Step, "new", "its state"),
             retry=Field(Bool, False, "whether its topic is a retry topic"),
             second=Field(Bool, False, "whether it waits for the second time"),
             now=Field(Int(0, LOCK_TIMEOUT), 0, "how many seconds it has waited this time"),
-            waited=Field(Int(0, 2 * LOCK_TIMEOUT + 1), 0, "how many seconds it has waited in all"),
+            waited=Field(Int(0, 2 * LOCK_TIMEOUT + 1), 0, "how many seconds it has waited in total"),
         )
         self.job = m.var("job", job, over=self.Request, sentence="the request")
         self.held = m.var("held", Int(0, slowest), init=0, sentence="how many seconds the lock has been held")
@@ -41,30 +41,30 @@ class WaitingRequests(Part):
         _time(self)
 
 
-def _free(w: WaitingRequests) -> Expr:
+def _lock_is_free(w: WaitingRequests) -> Expr:
     return forall(w.Request, lambda r: w.job[r].step != "holds")
 
 
-def _nobody_waits(w: WaitingRequests) -> Expr:
+def _no_request_waits(w: WaitingRequests) -> Expr:
     return forall(w.Request, lambda r: w.job[r].step != "waits")
 
 
 def _locking(w: WaitingRequests) -> None:
     @w.action(actor=CLIENT, rules="TCM-10 TCM-21", r=w.Request, retry=Bool)
     def arrive(a: Body, r: Expr, retry: Expr) -> None:
-        """A first message to a topic of its own asks for the lock, and gets it if it is free."""
+        """A first message to a new topic requests the lock, and gets it if it is free."""
         row = w.job[r]
-        a.guard("new", row.step == "new", "the request has not come yet")
-        a.guard("retry allowed", ~retry | w.retries, "the condition has retry topics")
-        a.update(row, step=ite(_free(w), coerce("holds", Step), "waits"), retry=retry)
+        a.guard("new", row.step == "new", "the request has not arrived yet")
+        a.guard("retry allowed", ~retry | w.retries, "the condition allows retry topics")
+        a.update(row, step=ite(_lock_is_free(w), coerce("holds", Step), "waits"), retry=retry)
 
     @w.action(actor=HANDLER, rules="TCM-16 TCM-17", fair="weak", r=w.Request, heir=w.Request)
     def release(a: Body, r: Expr, heir: Expr) -> None:
-        """The topic is created and written; the lock goes to one who waits, or is free."""
+        """The topic is created and written. The lock goes to a waiting request, or becomes free."""
         a.sends_to(heir)
         a.guard("holds", w.job[r].step == "holds", "the request holds the lock")
         waits = w.job[heir].step == "waits"
-        a.guard("heir", waits | ((heir == r) & _nobody_waits(w)), "the next holder waits, or nobody does")
+        a.guard("heir", waits | ((heir == r) & _no_request_waits(w)), "the next holder waits, or no request does")
         a.set(w.held, 0)
         for x in w.Request:
             row = w.job[x]
@@ -73,7 +73,7 @@ def _locking(w: WaitingRequests) -> None:
 
     @w.action(actor=HANDLER, rules="TCM-10 TCM-21 CHK-08 CHK-09", fair="weak", r=w.Request)
     def give_up(a: Body, r: Expr) -> None:
-        """The wait is over in vain: TOPIC_NOT_EXIST, or for a retry topic a second wait."""
+        """The wait times out: TOPIC_NOT_EXIST, or for a retry topic a second wait."""
         row = w.job[r]
         a.guard("waits", row.step == "waits", "the request waits for the lock")
         a.guard("time is up", row.now >= LOCK_TIMEOUT, "the request has waited 3 s")
@@ -86,9 +86,9 @@ def _time(w: WaitingRequests) -> None:
     @w.action(actor=ENVIRONMENT, rules="TCM-10", fair="weak")
     def second(a: Body) -> None:
         """A second passes."""
-        a.guard("somebody waits or holds", exists(w.Request, lambda r: _under_way(w.job[r])), "a request is under way")
+        a.guard("somebody waits or holds", exists(w.Request, lambda r: _is_pending(w.job[r])), "a request is pending")
         patient = forall(w.Request, lambda r: (w.job[r].step != "waits") | (w.job[r].now < LOCK_TIMEOUT))
-        a.guard("nobody has to give up", patient, "no request has waited its whole time")
+        a.guard("nobody has to give up", patient, "no request has waited for the whole timeout")
         a.guard("persist goes on", w.held < w.slow, "the holder's persist may take longer")
         most = 2 * LOCK_TIMEOUT + 1
         a.set(w.held, minimum(w.held + 1, w.slowest))
@@ -97,10 +97,10 @@ def _time(w: WaitingRequests) -> None:
             a.update(row, when=row.step == "waits", now=minimum(row.now + 1, LOCK_TIMEOUT), waited=minimum(row.waited + 1, most))
 
 
-def _under_way(row: Row) -> Expr:
+def _is_pending(row: Row) -> Expr:
     return (row.step == "waits") | (row.step == "holds")
 
 
 def all_over(w: WaitingRequests) -> Expr:
-    """No request is under way."""
-    return all_of(~_under_way(w.job[r]) for r in w.Request)
+    """Whether no request is pending."""
+    return all_of(~_is_pending(w.job[r]) for r in w.Request)

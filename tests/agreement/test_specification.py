@@ -26,7 +26,7 @@ from rocketproof_spec.persistence import Persistence
 from rocketproof_spec.progress import ConsumerProgress
 from rocketproof_spec.recovery import Recovery
 from rocketproof_spec.registering import Registrations
-from rocketproof_spec.sendbacks import sendbacks
+from rocketproof_spec.sendbacks import Sendbacks
 from rocketproof_spec.sizes import Sizes
 from rocketproof_spec.starting import Starting
 from rocketproof_spec.times import Times
@@ -200,9 +200,9 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
         {"gathers_operations": True, "steady": False},
     ),
     "meeting": (lambda: Meeting("two copies", copies=2), {"may_delay": True, "discards_delayed_halves": False}),
-    "backs": (lambda: sendbacks("two rounds", rounds=2), {"way": "either", "change_budget": 1}),
+    "backs": (lambda: Sendbacks("two rounds", rounds=2), {"way": "either", "change_budget": 1}),
     "backs-P45": (
-        lambda: sendbacks("two rounds", rounds=2),
+        lambda: Sendbacks("two rounds", rounds=2),
         {
             "way": "either",
             "null_limit": False,

@@ -44,6 +44,8 @@ def model(n=2):
 NOT_RUN = {
     "serve": "runs until Ctrl-C; tests/system/test_serve_command.py",
     "validate": "takes seconds; tests/validation",
+    "level": "takes seconds; tests/validation",
+    "compare": "takes seconds; tests/validation",
     "profile": "takes seconds; tests/releases",
     "campaign": "takes seconds; tests/campaign",
     "mutate": "takes seconds; tests/properties/test_mutate.py",

@@ -13,7 +13,7 @@ from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.commands import run
 from rocketproof_properties.hazards import HAZARDS
 from rocketproof_properties.hazards.gallery import Hazard, hazard, perform
-from rocketproof_properties.hazards.story import HazardScenario
+from rocketproof_properties.hazards.scenario import HazardScenario
 
 EVERY = [
     pytest.param(one, profile, id=f"{one.id}-{profile}", marks=pytest.mark.behaviour(one.id, *one.asserts))
@@ -29,14 +29,14 @@ def test_a_hazard_happens_as_described(one: Hazard, profile: str) -> None:
     assert performed.shown
 
 
-def test_every_hazard_has_its_story() -> None:
+def test_every_hazard_has_its_own_number() -> None:
     assert list(HAZARDS)[:46] == [f"HAZ-{number:02}" for number in range(1, 47)]
     assert list(HAZARDS) == sorted(HAZARDS), "hazards that were found later have numbers of their own"
     assert len(HAZARDS) == len(hazards._FOUND), "two hazards have one number"
 
 
 @pytest.mark.parametrize("one", HAZARDS.values(), ids=HAZARDS)
-def test_a_story_says_what_happens_why_and_what_to_do(one: Hazard) -> None:
+def test_a_hazard_states_facts_cause_and_remedy(one: Hazard) -> None:
     performed = perform(one, one.profiles[0])
     assert one.title.endswith(".")
     assert len(one.title) <= 120
@@ -48,23 +48,23 @@ def test_a_story_says_what_happens_why_and_what_to_do(one: Hazard) -> None:
 
 
 @hazard("HAZ-99", asserts="TCM-15")
-def wrong(story: HazardScenario) -> None:
-    """A story that is not true.
+def wrong(scenario: HazardScenario) -> None:
+    """A scenario with a wrong fact.
 
-    To avoid it: tell another one.
+    To avoid it: correct the fact.
     """
-    cluster = story.cluster()
-    story.say("A client sends the first message to T.")
-    story.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 0")
-    story.check("T on the broker", cluster.topic(), "read 8, write 8, RW-")
-    story.say("Nobody comes here.")
+    cluster = scenario.cluster()
+    scenario.step("A client sends the first message to T.")
+    scenario.check("the answer", cluster.send(), "SUCCESS, queue 0 offset 0")
+    scenario.check("T on the broker", cluster.topic(), "read 8, write 8, RW-")
+    scenario.step("This step is not reached.")
 
 
 @hazard("HAZ-98")
-def broken(story: HazardScenario) -> None:
-    """A story that breaks off."""
-    story.say("A broker that is not there is asked.")
-    story.cluster().broker("broker-z")
+def broken(scenario: HazardScenario) -> None:
+    """A scenario that ends with an exception."""
+    scenario.step("A broker that is not there is asked.")
+    scenario.cluster().broker("broker-z")
 
 
 def test_a_fact_that_is_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_a_fact_that_is_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch
     said = " ".join(capsys.readouterr().out.split())
     assert "! T on the broker: expected read 8, write 8, RW-; found read 4, write 4, RW-" in said
     assert "HAZ-99 is not as described in P49" in said
-    assert "Nobody comes here" not in said
+    assert "This step is not reached" not in said
 
 
 def test_a_list_with_a_finding_marks_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ from rocketproof_model.language import const
 from rocketproof_model.transforms.mutation import ModelMutant, dropped, negated, with_mutants
 from rocketproof_spec import FAULTS, Part, Specification, part
 from rocketproof_spec.arithmetic import clamped, counted
-from rocketproof_spec.committing import UNTOLD
+from rocketproof_spec.committing import NO_OFFSET
 
 _OFF = {"auto_create": False, "template_in_file": True}
 _FIT = {"size_limit": 4, "existing": True}
@@ -283,7 +283,7 @@ def _offsets(s: Specification) -> list[Noticed]:
             "C-792", "AUX-107", "commit_offset", "told", lambda v: minimum(v, s.log.offset[x.b, last, 0]),
             "no offset is behind its queue's end", usual="violated", **later,
         ),
-        sets("C-793", "REA-169 REA-170", "commit_offset", "told", UNTOLD, "what a group tells is not kept", **later),
+        sets("C-793", "REA-169 REA-170", "commit_offset", "told", NO_OFFSET, "what a group tells is not kept", **later),
     ]  # fmt: skip
 
 

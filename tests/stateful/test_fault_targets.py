@@ -8,7 +8,7 @@ import pytest
 from performed import FEW, GIVEN, found
 
 from rocketproof_profiles import PROFILES
-from rocketproof_properties.catalogue.source import UNPERFORMED, ModelSource
+from rocketproof_properties.catalogue.source import WITHOUT_IMPLEMENTATION, ModelSource
 from rocketproof_properties.conformance.stateful.engine import TARGETS, target_of
 from rocketproof_properties.conformance.targets.base import Deviation
 from rocketproof_properties.conformance.targets.flush import FlushTarget
@@ -23,10 +23,10 @@ def test_the_implementation_does_what_the_specification_allows(scope: str) -> No
 
 
 def test_every_scope_has_a_target_but_those_that_nothing_performs() -> None:
-    assert {type(part(name)) for name in NAMES if name not in UNPERFORMED} == set(TARGETS)
+    assert {type(part(name)) for name in NAMES if name not in WITHOUT_IMPLEMENTATION} == set(TARGETS)
 
 
-@pytest.mark.parametrize("scope", UNPERFORMED)
+@pytest.mark.parametrize("scope", WITHOUT_IMPLEMENTATION)
 def test_a_scope_that_nothing_performs_is_said_to_be_one(scope: str) -> None:
     source = ModelSource(scope, "P533")
     with pytest.raises(InputError, match=f"nothing performs scope {scope}"):

@@ -30,7 +30,7 @@ from rocketproof_model.interpreter import State, initial
 from rocketproof_model.language import JAVA_INT
 from rocketproof_profiles import PROFILES, NameClass
 from rocketproof_spec import Scope, Specification, constants, specify
-from rocketproof_spec.placing import OF_STORES, SWITCHES
+from rocketproof_spec.placement import STORE_SWITCHES, SWITCHES
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header
 
@@ -112,7 +112,7 @@ class Whole:
         self.deletes = any(wish.op == "delete" for wish in wishes)
         self.spec = specification(deletes=self.deletes)
         model = self.spec.model
-        given = {name: getattr(self.profile, name) for name in (one[0] for one in (*SWITCHES, *OF_STORES))}
+        given = {name: getattr(self.profile, name) for name in (one[0] for one in (*SWITCHES, *STORE_SWITCHES))}
         self.instance = model.given(
             **constants(profile), **given, auto_create=True, template_read=8, template_write=8, sends=0, update_budget=-1
         )

@@ -15,7 +15,7 @@ from rocketproof_impl.store.record import decode
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import ParsedHistory
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.commands import run
+from rocketproof_properties.commands import run, validating
 from rocketproof_properties.judging.reference import dispatched
 from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.validation.knownbugs.bugs import chosen
@@ -249,9 +249,11 @@ def test_a_wrong_target_is_told_by_its_option(capsys: pytest.CaptureFixture[str]
     assert "rocketproof: compare what: " in capsys.readouterr().err
 
 
-def test_validate_still_compares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    both = ["--against", "inprocess:P533", "--target", "inprocess:P533"]
-    assert run(["validate", *both, "--programs", "1", "--shrink", "0", "--report", str(tmp_path / "made")]) == 0
+def test_validate_still_compares(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    monkeypatch.setattr(validating, "_compare", lambda targets, options, programs, *more: compared.append((targets, programs)) or 0)
+    assert run(["validate", "--against", "inprocess:P533", "--target", "inprocess:P540", "--programs", "7"]) == 0
+    assert compared == [(("inprocess:P533", "inprocess:P540"), 7)]
     assert "rocketproof: --against is now the command `rocketproof compare`" in capsys.readouterr().err
 
 

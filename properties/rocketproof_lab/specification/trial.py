@@ -12,7 +12,7 @@ from rocketproof_model.explicit.paths import Paths
 from rocketproof_model.interpreter import State, labelled
 from rocketproof_model.result import Limits, Move
 from rocketproof_model.transforms.mutation import CONSTANT, ModelMutant
-from rocketproof_properties.catalogue.source import UNPERFORMED
+from rocketproof_properties.catalogue.source import WITHOUT_IMPLEMENTATION
 from rocketproof_properties.conformance.stateful.attempts import attempt
 from rocketproof_properties.conformance.stateful.engine import target_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError, NeverTaken
@@ -140,7 +140,7 @@ class ExploredInstance:
 
     def _tried(self, state: int, step: StepDifference) -> State | str | None:
         """What the implementation does when the step is tried there; None if it never gets there, chooses not to, or has nothing of it."""
-        if self.one.source.scope in UNPERFORMED:
+        if self.one.source.scope in WITHOUT_IMPLEMENTATION:
             return None
         key = (state, step.move)
         if key not in self._shown:

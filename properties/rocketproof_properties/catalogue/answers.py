@@ -1,4 +1,4 @@
-"""Answers: how many a request gets, whoever is asked, and which (INV-01 to INV-05)."""
+"""Answers: the number of answers to a request, their content, and the requests that get none (INV-01 to INV-05)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def no_answer(one_way: Expr, answers: Expr) -> Expr:
     return implies(one_way, answers == 0)
 
 
-def _under_way(v: Answering) -> Expr:
+def _is_pending(v: Answering) -> Expr:
     return exists(v.Request, lambda r: within(v.job[r], *WAITING, *RUNNING, "future"))
 
 
@@ -41,16 +41,16 @@ def _claim(id_: str, sentence: str, kind: Any, formula: Callable[[Answering], An
 
 
 def _queue_in_order(v: Answering) -> Expr:
-    """The places of the queue are taken from the first on, each once, and only by what waits for the busy thread."""
+    """The places in the queue have no gap and no duplicate, and only requests that wait for the busy thread have one."""
 
-    def one(r: Expr) -> Expr:
+    def is_in_place(r: Expr) -> Expr:
         row = v.job[r]
         alone = forall(v.Request, lambda q: (q == r) | (v.job[q].place != row.place))
         return implies(row.place > 0, alone & within(row, *WAITING)) & implies(within(row, *WAITING), row.place > 0)
 
     threads = count(v.Request, lambda r: within(v.job[r], *RUNNING))
     queued = exists(v.Request, lambda r: v.job[r].place > 0)
-    return forall(v.Request, one) & (threads <= 1) & implies(queued, threads == 1)
+    return forall(v.Request, is_in_place) & (threads <= 1) & implies(queued, threads == 1)
 
 
 ONE = _claim(
@@ -65,7 +65,7 @@ OVER = _claim(
     "AUX-12",
     "a request that an executor has taken is over some time",
     "leads_to",
-    lambda v: (_under_way(v), ~_under_way(v)),
+    lambda v: (_is_pending(v), ~_is_pending(v)),
 )
 QUEUE = _claim("AUX-11", "the queue has no gaps, and nothing waits while the thread is free", "always", _queue_in_order)
 LOST = _claim(
@@ -91,9 +91,9 @@ def _of_dispatch(id_: str, sentence: str, kind: Any, formula: Callable[[Dispatch
 
 
 def _read(d: Dispatching) -> Expr:
-    """A send whose header was read, and which is answered."""
-    unread = ~d.request.whole | (d.always_traced & ~d.request.body)
-    return (d.request.kind == "send") & ~unread & (d.answer.written > 0)
+    """Whether the request is a send with a readable header that is answered."""
+    unreadable = ~d.request.whole | (d.always_traced & ~d.request.body)
+    return (d.request.kind == "send") & ~unreadable & (d.answer.written > 0)
 
 
 OPAQUE = _of_dispatch("INV-04", "an answer has the opaque of its request", "always", lambda d: implies(d.answer.written > 0, d.answer.own))

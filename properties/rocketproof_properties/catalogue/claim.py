@@ -1,5 +1,7 @@
-"""How the catalogue is written: a claim is a function of the specification, a claim about histories is made of rules, and a case says
-which verdict is expected where."""
+"""The building blocks of the catalogue: claims about the specification, claims about histories, and cases.
+
+A claim is a function of the specification. A claim about histories consists of rules. A case states the expected verdict of a claim.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,14 @@ if TYPE_CHECKING:
 
 SEEDS = ("P40", "P45", "P49")
 WITH_CASES = (*SEEDS, "P494", "P533")
-"""The profiles that there are cases of; others refine one of them."""
+"""The profiles with their own cases. The other profiles refine one of these."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A property: `formula(specification)` gives its term, or (term, goal) for leads_to.
+    """A property: `formula(specification)` returns its term, or (term, goal) for leads_to.
 
-    `part` is the part of the specification that it is about, and `needs` says which scopes of that part have it.
+    `part` is the class of models that the claim is about. `needs` selects the scopes that can state it.
     """
 
     id: str
@@ -41,25 +43,27 @@ class Claim:
     part: type[Part] = Specification
 
     def stated(self, s: Part) -> bool:
-        """Whether this part of the specification can state it."""
+        """Whether this model of the specification can state the claim."""
         return isinstance(s, self.part) and self.needs(s)
 
     def of(self, s: Part) -> Property:
-        made = self.formula(s)
-        formula, goal = made if isinstance(made, tuple) else (made, None)
+        result = self.formula(s)
+        formula, goal = result if isinstance(result, tuple) else (result, None)
         return s.model.claim(self.id, self.sentence, self.kind, formula, goal)
 
 
 def _facts(history: History) -> Facts:
-    from .facts import Facts  # it loads what reads stores, and most commands judge no history
+    from .facts import Facts  # it imports the store readers, and most commands judge no history
 
     return Facts.of(history)
 
 
 @dataclass(frozen=True)
 class HistoryClaim:
-    """A property of histories: `rules` over their rows, the audit's own where files show the same; or a `program`, where no rule over
-    single rows can say it, and `tests`: whether a history puts it to the test."""
+    """A property of histories, as `rules` over their rows, or as a `program` if no rule over single rows can state it.
+
+    The audit's rules are used if files show the same facts. `tests`: whether a history exercises the program.
+    """
 
     id: str
     sentence: str
@@ -68,54 +72,53 @@ class HistoryClaim:
     tests: Callable[[History], bool] = lambda history: False
 
     def check(self, history: History) -> str | None:
-        """The first breach in words, None if there is none."""
+        """Return the first violation as a sentence, or None."""
         if self.program is not None:
             return self.program(history)
         facts = _facts(history)
-        for each in self.rules:
-            compiled = row_rule(each, facts.settings)
-            for row, following, what in facts.rows(each.over):
+        for own_rule in self.rules:
+            compiled = row_rule(own_rule, facts.settings)
+            for row, following, what in facts.rows(own_rule.over):
                 if not compiled.holds(row, following):
-                    return f"{what}: {compiled.say(row, following)}" + ("" if each.id == self.id else f" ({each.id})")
+                    return f"{what}: {compiled.say(row, following)}" + ("" if own_rule.id == self.id else f" ({own_rule.id})")
         return None
 
     def exercised(self, history: History) -> bool:
-        """Whether a row put a rule of the claim's own to the test: one for which the rule's premise is true, if it has any."""
+        """Whether a row exercises one of the claim's rules: the rule's premise, if it has one, is true for the row."""
         if self.program is not None:
             return self.tests(history)
         facts = _facts(history)
         number = self.id.partition(".")[0]
-        for each in [each for each in self.rules if each.id.partition(".")[0] == number] or self.rules:
-            term = premise(each.claim)
-            rows = facts.rows(each.over)
+        for own_rule in [own_rule for own_rule in self.rules if own_rule.id.partition(".")[0] == number] or self.rules:
+            term = premise(own_rule.claim)
+            rows = facts.rows(own_rule.over)
             if term is None and rows:
                 return True
-            compiled = row_rule(each, facts.settings)
+            compiled = row_rule(own_rule, facts.settings)
             if term is not None and any(compiled.value(term, row, following) for row, following, _ in rows):
                 return True
         return False
 
 
 def about(id_: str, sentence: str, over: Over, formula: Any, expected: Any, found: Any) -> HistoryClaim:
-    """A claim about histories that one rule says. Raises ModelError."""
+    """Return a claim about histories that consists of one rule. Raises ModelError."""
     return HistoryClaim(id_, sentence, (rule(id_, sentence, over, "error", formula, expected, found),))
 
 
 def named(rules: Iterable[Rule], *ids: str) -> tuple[Rule, ...]:
-    """The rules with these ids. Raises KeyError."""
-    by_id = {each.id: each for each in rules}
+    """Return the rules with these ids. Raises KeyError."""
+    by_id = {rule_.id: rule_ for rule_ in rules}
     return tuple(by_id[id_] for id_ in ids)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the verdict matrix: a property in a scope under a condition, by one engine, and the verdict that is expected.
+    """A row of the verdict matrix: a property in a scope under a condition, decided by one engine, and the expected verdict.
 
-    `property` is the id of the behaviour's list; `claim` the formula's own id where a property has several.
-    `method` refines the symbolic engine: lemma, induction:k or bounded:depth. `widen`: variables with
-    the upper end up to which a proof takes them, without the scope's bounds; `lemmas`: claims that an induction proves along.
-    `reason` says why the verdict is expected. The kind history is for claims about histories: their cases have no scope of the
-    specification, and `given` names their programs.
+    `property` is the id in the list of the behaviour. `claim` is the id of the formula, if a property has several. `method` refines the
+    symbolic engine: lemma, induction:k or bounded:depth. `widen`: variables with the upper limit for a proof, which then ignores the
+    scope's bounds. `lemmas`: claims that an induction proves together with this one. `reason` explains the verdict. The kind history is for
+    claims about histories. Their cases have no scope of the specification, and `given` names their programs.
     """
 
     property: str
@@ -135,24 +138,24 @@ class Case:
 
 
 def append_now(s: Specification, p: Expr) -> Expr:
-    """The step stores the message of p."""
+    """Whether the step stores the message of p."""
     stored: Expr = (s.job[p].appended == 0) & (after(s.job[p].appended) == 1)
     return stored
 
 
 def moves(row: Row, before: str, then: str) -> Expr:
-    """The step takes the request from one phase to another."""
+    """Whether the step moves the request from one phase to another."""
     move: Expr = (row.phase == before) & (after(row.phase) == then)
     return move
 
 
 def same(row: Row) -> Expr:
-    """The step leaves the row as it is."""
+    """Whether the step leaves the row unchanged."""
     return all_of(after(value) == value for value in row.fields.values())
 
 
 def runs_on(s: Specification, b: Expr) -> Expr:
-    """The broker runs before and after the step: one process run."""
+    """Whether the broker runs before and after the step, in one process run."""
     both: Expr = s.up[b] & after(s.up[b])
     return both
 
@@ -166,7 +169,7 @@ ERRORS = ("SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL")
 
 
 def effect(action: Action, variable: str) -> Expr:
-    """The term that an action assigns to a variable; raises ModelError if there is none."""
+    """Return the term that an action assigns to a variable. Raises ModelError if there is none."""
     for update in action.updates:
         if update.target.args[0].name == variable:
             return update.value
@@ -178,7 +181,7 @@ def condition(action: Action, guard: str) -> Expr:
 
 
 def wide(term: Expr) -> Expr:
-    """The term for lemmas: every number of the state, the header and the constants becomes any 32-bit int."""
+    """Generalize the term for lemmas: numbers of the state, the header and the constants become any 32-bit ints."""
 
     def widen(e: Expr) -> Type | None:
         if e.op == "given" and e.args[0] == MUTANT:
@@ -189,12 +192,12 @@ def wide(term: Expr) -> Expr:
 
 
 def second(claim: Claim, scope: str, depth: int, **more: Any) -> list[Case]:
-    """A second engine for a known violation: bounded checking to the depth of its witness, in P49."""
+    """Return cases with a second engine for a known violation: bounded checking to the depth of its witness, in P49."""
     return cases(claim, scope, "violated", profiles=("P49",), engines=("symbolic",), method=f"bounded:{depth}", **more)
 
 
 def cases(claim: Claim, scope: str, expected: str | Mapping[str, str], *, profiles: Iterable[str] = SEEDS, **more: Any) -> list[Case]:
-    """The same case in several profiles; `expected` may differ by profile."""
+    """Return the same case in several profiles. `expected` may differ by profile."""
     verdict = expected if isinstance(expected, Mapping) else dict.fromkeys(profiles, expected)
     name = claim.id.partition(".")[0]
     return [Case(name, claim.id, claim.sentence, claim.kind, profile, scope, verdict[profile], **more) for profile in profiles]
@@ -206,7 +209,7 @@ _DERIVED = "the described code of this release does as the one for which the ver
 def history_cases(
     claim: HistoryClaim, condition: str, expected: str | Mapping[str, str], profiles: Iterable[str] = SEEDS, reason: str = ""
 ) -> list[Case]:
-    """The cases of a claim about histories: what its programs do, and the verdict, which may differ by profile."""
+    """Return the cases of a claim about histories. `condition` selects their programs; the verdict may differ by profile."""
     verdict = dict.fromkeys(profiles, expected) if isinstance(expected, str) else expected
     return [
         Case(

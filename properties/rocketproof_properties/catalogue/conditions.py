@@ -1,6 +1,6 @@
-"""What the programs of a case about histories may do, as the verdict matrix names it; `generators.strategies` makes programs of each.
+"""The conditions of cases about histories: what their programs may do. `programs.strategies` generates programs for each.
 
-A case of P40, P45 or P49 stands also for the profiles that refine it, unless these have one of their own.
+A case of P40, P45 or P49 also applies to the profiles that refine it, unless these have their own case.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ LONGER_HOSTS = "messages with flags of IPv6"
 UNCOUNTED = "half messages without room for the count of their checks"
 FAILED_IN_LOCK = "batches that fail in the lock, behind which a store seems busy for hours"
 UNREAD = (WIDE_NAMES, OWN_PROPERTIES, LONGER_HOSTS)
-"""Records that nothing can read again are stored, and what lies behind them goes with them when the process ends (HAZ-49 to HAZ-51)."""
-SPOILING = (*UNREAD, FAILED_IN_LOCK)
-"""What leaves a broker that nobody else can work with."""
+"""Stored records that no reader can read. The records after them are lost when the process ends (HAZ-49 to HAZ-51)."""
+DAMAGING = (*UNREAD, FAILED_IN_LOCK)
+"""Conditions after which other programs cannot use the broker."""
 
 LATER_FAULTY = {"P40": "holds", "P45": "holds", "P49": "violated"}
 LATER_GOOD = {"P40": "violated", "P45": "violated", "P49": "holds"}
 WITH_HALF = ("P45", "P49")
-"""Earlier releases know no half messages."""
+"""The profiles with half messages; earlier releases have none."""

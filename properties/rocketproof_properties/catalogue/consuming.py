@@ -1,4 +1,4 @@
-"""A consumer's progress: what it is given, when, how often, and what of its offset is left (progress.py of the specification)."""
+"""A consumer's progress: its deliveries, their time and number, and the loss of its offset (progress.py of the specification)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .claim import Case, Claim, cases, condition, effect, wide
 
 
 def _marked(p: ConsumerProgress) -> Expr:
-    """The marked message is acknowledged and on the device."""
+    """Whether the marked message is stored and on the device."""
     return (p.marked != 0) & (p.marked <= p.flushed)
 
 

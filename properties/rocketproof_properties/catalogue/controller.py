@@ -1,6 +1,6 @@
-"""A broker set under a controller: who is elected, what its log has, and what is confirmed.
+"""A broker set under a controller: elections, the replicas' logs, and confirmed records.
 
-What INV-06, INV-34 and ACT-03 say of it is in `log` and `offsets`.
+The claims INV-06, INV-34 and ACT-03 about it are in `log` and `offsets`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POWER: dict[str, Any] = {"condition": "a controller, the power fails", "given": 
 
 
 def _elected(c: Controller) -> Expr:
-    """The step is an election."""
+    """Whether the step is an election."""
     new: Expr = after(c.epoch) != c.epoch
     return new
 
@@ -43,28 +43,28 @@ def _elections(c: Controller) -> Expr:
 
 
 def _copies(c: Controller) -> Expr:
-    """What a slave appends is the next record of its master's log, which its own has followed so far."""
+    """A slave appends the next record of its master's log, which its own log has followed so far."""
 
     def copied(r: Expr) -> Expr:
         same = forall(c.Place, lambda k: (k > c.length[r]) | (after(c.log[r, k]) == c.log[c.master.get, k]))
-        told = after(c.confirmed[r]) == minimum(after(c.length[r]), c.confirmed[c.master.get])
-        one: Expr = (after(c.length[r]) == c.length[r] + 1) & c.up[r]
-        return implies(after(c.length[r]) > c.length[r], one & (c.leads(r) | (c.master.is_some & same & told)))
+        confirmed = after(c.confirmed[r]) == minimum(after(c.length[r]), c.confirmed[c.master.get])
+        next_record: Expr = (after(c.length[r]) == c.length[r] + 1) & c.up[r]
+        return implies(after(c.length[r]) > c.length[r], next_record & (c.leads(r) | (c.master.is_some & same & confirmed)))
 
     return forall(c.Replica, copied)
 
 
 def _cuts(c: Controller) -> Expr:
-    """Without a loss of power a log is cut off only where it parts from the master's, and nothing before that is."""
+    """Without a power loss, a log is truncated only at its first difference from the master's, and keeps everything before that."""
 
     def cut(r: Expr) -> Expr:
         def same(k: Expr) -> Expr:
-            alike: Expr = c.log[r, k] == c.log[c.master.get, k]
-            return alike
+            equal: Expr = c.log[r, k] == c.log[c.master.get, k]
+            return equal
 
-        kept = forall(c.Place, lambda k: (k >= after(c.length[r])) | same(k))
+        common = forall(c.Place, lambda k: (k >= after(c.length[r])) | same(k))
         parted = exists(c.Place, lambda k: (k == after(c.length[r])) & ~same(k) & (c.log[r, k] != 0))
-        return implies(after(c.length[r]) < c.length[r], (after(c.powers) != c.powers) | (c.up[r] & c.master.is_some & kept & parted))
+        return implies(after(c.length[r]) < c.length[r], (after(c.powers) != c.powers) | (c.up[r] & c.master.is_some & common & parted))
 
     return forall(c.Replica, cut)
 
@@ -73,10 +73,10 @@ def _entries(c: Controller) -> Expr:
     def moved(r: Expr) -> Expr:
         more = (after(c.entries[r]) == c.entries[r] + 1) & c.up[r] & (c.entries[r] < c.confirmed[r])
         fewer = (after(c.entries[r]) == after(c.length[r])) | (after(c.entries[r]) == c.entries[r])
-        told = after(c.length[r]) > c.length[r]
-        kept: Expr = told | (after(c.confirmed[r]) >= minimum(c.confirmed[r], after(c.length[r])))
+        appended = after(c.length[r]) > c.length[r]
+        keeps_confirmed: Expr = appended | (after(c.confirmed[r]) >= minimum(c.confirmed[r], after(c.length[r])))
         moves: Expr = implies(after(c.entries[r]) > c.entries[r], more) & implies(after(c.entries[r]) <= c.entries[r], fewer)
-        return moves & kept
+        return moves & keeps_confirmed
 
     return forall(c.Replica, moved)
 
@@ -86,9 +86,9 @@ def _faults(c: Controller) -> Expr:
     faults = c.crashes + c.powers
     ended = (after(faults) == faults + 1) & (after(c.crashes) >= c.crashes) & (after(c.powers) >= c.powers)
     left = all_of(after(c.length[r]) == c.length[r] for r in c.Replica)
-    alike = implies(after(running) < running, ended) & implies(after(faults) != faults, after(running) == running - 1)
+    one_fault = implies(after(running) < running, ended) & implies(after(faults) != faults, after(running) == running - 1)
     lost = exists(c.Replica, lambda r: c.up[r] & ~after(c.up[r]) & (after(c.length[r]) < c.length[r]))
-    return alike & implies(after(c.crashes) != c.crashes, left) & implies(after(c.powers) != c.powers, lost)
+    return one_fault & implies(after(c.crashes) != c.crashes, left) & implies(after(c.powers) != c.powers, lost)
 
 
 def _behind(c: Controller) -> Expr:

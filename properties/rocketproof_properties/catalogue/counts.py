@@ -1,4 +1,4 @@
-"""What a broker counts of the messages that it has put (INV-54, INV-55)."""
+"""The broker's counters of stored messages (INV-54, INV-55)."""
 
 from __future__ import annotations
 

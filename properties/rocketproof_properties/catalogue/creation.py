@@ -1,5 +1,8 @@
-"""Topic creation: what a first message may never touch, and in which order it is done (INV-08, INV-09, INV-14, INV-15, INV-19, INV-21,
-INV-23, INV-24, ACT-01, ACT-02), and what of it a start finds again. What it makes is in `topics`."""
+"""Topic creation: the state that a first message must not change, and the order of the steps; also what a restart restores.
+
+The properties are INV-08, INV-09, INV-14, INV-15, INV-19, INV-21, INV-23, INV-24, ACT-01 and ACT-02. `topics` states what a created topic
+contains.
+"""
 
 from __future__ import annotations
 
@@ -16,35 +19,35 @@ def _jobs(s: Specification, body: Callable[[Row], Expr]) -> Expr:
 
 
 def _lock(s: Specification) -> Expr:
-    def one(b: Expr) -> Expr:
+    def holds_for(b: Expr) -> Expr:
         return forall(s.Producer, lambda p: (s.lock[b] == p) == s.creates(s.job[p], b))
 
-    return forall(s.Broker, one)
+    return forall(s.Broker, holds_for)
 
 
 def _created_by_send(s: Specification, ordinary: bool) -> Expr:
-    """No request creates: any ordinary topic (INV-14), or one from TBW102 as its default (INV-15)."""
+    """No request creates an ordinary topic (INV-14), or a topic with TBW102 as its default (INV-15)."""
 
-    def one(p: Expr) -> Expr:
+    def holds_for(p: Expr) -> Expr:
         row = s.job[p]
-        made = row.phase == "put"
+        created = row.phase == "put"
         if ordinary:
-            return ~(made & s.of_class(row.topic, "ordinary"))
-        return ~(made & s.of_class(row.default, "template") & ~s.of_class(row.topic, "retry"))
+            return ~(created & s.of_class(row.topic, "ordinary"))
+        return ~(created & s.of_class(row.default, "template") & ~s.of_class(row.topic, "retry"))
 
-    return implies(~s.given("auto_create"), forall(s.Producer, one))
+    return implies(~s.given("auto_create"), forall(s.Producer, holds_for))
 
 
 def _template_perm(s: Specification) -> Expr:
-    def one(b: Expr) -> Expr:
+    def holds_for(b: Expr) -> Expr:
         perm = s.config[b, 0].perm
         return implies(runs_on(s, b), (after(perm) == perm) | ((perm == 7) & (after(perm) == 6)))
 
-    return forall(s.Broker, one)
+    return forall(s.Broker, holds_for)
 
 
 def _refused(s: Specification) -> Expr:
-    """The request has touched nothing, and no topic that the checks refuse is in a table: the templates alone are there at the start."""
+    """A refused request has changed nothing, and no table has a topic that the checks refuse. At the start tables have only templates."""
     untouched = _jobs(s, lambda r: implies(answered(r, *ERRORS) & r.checks, ~r.touched))
     names = s.scope.named("blank", "illegal", "long", "forbidden")
     if not names:

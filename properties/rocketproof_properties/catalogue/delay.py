@@ -1,4 +1,4 @@
-"""Delayed messages: their level, its queue, and where and when they are delivered (INV-45, INV-46, REC-05)."""
+"""Delayed messages: their level, the level's queue, and the place and time of delivery (INV-45, INV-46, REC-05)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from . import conditions as about
 from .claim import SEEDS, Case, Claim, HistoryClaim, cases, condition, effect, history_cases, named, wide
 from .claim import about as claim_about
 
-LAG = 60_000  # milliseconds that a delivery may be behind its time
+LAG = 60_000  # the maximum delay of a delivery in milliseconds
 
 
 def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     schedule = r.topicClass == "schedule"
     delayed = schedule & (r.delayLevel > 0)
-    # A topic may be called "" where nobody looks at names; then the queue tells that there is one.
+    # Without name checks a topic's name may be "". The queue id then shows that there is a topic.
     named = ((r.realClass != "none") | ~given["check_names"]) & (given["below_zero"] | (r.realQueueId >= 0))
-    # A delayed message that was meant for the schedule topic is put there when it is due, into the queue that it was meant for.
-    comes_again = given["plain_delays"] & (r.realClass == "schedule") & (r.queueId == r.realQueueId)
+    # A delayed message whose original topic is the schedule topic is delivered to its original queue there.
+    redelivered = given["plain_delays"] & (r.realClass == "schedule") & (r.queueId == r.realQueueId)
     moved = is_(r.topicClass, "ordinary", "own") & (r.realClass != "none") & (r.realQueueId >= 0)
     return [
         rule(
@@ -37,7 +37,7 @@ def _stored() -> list[Rule]:
             "INV-45.queue",
             "a delayed message is in the queue of its level, or in one of the schedule topic's that it was sent to by its name",
             "record", "error",
-            implies(delayed & ~comes_again, r.queueId == r.delayLevel - 1), r.delayLevel - 1, r.queueId,
+            implies(delayed & ~redelivered, r.queueId == r.delayLevel - 1), r.delayLevel - 1, r.queueId,
         ),
         rule(
             "INV-45.level",
@@ -94,7 +94,7 @@ def _queues() -> list[Rule]:
 
 
 def _offsets() -> list[Rule]:
-    """delayOffset.json beside the queues of the schedule topic."""
+    """delayOffset.json and the queues of the schedule topic."""
     v = vocabulary()["level"].row
     given = vocabulary()["level"].given
     beyond = v.entriesKnown & (v.offset > v.entries)
@@ -144,26 +144,26 @@ RULES = [*_stored(), *_queues(), *_offsets()]
 def _histories() -> list[HistoryClaim]:
     k, r = vocabulary()["kept"].row, vocabulary()["record"].row
     schedule, send = k.topicClass == "schedule", k.kind == "send"
-    said = "a delayed record is in the queue of its level and names the topic and queue asked for"
+    sentence = "a delayed record is in the queue of its level and names the topic and queue asked for"
     by_name = (k.askedClass == "schedule") | (k.realClass == "none")
     placed = implies(send & schedule & k.realAsked & (k.askedQueue >= 0), k.realQueueId == k.askedQueue)
     return [
         HistoryClaim(
             "INV-45",
-            said,
+            sentence,
             (
                 *named(RULES, "INV-46.stored", "INV-45.level", "INV-45.queue", "INV-45.topic"),
                 rule(
-                    "INV-45.elsewhere", said, "record", "error",
+                    "INV-45.elsewhere", sentence, "record", "error",
                     implies(r.topicClass == "schedule", r.realClass != "schedule"), False, r.realClass == "schedule",
                 ),
                 rule(
-                    "INV-45.asked", said, "kept", "error",
+                    "INV-45.asked", sentence, "kept", "error",
                     implies(send & schedule, k.realAsked | k.realDead), True, k.realAsked | k.realDead,
                 ),
-                rule("INV-45.askedQueue", said, "kept", "error", placed, k.askedQueue, k.realQueueId),
+                rule("INV-45.askedQueue", sentence, "kept", "error", placed, k.askedQueue, k.realQueueId),
                 rule(
-                    "INV-45.kept", said, "kept", "error",
+                    "INV-45.kept", sentence, "kept", "error",
                     implies(send & ~schedule & counted(k), k.delayLevel <= 0), 0, k.delayLevel,
                 ),
             ),
@@ -196,12 +196,12 @@ HISTORY_CASES: list[Case] = [
 
 
 def _each(body: Any) -> Any:
-    """Of each entry that the queue has."""
+    """A formula for each entry of the queue."""
     return lambda d: forall(d.Entry, lambda e: implies(e < d.queue.length, body(d, d.entry[e], e)))
 
 
 def _waits(d: Delays) -> Expr:
-    """Some message whose time has come is not delivered."""
+    """Whether a due message is not delivered."""
     return exists(d.Entry, lambda e: (e < d.queue.come) & (d.entry[e].out == 0))
 
 
@@ -213,9 +213,9 @@ def _capped(d: Delays) -> Expr:
 
 
 def _within(d: Delays) -> Expr:
-    length, stored, found = (wide(x) for x in (d.queue.length, d.queue.stored, effect(d.model.named("start"), "queue.next")))
-    said = implies(d.corrects_delay_offsets, found == minimum(stored, length))
-    return implies((length >= 0) & (stored >= 0), said & implies(~d.corrects_delay_offsets, found == stored))
+    length, stored, resumed = (wide(x) for x in (d.queue.length, d.queue.stored, effect(d.model.named("start"), "queue.next")))
+    corrected = implies(d.corrects_delay_offsets, resumed == minimum(stored, length))
+    return implies((length >= 0) & (stored >= 0), corrected & implies(~d.corrects_delay_offsets, resumed == stored))
 
 
 PLACED = Claim(

@@ -1,5 +1,4 @@
-"""Topics that are deleted (TCM-31): what name servers still tell of them (HAZ-36), where their queues go on, and what becomes of messages
-that were accepted before (HAZ-18)."""
+"""Deletion of topics (TCM-31): stale routes of name servers (HAZ-36), the queues' next offsets, and accepted messages (HAZ-18)."""
 
 from __future__ import annotations
 
@@ -21,8 +20,8 @@ def _deletes(s: Specification) -> bool:
 
 
 def _topics(s: Specification, body: Callable[[Expr, Expr], Expr], of: Any = forall) -> Expr:
-    found: Expr = of(s.Broker, lambda b: of(s.Topic, lambda t: body(b, t)))
-    return found
+    claim: Expr = of(s.Broker, lambda b: of(s.Topic, lambda t: body(b, t)))
+    return claim
 
 
 def _queues(s: Specification, body: Callable[[Expr, Expr, Expr], Expr], of: Any = forall) -> Expr:
@@ -32,24 +31,24 @@ def _queues(s: Specification, body: Callable[[Expr, Expr, Expr], Expr], of: Any 
 def _outlived(s: Specification, b: Expr, t: Expr, q: Expr) -> Expr:
     table = s.log.outlived
     assert table is not None, "scopes in which topics are deleted have it"
-    found: Expr = table[b, t, q]
-    return found
+    outlived: Expr = table[b, t, q]
+    return outlived
 
 
 def _gone(s: Specification, row: Row) -> Expr:
-    """The broker does not have the topic of its request."""
+    """Whether the broker lacks the topic of its request."""
     gone: Expr = ~s.config[row.broker.get, row.topic].known
     return gone
 
 
 def _counts(s: Specification, b: Expr, t: Expr, q: Expr) -> Expr:
-    """Nothing but a record counts the queue's offset up."""
+    """Only a record increases the queue's offset."""
     stored = exists(s.Producer, lambda p: append_now(s, p) & (s.job[p].broker == b) & (s.job[p].topic == t))
     return implies(after(s.log.offset[b, t, q]) > s.log.offset[b, t, q], stored)
 
 
 def _once(s: Specification) -> Expr:
-    def one(p: Expr) -> Expr:
+    def holds_for(p: Expr) -> Expr:
         row = s.job[p]
 
         def at(b: Expr, t: Expr, q: Expr) -> Expr:
@@ -58,7 +57,7 @@ def _once(s: Specification) -> Expr:
 
         return _queues(s, at)
 
-    return forall(s.Producer, one)
+    return forall(s.Producer, holds_for)
 
 
 def _ends(row: Row) -> Expr:
@@ -154,7 +153,7 @@ _NO_ENTRY = "TCM-31: a queue that has no entry yet is not found, and goes on whe
 
 
 def _cases(claim: Claim, expected: str, on: dict[str, Any], **more: Any) -> list[Case]:
-    """Later releases' name servers take no broker's first registration of one topic alone: there the topic exists at the start."""
+    """Later name servers refuse a broker's first registration if it has one topic alone. Their cases start with an existing topic."""
     later = {"condition": f"{on['condition']}, and the topic exists at the start", "given": {**on.get("given", {}), "existing": True}}
     earlier = cases(claim, "deletions", expected, profiles=WITH_CASES[:-1], **on, **more)
     return [*earlier, *cases(claim, "deletions", expected, profiles=WITH_CASES[-1:], **later, **more)]

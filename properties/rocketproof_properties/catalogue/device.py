@@ -1,4 +1,4 @@
-"""A device that may fail: what an answer promises then, and what is left of it (INV-06, LIV-09)."""
+"""A device that may fail: the guarantee of an answer, and the data that survives (INV-06, LIV-09)."""
 
 from __future__ import annotations
 

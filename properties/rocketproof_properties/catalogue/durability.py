@@ -1,5 +1,7 @@
-"""Flush and copy: what an answer promises, and what a loss of power or of a master takes (INV-06, LIV-05, LIV-09). What a start finds is in
-`log`."""
+"""Flush and replication: the guarantee of an answer, and the loss at a power failure or of a master (INV-06, LIV-05, LIV-09).
+
+`log` has the claims about restarts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places that are named: ids and offsets in answers, and the entries of consume queues (INV-43, INV-44, REC-04)."""
+"""Ids and offsets: those in answers, and those in the entries of consume queues (INV-43, INV-44, REC-04)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SECOND = 1000  # milliseconds
 
 
 def _of_records() -> list[Rule]:
-    """The entry of each record."""
+    """The consume queue entry of each record."""
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
-    there = counted(r) & r.entryThere
-    own = there & (r.entryOffset == r.physicalOffset)
+    has_entry = counted(r) & r.entryThere
+    own = has_entry & (r.entryOffset == r.physicalOffset)
     delayed = (r.topicClass == "schedule") & (r.delayLevel > 0)
     readable = ((r.odd & BIT["TAGS"]) == 0) & (r.entryTags > EXTENSION_LIMIT) & ~(given["before_49"] & ((r.odd & RUN_ON) != 0))
     due, wait = r.storeTimestamp + r.levelDelay, r.entryTags - r.storeTimestamp
-    # What a level waits is given in seconds or more of them.
+    # The delay of a level is a number of whole seconds.
     settable = (wait >= 0) & (rem(wait, SECOND) == 0)
     return [
         rule(
@@ -42,13 +42,13 @@ def _of_records() -> list[Rule]:
             "INV-44.offset",
             "the consume queue's entry at a record's queue offset points at the record, not at one before it",
             "record", "error",
-            implies(there, r.entryOffset >= r.physicalOffset), r.physicalOffset, r.entryOffset,
+            implies(has_entry, r.entryOffset >= r.physicalOffset), r.physicalOffset, r.entryOffset,
         ),
         rule(
             "INV-44.later",
             "it does not point at a later record, as it does where the queue has begun again",
             "record", "warning",
-            implies(there, r.entryOffset <= r.physicalOffset), r.physicalOffset, r.entryOffset,
+            implies(has_entry, r.entryOffset <= r.physicalOffset), r.physicalOffset, r.entryOffset,
         ),
         rule(
             "INV-44.size",
@@ -90,7 +90,7 @@ def _hosts() -> list[Rule]:
 
 
 def _unclaimed() -> list[Rule]:
-    """Entries that no record claims."""
+    """Entries without a record that refers to them."""
     e, log = vocabulary()["entry"].row, vocabulary()["ending"].row
     return [
         rule(
@@ -128,7 +128,7 @@ def _unclaimed() -> list[Rule]:
 
 
 def _ledger() -> list[Rule]:
-    """The index beside the log of DLedger."""
+    """The index next to DLedger's log."""
     e = vocabulary()["ledger"].row
     return [
         rule(
@@ -158,19 +158,19 @@ RULES = [*_of_records(), *_hosts(), *_unclaimed(), *_ledger()]
 def _histories() -> list[HistoryClaim]:
     e, i = vocabulary()["exchange"].row, vocabulary()["id"].row
     taken = accepted(e) & sends(e)
-    said = "an answered id is the store host and place of the message's record, and no two are equal"
+    sentence = "an answered id is the store host and place of the message's record, and no two are equal"
     here = e.entryThere & (e.stored > 0) & (e.entryOffset == e.firstStored)
     return [
         HistoryClaim(
             "INV-43",
-            said,
+            sentence,
             (
-                rule("INV-43.ids", said, "exchange", "error", implies(taken, e.ids == e.messages), e.messages, e.ids),
-                rule("INV-43.once", said, "id", "error", i.times == 1, 1, i.times),
-                rule("INV-43.own", said, "id", "error", i.there & i.own, True, i.there & i.own),
-                rule("INV-43.host", said, "id", "error", implies(i.there, i.sameHost), True, i.sameHost),
+                rule("INV-43.ids", sentence, "exchange", "error", implies(taken, e.ids == e.messages), e.messages, e.ids),
+                rule("INV-43.once", sentence, "id", "error", i.times == 1, 1, i.times),
+                rule("INV-43.own", sentence, "id", "error", i.there & i.own, True, i.there & i.own),
+                rule("INV-43.host", sentence, "id", "error", implies(i.there, i.sameHost), True, i.sameHost),
                 rule(
-                    "INV-43.place", said, "id", "error",
+                    "INV-43.place", sentence, "id", "error",
                     implies(i.there, i.storedPhysicalOffset == i.place), i.place, i.storedPhysicalOffset,
                 ),
             ),

@@ -1,7 +1,7 @@
-"""Facts of a history: its rows in the vocabularies that rules are written in (`rocketproof_traces.audit.vocabulary`).
+"""Facts of a history: its rows in the vocabularies of rules (`rocketproof_traces.audit.vocabulary`).
 
-What is found here is looked up, counted and compared; what is right is decided by rules. Rows are made when a rule first asks for their
-kind, and each comes with what a person would call it.
+This module looks up, counts and compares; rules decide what is correct. Rows are made when the first rule needs their kind. Each row has
+a readable description.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KINDS = {name: Asked.encode(name) for name in Asked.names}
 
 
 class FactRow(NamedTuple):
-    """A row, for rules about a step the one after it, and what it is about: its text is made when somebody reads it."""
+    """A row, its successor (for rules about steps), and the object that it describes. The description is formatted on demand."""
 
     row: Row
     after: Row
@@ -39,15 +39,15 @@ class FactRow(NamedTuple):
 
 
 class Facts:
-    """The rows of a history, by what a rule is over."""
+    """The rows of a history, by kind."""
 
     @classmethod
     def of(cls, history: History) -> Facts:
         """Return the facts of a history, which are made once. The history must be complete."""
-        made: Facts | None = history.rows.get("facts")
-        if made is None:
-            made = history.rows["facts"] = cls(history)
-        return made
+        facts: Facts | None = history.rows.get("facts")
+        if facts is None:
+            facts = history.rows["facts"] = cls(history)
+        return facts
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -69,17 +69,17 @@ class Facts:
         }
 
     def rows(self, over: str) -> list[FactRow]:
-        """The rows that a rule is over. Raises KeyError for rows that no history has, such as those of topics.json."""
+        """Return the rows of this kind. Raises KeyError for a kind that no history has, such as topics.json."""
         if over not in self._rows:
             self._rows[over] = list(self._makers[over]())
         return self._rows[over]
 
     @cached_property
     def settings(self) -> Settings:
-        """Those that rules are decided under: the history's own, and no release before 4.9 in the rest; a case says where a profile
-        differs."""
-        found = self.history
-        given = {name: getattr(found, name) for name in ("max_message_size", "limits_record", "early_batches")}
+        """The settings of the rules: the history's own settings; otherwise the settings of 4.9 and later. Cases handle profiles that
+        differ."""
+        history = self.history
+        given = {name: getattr(history, name) for name in ("max_message_size", "limits_record", "early_batches")}
         return settings_of({**given, "before_49": False, "below_zero": False})
 
     # Requests
@@ -89,25 +89,25 @@ class Facts:
             yield FactRow(self._exchange(number, exchange), (), exchange)
 
     def _exchange(self, number: int, exchange: StoredExchange) -> Row:
-        asked, answers = exchange.request, exchange.answers
+        request, answers = exchange.request, exchange.answers
         records = self._stored(exchange)
-        taken = exchange.code in OK and asked.kind in SENDS
-        fields = answers[0].fields if taken else {}
+        accepted = exchange.code in OK and request.kind in SENDS
+        fields = answers[0].fields if accepted else {}
         queue, index = (_number(fields.get(name), -1) for name in ("queueId", "queueOffset"))
-        entries = self.history.entries.get(exchange.broker, {}).get((asked.topic, queue), []) if taken else []
+        entries = self.history.entries.get(exchange.broker, {}).get((request.topic, queue), []) if accepted else []
         entry = entries[index] if 0 <= index < len(entries) else None
         twin = self.history.twin
         return row_of("exchange")(
-            kind=_KINDS[asked.kind],
-            oneWay=asked.one_way,
+            kind=_KINDS[request.kind],
+            oneWay=request.one_way,
             ended=exchange.ended,
             answers=len(answers),
             code=0 if exchange.code is None else exchange.code,
-            sameOpaque=all(answer.opaque == asked.opaque for answer in answers),
+            sameOpaque=all(answer.opaque == request.opaque for answer in answers),
             undecided=any(answer.code == -1 for answer in answers),
-            messages=len(asked.bodies),
+            messages=len(request.bodies),
             stored=len(exchange.stored),
-            sameBodies=[record.body for record in records] == [body or b"" for body in asked.bodies],
+            sameBodies=[record.body for record in records] == [body or b"" for body in request.bodies],
             answeredQueue=queue,
             topicKnown=exchange.queues is not None,
             readQueueNums=exchange.queues[0] if exchange.queues else 0,
@@ -150,28 +150,28 @@ class Facts:
                 yield FactRow(self._kept_row(exchange, record), (), f"{record}, which {exchange} has stored,")
 
     def _kept_row(self, exchange: StoredExchange, record: StoredRecord) -> Row:
-        asked, found = exchange.request, record.properties
-        real = found.get(REAL_TOPIC)
-        before = self._at(exchange.broker, asked.offset) if asked.kind == "send_back" else None
-        times = asked.reconsume_times if before is None else before.reconsume_times
+        request, properties = exchange.request, record.properties
+        real = properties.get(REAL_TOPIC)
+        before = self._at(exchange.broker, request.offset) if request.kind == "send_back" else None
+        times = request.reconsume_times if before is None else before.reconsume_times
         return row_of("kept")(
-            kind=_KINDS[asked.kind],
-            askedClass=_class_of(asked.topic),
-            askedQueue=asked.queue_id,
+            kind=_KINDS[request.kind],
+            askedClass=_class_of(request.topic),
+            askedQueue=request.queue_id,
             topicClass=_class_of(record.topic),
             realClass=_class_of(real),
             finalClass=_class_of(real if record.topic == SCHEDULE else record.topic),
-            realAsked=real == asked.topic,
-            realDead=real == DLQ_PREFIX + asked.topic.removeprefix(RETRY_PREFIX),
-            realQueueId=_number(found.get(REAL_QID), -1),
+            realAsked=real == request.topic,
+            realDead=real == DLQ_PREFIX + request.topic.removeprefix(RETRY_PREFIX),
+            realQueueId=_number(properties.get(REAL_QID), -1),
             sysFlag=record.sys_flag,
-            delayLevel=_number(found.get(DELAY), 0),
-            givenUp=asked.kind == "send_back" and (before is None or asked.delay_level < 0),
+            delayLevel=_number(properties.get(DELAY), 0),
+            givenUp=request.kind == "send_back" and (before is None or request.delay_level < 0),
             times=times,
             reconsumeTimes=record.reconsume_times,
-            namesLimit=asked.max_reconsume_times is not None,
-            maxReconsumeTimes=asked.max_reconsume_times or 0,
-            version=asked.version,
+            namesLimit=request.max_reconsume_times is not None,
+            maxReconsumeTimes=request.max_reconsume_times or 0,
+            version=request.version,
             retryMaxTimes=exchange.retries,
         )
 
@@ -184,7 +184,7 @@ class Facts:
 
     @cached_property
     def _records(self) -> dict[tuple[str, int], Row]:
-        """The row of each record by broker and place."""
+        """The row of each record, by broker and position."""
         origins = dict(self._origins())
         return {
             (name, record.at): _record(record, *origins.get((name, record.at), (False, False, 0)))
@@ -193,8 +193,8 @@ class Facts:
         }
 
     def _origins(self) -> Iterator[tuple[tuple[str, int], tuple[bool, bool, int]]]:
-        """Records that send-backs have stored: whether each has the topic of the first of its chain, which is born as it is; and how
-        often the one that came back had been consumed again."""
+        """Yield the records of send-backs: whether the record names the topic of the first record of its chain, and the previous number of
+        retries. All records of a chain have the same birth time."""
         for exchange in self.history.exchanges:
             before = self._at(exchange.broker, exchange.request.offset) if exchange.request.kind == "send_back" else None
             for record in self._stored(exchange) if before is not None else ():
@@ -220,8 +220,8 @@ class Facts:
     def _queues(self) -> Iterator[FactRow]:
         for log in self.history.logs.values():
             for (topic, queue), records in _by_queue(log).items():
-                made = row_of("queue")(queueId=queue, records=len(records), firstQueueOffset=records[0].queue_offset)
-                yield FactRow(made, (), f"queue {queue} of {topic}")
+                row = row_of("queue")(queueId=queue, records=len(records), firstQueueOffset=records[0].queue_offset)
+                yield FactRow(row, (), f"queue {queue} of {topic}")
 
     def _places(self) -> Iterator[FactRow]:
         for log in self.history.logs.values():
@@ -236,15 +236,15 @@ class Facts:
                 ends[base] = record.end - base
             blanks = dict(log.blanks)
             for base, end in ends.items():
-                made = row_of("file")(base=base, size=log.file_size, end=end, blank=blanks.get(base + end, 0))
-                yield FactRow(made, (), f"the file at {base} of {name}'s log")
+                row = row_of("file")(base=base, size=log.file_size, end=end, blank=blanks.get(base + end, 0))
+                yield FactRow(row, (), f"the file at {base} of {name}'s log")
 
     def _damage(self) -> Iterator[FactRow]:
         for name, log in self.history.logs.items():
-            found = log.damage
-            if found is not None:
-                made = row_of("damage")(offset=found.at, length=found.length, reason=Damage.encode(found.reason.name.lower()))
-                yield FactRow(made, (), f"on {name} {found}")
+            damage = log.damage
+            if damage is not None:
+                row = row_of("damage")(offset=damage.at, length=damage.length, reason=Damage.encode(damage.reason.name.lower()))
+                yield FactRow(row, (), f"on {name} {damage}")
 
     # Counters and routes
 
@@ -252,12 +252,14 @@ class Facts:
         for name, offsets in self.history.next_offsets.items():
             log = self.history.logs.get(name)
             counted = Counter(f"{r.topic}-{r.queue_id}" for r in log.records if r.counted) if log is not None else Counter()
-            entries = {f"{topic}-{queue}": len(found) for (topic, queue), found in self.history.entries.get(name, {}).items()}
+            entries = {
+                f"{topic}-{queue}": len(queue_entries) for (topic, queue), queue_entries in self.history.entries.get(name, {}).items()
+            }
             for key in {**offsets, **entries}:
-                made = row_of("counter")(
+                row = row_of("counter")(
                     known=key in offsets, records=counted[key], nextOffset=offsets.get(key, 0), entries=entries.get(key, 0)
                 )
-                yield FactRow(made, (), f"{key} on {name}")
+                yield FactRow(row, (), f"{key} on {name}")
 
     def _counts(self) -> Iterator[FactRow]:
         for name, counts in self.history.counts.items():
@@ -284,14 +286,14 @@ class Facts:
         return self._by_place.get(broker, {}).get(place)
 
     def _stored(self, exchange: StoredExchange) -> list[StoredRecord]:
-        """The records of an exchange, as far as the log can be read, in the order of the log."""
-        found = (self._at(exchange.broker, place) for place in sorted(set(exchange.stored)))
-        return [record for record in found if record is not None]
+        """Return the readable records of an exchange, in the order of the log."""
+        records = (self._at(exchange.broker, place) for place in sorted(set(exchange.stored)))
+        return [record for record in records if record is not None]
 
 
 def _record(record: StoredRecord, known: bool, same: bool, times: int) -> Row:
-    found = record.properties
-    bits = sum(BIT[name] for name, value in found.items() if name in BIT and (name != ORIGIN_MESSAGE_ID or value.strip()))
+    properties = record.properties
+    bits = sum(BIT[name] for name, value in properties.items() if name in BIT and (name != ORIGIN_MESSAGE_ID or value.strip()))
     return row_of("record")(
         physicalOffset=record.at,
         size=record.total_size,
@@ -308,14 +310,14 @@ def _record(record: StoredRecord, known: bool, same: bool, times: int) -> Row:
         bodyCRC=record.body_crc,
         computedCRC=zlib.crc32(record.body) & 0x7FFFFFFF,
         properties=bits,
-        delayLevel=_number(found.get(DELAY), 0),
-        realQueueId=_number(found.get(REAL_QID), -1),
-        maxReconsumeTimes=_number(found.get(MAX_RECONSUME_TIMES), -1),
+        delayLevel=_number(properties.get(DELAY), 0),
+        realQueueId=_number(properties.get(REAL_QID), -1),
+        maxReconsumeTimes=_number(properties.get(MAX_RECONSUME_TIMES), -1),
         retryMaxTimes=RETRY_MAX_TIMES,
         innerNumber=1,
         topicClass=_class_of(record.topic),
-        realClass=_class_of(found.get(REAL_TOPIC)),
-        retryClass=_class_of(found.get(RETRY_TOPIC)),
+        realClass=_class_of(properties.get(REAL_TOPIC)),
+        retryClass=_class_of(properties.get(RETRY_TOPIC)),
         originKnown=known,
         originSame=same,
         originTimes=times,
@@ -323,12 +325,12 @@ def _record(record: StoredRecord, known: bool, same: bool, times: int) -> Row:
 
 
 def _by_queue(log: LogRecords) -> dict[tuple[str, int], list[StoredRecord]]:
-    """The records that queues count, in the order of the log."""
-    found: dict[tuple[str, int], list[StoredRecord]] = {}
+    """Return the records that take a queue offset, by topic and queue, in the order of the log."""
+    queues: dict[tuple[str, int], list[StoredRecord]] = {}
     for record in log.records:
         if record.counted:
-            found.setdefault((record.topic, record.queue_id), []).append(record)
-    return found
+            queues.setdefault((record.topic, record.queue_id), []).append(record)
+    return queues
 
 
 def _often(lists: Iterable[tuple[str, Iterable[str]]], what: str, *, is_address: bool) -> Iterator[FactRow]:
@@ -347,7 +349,7 @@ def _ids(fields: Mapping[str, str]) -> list[str]:
 
 
 def _named(id_: str) -> tuple[tuple[str, int], int]:
-    """The store host and the place that an id names; a place that no record has if it is none."""
+    """Return the store host and position in an id. For a malformed id the position is one that no record has."""
     try:
         data = bytes.fromhex(id_)
     except ValueError:
@@ -358,6 +360,6 @@ def _named(id_: str) -> tuple[tuple[str, int], int]:
 
 
 def _number(text: str | None, other: int) -> int:
-    """A number as Java reads it, `other` for what is none."""
+    """Return the number in a text as Java reads it, or `other`."""
     number = java_long(text or "")
     return other if number is None else number

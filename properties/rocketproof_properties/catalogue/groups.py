@@ -1,4 +1,4 @@
-"""What groups tell of queues and ask (requests 15 and 14), while topics and groups come and go (`committing` of the specification)."""
+"""Consumer offsets of groups (requests 15 and 14), while topics and groups are created and deleted (`committing` of the specification)."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ from rocketproof_spec.committing import begins_at
 from .claim import WITH_CASES, Case, Claim, cases
 
 
-def _tells(s: Specification) -> bool:
+def _has_offsets(s: Specification) -> bool:
     return s.scope.of_subject
 
 
-def _told(s: Specification, body: Callable[[Expr, Expr, Row, Row], Expr], of: Any = forall) -> Expr:
-    """Said of what was told on a broker, of how far the queue goes, and of its topic and group there."""
+def _committed(s: Specification, body: Callable[[Expr, Expr, Row, Row], Expr], of: Any = forall) -> Expr:
+    """A formula over a committed offset on a broker, its queue's end, and the broker's topic and group."""
     assert s.places is not None and s.places.told is not None
-    told, (retry,) = s.places.told, s.scope.named("retry")
+    committed, (retry,) = s.places.told, s.scope.named("retry")
     group, t = s.places.group, s.scope.subject
-    found: Expr = of(s.Broker, lambda b: body(told[b, 0], s.log.offset[b, t, 0], s.config[b, t], group[b, retry]))
-    return found
+    claim: Expr = of(s.Broker, lambda b: body(committed[b, 0], s.log.offset[b, t, 0], s.config[b, t], group[b, retry]))
+    return claim
 
 
-def _begins(s: Specification, told: Expr, end: Expr) -> Expr:
-    return begins_at(told, s.given("begins_anywhere"), True, end > 0)
+def _begins(s: Specification, committed: Expr, end: Expr) -> Expr:
+    return begins_at(committed, s.given("begins_anywhere"), True, end > 0)
 
 
-def _news(told: Expr) -> Expr:
-    """The step brings an offset that counts."""
-    news: Expr = (after(told) >= 0) & (after(told) != told)
-    return news
+def _commits(committed: Expr) -> Expr:
+    """Whether the step commits another valid offset."""
+    commits: Expr = (after(committed) >= 0) & (after(committed) != committed)
+    return commits
 
 
 LEFT = Claim(
     "AUX-104",
     "what a group has told of a topic is left when the topic is deleted",
     "step",
-    lambda s: _told(s, lambda told, _, topic, __: implies(topic.known & ~after(topic.known), after(told) == told)),
-    _tells,
+    lambda s: _committed(s, lambda committed, _, topic, __: implies(topic.known & ~after(topic.known), after(committed) == committed)),
+    _has_offsets,
 )
 KNOWN = Claim(
     "AUX-105",
     "a broker keeps offsets of topics that it has, and of no others",
     "always",
-    lambda s: _told(s, lambda told, _, topic, __: implies(told >= 0, topic.known)),
-    _tells,
+    lambda s: _committed(s, lambda committed, _, topic, __: implies(committed >= 0, topic.known)),
+    _has_offsets,
 )
 LISTED = Claim(
     "AUX-106",
     "a group tells offsets only where the broker has it in its table",
     "step",
-    lambda s: _told(s, lambda told, _, __, group: implies(_news(told), group.listed)),
-    _tells,
+    lambda s: _committed(s, lambda committed, _, __, group: implies(_commits(committed), group.listed)),
+    _has_offsets,
 )
 WITHIN = Claim(
     "AUX-107",
     "a group that asks where it goes on is told no offset behind the queue's end",
     "always",
-    lambda s: _told(s, lambda told, end, _, __: _begins(s, told, end) <= end),
-    _tells,
+    lambda s: _committed(s, lambda committed, end, _, __: _begins(s, committed, end) <= end),
+    _has_offsets,
 )
 BEHIND = Claim(
     "REA-169",
     "a group that asks where it goes on is told an offset behind the queue's end",
     "reachable",
-    lambda s: _told(s, lambda told, end, _, __: _begins(s, told, end) > end, exists),
-    _tells,
+    lambda s: _committed(s, lambda committed, end, _, __: _begins(s, committed, end) > end, exists),
+    _has_offsets,
 )
 THERE = Claim(
     "REA-170",
     "a group in the broker's table has told an offset of a topic that the broker has, and is there again",
     "reachable",
-    lambda s: _told(s, lambda told, end, topic, group: (told > 0) & (told == end) & topic.known & group.listed, exists),
-    _tells,
+    lambda s: _committed(s, lambda committed, end, topic, group: (committed > 0) & (committed == end) & topic.known & group.listed, exists),
+    _has_offsets,
 )
 CLAIMS = [LEFT, KNOWN, LISTED, WITHIN, BEHIND, THERE]
 

@@ -1,7 +1,7 @@
-"""A history: what went over the wire of one or more brokers and what is in their stores afterwards, as plain data.
+"""A history: the exchanges with one or more brokers, and the content of their stores afterwards, as plain data.
 
-Whoever can record it can have it judged: a simulated cluster, a recording, a real broker. Records are what `rocketproof_traces.stored`
-reads in the log's own bytes.
+A simulated cluster, a recording and a real broker can all produce one. `rocketproof_traces.stored` reads the records from the bytes of
+the log.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_spec.bounds import retry_limit_of
 from rocketproof_traces.stored.record import LogRecords, StoredRecord
 
-OK = (SUCCESS, FLUSH_DISK_TIMEOUT, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)  # the codes that say: it is in the log
+OK = (SUCCESS, FLUSH_DISK_TIMEOUT, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)  # the codes of stored messages
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerRequest:
-    """What was asked of a broker. `kind`: send, batch, send_back, end_transaction, or other for what stores nothing.
+    """A request to a broker. `kind`: send, batch, send_back, end_transaction, or other for requests that store nothing.
 
-    A send-back names the record by its `offset` in the log and says how to go on by `delay_level`. `bodies` are the messages'
-    bodies, one unless it is a batch.
+    A send-back names its record by the `offset` in the log; `delay_level` requests the delay. `bodies` are the messages' bodies: one, or
+    one per message of a batch.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class BrokerRequest:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back on the connection of the request."""
+    """A response on the connection of its request."""
 
     code: int
     opaque: int
@@ -54,11 +54,10 @@ class Response:
 
 @dataclass(slots=True)
 class StoredExchange:
-    """A request, its answers, and what it left behind. `at` is the time in milliseconds.
+    """A request, its responses, and its effects. `at` is the time in milliseconds.
 
-    `ended`: its task ran and is over. `stored` are the places of its records in the broker's log. `retries`: how often its group
-    retries a message, as the administrator set it. `queues`: the read and the write count of its topic, None if there is no such
-    topic.
+    `ended`: the request's task has ended. `stored`: the positions of its records in the broker's log. `retries`: the retry limit of its
+    group, as the administrator set it. `queues`: the read and write counts of its topic, None if there is no such topic.
     """
 
     broker: str
@@ -72,32 +71,32 @@ class StoredExchange:
 
     @property
     def code(self) -> int | None:
-        """The code of the first answer, None without one."""
+        """The code of the first response, None if there is none."""
         return self.answers[0].code if self.answers else None
 
     @property
     def limit(self) -> int:
-        """How often this request lets its message be retried."""
+        """The maximum number of retries of this request's message."""
         return retry_limit_of(self.request.max_reconsume_times, self.request.version, self.retries)
 
     def __str__(self) -> str:
-        asked = self.request
-        about = asked.topic or (f"record {asked.offset} for {asked.group}" if asked.kind == "send_back" else asked.kind)
-        return f"request {asked.opaque} ({asked.kind}, {about})"
+        request = self.request
+        about = request.topic or (f"record {request.offset} for {request.group}" if request.kind == "send_back" else request.kind)
+        return f"request {request.opaque} ({request.kind}, {about})"
 
 
 class QueueEntry(NamedTuple):
-    """An entry of a consume queue: where its record is, and how long, in bytes."""
+    """An entry of a consume queue: the position of its record, and the record's size in bytes."""
 
     physical_offset: int
     size: int
 
 
 class TopicEvent(NamedTuple):
-    """What became of a topic, at a time in milliseconds. `who` is a broker's name, `by` a producer's.
+    """A change of a topic's state, with its time in milliseconds. `who` is a broker's name, `by` a producer's.
 
-    created: the broker has it; routed, unrouted: the name server has the broker in its route, or no longer; used: the producer
-    has sent to it; known, forgotten: the producer has the broker among its queues, or no longer.
+    created: the broker has the topic. routed, unrouted: the name server's route has the broker, or no longer has it. used: the producer has
+    sent to the topic. known, forgotten: the producer has the broker among its queues, or no longer has it.
     """
 
     at: int
@@ -108,15 +107,17 @@ class TopicEvent(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """A name server's tables at one time: topic to broker names, broker name to its addresses by id."""
+    """A name server's tables at one time: topic to broker names, and broker name to its addresses by id."""
 
     queues: Mapping[str, tuple[str, ...]]
     addresses: Mapping[str, Mapping[int, str]]
 
 
 class WaitedProducer(NamedTuple):
-    """A producer that waited to be asked, for longer than a broker lets pass between two rounds of its checks. `halves`: the half messages
-    of its groups about which it has said nothing, by their topics; `asked`: whether a question came."""
+    """A producer that waited for a check for longer than the broker's check interval.
+
+    `halves`: the half messages of its groups without an outcome, by topic. `asked`: whether a check arrived.
+    """
 
     client: str
     halves: tuple[str, ...]
@@ -125,11 +126,11 @@ class WaitedProducer(NamedTuple):
 
 @dataclass
 class History:
-    """Everything that the claims read, complete when the first of them reads it.
+    """The data that the claims read. It must be complete before the first claim reads it.
 
-    Logs, queues and counts are by broker name, next offsets by "topic-queueId". `twin`: exchange number to the stored property texts of the
-    same program on a broker without hooks, None if there was none. `end` is the time of the last look, in milliseconds. `limits_record`: no
-    record is longer than `max_message_size` bytes; otherwise no body is. `early_batches`: as the rules' setting.
+    Logs, queues and counts are by broker name, next offsets by "topic-queueId". `twin`: the stored property texts of the same program on a
+    broker without hooks, by exchange number, or None. `end` is the time of the last observation, in milliseconds. `limits_record`:
+    `max_message_size` bytes limit the whole record; otherwise they limit the body. `early_batches`: as in the settings of rules.
     """
 
     exchanges: list[StoredExchange] = field(default_factory=list)
@@ -146,9 +147,9 @@ class History:
     events: list[TopicEvent] = field(default_factory=list)
     end: int = 0
     rows: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What `facts.py` has made of the history, kept as long as the history."""
+    """The facts that `facts.py` has derived from the history, cached with it."""
 
     def stored(self, exchange: StoredExchange) -> list[StoredRecord]:
-        """The records of an exchange, as far as the log can be read."""
+        """Return the readable records of an exchange."""
         places = set(exchange.stored)
         return [r for r in self.logs[exchange.broker].records if r.at in places] if places else []

@@ -1,4 +1,4 @@
-"""The log: what is acknowledged is in it, once, and the free space at the ends of its files (INV-06, INV-07, INV-38, ACT-03)."""
+"""The log: an acknowledged message is in it once; and the free space at the ends of its files (INV-06, INV-07, INV-38, ACT-03)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def stores(s: Specification) -> bool:
 def _positions(s: Specification) -> Expr:
     flushed = s.log.flushed
 
-    def one(b: Expr) -> Expr:
+    def holds_for(b: Expr) -> Expr:
         written = written_position(s, b)
         forward: Expr = (after(written) >= written) & (flushed[b] <= written) & (after(flushed[b]) >= flushed[b])
         return forward
 
-    return forall(s.Broker, one)
+    return forall(s.Broker, holds_for)
 
 
 def _behind(s: Specification) -> Expr:
@@ -50,7 +50,7 @@ def _free(s: Specification) -> Expr:
 
 
 def _free_all(s: Specification) -> Expr:
-    """From a proper position each of the three appends leads to a proper one, for all sizes in Java's ints."""
+    """From a proper position each of the three appends leads to a proper position, for all sizes in Java's int range."""
     store, roll, lost = (s.model.named(name) for name in ("store", "roll", "acknowledge_lost"))
     p = Expr("par", ("p",), s.Producer)
     filled, size, blank = (wide(x) for x in (s.log.filled[s.job[p].broker.get], s.given("file_size"), s.given("blank")))
@@ -67,7 +67,7 @@ def _free_all(s: Specification) -> Expr:
 
 
 def _written_once(s: Specification) -> Expr:
-    """The step that answers SUCCESS makes the log longer by the record: in its file, or at the start of the next one."""
+    """A step that answers SUCCESS extends the log by the record, in its file or at the start of the next file."""
     filled, segment = s.log.filled, s.log.segment
 
     def at(p: Expr, b: Expr) -> Expr:
@@ -81,7 +81,7 @@ def _written_once(s: Specification) -> Expr:
 
 
 def _written_not(s: Specification) -> Expr:
-    """The step that answers an error leaves the log as it is."""
+    """A step that answers an error leaves the log unchanged."""
     filled, segment = s.log.filled, s.log.segment
 
     def at(p: Expr, b: Expr) -> Expr:

@@ -1,9 +1,9 @@
-"""A model of one's own in one Python file, and what can be wrong with such a file.
+"""A user's model in one Python file, and the errors of such a file.
 
-The file defines `model(**sizes)` that returns a Model, or a Model called `model`. `SCOPES`, a dict of a name to the
-sizes, is optional; its first entry is the default. `EXPECTED`, a dict of a property's id to `holds`, `violated` or
-`unknown`, is optional too; what it does not name is expected to hold. `FILE::NAME` is another function or Model of a file,
-such as one that a test has, without SCOPES and EXPECTED. Whatever goes wrong becomes one line `file:line: what; how to fix it`.
+The file defines `model(**sizes)`, which returns a Model, or a Model named `model`. `SCOPES` is optional: a dict of a name to the sizes,
+whose first entry is the default. `EXPECTED` is optional too: a dict of a property's id to `holds`, `violated` or `unknown`. A property that
+it does not name is expected to hold. `FILE::NAME` is another function or Model of a file, for example a test's, without SCOPES and
+EXPECTED. Every error becomes one line `file:line: what; how to fix it`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """A loaded file: its model in one of its scopes, as an instance, and the verdict that its author expects of each property."""
+    """A loaded file: its model in one scope, as an instance, and the author's expected verdict of each property."""
 
     path: str
     scope: str
@@ -47,21 +47,21 @@ class ModelFile:
 def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHING) -> ModelFile:
     """Run the file and build its model in `scope` (the first of SCOPES if None; `default` if the file has no SCOPES).
 
-    `given` are values of the parameters of `model`, instead of the scope's, and of the model's constants. Raises InputError in one line.
+    `given`: values of the parameters of `model`, which override the scope's, and of the model's constants. Raises InputError in one line.
     """
     path, _, named = path.partition(NAMED)
     name = named or "model"
     source = _read(path)
     module = _run(path, source)
-    made = getattr(module, name, None)
-    if not isinstance(made, Model) and not callable(made):
-        meant = _others(module)
-        instead = f"give {path}{NAMED}{meant[0]}, or " if meant else ""
+    maker = getattr(module, name, None)
+    if not isinstance(maker, Model) and not callable(maker):
+        candidates = _others(module)
+        instead = f"give {path}{NAMED}{candidates[0]}, or " if candidates else ""
         raise InputError(
             f"{path}:1: no {name} in this file; {instead}define `def {name}(): ...` that returns a Model, or a Model called `{name}`"
         )
     if named:
-        return ModelFile(path, DEFAULT, _instance(path, source, made, name, {}, given), {})
+        return ModelFile(path, DEFAULT, _instance(path, source, maker, name, {}, given), {})
     scopes = getattr(module, "SCOPES", None) or {}
     line = _line(source, "SCOPES")
     if not isinstance(scopes, Mapping) or not all(isinstance(k, str) and isinstance(v, Mapping) for k, v in scopes.items()):
@@ -69,51 +69,55 @@ def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHIN
     if scope not in (None, DEFAULT) and not scopes:
         raise InputError(f"unknown scope {scope!r}; {path} has no SCOPES: leave out --scope, or add SCOPES = {{{scope!r}: {{...}}}}")
     name = known("scope", scope, scopes) if scope is not None and scopes else next(iter(scopes), DEFAULT)
-    if isinstance(made, Model) and scopes:
+    if isinstance(maker, Model) and scopes:
         raise InputError(f"{path}:{line}: SCOPES has no effect on a finished model; define `def model(**sizes)` instead")
-    instance = _instance(path, source, made, "model", {name: scopes[name]} if scopes else {}, given)
+    instance = _instance(path, source, maker, "model", {name: scopes[name]} if scopes else {}, given)
     expected = _expected(path, source, getattr(module, "EXPECTED", None) or {}, instance.model)
     return ModelFile(path, name, instance, expected, tuple(scopes) or (DEFAULT,))
 
 
 def _others(module: ModuleType) -> list[str]:
-    """The names of the file's other models, and of the functions that say that they return one."""
+    """Return the names of the file's other models, and of the functions annotated to return one."""
     own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", module.__name__) == module.__name__}
     built = [name for name, value in own.items() if getattr(value, "__annotations__", {}).get("return") in (Model, "Model")]
     return [*(name for name, value in vars(module).items() if isinstance(value, Model)), *built]
 
 
 def settings(texts: Sequence[str], file: str | None) -> dict[str, Any]:
-    """Values given for a file as NAME=VALUE; a value is a number, True, False, None or a name. Raises InputError, also without a file."""
+    """Parse NAME=VALUE settings of a file. A value is a number, True, False, None or a name. Raises InputError, also without a file."""
     if texts and file is None:
         raise InputError(f"--set {texts[0]} without a model file; the specification has scopes and profiles: leave it out")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise InputError(f"--set {text} is no size; give NAME=VALUE such as --set rms=4")
-        if name in found:
+        if name in values:
             raise InputError(f"--set {text} gives {name} twice; leave one of the two out")
         try:
-            found[name] = ast.literal_eval(value)
+            values[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            found[name] = value
-        if not isinstance(found[name], int | str | None):
+            values[name] = value
+        if not isinstance(values[name], int | str | None):
             raise InputError(f"--set {text}: {value} is no number and no name; give a value such as 4, True or red")
-    return found
+    return values
 
 
 def parameters_of(make: Callable[..., Model], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values that a function that builds a model takes; the others are meant for the model's constants."""
+    """Return the values that the model's function takes as parameters. The others are values of the model's constants."""
     parameters = inspect.signature(make).parameters.values()
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return dict(given)
-    return {one.name: given[one.name] for one in parameters if one.name in given and one.kind is not one.POSITIONAL_ONLY}
+    return {
+        parameter.name: given[parameter.name]
+        for parameter in parameters
+        if parameter.name in given and parameter.kind is not parameter.POSITIONAL_ONLY
+    }
 
 
 def with_constants(model: Model, given: Mapping[str, Any], parameters: Sequence[str] = ()) -> Instance:
-    """The model with its constants given. Raises InputError for a value that is neither a constant nor one of the parameters."""
-    __tracebackhide__ = True  # of a test that gave them
+    """Set the model's constants. Raises InputError for a name that is neither a constant nor a parameter."""
+    __tracebackhide__ = True  # hides this frame in tests
     for name in given:
         if name not in model.constants:
             names = [*parameters, *model.constants]
@@ -125,13 +129,13 @@ def with_constants(model: Model, given: Mapping[str, Any], parameters: Sequence[
         raise InputError(f"constants of model {model.name}: {text}") from None
 
 
-def _instance(path: str, source: str, made: Any, name: str, scope: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> Instance:
-    """What the file's function builds with the sizes of the scope and those that are given, or its finished model."""
-    if isinstance(made, Model):
-        model, sizes, parameters = made, {}, []
+def _instance(path: str, source: str, maker: Any, name: str, scope: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> Instance:
+    """Build the instance: call the file's function with the sizes of the scope and of `given`, or use its finished model."""
+    if isinstance(maker, Model):
+        model, sizes, parameters = maker, {}, []
     else:
-        sizes, parameters = parameters_of(made, given), list(inspect.signature(made).parameters)
-        model = _build(path, source, made, name, {**next(iter(scope.values()), {}), **sizes}, next(iter(scope), ""))
+        sizes, parameters = parameters_of(maker, given), list(inspect.signature(maker).parameters)
+        model = _build(path, source, maker, name, {**next(iter(scope.values()), {}), **sizes}, next(iter(scope), ""))
     _inspect(path, _line(source, name), model)
     return with_constants(model, {key: value for key, value in given.items() if key not in sizes}, parameters)
 
@@ -159,7 +163,7 @@ def _run(path: str, source: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
     folder = str(Path(path).resolve().parent)
-    sys.modules[name] = module  # dataclasses and the like look their module up
+    sys.modules[name] = module  # dataclasses and similar code look up their module
     sys.path.insert(0, folder)
     try:
         exec(compile(source, path, "exec"), module.__dict__)
@@ -220,7 +224,7 @@ def _expected(path: str, source: str, expected: Any, model: Model) -> dict[str, 
 
 
 def _failed(path: str, source: str, error: BaseException) -> InputError:
-    """The one line for an exception that came out of the file."""
+    """Return the one-line error for an exception from the file."""
     if isinstance(error, ModelError):
         return InputError(str(error))
     frames = _frames(path, error)
@@ -235,7 +239,7 @@ def _frames(path: str, error: BaseException) -> list[int]:
 
 
 def _line(source: str, name: str) -> int:
-    """The line where the file defines a name, 1 if it does not."""
+    """Return the line on which the file defines a name, or 1."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return node.lineno

@@ -1,7 +1,7 @@
-"""The mutants of the implementation that have to be noticed, and by which rules, properties or hazards.
+"""The mutants of the implementation that tests must detect, and the rules, properties or hazards that detect them.
 
-Numbers that are missing are mutants which no run of this implementation could tell apart. A letter in a sentence names a
-variant; a mutant counts as found when all its variants are.
+Missing numbers are mutants that no run of this implementation can distinguish from the original. A letter in a sentence names a variant. A
+mutant is detected if all its variants are.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MutantRow:
-    """A mutant: what it does wrong, the ids one of which a test has to carry to find it, the letters of its variants.
+    """A mutant: its change, its ids, and the letters of its variants. A test that detects it must carry one of the ids.
 
-    `equivalent` is the reason why no run of a whole broker shows it, empty if one does.
+    `equivalent`: the reason why no run of a whole broker shows the mutant, empty if one does.
     """
 
     id: str

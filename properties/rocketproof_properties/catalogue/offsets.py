@@ -1,4 +1,4 @@
-"""Queue offsets, and that the consume queue has an entry for each (INV-34 to INV-36)."""
+"""Queue offsets, and the consume queue entry of each (INV-34 to INV-36)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _next_offset(s: Specification) -> Expr:
     """A counted record is answered with the number of counted records before it in its queue."""
     records = s.log.records
 
-    def one(p: Expr) -> Expr:
+    def holds_for(p: Expr) -> Expr:
         row = s.job[p]
         return _cells(
             s,
@@ -41,7 +41,7 @@ def _next_offset(s: Specification) -> Expr:
             ),
         )
 
-    return forall(s.Producer, one)
+    return forall(s.Producer, holds_for)
 
 
 def _prepared(s: Specification) -> Expr:
@@ -91,7 +91,7 @@ CLAIMS = [TABLE, NEXT, ZERO, DISPATCHED, OFFSETS, ENTRIES, ELECTED]
 
 
 def _offsets() -> list[Rule]:
-    """Queue offsets of records, and that each has its entry."""
+    """The queue offsets of records, and their entries."""
     records = vocabulary()["record"]
     r = records.row
     inner = records.given["refuses_inner"] & ((r.sysFlag & INNER_BATCH) != 0)
@@ -140,7 +140,7 @@ def _first() -> list[Rule]:
 
 
 def _ledger() -> list[Rule]:
-    """Entries of DLedger, which records lie in."""
+    """DLedger entries, which contain the records."""
     e = vocabulary()["ledger"].row
     return [
         rule(

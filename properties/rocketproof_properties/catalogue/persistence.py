@@ -1,4 +1,4 @@
-"""The topic table's file under faults: what a start finds (INV-22, INV-26 to INV-29), and that each crash window is reached."""
+"""The topic table's file under faults: the result of a restart (INV-22, INV-26 to INV-29), and the reachable crash windows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EMPTY: frozenset[int] = frozenset()
 
 
 def _starts(p: Persistence) -> Expr:
-    """The step is a start that load() allows."""
+    """Whether the step is a start that load() allows."""
     start: Expr = (p.life == "down") & (after(p.life) == "runs")
     return start
 
@@ -28,7 +28,7 @@ def _tries(p: Persistence) -> Expr:
 
 
 def _inside(p: Persistence) -> Expr:
-    """The process ended inside a persist."""
+    """Whether the process ended during a persist."""
     return p.phase != "idle"
 
 
@@ -72,18 +72,18 @@ def _broken(row: Row) -> Expr:
 
 
 _ROWS: list[tuple[str, str, Callable[[Persistence], Expr], Callable[[Persistence], Expr]]] = [
-    ("REA-30", "before the first step: main and backup are as they were", lambda p: p.phase == "begun", lambda p: _kept(p, p.bak)),
+    ("REA-30", "before the first step: main and backup are as they were", lambda p: p.phase == "begun", lambda p: _unchanged(p, p.bak)),
     (
         "REA-31",
         "while the temporary file is written: it is partial, main and backup are as they were",
         lambda p: (p.phase == "tmp truncated") | (p.phase == "tmp half"),
-        lambda p: _kept(p, p.bak) & _broken(p.tmp),
+        lambda p: _unchanged(p, p.bak) & _broken(p.tmp),
     ),
     (
         "REA-32",
         "after the temporary file is written: it is complete, main and backup are as they were",
         lambda p: p.phase == "tmp written",
-        lambda p: _kept(p, p.bak) & _whole(p.tmp, p.new),
+        lambda p: _unchanged(p, p.bak) & _whole(p.tmp, p.new),
     ),
     (
         "REA-33",
@@ -118,7 +118,7 @@ _ROWS: list[tuple[str, str, Callable[[Persistence], Expr], Callable[[Persistence
 ]
 
 
-def _kept(p: Persistence, bak: Row) -> Expr:
+def _unchanged(p: Persistence, bak: Row) -> Expr:
     return (p.main == p.old) & (bak == p.backup)
 
 
@@ -127,7 +127,7 @@ def _ended(p: Persistence) -> Expr:
 
 
 def _windows(p: Persistence) -> Expr:
-    """Every window of PER-05 inside a persist leaves what the table says."""
+    """Every crash window of PER-05 inside a persist leaves the files that its row in the table describes."""
     return implies(_ended(p) & _inside(p), all_of(implies(at(p), left(p)) for _, _, at, left in _ROWS[:-1]))
 
 
@@ -136,7 +136,7 @@ def _row(p: Persistence, at: Callable[[Persistence], Expr], left: Callable[[Pers
 
 
 def _copied(p: Persistence, text: str) -> Expr:
-    """The process ended between delete and rename, and the backup is a copy of a main file that a loss of power had spoilt."""
+    """Whether the process ended between delete and rename, and the backup is a copy of a main file that a power loss had corrupted."""
     return _ended(p) & (p.phase == "main deleted") & (p.old.text == text) & (p.bak.text == text) & (p.promised != _EMPTY)
 
 
@@ -241,7 +241,7 @@ V, H = "violated", "holds"
 
 
 def _rows(claim: Claim, on: dict[str, Any], seeds: str, latest: str, *, reason: str = "", instead: str = "") -> list[Case]:
-    """The verdict of the seeds' profiles and the one of P533, which overwrites in place; `instead` is its reason."""
+    """Return cases with the verdict for the seeds' profiles and for P533, which overwrites in place. `instead` is P533's reason."""
     own = cases(claim, "persistence", latest, profiles=("P533",), **on, reason=instead or (_COPIED if seeds != latest else reason))
     return [*cases(claim, "persistence", seeds, **on, reason=reason), *own]
 

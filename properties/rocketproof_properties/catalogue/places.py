@@ -1,6 +1,6 @@
-"""Where the sources state a rule or a property: files are parsed and not imported.
+"""The places in the sources that state a rule or a property. Files are parsed, not imported.
 
-The page of an unexpected verdict links to the statement, and the suite names the module of a rule that no response shows.
+The page of an unexpected verdict links to the statement. The suite names the module of a rule that no response shows.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ..reports.results import SourcePlace
 from .rules import ID, rules
 
 LABEL: Final = re.compile(r"([A-Z]+-[0-9]{2,3}[a-z]?)(\.\w+)?")
-"""The id of an entry, such as INV-34 or INV-34.next."""
+"""The id of an entry, for example INV-34 or INV-34.next."""
 IMPLEMENTATION: Final = ("rocketproof_protocol", "rocketproof_impl")
-"""The packages in which a docstring that names a rule says that the rule is implemented there."""
+"""The packages in which a docstring that names a rule marks its implementation."""
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def stated() -> dict[str, SourcePlace]:
-    """Where each property and rule of the catalogue is stated, by its id: file relative to the project, and line.
+    """Return the place of each property and rule of the catalogue by its id: file relative to the project, and line.
 
-    A statement is a call that begins with the id, or the row of a table from which such calls are made: the id and a sentence.
-    What was found is cached until a file of the catalogue changes. Raises InputError for sources that cannot be read.
+    A statement is a call that begins with the id, or a row of a table for such calls: the id and a sentence. The result is cached until a
+    file of the catalogue changes. Raises InputError for unreadable sources.
     """
     folder = folder_of("rocketproof_properties")
     paths = sorted((folder / "catalogue").glob("*.py"))
@@ -42,43 +42,43 @@ def stated() -> dict[str, SourcePlace]:
     data = diskcache.read(file)
     if data is not None:
         return {id_: SourcePlace(name, line) for id_, (name, line) in json.loads(data).items()}
-    found = _stated(paths, folder.parents[1])
-    with suppress(OSError):  # the next process looks again
-        diskcache.write(file, json.dumps({id_: (place.file, place.line) for id_, place in found.items()}).encode())
-    return found
+    places = _stated(paths, folder.parents[1])
+    with suppress(OSError):  # the next process computes it again
+        diskcache.write(file, json.dumps({id_: (place.file, place.line) for id_, place in places.items()}).encode())
+    return places
 
 
 def _stated(paths: Iterable[Path], project: Path) -> dict[str, SourcePlace]:
-    found: dict[str, SourcePlace] = {}
+    places: dict[str, SourcePlace] = {}
     for path in paths:
         for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.Call | ast.Tuple):
                 continue
             parts = node.args if isinstance(node, ast.Call) else node.elts
-            label, *rest = [one.value if isinstance(one, ast.Constant) else None for one in parts] or [None]
+            label, *rest = [part.value if isinstance(part, ast.Constant) else None for part in parts] or [None]
             states = bool(rest) and (isinstance(node, ast.Call) or (isinstance(rest[0], str) and " " in rest[0]))
             if states and isinstance(label, str) and LABEL.fullmatch(label):
-                found.setdefault(label, SourcePlace(path.relative_to(project).as_posix(), node.lineno))
-    return found
+                places.setdefault(label, SourcePlace(path.relative_to(project).as_posix(), node.lineno))
+    return places
 
 
 def implemented(*packages: str) -> dict[str, list[str]]:
-    """Per rule the places whose docstrings name it, as `module:qualname`, in the implementation or in these packages, which are read
-    and not imported."""
-    found: dict[str, list[str]] = {}
+    """Return the places whose docstrings name a rule, by rule, as `module:qualname`. `packages` defaults to the implementation; they are
+    parsed, not imported."""
+    places: dict[str, list[str]] = {}
     for package in packages or IMPLEMENTATION:
         for place, text in docstrings(package):
             for id_ in dict.fromkeys(ID.findall(text)):
                 if id_ in rules():
-                    found.setdefault(id_, []).append(place)
-    return found
+                    places.setdefault(id_, []).append(place)
+    return places
 
 
 def docstrings(package: str) -> Iterator[tuple[str, str]]:
-    """`module:qualname` and docstring of each function and class of a package.
+    """Yield `module:qualname` and docstring of each function and class of a package.
 
-    The docstring of a module counts only if the module defines neither, so that a table of contents is no evidence.
-    Raises InputError if the package is not installed or a file cannot be read.
+    A module's docstring counts only if the module defines neither, so that a list of contents is no evidence. Raises InputError if the
+    package is not installed or a file is unreadable.
     """
     folder = folder_of(package)
     for path in sorted(folder.rglob("*.py")):
@@ -89,7 +89,7 @@ def docstrings(package: str) -> Iterator[tuple[str, str]]:
 
 
 def module_of(path: Path) -> str:
-    """The name of the module in a file, whose path begins with the package."""
+    """Return the name of the module in a file whose path begins with the package."""
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -109,7 +109,7 @@ def parsed(path: Path) -> ast.Module:
 
 
 def definitions(node: ast.AST, prefix: str = "") -> Iterator[tuple[Definition, str]]:
-    """Each function and class below a node, with its qualified name."""
+    """Yield each function and class below a node, with its qualified name."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Definition):
             name = prefix + child.name

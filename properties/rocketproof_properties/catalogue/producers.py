@@ -1,4 +1,4 @@
-"""Producers: their starts, what they refuse by themselves, and asynchronous retries (HAZ-28)."""
+"""Producers: their starts, the calls that they refuse themselves, and asynchronous retries (HAZ-28)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ def _of_producer(id_: str, sentence: str, kind: Any, formula: Callable[[Starting
 
 
 def _running(s: Starting) -> Expr:
-    """A call goes out, or is looked at, only in a step in which its producer runs."""
+    """A call is sent or checked only in a step in which its producer runs."""
     call = s.call
     begins = (call.step == "none") & (after(call.step) != "none") & (after(call.mode) != "start")
-    looked = (after(call.step) == "sent") | (after(call.said) != "not running")
-    return forall(s.Producer, lambda p: implies(begins & looked & (after(call.by) == p), s.life[p].state == "RUNNING"))
+    processed = (after(call.step) == "sent") | (after(call.said) != "not running")
+    return forall(s.Producer, lambda p: implies(begins & processed & (after(call.by) == p), s.life[p].state == "RUNNING"))
 
 
 def _order(s: Starting) -> Expr:
-    """What a message is refused for leaves nothing wrong that is looked at before."""
+    """If a message is refused for a reason, then no earlier check has found an error."""
     call = s.call
 
-    def said(*names: str) -> Expr:
+    def result(*names: str) -> Expr:
         return any_of(call.said == name for name in names)
 
     sends = (call.step == "over") & (call.mode != "start")
-    of_topic, of_payload = said("blank", "illegal", "long", "system"), said("no body", "empty", "large")
+    of_topic, of_payload = result("blank", "illegal", "long", "system"), result("no body", "empty", "large")
     return implies(
         sends,
-        implies(said("null message"), call.null)
+        implies(result("null message"), call.null)
         & implies(of_topic, ~call.null & (call.topic != "fine") & ((call.said == "long") == (call.topic == "long")))
         & implies(of_payload, ~call.null & (call.topic == "fine"))
-        & implies(said("no route", "no name server"), ~call.null & (call.topic == "fine") & (call.payload == "fine")),
+        & implies(result("no route", "no name server"), ~call.null & (call.topic == "fine") & (call.payload == "fine")),
     )
 
 

@@ -1,4 +1,4 @@
-"""Queue ids: what is accepted, what is drawn, and whether anybody reads there (INV-30 to INV-33)."""
+"""Queue ids: the accepted ids, the drawn ids, and whether a consumer reads the queue (INV-30 to INV-33)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .claim import about as claim_about
 def _accepted(s: Specification, limit: Callable[[Expr, Expr], Expr]) -> Expr:
     """Every stored message's queue id is at least 0 and below the limit of (read, write) of its topic."""
 
-    def one(p: Expr) -> Expr:
+    def holds_for(p: Expr) -> Expr:
         row = s.job[p]
 
         def at(b: Expr, t: Expr) -> Expr:
@@ -28,13 +28,13 @@ def _accepted(s: Specification, limit: Callable[[Expr, Expr], Expr]) -> Expr:
 
         return forall(s.Broker, lambda b: forall(s.Topic, lambda t: at(b, t)))
 
-    return forall(s.Producer, one)
+    return forall(s.Producer, holds_for)
 
 
 def _random(s: Specification) -> tuple[Expr, Expr, Expr, Expr]:
-    """(premise, read, write, the queue stored) over all 32-bit ints, from the guard and the effect of the specification.
+    """Return (premise, read, write, stored queue) over all 32-bit ints, from the guard and the effect of the specification.
 
-    Premise: CHK-10 accepts, the counts are counts, SEND-22 has a queue to draw, and the draw is one that the profile makes.
+    Premise: CHK-10 accepts, the counts are not negative, SEND-22 has a queue to draw, and the profile can make the draw.
     """
     store, accept = s.model.named("store"), s.model.named("accept_queue")
     draw = wide(Expr("par", ("draw",), store.parameters["draw"]))
@@ -42,9 +42,9 @@ def _random(s: Specification) -> tuple[Expr, Expr, Expr, Expr]:
     legal = wide(condition(accept, "legal queue id"))
     row = s.job[_p(s)]
     config = s.config[row.broker.get, row.topic]
-    read, write, asked = wide(config.read), wide(config.write), wide(row.queue)
+    read, write, requested = wide(config.read), wide(config.write), wide(row.queue)
     in_range = s.given("signed_random") | ((draw >= 0) & (draw < 99999999))
-    sane = (read >= 0) & (write >= 0) & ((asked >= 0) | (write >= 1))
+    sane = (read >= 0) & (write >= 0) & ((requested >= 0) | (write >= 1))
     return in_range & sane & legal, read, write, queue
 
 
@@ -62,8 +62,8 @@ def _lemma(limit: Callable[[Expr, Expr], Expr]) -> Callable[[Specification], Exp
 
 def _drawn(s: Specification) -> Expr:
     premise, _, write, queue = _random(s)
-    asked = wide(s.job[_p(s)].queue)
-    return implies(premise & (asked < 0), (queue >= 0) & (queue < write))
+    requested = wide(s.job[_p(s)].queue)
+    return implies(premise & (requested < 0), (queue >= 0) & (queue < write))
 
 
 BOUND = Claim(
@@ -86,11 +86,11 @@ RANDOM = Claim("INV-33.lemma", "the queue drawn for a negative id is at least 0 
 
 
 def _stored() -> list[Rule]:
-    """Queue ids of stored records."""
+    """The queue ids of stored records."""
     q = vocabulary()["queue"].row
     bound = queue_bound(q.readQueueNums, q.writeQueueNums)
-    # Such a release draws a queue by the remainder of a signed number, and gives it a consume queue, which no consumer reads. By how many
-    # queues it divided then no file says: its topic may have been changed since.
+    # Such a release draws a queue as the remainder of a signed number, and gives it a consume queue that no consumer reads. No file shows
+    # the divisor, because the topic may have been changed since.
     drawn = vocabulary()["queue"].given["below_zero"]
     return [
         rule(

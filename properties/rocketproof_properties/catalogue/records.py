@@ -1,15 +1,9 @@
-"""Records: where they lie, what they are made of, and what is stored of a message (INV-37, INV-39 to INV-42, INV-56, INV-57)."""
+"""Records: their position, their parts, and the stored form of a message (INV-37, INV-39 to INV-42, INV-56, INV-57)."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from rocketproof_model import Expr, after, all_of, any_of, free, implies, ite, without_bits
-from rocketproof_model.language import JAVA_INT, Int, rewrite, wrap32
-from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
+from rocketproof_model import after, implies, ite, without_bits
 from rocketproof_spec.dispatching import Dispatching
-from rocketproof_spec.placing import body_fits
-from rocketproof_spec.sizes import FIXED, LONGER, MAX_MESSAGE_SIZE, Sizes, limits, stored_text
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
 from rocketproof_traces.stored.kinds import NO_TEXT
@@ -17,15 +11,15 @@ from rocketproof_traces.stored.layout import LEDGER_DATA, LEDGER_HEADER, PROPERT
 
 from . import conditions as about
 from .answers import HOOKED, PLAIN
-from .claim import SEEDS, Case, Claim, HistoryClaim, cases, condition, history_cases, named, wide
+from .claim import SEEDS, Case, Claim, HistoryClaim, cases, history_cases, named
 from .claim import about as claim_about
 
 BATCH_WAIT = 10_000
-"""Milliseconds that a batch may wait for the log's lock after the time that it is stored with, in 4.3 to 4.6."""
+"""The maximum time in milliseconds that a batch of 4.3 to 4.6 waits for the log's lock after its store timestamp is set."""
 
 
 def _layout() -> list[Rule]:
-    """Where a record lies, what it is made of, and when it was stored."""
+    """The position of a record, its parts, and its store time."""
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     limited = ite(given["limits_record"], r.size, r.bodyLength)
     latest = r.storeTimestamp + given["clock_skew"]
@@ -141,7 +135,7 @@ def _wait() -> list[Rule]:
 
 
 def _ledger() -> list[Rule]:
-    """Entries of DLedger, which records lie in."""
+    """DLedger entries, which contain the records."""
     e = vocabulary()["ledger"].row
     has_record = e.recordSize != 0
     return [
@@ -203,7 +197,7 @@ def _files() -> list[Rule]:
 
 
 def _damage() -> list[Rule]:
-    """What is neither record nor blank, by what is wrong with it."""
+    """Bytes that are neither record nor blank, by the kind of error."""
     d = vocabulary()["damage"].row
 
     def none(id_: str, sentence: str, *reasons: str) -> Rule:
@@ -224,7 +218,7 @@ RULES = [*_layout(), *_wait(), *_ledger(), *_files(), *_damage()]
 
 def _histories() -> list[HistoryClaim]:
     r, p, e = vocabulary()["record"].row, vocabulary()["place"].row, vocabulary()["exchange"].row
-    unread = tuple(each for each in RULES if each.over == "damage")
+    unread = tuple(rule_ for rule_ in RULES if rule_.over == "damage")
     return [
         HistoryClaim(
             "INV-37",
@@ -258,7 +252,8 @@ HOOKLESS = Claim(
 )  # fmt: skip
 _BY_RELEASE = {"P494": "violated", "P533": "holds"}
 
-_OF_HOOKS: list[Case] = [
+CLAIMS = [HOOKLESS]
+CASES: list[Case] = [
     *cases(HOOKLESS, "dispatch", "violated", **HOOKED, reason="HAZ-19: the context's properties are written back into the header"),
     *cases(HOOKLESS, "dispatch", "holds", **PLAIN),
     *cases(HOOKLESS, "dispatch", _BY_RELEASE, profiles=_BY_RELEASE, **HOOKED, reason="A-5: only 5.x makes a context without hooks too"),
@@ -269,238 +264,6 @@ _CONTIGUOUS, _INSIDE, _SIZES, _LIMIT, _CHECKSUMS, _TIMES, _HOOKS, _WAIT = HISTOR
 
 _PARSED = "the stored text is the parsed map without WAIT; earlier it is the sender's own text, and 5.x leaves WAIT in"
 _TRACED = "HAZ-19: a hook's region and trace switch are stored; 5.x stores them without hooks too"
-
-
-# Sizes
-
-
-def _number(name: str) -> Expr:
-    """Any 32-bit int."""
-    return free(name, Int(*JAVA_INT))
-
-
-def _any_size(z: Sizes, term: Expr) -> Expr:
-    """What an action says, for all 32-bit ints in place of the classes of sizes that a state has."""
-    sizes = {z.name: "name", z.name_characters: "characters", z.text: "text", z.text_characters: "text's characters", z.body: "body"}
-    return wide(rewrite(term, lambda e: _number(sizes[e]) if e in sizes else None))
-
-
-def _refused(z: Sizes, action: str) -> Expr:
-    return _any_size(z, condition(z.model.named(action), "beyond"))
-
-
-def _read(z: Sizes, *, place: int = 0) -> Expr:
-    """Whether what `append` has written can be read at a place of a log that was empty, if no flag says anything of hosts."""
-    written = [update.value for update in z.model.named("append").updates if update.target.args[0] is z.log]
-    empty = (wide(z.written) == 0) & ~z.job.longer
-    read: Expr = implies(empty, _any_size(z, written[place]) == "new")
-    return read
-
-
-def _answered(z: Sizes) -> Expr:
-    """The step answers a request."""
-    done: Expr = z.job.arrived & ~after(z.job.arrived)
-    return done
-
-
-def _stored(z: Sizes) -> Expr:
-    return any_of(after(z.job.answer) == answer for answer in ("stored", "stored otherwise"))
-
-
-def _bad(z: Sizes) -> Expr:
-    return any_of((z.written > number) & z.at(number, "unreadable", "unequal") for number in range(z.places))
-
-
-def _lemma_of_lengths(z: Sizes) -> Expr:
-    name, text = _number("name"), _number("text")
-    fits = (name <= NAME_LIMIT) & (stored_text(z, text) <= TEXT_LIMIT)
-    single = (z.job.kind != "batch") & (wide(z.written) == 0) & ~z.job.longer
-    return implies(single & (name >= 0) & (text >= 0), _read(z) == fits)
-
-
-def _lemma_of_sums(z: Sizes) -> Expr:
-    """Body, topic and properties are within their limits, and maxMessageSize leaves 64 KB of Java's ints, as its encoder wants."""
-    body, name, text, limit = (_number(name) for name in ("body", "name", "text", "limit"))
-    around = FIXED + 2 * LONGER + name + text
-    inside = all_of(part >= 0 for part in (body, name, text)) & (name <= NAME_LIMIT) & (text <= TEXT_LIMIT)
-    java = (limit <= JAVA_INT[1] - (1 << 16)) & body_fits(body, around, limit, record=False)
-    sums = implies(inside & java, (wrap32(body + around) == body + around) & (body + around > body))
-    return sums & implies((body >= 0) & ~_refused(z, "refuse_size"), body <= MAX_MESSAGE_SIZE)
-
-
-def _characters(most: int) -> Expr:
-    """A name of up to so many characters of UTF-16, of which each has one to three bytes, and no properties."""
-    characters, size = _number("characters"), _number("name")
-    return (characters >= 1) & (characters <= most) & (size >= characters) & (size <= 3 * characters) & (_number("text") == 0)
-
-
-def _lemma_of_names(z: Sizes) -> Expr:
-    return implies((z.job.kind != "batch") & _characters(NAME_LIMIT // 3), _read(z))
-
-
-def _lemma_of_tested_names(z: Sizes) -> Expr:
-    tested = ~_refused(z, "refuse_topic") & _characters(JAVA_INT[1])
-    return implies((z.job.kind != "batch") & tested, _read(z))
-
-
-def _lemma_of_texts(z: Sizes) -> Expr:
-    tested = ~_refused(z, "refuse_bytes") & (_number("text") >= 0) & (_number("name") == 1)
-    return implies((z.job.kind != "batch") & tested, _read(z))
-
-
-def _lemma_of_items(z: Sizes) -> Expr:
-    """The second item's own properties have a length of a signed short, which is all that is tested of them."""
-    text = _number("text")
-    tested = ~_refused(z, "refuse_bytes") & (text >= 0) & (text <= TEXT_LIMIT) & (_number("name") == 1)
-    return implies((z.job.kind == "batch") & tested, _read(z, place=1))
-
-
-READS_BACK = Claim(
-    "INV-40.read",
-    "the lengths in a record add up to its size, so that it can be read",
-    "always",
-    lambda z: ~_bad(z),
-    part=Sizes,
-)
-SURVIVES = Claim(
-    "INV-06.sizes",
-    "what was acknowledged and flushed is there after a start, however the process ended",
-    "step",
-    lambda z: implies(~z.up & after(z.up), after(z.written) == z.written),
-    part=Sizes,
-)
-HAS_ENTRIES = Claim(
-    "INV-36.sizes",
-    "what the dispatcher has passed has an entry in its consume queue",
-    "always",
-    lambda z: all_of(implies((z.dispatched > number) & (z.written > number), z.at(number, "built")) for number in range(z.places)),
-    part=Sizes,
-)
-AS_SENT = Claim(
-    "AUX-35",
-    "a message is stored with the properties that it was sent with, and the broker's own",
-    "always",
-    lambda z: z.job.answer != "stored otherwise",
-    part=Sizes,
-)
-REFUSED = Claim(
-    "INV-07.sizes",
-    "what a limit refuses is not stored, and nothing else is refused",
-    "step",
-    lambda z: implies(_answered(z) & ~_stored(z), (after(z.written) == z.written) & any_of(row[3] for row in limits(z))),
-    part=Sizes,
-)
-WITHIN = Claim(
-    "INV-40.within",
-    "what is stored is within every limit that is tested, and takes a place for each message",
-    "step",
-    lambda z: implies(
-        _answered(z) & _stored(z),
-        ~any_of(row[3] for row in limits(z)) & (after(z.written) == z.written + ite(z.job.kind == "batch", 2, 1)),
-    ),
-    part=Sizes,
-)
-ILLEGAL = Claim(
-    "AUX-36",
-    "a topic that is too long is refused as such before its contents are looked at",
-    "step",
-    lambda z: implies(
-        _answered(z) & (z.job.topic == "more characters"),
-        any_of(after(z.job.answer) == answer for answer in ("illegal name", "MESSAGE_ILLEGAL"))
-        | ((z.job.kind == "send-back") & (after(z.job.answer) == "SYSTEM_ERROR")),
-    ),
-    part=Sizes,
-)
-BEYOND = Claim(
-    "REA-90",
-    "the dispatcher is beyond the log's end, so that the next record is passed over",
-    "reachable",
-    lambda z: z.up & (z.dispatched > z.written),
-    part=Sizes,
-)
-PASSED = Claim(
-    "REA-91",
-    "a record behind one that cannot be read has its entry",
-    "reachable",
-    lambda z: any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.places - 1)),
-    part=Sizes,
-)
-LARGEST = Claim(
-    "REA-92",
-    "a body of exactly maxMessageSize is stored",
-    "reachable",
-    lambda z: z.job.arrived & (z.job.body == "limit") & ~any_of(row[3] for row in limits(z)),
-    part=Sizes,
-)
-LOST = Claim(
-    "REA-93",
-    "records that could be read and were dispatched are gone after a start",
-    "reachable",
-    lambda z: ~z.up & any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.places - 1)),
-    part=Sizes,
-)
-LENGTHS = Claim(
-    "INV-40.lemma", "a length is read as it was written up to 127 bytes of a topic and 32767 of properties, and no further", "lemma",
-    _lemma_of_lengths, part=Sizes,
-)  # fmt: skip
-SUMS = Claim(
-    "INV-40.sum", "the size of a record whose parts are within their limits is a sum of Java's ints", "lemma", _lemma_of_sums, part=Sizes
-)
-SHORT_NAMES = Claim("AUX-37", "a name of at most 42 characters fits the length of a topic", "lemma", _lemma_of_names, part=Sizes)
-LONG_NAMES = Claim(
-    "AUX-37.limit", "a name of at most 127 characters fits the length of a topic", "lemma", _lemma_of_tested_names, part=Sizes
-)
-SUMMED = Claim(
-    "AUX-38",
-    "properties that are tested with the broker's own are read as they were written",
-    "lemma",
-    _lemma_of_texts,
-    part=Sizes,
-)
-ALONE = Claim(
-    "AUX-38.batch", "properties that are tested without the broker's own are read as they were written", "lemma",
-    _lemma_of_items, part=Sizes,
-)  # fmt: skip
-
-CLAIMS = [
-    HOOKLESS,
-    *(READS_BACK, SURVIVES, HAS_ENTRIES, AS_SENT, REFUSED, WITHIN, ILLEGAL, BEYOND, PASSED, LARGEST, LOST),
-    *(LENGTHS, SUMS, SHORT_NAMES, LONG_NAMES, SUMMED, ALONE),
-]
-
-_PROFILES = ("P40", "P45", "P49", "P494", "P533")
-_FIT: dict[str, Any] = {"condition": "sizes within their limits", "given": {"names": False, "texts": False, "flags": False}}
-_NAMES: dict[str, Any] = {"condition": "names at their limit", "given": {"texts": False, "flags": False}}
-_TEXTS: dict[str, Any] = {"condition": "properties at their limit", "given": {"names": False, "flags": False}}
-_FLAGS: dict[str, Any] = {"condition": "flags of IPv6", "given": {"names": False, "texts": False}}
-_ALL: dict[str, Any] = {"condition": "all sizes"}
-_HOLDS: dict[str, str] = dict.fromkeys(_PROFILES, "holds")
-_VIOLATED: dict[str, str] = dict.fromkeys(_PROFILES, "violated")
-_ENDANGERED: list[tuple[dict[str, Any], dict[str, str], str]] = [
-    (_FIT, _HOLDS, "every length fits its number"),
-    (_NAMES, {**_VIOLATED, "P533": "holds"}, "HAZ-49: 127 characters may have more bytes; P533 refuses such groups, P49 such topics alone"),
-    (_TEXTS, {**_VIOLATED, "P40": "holds", "P45": "holds"}, "HAZ-50: a batch gets CLUSTER behind the test, before P49 nothing"),
-    (_FLAGS, {**_VIOLATED, "P40": "holds", "P45": "holds"}, "HAZ-51: the flags mean nothing before IPv6"),
-]
-_STATES: list[Case] = [
-    case
-    for claim in (READS_BACK, SURVIVES, HAS_ENTRIES)
-    for on, verdicts, reason in _ENDANGERED
-    for case in cases(claim, "sizes", verdicts, profiles=_PROFILES, **on, reason=reason)
-]
-_LEMMA: dict[str, Any] = {"engines": ("symbolic",), "method": "lemma", "condition": "all 32-bit ints", "profiles": ("P49",)}
-
-CASES: list[Case] = [
-    *_OF_HOOKS,
-    *_STATES,
-    *cases(AS_SENT, "sizes", about.LATER_FAULTY, **_TEXTS, reason="SEND-26, SEND-27: the parsed map with the broker's CLUSTER is stored"),
-    *[case for claim in (REFUSED, WITHIN, ILLEGAL) for case in cases(claim, "sizes", _HOLDS, profiles=_PROFILES, **_ALL)],
-    *cases(BEYOND, "sizes", {"P49": "holds", "P494": "holds"}, profiles=("P49", "P494"), **_TEXTS),
-    *[case for claim in (PASSED, LOST) for case in cases(claim, "sizes", "holds", **_NAMES)],
-    *cases(LARGEST, "sizes", {"P494": "holds", "P533": "holds"}, profiles=("P494", "P533"), **_ALL),
-    *[case for claim in (LENGTHS, SUMS, SHORT_NAMES, SUMMED) for case in cases(claim, "sizes", "holds", **_LEMMA)],
-    *[case for claim in (LONG_NAMES, ALONE) for case in cases(claim, "sizes", "violated", **_LEMMA, reason="HAZ-49, HAZ-50")],
-]
 
 HISTORY_CASES: list[Case] = [
     *[c for claim in (_CONTIGUOUS, _INSIDE, _SIZES, _LIMIT, _CHECKSUMS, _TIMES) for c in history_cases(claim, about.ANYTHING, "holds")],

@@ -1,4 +1,4 @@
-"""Messages that come back: how often, under which names, and when they are dead (INV-47 to INV-51, LIV-06)."""
+"""Returned messages: the number of retries, their properties, and the dead letters (INV-47 to INV-51, LIV-06)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocketproof_model.language import Kind
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
-from rocketproof_spec.placing import FIRST_LEVEL
+from rocketproof_spec.placement import FIRST_LEVEL
 from rocketproof_spec.sendbacks import UNIT_SUB, Sendbacks
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary
@@ -31,12 +31,12 @@ def _refused(s: Sendbacks) -> Expr:
 
 
 def _is_dead_letter(s: Sendbacks) -> Expr:
-    found: Expr = (s.message.place == "stored") & (s.message.topic == "dead")
-    return found
+    is_dead_letter: Expr = (s.message.place == "stored") & (s.message.topic == "dead")
+    return is_dead_letter
 
 
 def _appended(s: Sendbacks) -> Expr:
-    """The step is a request that puts the message once more."""
+    """Whether the step is a request that appends the message again."""
     put: Expr = (s.message.place == "taken") & ((after(s.message.place) == "delayed") | (after(s.message.place) == "stored"))
     return put
 
@@ -52,12 +52,12 @@ def _once(term: Expr, number: int = 1) -> Expr:
 
 
 def _level(s: Sendbacks) -> Expr:
-    """For every level that is asked for and every number of retries, in Java's ints, of which none is negative."""
+    """The level of a retry, for every requested level and every number of retries that is a Java int and not negative."""
     back = s.model.named("back_retry")
-    asked, times = wide(Expr("par", ("level",), back.parameters["level"])), wide(s.message.times)
+    level, times = wide(Expr("par", ("level",), back.parameters["level"])), wide(s.message.times)
     stored = wide(effect(back, "message.delay"))
     by_broker = (stored == DELAY_LEVELS) | (stored == FIRST_LEVEL + times)
-    return implies((asked >= 0) & (times >= 0), (stored >= 1) & (stored <= DELAY_LEVELS) & implies(asked == 0, by_broker))
+    return implies((level >= 0) & (times >= 0), (stored >= 1) & (stored <= DELAY_LEVELS) & implies(level == 0, by_broker))
 
 
 def _last_round(s: Sendbacks, action: str) -> Expr:
@@ -70,7 +70,7 @@ def _not_given_up(s: Sendbacks) -> Expr:
 
 
 def _whose_limit(s: Sendbacks) -> Expr:
-    """Whatever the requests say: the limit is the group's below version 121 or where they say nothing, and else theirs."""
+    """The limit is the group's for versions below 121 and for requests without a limit; otherwise it is the request's."""
     version, times = wide(s.constant["version"]), wide(s.message.times)
     old = (version < NAMES_LIMIT) | ~s.constant["names_limit"]
     last = _last_round(s, "back_bury") == (times >= wide(s.group.limit))
@@ -285,9 +285,9 @@ CASES: list[Case] = [
 
 def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
-    # HAZ-32: what goes to the dead letters at its first send-back.
+    # HAZ-32: a message that becomes a dead letter at its first send-back.
     forgotten = given["before_49"] & (r.topicClass == "dead") & (r.reconsumeTimes <= 1)
-    # What a consumer sends back by itself has the header's limit among its properties.
+    # A message that a consumer sends to its retry topic has the header's limit in its properties.
     limit = retry_limit(r.retryMaxTimes, NAMES_LIMIT, r.maxReconsumeTimes >= 0, r.maxReconsumeTimes)
     return [
         rule(
@@ -339,9 +339,9 @@ RULES = _stored()
 
 
 def _given_up(history: History) -> str | None:
-    """It relates all the records of a message to each other, so that it is no rule over single rows.
+    """Check the dead letters of a history. A program is needed because the check relates all records of a message.
 
-    Deliveries are the records that a consumer can see; the last one of a message sent back without end leads to the dead letter.
+    Deliveries are the records that a consumer can see. The last delivery of a message that is always sent back leads to the dead letter.
     """
     for name, log in history.logs.items():
         backs = {e.request.offset: e for e in history.exchanges if e.broker == name and e.request.kind == "send_back" and e.stored}

@@ -1,5 +1,5 @@
-"""Routes: the answers of name servers, what registrations hide from them, and the skew that auto-creation leaves behind (INV-52, INV-53,
-INV-58 to INV-60, LIV-01, LIV-03, LIV-08)."""
+"""Routes: answers of name servers, lost registrations, and the auto-creation skew (INV-52, INV-53, INV-58 to INV-60, LIV-01, LIV-03,
+LIV-08)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _everywhere(s: Specification) -> Expr:
 
 
 def _repeated(s: Specification, p: Expr) -> Expr:
-    """What is sent again goes to a queue that the producer knows, of another broker than the one that failed, if it knows one."""
+    """A retry goes to a queue that the producer knows, on another broker than the failed one if the producer knows one."""
     row, known = s.job[p], s.queues
     listed = all_of(implies(after(row.broker) == b, after(row.queue) < known[p, b]) for b in s.Broker)
     other = (after(row.broker) != row.broker) | all_of((known[p, b] == 0) | (row.broker == b) for b in s.Broker)
@@ -34,7 +34,8 @@ def _repeated(s: Specification, p: Expr) -> Expr:
 
 
 def _skew(s: Specification) -> Expr:
-    """One broker has the topic, its route and every producer's list; no request is elsewhere: the others never get it."""
+    """One broker has the topic, its route and every producer's list, and no other broker has a request, so no other broker gets the
+    topic."""
     t = s.scope.subject
 
     def alone(b: Expr) -> Expr:
@@ -49,7 +50,7 @@ def _skew(s: Specification) -> Expr:
 
 
 def _writable(s: Specification) -> Expr:
-    def one(p: Expr) -> Expr:
+    def holds_for(p: Expr) -> Expr:
         return forall(
             s.Broker,
             lambda b: forall(
@@ -58,7 +59,7 @@ def _writable(s: Specification) -> Expr:
             ),
         )
 
-    return forall(s.Producer, one)
+    return forall(s.Producer, holds_for)
 
 
 READ_ONLY = Claim(
@@ -110,19 +111,19 @@ ABSORBED = Claim(
 BALANCED = Claim("REA-11", "every broker gets the topic", "reachable", _everywhere, lambda s: s.scope.routes)
 
 
-def _listening(r: Registrations, n: Expr) -> Expr:
-    there: Expr = (n == 0) | r.two
-    return there
+def _in_use(r: Registrations, n: Expr) -> Expr:
+    in_use: Expr = (n == 0) | r.two
+    return in_use
 
 
 def _agrees(r: Registrations, n: Expr) -> Expr:
-    """The name server has each topic that the broker has, as the broker has it or with its permission wiped."""
-    as_it_is = forall(r.Topic, lambda t: any_of((r.config[t] == "none", r.route[n, t] == r.config[t], r.route[n, t] == "wiped")))
-    return ~_listening(r, n) | as_it_is
+    """The name server has each topic of the broker with the broker's content, or with its permission wiped."""
+    matches = forall(r.Topic, lambda t: any_of((r.config[t] == "none", r.route[n, t] == r.config[t], r.route[n, t] == "wiped")))
+    return ~_in_use(r, n) | matches
 
 
 def _knows(r: Registrations, n: Expr) -> Expr:
-    return ~_listening(r, n) | forall(r.Topic, lambda t: (r.config[t] == "none") | (r.route[n, t] != "none"))
+    return ~_in_use(r, n) | forall(r.Topic, lambda t: (r.config[t] == "none") | (r.route[n, t] != "none"))
 
 
 def _servers(body: Any) -> Any:
@@ -138,8 +139,8 @@ def _given_back(r: Registrations, n: Expr) -> Expr:
     return exists(r.Topic, lambda t: (r.route[n, t] == "wiped") & (after(r.route[n, t]) != "wiped"))
 
 
-def _news(r: Registrations, n: Expr, s: Expr) -> Expr:
-    """The registration has something that the name server does not have."""
+def _adds(r: Registrations, n: Expr, s: Expr) -> Expr:
+    """Whether the registration contains something that the name server lacks."""
     return exists(r.Topic, lambda t: (r.carried[n, s, t] != "none") & (r.carried[n, s, t] != r.route[n, t]))
 
 
@@ -151,12 +152,12 @@ def _arrives_bare(r: Registrations, n: Expr, s: Expr) -> Expr:
 
 def _takes_bare(r: Registrations, n: Expr, s: Expr) -> Expr:
     taken = all_of((r.carried[n, s, t] == "none") | (after(r.route[n, t]) == r.carried[n, s, t]) for t in r.Topic)
-    kept: Expr = taken & (after(r.stored[n]) == r.stored[n])
-    return kept
+    unchanged: Expr = taken & (after(r.stored[n]) == r.stored[n])
+    return unchanged
 
 
 def _arriving(body: Any) -> Any:
-    """A registration is on its way, of which this is true."""
+    """A formula: some registration in flight has the property `body`."""
     return lambda r: exists(r.Server, lambda n: exists(r.Sender, lambda s: r.letter[n, s].sent & body(r, n, s)))
 
 
@@ -223,7 +224,7 @@ IGNORED = Claim(
     "REA-120",
     "a registration of the stored version has a topic that the name server does not have so",
     "reachable",
-    _arriving(lambda r, n, s: r.live[n] & (r.letter[n, s].version == r.stored[n]) & _news(r, n, s)),
+    _arriving(lambda r, n, s: r.live[n] & (r.letter[n, s].version == r.stored[n]) & _adds(r, n, s)),
     part=Registrations,
 )
 LATE = Claim(

@@ -1,4 +1,4 @@
-"""Settings that are changed while a broker runs (request 25): what takes hold at once, and what is lost for good (HAZ-02, HAZ-03)."""
+"""Changes of settings while a broker runs (request 25): immediate effects and permanent losses (HAZ-02, HAZ-03)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _configures(s: Specification) -> bool:
 def _listed(s: Specification, *topics: int) -> Expr:
     """A name server with the version of the broker's table lists these topics with the permission that the broker registers now."""
 
-    def one(b: Expr, t: int) -> Expr:
+    def holds_for(b: Expr, t: int) -> Expr:
         row = s.config[b, t]
         stored = s.live[b] & (s.live_version[b] == s.version[b]) & row.known
         return implies(stored, s.route[b, t].perm == s.published(row).perm)
 
-    return implies(s.quiet, forall(s.Broker, lambda b: all_of(one(b, t) for t in topics)))
+    return implies(s.quiet, forall(s.Broker, lambda b: all_of(holds_for(b, t) for t in topics)))
 
 
 def _inherits(s: Specification) -> Expr:

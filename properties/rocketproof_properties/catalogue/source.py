@@ -1,7 +1,7 @@
-"""Where a model instance comes from: the specification (scope, profile, switches) or a file (scope).
+"""The source of a model instance: the specification (scope, profile, switches) or a file (scope).
 
-A Source is small plain data: the key by which verdicts are grouped into runs, what a witness file stores so that `show`
-and `explain` can build the same instance again, and what another process needs to do the same.
+A source is small plain data. It is the key by which verdicts are grouped into runs. A witness file stores it, so that `show` and `explain`
+can build the same instance again, and so can another process.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from rocketproof_traces.witness.restore import claim_of_action
 from ..reports.choices import MESSAGES, InputError, known, offer
 from . import modelfile
 
-UNPERFORMED = ("controller",)
-"""Scopes of the specification that are searched and proved, and performed nowhere: the reference implementation has no controller."""
+WITHOUT_IMPLEMENTATION = ("controller",)
+"""Scopes that are only searched and proved, because the reference implementation has no controller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +39,18 @@ class Stated:
 
 @dataclass(frozen=True, eq=False)
 class CheckSubject:
-    """What the engines work on: an instance and every property that is stated of it, always the same list for one model. `stated` is where
-    they are from if that was read from the cache."""
+    """The input of the engines: an instance, and every property stated of it, in a fixed order per model. `stated` is the cached
+    model, if they are from the cache."""
 
     instance: Instance
     properties: tuple[Property, ...]
     stated: Stated | None = None
 
     def property(self, id_: str, kind: str = "") -> Property:
-        """The property with this id (and kind, where one id is stated both as a lemma and of the states), or the claim of an error."""
+        """Return the property with this id, or the claim of an error.
+
+        `kind` distinguishes a lemma from a property of states with the same id. Raises InputError for an unknown id.
+        """
         if id_.startswith(PREFIX):
             return claim_of_action(id_, self.instance.model)
         same = [p for p in self.properties if p.id == id_]
@@ -59,7 +62,7 @@ class CheckSubject:
 
 @dataclass(frozen=True)
 class ModelSource:
-    """`given` are readable values of constants; `file` is None for the specification."""
+    """The parameters of an instance. `given` are readable values of constants; `file` is None for the specification."""
 
     scope: str
     profile: str = ""
@@ -67,7 +70,7 @@ class ModelSource:
     file: str | None = None
 
     def subject(self) -> CheckSubject:
-        """Build (or find again) the instance. Raises InputError in one line."""
+        """Build the instance, or return it from a cache in memory. Raises InputError in one line."""
         if self.is_messages:
             raise InputError("programs of messages have no model; give a scope of the specification")
         if self.file is not None:
@@ -76,27 +79,29 @@ class ModelSource:
         return CheckSubject(_part(self.scope).model.given(**self._constants()), specified(self.scope))
 
     def kept(self) -> CheckSubject:
-        """The same as `subject()`, of the specification from the cache: a tenth of the time, but another model than that of the part of the
-        specification, whose variables are other objects. Raises InputError in one line."""
+        """Return the same as `subject()`, but read the specification from the cache. Raises InputError in one line.
+
+        This takes a tenth of the time. The model's variables are not the objects that the specification's classes hold.
+        """
         if self.file is not None or self.is_messages:
             return self.subject()
-        found = stated(self.scope)
-        return CheckSubject(found.model.given(**self._constants()), found.properties, found)
+        cached = stated(self.scope)
+        return CheckSubject(cached.model.given(**self._constants()), cached.properties, cached)
 
     @property
-    def is_at_hand(self) -> bool:
-        """Whether `kept()` need not build the model of a scope of the specification."""
+    def is_cached(self) -> bool:
+        """Whether `kept()` can return without building the model of a scope."""
         return self.file is not None or self.is_messages or _path(self.scope).exists()
 
     def _constants(self) -> dict[str, Any]:
-        """The constants of a part of the specification."""
+        """Return the constants of the scope's model."""
         from rocketproof_spec import NAMES, constants, part_class
 
         return constants(self.profile, part_class(known("scope", self.scope, NAMES)), **dict(self.given))
 
     @property
     def exists(self) -> bool:
-        """Whether the scope has what is given: a small one may lack a value."""
+        """Whether the scope has the given values. A small scope may lack one."""
         try:
             if self.file is None and not self.is_messages:
                 self.kept()
@@ -108,28 +113,28 @@ class ModelSource:
 
     @property
     def is_messages(self) -> bool:
-        """Whether this is about programs of messages; `given` says which, and every profile is an instance of its own."""
+        """Whether the source is for programs of messages. `given` names the programs, and each profile is a separate instance."""
         return self.file is None and self.scope == MESSAGES
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Equal for sources that give the same instance, though their profiles have other names."""
+        """A key that is equal for sources of the same instance, even if the names of their profiles differ."""
         if self.is_messages:
             return (None, self.scope, self.profile, self.given)
         return (self.file, self.scope, tuple(sorted(self._constants().items())) if self.file is None else self.given)
 
     @property
     def name(self) -> str:
-        """Short, for people: the file and the scope."""
+        """A short name for users: the file and the scope."""
         return " ".join(part for part in (self.file and Path(self.file).name, self.scope) if part)
 
     def record(self) -> dict[str, Any]:
-        """The JSON form stored in a witness."""
+        """Return the JSON form for a witness."""
         return {"file": self.file, "scope": self.scope, "profile": self.profile, "given": dict(self.given)}
 
     @staticmethod
     def read(record: Mapping[str, Any]) -> ModelSource:
-        """The source that `record()` wrote; raises InputError if it is none."""
+        """Return the source that `record()` wrote. Raises InputError for anything else."""
         try:
             given = tuple(sorted((name, _hashable(value)) for name, value in dict(record["given"]).items()))
             return ModelSource(str(record["scope"]), str(record.get("profile") or ""), given, record.get("file"))
@@ -138,7 +143,7 @@ class ModelSource:
 
 
 def choose(file: str | None, scope: str | None, profile: str | None, given: Sequence[str] = ()) -> ModelSource:
-    """The source that a user names; for the specification scope `tiny` and profile P49 unless given.
+    """Return the source that a user names. For the specification the defaults are scope `tiny` and profile P49.
 
     `given` are sizes and constants of a file, as NAME=VALUE.
     """
@@ -154,12 +159,12 @@ def choose(file: str | None, scope: str | None, profile: str | None, given: Sequ
 
 
 def _stamp(path: str) -> tuple[object, ...]:
-    """What changes when another file stands at the path."""
+    """Return a value that changes when the file at the path is replaced."""
     try:
-        found = Path(path.partition(modelfile.NAMED)[0]).stat()
+        status = Path(path.partition(modelfile.NAMED)[0]).stat()
     except OSError:
         return (Path(path).absolute(),)
-    return (Path(path).absolute(), found.st_mtime_ns, found.st_size)
+    return (Path(path).absolute(), status.st_mtime_ns, status.st_size)
 
 
 @functools.lru_cache(maxsize=16)
@@ -172,7 +177,7 @@ def _hashable(value: Any) -> Any:
 
 
 def specified(scope: str) -> tuple[Property, ...]:
-    """The properties that the catalogue states of a scope of the specification. Raises InputError for a scope that does not exist."""
+    """Return the properties that the catalogue states of a scope. Raises InputError for an unknown scope."""
     return _specified(scope)
 
 
@@ -184,7 +189,7 @@ def _specified(scope: str) -> tuple[Property, ...]:
 
 
 def stated(scope: str) -> Stated:
-    """What is stated of a scope of the specification, from the cache. Raises InputError for a scope that does not exist."""
+    """Return the model and properties of a scope from the cache. Raises InputError for an unknown scope."""
     from rocketproof_spec import NAMES
 
     return _stated(known("scope", scope, NAMES))
@@ -195,10 +200,10 @@ def _stated(scope: str) -> Stated:
     path = _path(scope)
     data = diskcache.read(path)
     if data is None:
-        found = _built(scope)
+        built = _built(scope)
         with suppress(OSError):  # the next process builds it again
-            diskcache.write(path, pickle.dumps(found))
-        return found
+            diskcache.write(path, pickle.dumps(built))
+        return built
     read: Stated = pickle.loads(data)
     return read
 
@@ -215,7 +220,7 @@ def _built(scope: str) -> Stated:
 
 @functools.cache
 def _code() -> str:
-    """A digest of all code that models and properties may be made by."""
+    """A digest of all code that models and properties depend on."""
     packages = (
         "rocketproof_model",
         "rocketproof_spec",
@@ -229,7 +234,7 @@ def _code() -> str:
 
 
 def _part(scope: str) -> Any:
-    """The model of a scope, which takes a fraction of what its properties take."""
+    """Return the model of a scope. This takes a fraction of the time of its properties."""
     from rocketproof_spec import NAMES, part
 
     return part(known("scope", scope, NAMES))

@@ -1,7 +1,7 @@
 """The table of the catalogue: every property, rule and case of all themes, in a fixed order.
 
-`properties(specification)` gives the claims of a scope as checked properties; `CASES` are the rows of the verdict matrix. To add a
-property, write its forms in the file of its theme and give each a case.
+`properties(specification)` returns the claims of a scope as checked properties. `CASES` are the rows of the verdict matrix. To add a
+property, write its forms in the file of its theme, and give each form a case.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from . import (
     entries,
     groups,
     log,
+    manual_routes,
     offsets,
     persistence,
     producers,
@@ -33,9 +34,9 @@ from . import (
     retries,
     routes,
     settings,
+    sizes,
     timers,
     times,
-    told,
     topics,
     transactions,
     waits,
@@ -49,7 +50,7 @@ _OF_STATES = (
     creation,
     topics,
     settings,
-    told,
+    manual_routes,
     queues,
     routes,
     log,
@@ -64,6 +65,7 @@ _OF_STATES = (
     controller,
     producers,
     records,
+    sizes,
     delay,
     transactions,
     device,
@@ -81,11 +83,11 @@ CASES: tuple[Case, ...] = (*(c for theme in _OF_STATES for c in theme.CASES), *H
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Every rule once: those about what a store shows, and those about what only a history has."""
+    """Return every rule once: those about stores, and those that only histories have."""
     return tuple(dict.fromkeys((*stored_rules(), *(rule for claim in HISTORY_CLAIMS for rule in claim.rules))))
 
 
 @cache
 def properties(specification: Part) -> tuple[Property, ...]:
-    """The properties of the catalogue that this specification's scope can state."""
+    """Return the properties of the catalogue that the scope of this specification can state."""
     return tuple(claim.of(specification) for claim in CLAIMS if claim.stated(specification))

@@ -1,4 +1,4 @@
-"""Where a message is stored that waits for a delay level or for a time of its own, and a half message that does (HAZ-39)."""
+"""The place of a message with a delay level or a delivery time, and of such a half message (HAZ-39)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rocketproof_model import Expr, Row, after, exists, forall, implies
 from rocketproof_profiles import PROFILES
 from rocketproof_spec import Specification
-from rocketproof_spec.placing import is_delayed, is_free
+from rocketproof_spec.placement import is_delayed, is_free
 
 from .claim import WITH_CASES, Case, Claim, append_now, cases
 
@@ -18,22 +18,22 @@ def _waits(s: Specification) -> bool:
 
 
 def _way(s: Specification, body: Callable[[Expr, Row, Row], Expr], of: Any = forall) -> Expr:
-    """Said of a request and its record's way."""
+    """A formula over a request and the placement of its record."""
     assert s.places is not None
     way = s.places.way
-    found: Expr = of(s.Producer, lambda p: body(p, s.job[p], way[p]))
-    return found
+    claim: Expr = of(s.Producer, lambda p: body(p, s.job[p], way[p]))
+    return claim
 
 
-def _lies(s: Specification, way: Row, topic: str) -> Expr:
+def _is_placed(s: Specification, way: Row, topic: str) -> Expr:
     delayed, halves, wheel = s.scope.named("forbidden")
-    lies: Expr = (way.lane >= 0) & (way.place == {"delayed": delayed, "halves": halves, "wheel": wheel}[topic])
-    return lies
+    is_placed: Expr = (way.lane >= 0) & (way.place == {"delayed": delayed, "halves": halves, "wheel": wheel}[topic])
+    return is_placed
 
 
-def _comes(s: Specification, way: Row, topic: str) -> Expr:
-    comes: Expr = ~_lies(s, way, topic) & after(_lies(s, way, topic))
-    return comes
+def _moves(s: Specification, way: Row, topic: str) -> Expr:
+    moves: Expr = ~_is_placed(s, way, topic) & after(_is_placed(s, way, topic))
+    return moves
 
 
 FREE = Claim(
@@ -47,35 +47,37 @@ LEVEL = Claim(
     "AUX-109",
     "a message that asks for a level and for a time waits on its level",
     "step",
-    lambda s: _way(s, lambda _, job, way: implies(_comes(s, way, "wheel"), ~is_delayed(way.level, job.kind))),
+    lambda s: _way(s, lambda _, job, way: implies(_moves(s, way, "wheel"), ~is_delayed(way.level, job.kind))),
     _waits,
 )
 HALF = Claim(
     "AUX-110",
     "a half message is stored in the half topic, whatever it asks for",
     "step",
-    lambda s: _way(s, lambda _, job, way: implies(_lies(s, way, "halves") & (after(job.phase) != "idle"), after(_lies(s, way, "halves")))),
+    lambda s: _way(
+        s, lambda _, job, way: implies(_is_placed(s, way, "halves") & (after(job.phase) != "idle"), after(_is_placed(s, way, "halves")))
+    ),
     _waits,
 )
 TIMED = Claim(
     "REA-171",
     "a message is stored in the topic of the timers",
     "reachable",
-    lambda s: _way(s, lambda _, job, way: (job.appended == 1) & _lies(s, way, "wheel"), exists),
+    lambda s: _way(s, lambda _, job, way: (job.appended == 1) & _is_placed(s, way, "wheel"), exists),
     _waits,
 )
 DELAYED = Claim(
     "REA-172",
     "a message is stored on a delay level",
     "reachable",
-    lambda s: _way(s, lambda _, job, way: (job.appended == 1) & _lies(s, way, "delayed"), exists),
+    lambda s: _way(s, lambda _, job, way: (job.appended == 1) & _is_placed(s, way, "delayed"), exists),
     _waits,
 )
 CLAIMS = [FREE, LEVEL, HALF, TIMED, DELAYED]
 
 _THERE: dict[str, Any] = {"condition": "the topic exists at the start", "given": {"existing": True}}
 _TIMERS = {**dict.fromkeys(WITH_CASES, "violated"), "P533": "holds"}
-_WITH_HALVES = [one for one in WITH_CASES if PROFILES[one].half_messages]
+_WITH_HALVES = [profile for profile in WITH_CASES if PROFILES[profile].half_messages]
 
 
 def _cases(claim: Claim, expected: Any, reason: str, profiles: Iterable[str] = WITH_CASES) -> list[Case]:

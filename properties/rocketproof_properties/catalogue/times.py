@@ -1,4 +1,4 @@
-"""Offsets by time: what a consumer that goes back to a time misses, and what it is given too much (times.py of the specification)."""
+"""Offsets by time: the messages that a consumer misses or gets in excess after seeking to a time (times.py of the specification)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .claim import WITH_CASES, Case, Claim, cases, effect, wide
 
 
 def _all(t: Times, formula: Callable[[int], Any]) -> Expr:
-    """So it is of every record, by its offset."""
+    """A formula for every record, by its offset."""
     return all_of(implies(t.records > offset, formula(offset)) for offset in range(t.most))
 
 
@@ -21,43 +21,43 @@ def _any(t: Times, formula: Callable[[int], Any]) -> Expr:
 
 
 def _given(t: Times, formula: Callable[[int], Any]) -> Expr:
-    """So it is of every record for a consumer that asked for the lower bound."""
+    """A formula for every record, for a consumer that queried the lower bound."""
     return implies(t.asked == "lower", _all(t, formula))
 
 
 def _is_last(t: Times) -> Expr:
-    """The offset of the upper bound parts what was stored then or earlier, if anything was, from what was stored later."""
+    """The upper bound separates the records stored at the time or earlier, if there are any, from the later ones."""
     known = (t.asked == "upper") & _any(t, lambda o: t.stored[o] <= t.time)
     return implies(known, _all(t, lambda o: (t.stored[o] <= t.time) == (t.told >= o)))
 
 
 def _looked_up(t: Times, formula: Callable[[Expr, Expr], Expr]) -> Expr:
-    """So it is of the time and the offset of every look-up by the lower bound in a queue in the order of time, whatever the times."""
+    """A formula for the time and the offset of every query of the lower bound, for all times, in a queue ordered by time."""
     look_up = t.model.named("look_up")
     time, above = (Expr("par", (name,), look_up.parameters[name]) for name in ("time", "above"))
     ordered = all_of(implies(t.records > o + 1, t.stored[o] <= t.stored[o + 1]) for o in range(t.most - 1))
-    there = (t.records > 0) & (t.records <= t.most)
-    return wide(implies(~above & there & ordered, formula(time, effect(look_up, "told"))))
+    nonempty = (t.records > 0) & (t.records <= t.most)
+    return wide(implies(~above & nonempty & ordered, formula(time, effect(look_up, "told"))))
 
 
 def _parts(t: Times) -> Expr:
-    def parts(time: Expr, told: Expr) -> Expr:
-        return implies(t.bounds_by_time != "none", _all(t, lambda o: (t.stored[o] >= time) == (told <= o)))
+    def parts(time: Expr, offset: Expr) -> Expr:
+        return implies(t.bounds_by_time != "none", _all(t, lambda o: (t.stored[o] >= time) == (offset <= o)))
 
     return _looked_up(t, parts)
 
 
-def _is_beside(t: Times) -> Expr:
-    def beside(time: Expr, told: Expr) -> Expr:
+def _is_neighbour(t: Times) -> Expr:
+    def neighbour(time: Expr, offset: Expr) -> Expr:
         def at(o: int) -> Expr:
             here = t.stored[o]
             last = (here < time) & ((t.records == o + 1) | (t.stored[o + 1] > time if o + 1 < t.most else True))
             first = (here > time) & (t.stored[o - 1] < time if o else True)
-            return (told == o) & ((here == time) | last | first)
+            return (offset == o) & ((here == time) | last | first)
 
         return implies(t.bounds_by_time == "none", _any(t, at))
 
-    return _looked_up(t, beside)
+    return _looked_up(t, neighbour)
 
 
 ALL = Claim(
@@ -89,7 +89,7 @@ BESIDE = Claim(
     "AUX-111.beside",
     "halving tells a message of the time if there is one, else one of the two beside it, whatever the times",
     "lemma",
-    _is_beside,
+    _is_neighbour,
     part=Times,
 )
 MIDST = Claim(

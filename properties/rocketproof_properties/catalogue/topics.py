@@ -1,4 +1,4 @@
-"""The topic table: what a topic is made of, and that requests leave it as it is (INV-10 to INV-13, INV-16 to INV-18, PERM-01, TCM)."""
+"""The topic table: the content of a topic, and that requests do not change it (INV-10 to INV-13, INV-16 to INV-18, PERM-01, TCM)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from .creation import OFF, ON, UPDATE
 
 
 def _built(s: Specification) -> tuple[Expr, Expr, Expr, Expr, Expr, Expr]:
-    """(the template may be inherited, its permission, its write count, the client's wish, new perm, new count), all 32-bit."""
+    """Return, for all 32-bit ints: whether the template is inheritable, its permission and write count, the client's count, the new perm
+    and count."""
     build = s.model.named("build")
     p = Expr("par", ("p",), s.Producer)
     row = s.job[p]
@@ -31,16 +32,16 @@ def _built(s: Specification) -> tuple[Expr, Expr, Expr, Expr, Expr, Expr]:
 
 
 def _same_counts(s: Specification) -> Expr:
-    _, _, write, client, _, made = _built(s)
+    _, _, write, client, _, count = _built(s)
     read = wide(effect(s.model.named("build"), "job.read"))
     floor = ite((client < 0) | (write < 0), 0, ite(client <= write, client, write))
-    equal: Expr = (made == read) & (made == floor)
+    equal: Expr = (count == read) & (count == floor)
     return equal
 
 
 def _subset(s: Specification) -> Expr:
-    _, perm, _, _, made, _ = _built(s)
-    whole: Expr = made + (perm & INHERIT) == perm
+    _, perm, _, _, created, _ = _built(s)
+    whole: Expr = created + (perm & INHERIT) == perm
     return whole
 
 
@@ -49,17 +50,17 @@ def _clean(s: Specification) -> Expr:
 
 
 def _some_queue(s: Specification) -> Expr:
-    may, *_, made = _built(s)
-    return implies(may, made >= 1)
+    may, *_, count = _built(s)
+    return implies(may, count >= 1)
 
 
 def _template(s: Specification, row: Row) -> Expr:
-    """The template's row as the request's default topic, at its broker."""
+    """The permission of the request's default topic at its broker."""
     return s.config[row.broker.get, row.default].perm
 
 
 def _at(s: Specification, phase: str, claim: Callable[[Row, Expr], Expr]) -> Expr:
-    """`claim(row, b)` for every request in the phase at broker b."""
+    """A formula `claim(row, b)` for every request in the phase at broker b."""
     return forall(
         s.Producer, lambda p: forall(s.Broker, lambda b: implies((s.job[p].phase == phase) & (s.job[p].broker == b), claim(s.job[p], b)))
     )
@@ -76,25 +77,25 @@ def _table_kept(s: Specification, *, others: bool) -> Expr:
 
 
 def _version(s: Specification) -> Expr:
-    """The version's step equals the number of creators that count it up, plus the administrator's."""
+    """The version changes by the number of creators that increment it, plus the administrator's updates."""
 
-    def one(b: Expr) -> Expr:
+    def holds_for(b: Expr) -> Expr:
         counted = total(s.Producer, lambda p: ite(moves(s.job[p], "put", "versioned") & (s.job[p].broker == b), 1, 0))
         pending = total(s.Producer, lambda p: ite((s.job[p].phase == "put") & (s.job[p].broker == b), 1, 0))
         made = total(s.Topic, lambda t: s.creations[b, t])
         exact = implies(s.crashes == 0, s.version[b] + pending == made + s.updates)
         return exact & implies(runs_on(s, b), after(s.version[b]) - s.version[b] == counted + after(s.updates) - s.updates)
 
-    return forall(s.Broker, one)
+    return forall(s.Broker, holds_for)
 
 
 def _content_versioned(s: Specification) -> Expr:
-    def one(b: Expr) -> Expr:
+    def holds_for(b: Expr) -> Expr:
         creating = exists(s.Producer, lambda p: moves(s.job[p], "built", "put") & (s.job[p].broker == b))
-        kept = all_of(same(s.config[b, t]) for t in s.Topic)
-        return implies(runs_on(s, b) & ~kept, creating | (after(s.version[b]) != s.version[b]))
+        unchanged = all_of(same(s.config[b, t]) for t in s.Topic)
+        return implies(runs_on(s, b) & ~unchanged, creating | (after(s.version[b]) != s.version[b]))
 
-    return forall(s.Broker, one)
+    return forall(s.Broker, holds_for)
 
 
 CLEAN = Claim(

@@ -1,4 +1,4 @@
-"""Transactional messages: the gate, half messages and what ends them (TRX-01 to TRX-07), and where they meet delays."""
+"""Transactional messages: the gate, half messages and their ends (TRX-01 to TRX-07), and their combination with delays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from . import conditions as about
 from .claim import Case, Claim, HistoryClaim, cases, history_cases
 from .history import History
 
-TAG_OF_OPERATIONS = 100  # Java's hash of "d", the tag of the records that end half messages
+TAG_OF_OPERATIONS = 100  # Java's hash of "d", the tag of the operation records that end half messages
 
 
 def _stored() -> list[Rule]:
     r, given = vocabulary()["record"].row, vocabulary()["record"].given
     half, operations = (r.topicClass == "half") & given["half_messages"], r.topicClass == "operations"
-    # Where anybody may send to the half topic, a half message is one that was meant for another.
+    # If clients may send to the half topic, a half message is a record with another original topic.
     half &= ((r.realClass != "none") & (r.realClass != "half")) | ~given["plain_halves"]
     bits = transaction(r)
     named = (r.realClass != "none") & (r.realQueueId >= 0)
@@ -76,7 +76,7 @@ def _stored() -> list[Rule]:
 
 
 def _ends() -> list[Rule]:
-    """What ends half messages, beside these."""
+    """Operation records, which end half messages, and commits."""
     o, p, c = (vocabulary()[name].row for name in ("outcome", "operation", "commit"))
     return [
         rule(
@@ -134,23 +134,23 @@ RULES = [*_stored(), *_ends()]
 
 
 def _becomes(t: Transactions, place: str) -> Expr:
-    made: Expr = (t.message.place != place) & (after(t.message.place) == place)
-    return made
+    becomes: Expr = (t.message.place != place) & (after(t.message.place) == place)
+    return becomes
 
 
-def _asked_in_vain(t: Transactions) -> Expr:
-    """The step asks about a copy whose outcome is known."""
-    asks: Expr = after(t.log.asked) > t.log.asked
-    return asks & exists(t.Copy, lambda c: (c == t.log.looked) & (t.half[c] != "open"))
+def _is_needless(t: Transactions) -> Expr:
+    """Whether the step queries the producer about a copy whose outcome is known."""
+    queries: Expr = after(t.log.asked) > t.log.asked
+    return queries & exists(t.Copy, lambda c: (c == t.log.looked) & (t.half[c] != "open"))
 
 
 def _met(body: Callable[[Transactions], Any], more: Callable[[Meeting], Any] = lambda f: True) -> Callable[[Meeting], Expr]:
-    """Something of the transaction, and something of both, where they meet."""
+    """A formula over the transaction, and a formula over delays and transactions, in the combined model."""
     return lambda f: f.half(body(f.transactions)) & more(f)
 
 
 def _delivered(f: Meeting) -> Expr:
-    """Some delayed message is in a queue of its own topic."""
+    """Whether a delayed message is in a queue of its own topic."""
     return exists(f.delays.Entry, lambda e: f.delay(f.delays.entry[e].place) != NOWHERE)
 
 
@@ -220,7 +220,7 @@ ROLLED_BACK = Claim(
 )
 ONCE = Claim("AUX-34", "a half message is committed once", "always", lambda t: t.log.stored <= 1, part=Transactions)
 LEFT_ALONE = Claim(
-    "AUX-34.asked", "nobody is asked about a copy whose outcome he has given", "step", lambda t: ~_asked_in_vain(t), part=Transactions
+    "AUX-34.asked", "nobody is asked about a copy whose outcome he has given", "step", lambda t: ~_is_needless(t), part=Transactions
 )
 FEW = Claim(
     "AUX-33.checks",
@@ -277,14 +277,14 @@ DISCARDED = Claim(
 
 
 def _left_out(history: History) -> str | None:
-    """Where nobody was asked: a check that comes to nothing begins with the same message again, and none behind it is looked at."""
+    """Return the first producer that was not queried. A failing check starts again at the same message, so later messages get no check."""
     for waited in history.waited:
         if waited.halves and not waited.asked:
             return f"{waited.client} was asked about none of its half messages for {', '.join(waited.halves)}"
     return None
 
 
-# A question, and the messages that it may be about, are several events, so that it is no rule over single rows.
+# A query and the messages that it may concern are several events, so a rule over single rows cannot state this.
 ASKED = HistoryClaim(
     "AUX-33.asked",
     "a producer that says nothing of its half messages is asked",
@@ -311,7 +311,7 @@ _NO_MEMORY = "the half message stays, and what ends it is not looked for when an
 
 
 def _both(claim: Claim, expected: Any, given: dict[str, Any], reason: str = "", scope: str = "transactions") -> list[Case]:
-    """In all profiles that have half messages."""
+    """Return the cases in all profiles with half messages."""
     return cases(claim, scope, expected, profiles=_HALVES, reason=reason, **given)
 
 

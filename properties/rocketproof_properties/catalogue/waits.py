@@ -1,4 +1,4 @@
-"""Waits and deadlines: how long at most (INV-20, INV-25, LIV-01, LIV-02, LIV-04, LIV-07)."""
+"""Upper bounds of waits and deadlines (INV-20, INV-25, LIV-01, LIV-02, LIV-04, LIV-07)."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ ENDS_LATE = Claim(
 )
 
 
-ROUTED_IN, KNOWN_IN = 30_000, 33_000  # milliseconds: a period, and a period with an answer's time limit
+ROUTED_IN, KNOWN_IN = 30_000, 33_000  # milliseconds: a period, and a period plus an answer's timeout
 
 
 def _routed(history: History) -> str | None:
     for event in history.events:
-        if event.what == "created" and not _comes_true(history, ("routed", "unrouted"), event.topic, event.who, "", event.at, ROUTED_IN):
+        if event.what == "created" and not _holds_within(history, ("routed", "unrouted"), event.topic, event.who, "", event.at, ROUTED_IN):
             return f"{event.topic} was created on {event.who} at {event.at}, and {ROUTED_IN} ms later the name server does not know it"
     return None
 
@@ -110,13 +110,13 @@ def _known(history: History) -> str | None:
         for route in routed:
             if use.what == "used" and use.topic == route.topic:
                 since = max(use.at, route.at)
-                if not _comes_true(history, ("known", "forgotten"), use.topic, route.who, use.by, since, KNOWN_IN):
+                if not _holds_within(history, ("known", "forgotten"), use.topic, route.who, use.by, since, KNOWN_IN):
                     return f"{use.by} does not know {route.who} for {use.topic} {KNOWN_IN} ms after {since}"
     return None
 
 
-def _comes_true(history: History, turns: tuple[str, str], topic: str, who: str, by: str, since: int, millis: int) -> bool:
-    """Whether it is so at some time in these milliseconds, or they are not over. `turns`: what makes it so and what ends it."""
+def _holds_within(history: History, turns: tuple[str, str], topic: str, who: str, by: str, since: int, millis: int) -> bool:
+    """Whether the state holds at some time within these milliseconds, or they are not over. `turns`: the events that begin and end it."""
     if history.end < since + millis:
         return True
     turned = [e for e in history.events if e.what in turns and (e.topic, e.who, e.by) == (topic, who, by)]
@@ -126,7 +126,7 @@ def _comes_true(history: History, turns: tuple[str, str], topic: str, who: str, 
     return any(e.what == turns[0] and since < e.at <= since + millis for e in turned)
 
 
-# That something becomes true within a time relates events to each other, so that it is no rule over single rows.
+# A deadline relates events to each other, so a rule over single rows cannot state it.
 ROUTED = HistoryClaim("LIV-01", "the name server knows a created topic's broker within 30 seconds", program=_routed)
 KNOWN = HistoryClaim("LIV-02", "a producer that uses a topic knows each broker of its route within 33 seconds", program=_known)
 HISTORY = [ROUTED, KNOWN]

@@ -141,7 +141,7 @@ def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
     found, stopped = interrupts.gathered(gallery.perform(one, one.profile(profile)) for one in wanted)
     write(json, (performed.data() for performed in found))
     if ids:
-        report.print_stories(found)
+        report.print_hazards(found)
     else:
         report.print_list(found, len(HAZARDS) - len(wanted))
     if stopped:

@@ -160,9 +160,11 @@ def validate(
     if again is not None:
         found = _judge_again(again, profile, accepted, states)
         return _report(found, again, reports, json, target)
-    asked: dict[str, Any] = {"broker": broker, "target": _absolute(target), "profile": profile, "configure": configure, "nameserver": nameserver,
-             "programs": programs, "seed": seed, "workers": workers or _WORKERS, "rate": rate, "shrink": shrink, "states": states,
-             "witnesses": witnesses, "faults": kinds.parse(faults) if faults is not None else {}, "remember": remember}  # fmt: skip
+    asked: dict[str, Any] = {
+        "broker": broker, "target": _absolute(target), "profile": profile, "configure": configure, "nameserver": nameserver,
+        "programs": programs, "seed": seed, "workers": workers or _WORKERS, "rate": rate, "shrink": shrink, "states": states,
+        "witnesses": witnesses, "faults": kinds.parse(faults) if faults is not None else {}, "remember": remember,
+    }  # fmt: skip
     found, folder = _run(asked, reports.folder, resume, time, accepted)
     return _report(found, folder, reports, json, asked["target"])
 

@@ -1,7 +1,7 @@
-"""The gallery of known hazards: each a short program on the simulated cluster that shows what happens, and why.
+"""The gallery of known hazards: each is a short program on the simulated cluster that shows the problem.
 
-To add one: write a function with `@hazard` in the module of its theme. Its docstring is the text of the gallery: the title,
-why it happens with the ids of the rules, how to avoid it.
+To add one, write a function with `@hazard` in the module of its theme. Its docstring is the text in the gallery: the title, the cause with
+the ids of the rules, and how to avoid it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .gallery import Hazard
 __all__ = ["HAZARDS", "chosen"]
 
 _THEMES = (client, creation, pauses, persistence, remoting, routing, sendback, sizes, store)
-_FOUND = [one for theme in _THEMES for one in vars(theme).values() if isinstance(one, Hazard)]
+_FOUND = [value for theme in _THEMES for value in vars(theme).values() if isinstance(value, Hazard)]
 
-HAZARDS: dict[str, Hazard] = {one.id: one for one in sorted(_FOUND, key=lambda one: one.id)}
+HAZARDS: dict[str, Hazard] = {entry.id: entry for entry in sorted(_FOUND, key=lambda entry: entry.id)}
 """Every hazard by its id, in the order of the ids."""
 
 
 def chosen(ids: Sequence[str], profile: str | None = None) -> list[Hazard]:
-    """The hazards with these ids; without any, all that the profile shows. Raises InputError for an unknown id."""
+    """Return the hazards with these ids, or all hazards that the profile shows. Raises InputError for an unknown id."""
     if ids:
-        return [HAZARDS[id_] for id_ in dict.fromkeys(known("hazard", given, HAZARDS) for given in ids)]
-    return [one for one in HAZARDS.values() if profile is None or profile in one.profiles]
+        return [HAZARDS[id_] for id_ in dict.fromkeys(known("hazard", id_, HAZARDS) for id_ in ids)]
+    return [entry for entry in HAZARDS.values() if profile is None or profile in entry.profiles]

@@ -1,4 +1,4 @@
-"""What a hazard is: a program of a few steps, with a docstring that says why it happens; and what comes of performing it."""
+"""A hazard: a program of a few steps whose docstring explains the problem; and the result of running it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 from ..catalogue.claim import WITH_CASES
 from ..catalogue.rules import ID, rules
 from ..reports.choices import InputError
-from .story import HazardScenario, StoryStep, Unexpected
+from .scenario import HazardScenario, HazardStep, Unexpected
 
 Program = Callable[[HazardScenario], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A known problem of the described system.
+    """A known problem of RocketMQ.
 
-    `asserts`: the rules that its facts would notice if they were changed. `properties`: those of the catalogue that it
-    violates or touches. `profiles`: those that show it, the first one unless a user chooses.
+    `asserts`: the rules whose change the facts would detect. `properties`: the properties of the catalogue that it violates or concerns.
+    `profiles`: the profiles that show it. The first is the default.
     """
 
     id: str
@@ -37,12 +37,12 @@ class Hazard:
 
     @property
     def about(self) -> tuple[str, ...]:
-        """Why it happens and how to avoid it, a paragraph each."""
+        """The cause and how to avoid the problem, one paragraph each."""
         return tuple(self._paragraphs[1:])
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules that the explanation or the facts rest on."""
+        """The rules that the explanation or the facts use."""
         named = dict.fromkeys([*ID.findall(" ".join(self._paragraphs)), *self.asserts])
         return tuple(id_ for id_ in named if id_ in rules())
 
@@ -51,7 +51,7 @@ class Hazard:
         return [" ".join(paragraph.split()) for paragraph in (inspect.getdoc(self.program) or "").split("\n\n")]
 
     def profile(self, wanted: str | None) -> str:
-        """The profile to perform it in. Raises InputError for one that does not show it."""
+        """Return the profile in which to run. Raises InputError for a profile that does not show the hazard."""
         if wanted is None:
             return self.profiles[0]
         if wanted not in self.profiles:
@@ -60,32 +60,32 @@ class Hazard:
 
 
 def hazard(id_: str, *, asserts: str = "", properties: str = "", profiles: str = "") -> Callable[[Program], Hazard]:
-    """Make a program a hazard. Ids and profiles are separated by blanks; all profiles, P49 first, unless given."""
+    """Decorate a program as a hazard. Ids and profiles are separated by blanks. By default all profiles show it, P49 first."""
     ordered = tuple(profiles.split()) or ("P49", *(name for name in WITH_CASES if name != "P49"))
 
-    def made(program: Program) -> Hazard:
+    def decorate(program: Program) -> Hazard:
         return Hazard(id_, program, tuple(asserts.split()), tuple(properties.split()), ordered)
 
-    return made
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)
 class PerformedHazard:
-    """A hazard performed: its steps, how long it took, and the finding if a fact was another one."""
+    """The result of running a hazard: its steps, the duration in seconds, and the finding if a fact differed."""
 
     hazard: Hazard
     profile: str
-    steps: list[StoryStep] = field(default_factory=list)
+    steps: list[HazardStep] = field(default_factory=list)
     seconds: float = 0.0
     finding: str = ""
 
     @property
     def shown(self) -> bool:
-        """Whether all of it was seen to happen."""
+        """Whether all facts were as expected."""
         return not self.finding
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the result as JSON."""
         return {
             "id": self.hazard.id,
             "title": self.hazard.title,
@@ -99,15 +99,15 @@ class PerformedHazard:
         }
 
 
-def perform(one: Hazard, profile: str) -> PerformedHazard:
-    """Perform a hazard. Whatever is not as the program says, an exception too, is the finding."""
-    story = HazardScenario(profile)
+def perform(entry: Hazard, profile: str) -> PerformedHazard:
+    """Run a hazard. A fact that differs, or an exception, becomes the finding."""
+    scenario = HazardScenario(profile)
     began = time.perf_counter()
     finding = ""
     try:
-        one.program(story)
+        entry.program(scenario)
     except Unexpected as difference:
         finding = str(difference)
     except Exception as error:  # noqa: BLE001 - a changed implementation may fail in any way
         finding = f"the program ends with {type(error).__name__}: {error}"
-    return PerformedHazard(one, profile, story.steps, time.perf_counter() - began, finding)
+    return PerformedHazard(entry, profile, scenario.steps, time.perf_counter() - began, finding)

@@ -1,12 +1,12 @@
-"""Hazards of the file that holds a broker's topics."""
+"""Hazards of the file with a broker's topics."""
 
 from __future__ import annotations
 
 import json
 
-from .cluster import StoryCluster
+from .cluster import HazardCluster
 from .gallery import hazard
-from .story import HazardScenario
+from .scenario import HazardScenario
 
 FILE = "store/config/topics.json"
 NAMES = ("T1", "T2", "T3", "T4")
@@ -22,11 +22,11 @@ WINDOWS = (
     (7, "when the main file was deleted", "main missing, .bak T2, .tmp T3", "T2"),
     (8, "when .tmp was renamed", "main T3, .bak T2, .tmp missing", "T3"),
 )
-"""The steps on the disk that were done, where that is, the files by their newest topic, and what a start then finds."""
+"""The number of completed disk steps, their description, the newest topic in each file, and the newest topic after a restart."""
 
 
 def newest(content: bytes | None) -> str:
-    """A table's newest topic, or what is wrong with the file."""
+    """Return a table's newest topic, or the state of a damaged file."""
     if content is None:
         return "missing"
     if not content:
@@ -38,29 +38,29 @@ def newest(content: bytes | None) -> str:
     return max((name for name in NAMES if name in table), default="no topic")
 
 
-def files(cluster: StoryCluster) -> str:
-    """The main file, its backup and the temporary one."""
+def files(cluster: HazardCluster) -> str:
+    """Describe the main file, its backup and the temporary file."""
     disk = cluster.node().disk
     return f"main {newest(disk.read(FILE))}, .bak {newest(disk.read(FILE + '.bak'))}, .tmp {newest(disk.read(FILE + '.tmp'))}"
 
 
-def started(cluster: StoryCluster) -> str:
-    """Start the broker again and give the newest topic that it knows."""
+def started(cluster: HazardCluster) -> str:
+    """Restart the broker, and return the newest topic that it knows."""
     if not cluster.restart():
         return "the start fails"
     return max((name for name in NAMES if name in cluster.broker().topics.table), default="no topic")
 
 
-def two_topics(story: HazardScenario) -> StoryCluster:
-    """A broker that has written its table twice: with T1, then with T2 too."""
-    cluster = story.cluster()
+def two_topics(scenario: HazardScenario) -> HazardCluster:
+    """Return a cluster whose broker has written its table twice: with T1, and then with T1 and T2."""
+    cluster = scenario.cluster()
     cluster.send("T1")
     cluster.send("T2")
     return cluster
 
 
-def lose_power(cluster: StoryCluster, main: bytes) -> None:
-    """The machine goes down, which nobody notices at once, and this is what is left of a file that never came to the device."""
+def lose_power(cluster: HazardCluster, main: bytes) -> None:
+    """Let the power fail; no connection is closed, and `main` is left of a file that was never forced to the device."""
     cluster.crash(silent=True)
     cluster.node().disk.files[FILE] = bytearray(main)
 
@@ -71,62 +71,62 @@ def lose_power(cluster: StoryCluster, main: bytes) -> None:
     properties="INV-26 INV-27 INV-28 INV-29",
     profiles="P49 P40 P45 P494",
 )
-def persist_windows(story: HazardScenario) -> None:
-    """A crash while the table of topics is written can lose topics, all topics, or the broker's ability to start.
+def persist_windows(scenario: HazardScenario) -> None:
+    """A crash while the topic table is written can lose topics, all topics, or the broker's ability to start.
 
-    The table is written to .tmp, the old one copied to .bak, the main file deleted, .tmp renamed (PER-02). Nothing is forced to
-    the device, and .tmp is never read (PER-03). A crash of the process costs the newest topic at most (PER-05), unless there
-    was no file before: then the start finds nothing at all and does not mind. After a loss of power the main file may be empty
-    or broken; the broker starts from .bak, and its next persist copies the bad file over the good backup (PER-06). A start from
-    .bak leaves .bak alone until there are two good files again (PER-07). What was lost stays at the name server (PER-08, NS-04).
+    The table is written to .tmp, the old file is copied to .bak, the main file is deleted, and .tmp is renamed (PER-02). Nothing is forced
+    to the device, and .tmp is never read (PER-03). A process crash loses at most the newest topic (PER-05), unless there was no file
+    before: then the restart silently finds no topic. After a power loss the main file may be empty or corrupt. The broker starts from .bak,
+    and its next persist copies the bad file over the good backup (PER-06). A start from .bak does not change .bak until there are two good
+    files again (PER-07). The name server keeps the lost topics (PER-08, NS-04).
 
-    To avoid it: copies of topics.json elsewhere; and a look at it before a broker is started after a loss of power.
+    To avoid it: keep copies of topics.json elsewhere, and check the file before a broker is started after a power loss.
     """
-    story.say("T1 and T2 are in the file. T3 is created, and the process ends at every place in turn; what a start finds then.")
+    scenario.step("T1 and T2 are in the file. T3 is created, and the process crashes at each step in turn. Then the broker restarts.")
     for steps, where, left, found in WINDOWS:
-        cluster = two_topics(story)
+        cluster = two_topics(scenario)
         with cluster.process_ends(after=steps):
             cluster.calling(cluster.request("T3"))
-        story.check(where, f"{files(cluster)}; a start finds {started(cluster)}", f"{left}; a start finds {found}")
+        scenario.check(where, f"{files(cluster)}; a start finds {started(cluster)}", f"{left}; a start finds {found}")
 
-    cluster = story.cluster()
-    story.say("The same with the first topic ever: the process ends before the rename.")
+    cluster = scenario.cluster()
+    scenario.step("The same with the very first topic: the process crashes before the rename.")
     with cluster.process_ends(after=4):
         cluster.calling(cluster.request("T1"))
-    story.check("the files", files(cluster), "main missing, .bak missing, .tmp T1")
-    story.check("a start finds", started(cluster), "no topic")
+    scenario.check("the files", files(cluster), "main missing, .bak missing, .tmp T1")
+    scenario.check("a start finds", started(cluster), "no topic")
 
-    cluster = two_topics(story)
-    story.say("The process ends before the rename twice in a row, for T3 and for T4.")
+    cluster = two_topics(scenario)
+    scenario.step("The process crashes before the rename twice in a row, for T3 and for T4.")
     with cluster.process_ends(after=7):
         cluster.calling(cluster.request("T3"))
-    story.check("a start finds", started(cluster), "T2")
+    scenario.check("a start finds", started(cluster), "T2")
     with cluster.process_ends(after=4):
         cluster.calling(cluster.request("T4"))
-    story.check("the files", files(cluster), "main missing, .bak T2, .tmp T4")
-    story.check("a start finds", started(cluster), "T2")
+    scenario.check("the files", files(cluster), "main missing, .bak T2, .tmp T4")
+    scenario.check("a start finds", started(cluster), "T2")
 
-    cluster = two_topics(story)
+    cluster = two_topics(scenario)
     cluster.update_topic("T2", 8, 8)
-    story.say("T2 gets 8 queues, and the power fails. The start registers the older table, and the name server takes it.")
-    story.check("T2 at the name server before", cluster.routed("T2"), ["broker-a: read 8, write 8, RW-"])
+    scenario.step("T2 gets 8 queues, and the power fails. The restart registers the older table, and the name server accepts it.")
+    scenario.check("T2 at the name server before", cluster.routed("T2"), ["broker-a: read 8, write 8, RW-"])
     lose_power(cluster, b"")
     cluster.restart()
-    story.check("T2 at the name server", cluster.routed("T2"), ["broker-a: read 4, write 4, RW-"])
+    scenario.check("T2 at the name server", cluster.routed("T2"), ["broker-a: read 4, write 4, RW-"])
 
     for main, content, found in ((b"", "empty", "no topic"), (b'{"topicConfigTab', "broken", "the start fails")):
-        cluster = two_topics(story)
+        cluster = two_topics(scenario)
         cluster.send("T3")
         version = cluster.broker().topics.data_version.counter
-        story.say(f"T3 is in the file and known to the name server. The power fails, and the main file is {content}.")
+        scenario.step(f"T3 is in the file and known to the name server. The power fails, and the main file is {content}.")
         lose_power(cluster, main)
-        story.check("the files", files(cluster), f"main {content}, .bak T2, .tmp missing")
-        story.check("a start finds", started(cluster), "T2")
-        story.check("the version is lower by", version - cluster.broker().topics.data_version.counter, 1)
-        story.check("T3 at the name server", cluster.routed("T3"), ["broker-a: read 4, write 4, RW-"])
+        scenario.check("the files", files(cluster), f"main {content}, .bak T2, .tmp missing")
+        scenario.check("a start finds", started(cluster), "T2")
+        scenario.check("the version is lower by", version - cluster.broker().topics.data_version.counter, 1)
+        scenario.check("T3 at the name server", cluster.routed("T3"), ["broker-a: read 4, write 4, RW-"])
 
-        story.say("T4 is created, and the process ends before the rename.")
+        scenario.step("T4 is created, and the process crashes before the rename.")
         with cluster.process_ends(after=7):
             cluster.calling(cluster.request("T4"))
-        story.check("the files", files(cluster), f"main missing, .bak {content}, .tmp T4")
-        story.check("a start finds", started(cluster), found)
+        scenario.check("the files", files(cluster), f"main missing, .bak {content}, .tmp T4")
+        scenario.check("a start finds", started(cluster), found)

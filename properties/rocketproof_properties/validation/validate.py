@@ -413,7 +413,7 @@ class _Validation:
             if self.bounds.over:
                 return
             runner.run([program], done, workers=1)
-            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.SPOILING))
+            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.DAMAGING))
             if spoilt and number + 1 < len(programs):
                 renew()
 

@@ -10,8 +10,8 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.language import Bool, Int
 from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS
 from rocketproof_spec.bounds import plain
-from rocketproof_spec.committing import UNTOLD, begins_at
-from rocketproof_spec.scope import MOST_TOLD
+from rocketproof_spec.committing import NO_OFFSET, begins_at
+from rocketproof_spec.scope import LARGEST_OFFSET
 
 from ..history.cases import Config
 from .machine import Machine, bits
@@ -69,7 +69,7 @@ class MaxOffsetQuery(OneStep):
 
 @cache
 def _begins_at() -> Callable[..., int]:
-    return plain(begins_at, Int(UNTOLD, MOST_TOLD), Bool, Bool, Bool)
+    return plain(begins_at, Int(NO_OFFSET, LARGEST_OFFSET), Bool, Bool, Bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class OffsetQuery(OneStep):
         return {_begins_at()((told, self.anywhere, self.zero, first)) for first in {False, some}}
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        answered = self.offset if self.code == SUCCESS else UNTOLD if self.code == QUERY_NOT_FOUND else None
+        answered = self.offset if self.code == SUCCESS else NO_OFFSET if self.code == QUERY_NOT_FOUND else None
         reads = bits((self.machine.told_slot(self.place), *self.counters))
         return [RequestStep("progress", shared, None, reads, 0, dead=answered not in self.right(shared))]
 

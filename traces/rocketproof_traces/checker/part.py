@@ -13,7 +13,7 @@ from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
-from rocketproof_spec import placing
+from rocketproof_spec import placement
 from rocketproof_spec.arithmetic import READ, WRITE
 from rocketproof_spec.constructor import system_topics
 from rocketproof_spec.remarks import remarked
@@ -418,7 +418,7 @@ class PartChecker:
     def _codes_of_way(self, values: Values) -> dict[str, int]:
         """What the place of a request's record depends on, as codes."""
         topics = {"dead": self.topics.get(values.get("dead", ""), 0), **self._own_topics}
-        types = {"step": placing.Step, "flaw": placing.Flaw}
+        types = {"step": placement.Step, "flaw": placement.Flaw}
         return {name: types[name].encode(value) if name in types else whole_number(value) for name, value in (values | topics).items()}
 
     @cached_property

@@ -26,7 +26,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SY
 from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT
-from rocketproof_spec.committing import UNTOLD as UNTOLD_OFFSET
+from rocketproof_spec.committing import NO_OFFSET
 
 from ..history.cases import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
 from ..history.exchange import Exchange
@@ -199,7 +199,7 @@ class PlacedChecker(PartChecker):
         """A group tells how far it is. Nobody knows whether its broker has the group: whoever pulls makes it."""
         group, topic = self.topics.get(RETRY_PREFIX + named(one, "consumerGroup"), 0), self.topics[one.topic]
         names, whole = one.fields.get("topic") is not None, None not in numbers(one)
-        told = max(UNTOLD_OFFSET, one.number("commitOffset"))
+        told = max(NO_OFFSET, one.number("commitOffset"))
         args = group, topic, int(names), int(whole), self._places[place_of(one)], told
         return Committed(self.machine, args, code, self.profile.illegal_code, listed=self.part.recorded)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import PULL_COMMITS_OFFSET
 from rocketproof_protocol.numbers import java_boolean, java_int, java_long
-from rocketproof_spec.scope import MOST_TOLD
+from rocketproof_spec.scope import LARGEST_OFFSET
 
 from ..history.exchange import Exchange
 from ..history.exchanges import JUDGED, PROGRESS
@@ -46,7 +46,7 @@ def numbers(one: Exchange) -> list[object]:
 
 def are_read(told: list[object]) -> bool:
     """Whether these are numbers, as far as they are there, and none that is too large."""
-    found = ((java_long(str(each)), limit) for each, limit in zip(told, (1 << 31, MOST_TOLD), strict=False) if each is not None)
+    found = ((java_long(str(each)), limit) for each, limit in zip(told, (1 << 31, LARGEST_OFFSET), strict=False) if each is not None)
     return all(number is not None and -limit <= number < limit for number, limit in found)
 
 

@@ -8,7 +8,7 @@ from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import Environment, State, evaluate
 from rocketproof_model.language import Guard
-from rocketproof_spec.placing import Step
+from rocketproof_spec.placement import Step
 
 from ..common.refusal import Names, Refusal, refusal_of
 from ..history.cases import Config

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rocketproof_model.interpreter import State
 from rocketproof_protocol.numbers import LONG
-from rocketproof_spec.committing import UNTOLD
+from rocketproof_spec.committing import NO_OFFSET
 
 from .machine import Machine, bits
 from .onestep import OVER, OneStep
@@ -95,7 +95,7 @@ class Remembered(OneStep):
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         slot = self.machine.told_slot(self.place)
-        if shared[slot] != UNTOLD:
+        if shared[slot] != NO_OFFSET:
             return [RequestStep("remember", shared, None, 1 << slot, 1 << slot, dead=True)]
         return [
             RequestStep("remember", self.machine.assigned(shared, {slot: offset}), None, 1 << slot, 1 << slot) for offset in self.offsets

@@ -1,5 +1,5 @@
 """What it depends on where a request's record comes to lie: what the header, the body and the record that it names say of it, in the words
-of the specification (`placing`, `placed`). The rules are there; here is only what they ask for.
+of the specification (`placement`, `placed`). The rules are there; here is only what they ask for.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from rocketproof_spec.bounds import (
     retry_limit_of,
     waits_for_time,
 )
-from rocketproof_spec.placing import batch_fits, body_fits, properties_fit
+from rocketproof_spec.placement import batch_fits, body_fits, properties_fit
 from rocketproof_spec.sizes import FIXED
 from rocketproof_spec.vocabulary import Kind
 

@@ -168,7 +168,7 @@ class _Run:
     def known(self, unit: Unit) -> bool:
         """Take a unit's verdicts from the cache, if it has all of them and no model has to be built to see that."""
         cache = self.settings.cache
-        if cache is None or cache.fresh or not unit.source.is_at_hand:
+        if cache is None or cache.fresh or not unit.source.is_cached:
             return False
         answer = cache.answer(unit, self.settings.certificates)
         if len(answer.rows) < len(unit.tasks):

@@ -14,7 +14,7 @@ from typing import Any
 from rocketproof_model.result import LIVE
 
 from ...catalogue.modelfile import DEFAULT, load, settings
-from ...catalogue.source import UNPERFORMED, ModelSource, specified
+from ...catalogue.source import WITHOUT_IMPLEMENTATION, ModelSource, specified
 from ...reports.choices import InputError, known, offer
 
 DEPTH = 8
@@ -184,7 +184,7 @@ def _from_catalogue(request: CheckRequest) -> CheckPlan:
             unstated[f"{case.property} ({case.condition})"] = None
             continue
         engines = _engines(case.kind, request.engine) if request.engine else tuple(case.engines)
-        if source.scope in UNPERFORMED:
+        if source.scope in WITHOUT_IMPLEMENTATION:
             engines = tuple(e for e in engines if e != "stateful")
             if not engines:
                 unperformed[source.scope] = None

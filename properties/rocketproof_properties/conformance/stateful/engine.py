@@ -32,7 +32,7 @@ from rocketproof_spec.times import Times
 from rocketproof_spec.transactions import Transactions
 from rocketproof_spec.waiting import WaitingRequests
 
-from ...catalogue.source import UNPERFORMED, CheckSubject, ModelSource
+from ...catalogue.source import WITHOUT_IMPLEMENTATION, CheckSubject, ModelSource
 from ..targets.answers import AnswersTarget
 from ..targets.backs import BacksTarget
 from ..targets.cluster import SimulatedTarget
@@ -112,7 +112,7 @@ def target_of(source: ModelSource, subject: CheckSubject) -> Callable[[], Action
     if source.file is not None:
         raise InputError(f"{source.file} is a model of your own; only the specification has an implementation to test")
     specification = part(source.scope)
-    if source.scope in UNPERFORMED:
+    if source.scope in WITHOUT_IMPLEMENTATION:
         raise InputError(f"nothing performs scope {source.scope} on the implementation: it can be searched")
     target = TARGETS[type(specification)]
     return lambda: target(specification, subject.instance, PROFILES[source.profile])

@@ -24,7 +24,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_TOPIC, TIMER_DELAY_SEC, TIMER_OUT_MS, TRAN_MSG
 from rocketproof_protocol.topics import SCHEDULE
-from rocketproof_spec.committing import UNTOLD
+from rocketproof_spec.committing import NO_OFFSET
 
 from ...programs.actions import KINDS
 from ...programs.sizes import overhead, stored_length
@@ -156,7 +156,7 @@ class PlacedTarget(SimulatedTarget):
                 self._groups(b, t, kind, values)
             for k in range(scope.progress):
                 offset = self.parts.broker(b).offsets.query(GROUP, self.parts.names[scope.subject], 0)
-                values["told", b, k] = UNTOLD if offset is None else offset
+                values["told", b, k] = NO_OFFSET if offset is None else offset
         return values
 
     def _groups(self, b: int, t: int, kind: str, values: Seen) -> None:

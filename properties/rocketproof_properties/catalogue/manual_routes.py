@@ -1,4 +1,4 @@
-"""What name servers are told of a topic by hand (requests 216 and 217, TCM-34): routes that no broker has, and topics without one."""
+"""Routes that an administrator sets at name servers (requests 216 and 217, TCM-34): routes without a topic, and topics without a route."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from rocketproof_spec import Specification
 from .claim import WITH_CASES, Case, Claim, cases, second
 
 
-def _tells(s: Specification) -> bool:
+def _has_manual_routes(s: Specification) -> bool:
     return s.scope.tells
 
 
 def _routes(s: Specification, formula: Callable[[Expr, Expr], Any]) -> Expr:
-    """So it is of each broker and topic while nothing is under way and the name server has the version of the broker's table."""
+    """A formula for each broker and topic while nothing is pending and the name server has the version of the broker's table."""
 
-    def one(b: Expr, t: Expr) -> Expr:
+    def holds_for(b: Expr, t: Expr) -> Expr:
         return implies(s.quiet & s.live[b] & (s.live_version[b] == s.version[b]), formula(b, t))
 
-    return forall(s.Broker, lambda b: forall(s.Topic, lambda t: one(b, t)))
+    return forall(s.Broker, lambda b: forall(s.Topic, lambda t: holds_for(b, t)))
 
 
-def _is_told(s: Specification, b: Expr, t: Expr) -> Expr:
-    """The topic's queues are listed as the broker registers them."""
-    route, told = s.route[b, t], s.published(s.config[b, t])
-    same: Expr = (route.read == told.read) & (route.write == told.write) & (route.perm == told.perm)
+def _is_registered(s: Specification, b: Expr, t: Expr) -> Expr:
+    """Whether the topic's queues are listed as the broker registers them."""
+    route, published = s.route[b, t], s.published(s.config[b, t])
+    same: Expr = (route.read == published.read) & (route.write == published.write) & (route.perm == published.perm)
     return same
 
 
@@ -36,42 +36,42 @@ LISTED = Claim(
     "a name server with the version of the broker's table lists all its topics",
     "always",
     lambda s: _routes(s, lambda b, t: implies(s.config[b, t].known, s.route[b, t].entries > 0)),
-    _tells,
+    _has_manual_routes,
 )
 HAD = Claim(
     "AUX-113.had",
     "and no topic that the broker does not have",
     "always",
     lambda s: _routes(s, lambda b, t: implies(s.route[b, t].entries > 0, s.config[b, t].known)),
-    _tells,
+    _has_manual_routes,
 )
 SAME = Claim(
     "AUX-113.same",
     "and with the queues that the broker has",
     "always",
-    lambda s: _routes(s, lambda b, t: implies(s.config[b, t].known & (s.route[b, t].entries > 0), _is_told(s, b, t))),
-    _tells,
+    lambda s: _routes(s, lambda b, t: implies(s.config[b, t].known & (s.route[b, t].entries > 0), _is_registered(s, b, t))),
+    _has_manual_routes,
 )
 BACK = Claim(
     "AUX-114",
     "a topic that a broker has and the name server has forgotten is listed again some time",
     "leads_to",
     lambda s: (s.config[0, s.scope.subject].known & (s.route[0, s.scope.subject].entries == 0), s.route[0, s.scope.subject].entries > 0),
-    _tells,
+    _has_manual_routes,
 )
 CLOSED = Claim(
     "REA-175",
     "a topic that the broker takes messages for is listed without write permission",
     "reachable",
     lambda s: s.quiet & (s.config[0, s.scope.subject].perm == 6) & (s.route[0, s.scope.subject].perm == 4),
-    _tells,
+    _has_manual_routes,
 )
 MADE = Claim(
     "REA-176",
     "a topic that a message makes is listed, while one that was there before is forgotten",
     "reachable",
     lambda s: s.quiet & (s.route[0, 1].entries > 0) & s.config[0, 1].known & (s.route[0, s.scope.subject].entries == 0),
-    _tells,
+    _has_manual_routes,
 )
 CLAIMS = [LISTED, HAD, SAME, BACK, CLOSED, MADE]
 

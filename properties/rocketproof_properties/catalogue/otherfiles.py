@@ -1,6 +1,6 @@
-"""The files beside the log: tables of config, offsets of consumers, the checkpoint, the index (PER-03, CLI-07, REC-02, REC-04).
+"""The files next to the log: tables of config, consumer offsets, the checkpoint, the index (PER-03, CLI-07, REC-02, REC-04).
 
-A broker writes offsets and checkpoint now and then, so that they may be behind log and queues; none of them is ahead of these.
+A broker writes offsets and checkpoint periodically. They may therefore be older than log and queues, but never newer.
 """
 
 from __future__ import annotations

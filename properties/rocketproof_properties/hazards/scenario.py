@@ -1,15 +1,15 @@
-"""A story: what is done, step by step, and what is then the case. Each fact is asserted where it is stated."""
+"""A scenario: its steps, and the facts after each. Each fact is checked where it is stated."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cluster import StoryCluster
+from .cluster import HazardCluster
 
 
 class Unexpected(Exception):
-    """A fact is another one than the story says."""
+    """A fact differs from the scenario's expectation."""
 
     def __init__(self, what: str, found: str, expected: str) -> None:
         super().__init__(f"{what}: expected {expected}; found {found}")
@@ -17,15 +17,15 @@ class Unexpected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What was looked at, and what was found there, as text."""
+    """An observation: its description and its value, as texts."""
 
     what: str
     found: str
 
 
 @dataclass(slots=True)
-class StoryStep:
-    """A sentence about what happens, and the facts after it."""
+class HazardStep:
+    """A sentence that describes a step, and the facts after it."""
 
     text: str
     facts: list[Fact] = field(default_factory=list)
@@ -36,31 +36,31 @@ class StoryStep:
 
 
 class HazardScenario:
-    """What a hazard's program shows. `profile` is the one that it runs in, unless it asks for a cluster of another."""
+    """The steps of a hazard's program. Clusters have this `profile` unless the program names another."""
 
     def __init__(self, profile: str) -> None:
         self.profile = profile
-        self.steps: list[StoryStep] = []
+        self.steps: list[HazardStep] = []
 
-    def cluster(self, brokers: int = 1, *, profile: str | None = None, **settings: Any) -> StoryCluster:
-        """A fresh cluster; settings hold for all of its brokers. With `services` the threads of their stores run."""
-        return StoryCluster(brokers, profile=profile or self.profile, **settings)
+    def cluster(self, brokers: int = 1, *, profile: str | None = None, **settings: Any) -> HazardCluster:
+        """Return a new cluster whose brokers have these settings. With `services` the threads of their stores run."""
+        return HazardCluster(brokers, profile=profile or self.profile, **settings)
 
-    def say(self, text: str) -> None:
-        """The next step."""
-        self.steps.append(StoryStep(text))
+    def step(self, text: str) -> None:
+        """Begin the next step."""
+        self.steps.append(HazardStep(text))
 
     def check(self, what: str, found: object, expected: object) -> None:
-        """State a fact of this step. Raises Unexpected unless it is the expected one."""
+        """State a fact of the current step. Raises Unexpected if it is not the expected one."""
         self.steps[-1].facts.append(Fact(what, as_text(found)))
         if found != expected:
             raise Unexpected(what, as_text(found), as_text(expected))
 
 
 def as_text(value: object) -> str:
-    """A value as a reader sees it."""
+    """Format a value for output."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return "; ".join(as_text(each) for each in value) or "nothing"
+        return "; ".join(as_text(item) for item in value) or "nothing"
     return "nothing" if value is None else str(value)

@@ -1,0 +1,256 @@
+"""Placement: the topic and queue in which a request's record is stored, and the checks that can refuse it first.
+
+A message is stored in the queue that it names, in the half topic (TRX-04), in its group's dead-letter topic (DLQ-04, BACK-12), or on a
+delay level (CL-02, BACK-13). The formulas come first, as in `bounds`; then the variables of scopes whose requests are `placed`. The module
+`placed` has the steps of these requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rocketproof_model.language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, Type, Variable, ite
+
+from .arithmetic import WRITE, counted, has_bit
+from .bounds import DELAY_LEVELS, NAMES_LIMIT, TEXT_LIMIT, capped_level, is_dead
+
+if TYPE_CHECKING:
+    from .vocabulary import Specification
+
+FIRST_LEVEL: Final = 3
+Step = Enum("put", "retry", "back", "end")
+Flaw = Enum("none", "transaction", "error", "size", "encoding")
+
+
+SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
+    ("null_limit", Bool, True, "a send-back without maxReconsumeTimes uses the group's limit"),
+    ("null_send_limit", Bool, True, "a send to a retry topic without maxReconsumeTimes uses the group's limit"),
+    ("dlq_beyond", Bool, False, "a send makes a message a dead letter one retry later"),
+    ("dlq_perm", Int(0, 7), 6, "the permission with which a dead-letter topic is created"),
+    ("dlq_clears_delay", Bool, True, "a send-back removes a dead letter's delay"),
+    ("dlq_keeps_delay", Bool, False, "the delay property that a send writes into a dead letter is stored"),
+)
+"""The switches of releases for returned messages: name, type, default and meaning."""
+STORE_SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
+    ("wants_origin", Bool, False, "a request that gives a message up must name the message's original topic"),
+    ("checks_origin", Bool, False, "a send-back that names a topic must name the topic of its record"),
+    ("counts_refused", Bool, False, "a message that encoding rejects takes its queue's next offset as well"),
+    ("checks_commits", Bool, False, "a commit for an unknown topic is refused"),
+    ("checks_committers", Bool, False, "a commit for a group that the broker does not have is refused"),
+    ("begins_anywhere", Bool, True, "a group without a committed offset starts at 0, whatever the queue's first offset is"),
+    ("deletes_offsets", Bool, False, "deleting a topic deletes the offsets that groups have committed for it"),
+    ("half_messages", Bool, True, "a message may be a half message"),
+    ("timers", Bool, False, "a message may have a delivery time"),
+)
+"""The other switches of releases for placed requests."""
+
+
+def level_of(level: Any) -> Expr:
+    """CL-02: the delay level of a message that requests `level`. A larger level counts as the last level."""
+    return capped_level(level, DELAY_LEVELS)
+
+
+def is_free(way: Row, kind: Any) -> Expr:
+    """Whether a message has neither a delay level nor a delivery time to wait for."""
+    return ~is_delayed(way.level, kind) & ~way.timed
+
+
+def is_delayed(level: Any, kind: Any) -> Expr:
+    """CL-02: a message waits only if it takes a queue offset, and its level is at least 1."""
+    return counted(kind) & (level > 0)
+
+
+def next_level(level: Any, times: Any) -> Expr:
+    """BACK-13: the delay level that the consumer requests, or a default that grows with each retry."""
+    return ite(level == 0, FIRST_LEVEL + times, level)
+
+
+def gives_up(times: Any, limit: Any, level: Any) -> Expr:
+    """BACK-12: the message has used all its retries, or the consumer gives it up with a negative level."""
+    return is_dead(times, limit, False) | (level < 0)
+
+
+def require_retries(a: Body, given_up: Expr, *, dead: bool) -> None:
+    """Require that the message can be retried, or, if `dead`, that it becomes a dead letter because it is `given_up`."""
+    if dead:
+        a.guard("no retries left", given_up, "the message has no retries left, or the consumer gives it up")
+    else:
+        a.guard("retries left", ~given_up, "the message has retries left")
+
+
+def level_given_back(clears: Any, kept: Any) -> Expr:
+    """BACK-12: the delay level of a dead letter from a send-back: none, or the record's in releases that do not clear it."""
+    return ite(clears, 0, kept)
+
+
+def level_sent(keeps: Any, level: Any) -> Expr:
+    """DLQ-06: the delay level of a dead letter from a send. Most releases lose the level -1 that the broker writes, so it waits
+    (HAZ-17)."""
+    return ite(keeps, -1, level)
+
+
+class Check(NamedTuple):
+    """A check of a returned message: its sentence, the sentence for its failure, the response code of a failure, and its rules.
+
+    `back` has the rules for a send-back, and `send` those for a send. The check does not apply to a kind of request without rules.
+    """
+
+    sentence: str
+    otherwise: str
+    answer: str
+    back: str
+    send: str = ""
+
+
+CHECKS: Final = {
+    "group": Check(
+        "the broker has the group, or creates it", "the broker does not have the group and creates none", "SUBSCRIPTION_GROUP_NOT_EXIST",
+        "BACK-03", "DLQ-01 DLQ-02",
+    ),
+    "broker": Check("the broker is writable", "the broker is not writable", "NO_PERMISSION", "BACK-04"),
+    "queues": Check("the group has retry queues", "the group has no retry queues", "SUCCESS", "BACK-05"),
+    "topic": Check(
+        "the retry topic is writable", "the retry topic is not writable", "NO_PERMISSION", "BACK-08 TCM-20"
+    ),
+    "record": Check(
+        "the record is in the log at the position in the request", "the record is not in the log, or of another topic", "SYSTEM_ERROR",
+        "BACK-07 BACK-09 TCM-22",
+    ),
+    "limit": Check(
+        "the request names a limit, or need not", "the request names no limit, but must", "SYSTEM_ERROR", "BACK-07 BACK-11 TCM-22",
+        "DLQ-03",
+    ),
+}  # fmt: skip
+"""The checks of a returned message, in the broker's order."""
+
+
+def conditions(
+    returned: str, group: Row, topic: Row, new: Any, *, writable: Any, found: Any, given: Callable[[str], Expr], named: Any, version: Any
+) -> dict[str, Expr]:
+    """Return the condition of each check for a message `returned` by a send-back ("back") or a send ("send").
+
+    `new`: the retry topic does not exist yet, and the request creates it. `given`: the value of a switch.
+    """
+    null_limit = given("null_limit" if returned == "back" else "null_send_limit")
+    return {
+        "group": group.known,
+        "broker": writable,
+        "queues": group.queues > 0,
+        "topic": new | has_bit(topic.perm, WRITE),
+        "record": found,
+        "limit": null_limit | named | (version < NAMES_LIMIT),
+    }
+
+
+def require_checks(a: Body, holds: Mapping[str, Expr], returned: str, upto: str = "", *, fails: bool = True) -> list[str]:
+    """Require the checks of a message `returned` by a send-back ("back") or a send ("send"), and return the names of those required.
+
+    They are the checks before `upto`, or all without `upto`. If it `fails`, the check `upto` must fail.
+    """
+    order = [name for name, check in CHECKS.items() if getattr(check, returned)]
+    passed = order[: order.index(upto)] if upto else order
+    for name in passed:
+        a.guard(name, holds[name], CHECKS[name].sentence)
+    if upto and fails:
+        a.guard(f"no {upto}", ~holds[upto], CHECKS[upto].otherwise)
+    return passed
+
+
+def properties_fit(size: Any) -> Expr:
+    """STO-01, STO-02, APP-05: the properties, including those that the broker adds, fit. The limit applies to characters, then to bytes."""
+    return size <= TEXT_LIMIT
+
+
+def body_fits(body: Any, around: Any, limit: Any, record: Any) -> Expr:
+    """APP-06, BAT-04: the body, or in releases that limit the `record` the whole record, is not larger than maxMessageSize."""
+    return body + ite(record, around, 0) <= limit
+
+
+def batch_fits(kind: Any, level: Any) -> Expr:
+    """BAT-04: a batch takes no part in a transaction and does not wait on a delay level."""
+    return (kind == "not") & (level <= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The variables of placed requests: their placement, the groups (by retry topic), and the offsets that groups have committed."""
+
+    way: Table
+    idle: Row
+    group: Table
+    told: Variable | None
+
+
+def declare_places(m: Model, constant: dict[str, Expr], broker: Index, producer: Index, topic: Index, offsets: int, told: Type) -> Places:
+    """Declare the variables of placed requests, and the constants for the broker's role and its release."""
+    number = Int(*JAVA_INT)
+    for name, type_, start, sentence in (*SWITCHES, *STORE_SWITCHES, ("slave", Bool, False, "brokerRole is SLAVE")):
+        constant[name] = m.constant(name, type_, start, sentence)
+    columns: tuple[tuple[str, Any, Any, str], ...] = (
+        ("step", Step, "put", "the next step"),
+        ("back", Bool, False, "whether it is a send-back"),
+        ("half", Bool, False, "whether it will be a half message"),
+        ("flaw", Flaw, "none", "the flaw for which its broker or store will refuse it"),
+        ("level", Int(-(1 << 31), 1 << 32), 0, "the delay level that it requests"),
+        ("timed", Bool, False, "whether it waits for its delivery time"),
+        ("kept", Int(0, DELAY_LEVELS), 0, "the delay level of the record that it names"),
+        ("times", number, 0, "how often its message was retried"),
+        ("version", number, 0, "the request's version"),
+        ("named", Bool, False, "whether it names a limit of retries"),
+        ("requested", number, 0, "the retry limit that it names"),
+        ("found", Bool, False, "whether the record that it names exists"),
+        ("fitting", Bool, False, "whether its fields match that record"),
+        ("elsewhere", Bool, False, "whether a send-back names a topic that is not its record's"),
+        ("place", topic, 0, "the topic in which its record is stored"),
+        ("lane", Int(-1, JAVA_INT[1]), -1, "the queue in which its record is stored, -1 for the queue that it requests"),
+        ("halves", topic, 0, "the topic of half messages"),
+        ("delayed", topic, 0, "the topic of delayed messages"),
+        ("wheel", topic, 0, "the topic of messages that wait for their delivery time"),
+        ("dead", topic, 0, "the dead-letter topic of its group"),
+    )
+    way = Record(**{name: type_ for name, type_, *_ in columns}).described(**{name: sentence for name, *_, sentence in columns})
+    idle = way(**{name: start for name, _, start, _ in columns})
+    group = Record(known=Bool, limit=number, queues=number, listed=Bool).described(
+        known="whether it is known, or created by a look-up", limit="retryMaxTimes", queues="retryQueueNums",
+        listed="whether it is in the broker's table",
+    )  # fmt: skip
+    places, start = (broker, m.index("Place", offsets)) if offsets else (), group(known=True, limit=16, queues=1, listed=False)
+    sentence = "the offset that a group has committed for a queue, below 0 for none"
+    return Places(
+        m.var("way", way, over=producer, init=idle, sentence="the placement of the request's record, and the fields that decide it"),
+        idle,
+        m.var("group", group, over=(broker, topic), init=start, sentence="the group of a retry topic"),
+        m.var("told", told, over=places, init=-1, sentence=sentence) if offsets else None,
+    )
+
+
+def destination(s: Specification, p: Expr, queue: Expr) -> tuple[Expr, Expr]:
+    """Return the topic and queue in which a request for `queue` is stored. A negative queue counts from the scope's last queue."""
+    lane: Expr = ite(s.given("keeps_sign") & (queue < 0), queue + s.scope.queues, queue)
+    if s.places is None:
+        return s.job[p].topic, lane
+    way = s.places.way[p]
+    return ite(way.lane < 0, s.job[p].topic, way.place), ite(way.lane < 0, lane, way.lane)
+
+
+def request_wait(s: Specification, a: Body, p: Expr, *, level: Expr, timed: Expr, half: Expr, kind: Expr) -> None:
+    """A client's message requests a delay level or a delivery time, which apply only if it takes a queue offset, or is a half message."""
+    assert s.places is not None
+    a.bound("halves", ~half | s.given("half_messages"), "the release knows half messages")
+    a.bound("times", ~timed | (s.given("timers") & (counted(kind) | half)), "the release has delivery times, and the message can wait")
+    delayed, halves, wheel = s.scope.named("forbidden")
+    a.update(s.places.way[p], level=level, timed=timed, half=half, lane=-1, delayed=delayed, halves=halves, wheel=wheel)
+
+
+def require_admitted(s: Specification, a: Body, p: Expr) -> None:
+    """Require that the store takes the request: no earlier step is left."""
+    if s.places is not None:
+        way = s.places.way[p]
+        ready = (way.step == "put") & ~way.half & (way.flaw == "none")
+        a.guard("at the store", ready, "the request has reached the store, which accepts it")
+        a.guard("master", ~s.given("slave"), "the broker is not a slave")
+        a.guard(
+            "does not wait", is_free(way, s.job[p].kind), "the message is on its delay level or in the timer topic, or requests neither"
+        )

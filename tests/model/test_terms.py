@@ -197,7 +197,7 @@ def as_value(code: int, type_: Type) -> Any:
 def folded(e: Expr, scope: Environment, types: list[Type]) -> int | None:
     """The term with all values known while translating, or None where it has no value."""
     unknowns = Unknowns()
-    unknowns.found["free", "u"] = (JAVA, scope.free["u"] if scope.free else 0)
+    unknowns.constants["free", "u"] = (JAVA, scope.free["u"] if scope.free else 0)
     states = [[as_value(c, t) for c, t in zip(s, types, strict=True)] for s in (scope.state, scope.after or ())]
     meaning = Translation(*states, constants=scope.constants, unknowns=unknowns).under(scope.args)(e)
     return int(meaning.value) if meaning.defined else None
@@ -217,7 +217,7 @@ class Symbolic:
         codes = {("ref", str(k)): c for k, c in enumerate(scope.state)} | {("after", str(k)): c for k, c in enumerate(scope.after or ())}
         codes |= {("par", k): c for k, c in scope.args.items()} | {("given", k): c for k, c in scope.constants.items()}
         codes |= {("free", k): c for k, c in (scope.free or {}).items()}
-        pairs = [(x, number(codes[key], type_)) for key, (type_, x) in self.unknowns.found.items() if key in codes]
+        pairs = [(x, number(codes[key], type_)) for key, (type_, x) in self.unknowns.constants.items() if key in codes]
 
         def put(term: Any) -> Any:
             return z3.simplify(z3.substitute(formula(term) if isinstance(term, bool) else term, *pairs))

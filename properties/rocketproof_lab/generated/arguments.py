@@ -44,7 +44,7 @@ _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
         "broker/transactioncheck:_Operations.take dropped self._close",
     ),
     "no request of ours asks who the clients of a group are": (
-        "broker/heartbeat:ClientManageProcessor._heart_beat part data.get('clientID')",
+        "broker/heartbeat:ClientManageProcessor._heartbeat part data.get('clientID')",
     ),
     "a broker that is validated has no hooks": ("broker/hooks:", "broker/answering:handle_put_message_result part context"),
     "nobody holds the lock of topics for three seconds": (

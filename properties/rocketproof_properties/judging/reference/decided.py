@@ -88,7 +88,7 @@ def _of_answer(one: FieldDifference, asked: Exchange) -> tuple[str, ...]:
     if not (isinstance(one.found, list) and isinstance(one.recorded, list)):
         return ()
     code, remark = one.recorded if one.found[0] == codes.SUCCESS else one.found
-    return deciding(made._replace(answer=int(code), remark=str(remark or "")), one.field)
+    return deciding(made._replace(answer=whole_number(code), remark=str(remark or "")), one.field)
 
 
 def _of_record(parsed: ParsedHistory, topic: str) -> Decision | None:

@@ -45,7 +45,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
             "traces/README.md",
             "impl/README.md",
         ),
-        *("tests/README.md", "properties/bench/README.md"),
+        *("properties/docs/architecture.md", "CONTRIBUTING.md", "tests/README.md", "properties/bench/README.md"),
     ),
 }
 """The pages by their paths in a clone, which are also those in the wheel, so that their links hold."""

@@ -1,7 +1,8 @@
-"""The public surface: the modelling language, what decides a model, asserts it in a test, and judges brokers, histories and stores.
+"""The public API: the modelling language, and functions that decide a model, assert it in a test, and judge brokers, histories and stores.
 
-Every name is another package's. The language and the results are here at once; whatever needs an engine, a deployment or a table is
-imported when it is first asked for, so that `import rocketproof` costs a tenth of a second. What is not in `__all__` is private.
+All names are re-exported from other packages. The language and the results are imported at once. Everything that needs an engine, a
+deployment or a table is imported on first use, so that `import rocketproof` takes a tenth of a second. Names that are not in `__all__` are
+private.
 """
 
 from importlib import import_module

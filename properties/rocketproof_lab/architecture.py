@@ -27,10 +27,10 @@ OPENED: Final = "rocketproof_properties"
 """The package whose own packages are nodes of the diagram."""
 
 
-def imports() -> nx.DiGraph:
+def imports() -> nx.DiGraph[str]:
     """Return the packages with an edge for each import between two of them, without edges that follow from others."""
     modules = grimp.build_graph(*TOP, cache_dir=None)
-    graph: nx.DiGraph = nx.DiGraph()
+    graph: nx.DiGraph[str] = nx.DiGraph()
     for importer in modules.modules:
         for imported in modules.find_modules_directly_imported_by(importer):
             if package(importer) != package(imported):
@@ -44,12 +44,12 @@ def package(module: str) -> str:
     return rest[0] if first == OPENED and rest else first
 
 
-def diagram(graph: nx.DiGraph) -> str:
+def diagram(graph: nx.DiGraph[str]) -> str:
     """Return the graph as a Mermaid flowchart, which GitHub and the site draw."""
     return "\n".join(["flowchart TD", *_edges(graph)])
 
 
-def _edges(graph: nx.DiGraph) -> Iterator[str]:
+def _edges(graph: nx.DiGraph[str]) -> Iterator[str]:
     for importer, imported in sorted(graph.edges):
         yield f"    {importer} --> {imported}"
 

@@ -15,7 +15,7 @@ from rocketproof_properties.judging.reference import recording
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.reports.exitcode import DIFFERS, STOPPED
 from rocketproof_properties.validation import climb
-from rocketproof_properties.validation.climb import Rung
+from rocketproof_properties.validation.climb import LevelResult
 from rocketproof_properties.validation.ladder import LEVELS, Level
 from rocketproof_properties.validation.releases import profiling
 from rocketproof_properties.validation.releases.staging import Stage
@@ -50,10 +50,10 @@ def stopped(capsys: pytest.CaptureFixture[str], path: Path, *words: str, code: i
 def test_an_interrupt_keeps_levels_before_it(
     levels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def rung(_: object, level: Level, number: int) -> Rung:
-        return Rung(level, number, None, (), 1, 1, 0.0, "")
+    def rung(_: object, level: Level, number: int) -> LevelResult:
+        return LevelResult(level, number, None, (), 1, 1, 0.0, "")
 
-    monkeypatch.setattr(climb._Climber, "rung", after(levels, rung))
+    monkeypatch.setattr(climb._LevelTester, "try_level", after(levels, rung))
     monkeypatch.setattr(climb, "unserved", lambda *_: ())
     asked = ("level", "--target", "inprocess", "--report", str(tmp_path / "made"))
     found, shown = stopped(capsys, tmp_path / "out.json", *asked)

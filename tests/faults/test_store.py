@@ -25,38 +25,38 @@ def loaded(tmp_path: Path) -> Iterator[PromisedStore]:
     with InProcess("P494").open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
         made = PromisedStore(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
         for _ in range(20):  # a busy machine acknowledges little in a third of a second
-            made.take(made.load(2, lambda: None, (0.3, 0.3)))
-            if made.found.acknowledged > 20:
+            made.record_acknowledged(made.load(2, lambda: None, (0.3, 0.3)))
+            if made.results.acknowledged > 20:
                 break
         yield made
 
 
 def claims(of: PromisedStore) -> list[str]:
-    return [one.claim for one in of.found.wrong]
+    return [one.claim for one in of.results.wrong]
 
 
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-36", "REC-03")
 def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(loaded: PromisedStore) -> None:
-    loaded.look(())
-    assert claims(loaded) == [] and loaded.found.acknowledged > 20 and len(loaded.promised.groups) > 1 < len(loaded.promised.topics)
+    loaded.check(())
+    assert claims(loaded) == [] and loaded.results.acknowledged > 20 and len(loaded.promised.groups) > 1 < len(loaded.promised.topics)
     place, message = next(iter(loaded.promised.messages.items()))
     loaded.promised.messages[place] = replace(message, body=b"another")
     loaded.promised.messages[10**6] = message
     loaded.promised.topics.add("gone")
     loaded.promised.groups.add("gone")
-    loaded.look((), flushed=False)
+    loaded.check((), flushed=False)
     assert claims(loaded) == ["topic lost", "group lost"], "nobody promised the messages"
-    assert len(loaded.found.known) == 2 and loaded.found.findings == [], "which is known of this profile"
+    assert len(loaded.results.known) == 2 and loaded.results.findings == [], "which is known of this profile"
     loaded.promised.messages[10**6] = message
-    loaded.look(())
-    assert claims(loaded)[2:] == ["lost"] and loaded.found.findings[-1].count("offset=") == 1
+    loaded.check(())
+    assert claims(loaded)[2:] == ["lost"] and loaded.results.findings[-1].count("offset=") == 1
 
 
 @pytest.mark.behaviour("INV-09", "REM-06")
 @pytest.mark.parametrize(("code", "found"), [(codes.SYSTEM_BUSY, []), (codes.SYSTEM_ERROR, ["refused"])])
 def test_a_broker_that_is_busy_refuses_nothing(loaded: PromisedStore, code: int, found: list[str]) -> None:
-    asked = Exchange("client 0", "send", "broker-a", 1, {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
-    loaded.take(Loaded([asked]))
+    asked = Exchange(1, "client 0", "send", {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
+    loaded.record_acknowledged(Loaded([asked]))
     assert claims(loaded) == found
 
 
@@ -65,15 +65,15 @@ def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:
         made = PromisedStore(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
         began = time.time()
         found = made.load(2, lambda: None, (0.3, 0.3))
-    made.promise(found.until(began))
+    made.promise(found.answered_by(began))
     assert made.promised == Promised()
     half = sorted(one.outcome["at"] for one in found.acknowledged)[len(found.acknowledged) // 2] / 1000
-    made.promise(found.until(half))
+    made.promise(found.answered_by(half))
     some = len(made.promised.messages)
     assert 0 < some
     made.promised = Promised()
-    made.promise(found.until(time.time()))
-    assert some < len(made.promised.messages) and made.found.wrong == [] and made.found.acknowledged == 0
+    made.promise(found.answered_by(time.time()))
+    assert some < len(made.promised.messages) and made.results.wrong == [] and made.results.acknowledged == 0
 
 
 def test_a_queue_that_leads_elsewhere_is_told(loaded: PromisedStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_a_queue_that_leads_elsewhere_is_told(loaded: PromisedStore, monkeypatch
     monkeypatch.setattr(store, "queue_entries", entries)
     monkeypatch.setattr(store, "_SECONDS", 0.1)
     loaded.profile = "P550"  # of which less is known
-    loaded.look(())
+    loaded.check(())
     assert set(claims(loaded)) == {"phantom", "consume queue"}
-    assert all("c0-0" in one for one in loaded.found.known) and all("c1-0" in one for one in loaded.found.findings)
-    assert "leads to (7, 7), and record 0 of" in loaded.found.findings[0]
+    assert all("c0-0" in one for one in loaded.results.known) and all("c1-0" in one for one in loaded.results.findings)
+    assert "leads to (7, 7), and record 0 of" in loaded.results.findings[0]

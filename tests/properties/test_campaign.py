@@ -97,10 +97,10 @@ def test_a_campaign_writes_the_smallest_programs(few: list[CheckTask], tmp_path:
     done = running.run(wanted(tmp_path), few, here, quiet)
     assert done.exit_code == 0
     assert done.totals.shards == done.of == len(parts(few))
-    assert done.found
+    assert done.findings
     listed = json.loads((tmp_path / "campaign" / "findings.json").read_text())
-    assert [one["file"] for one in listed] == [one.file for one in done.found]
-    witness = next(one for one in done.found if one.file.endswith(".itf.json") and one.expected == "violated")
+    assert [one["file"] for one in listed] == [one.file for one in done.findings]
+    witness = next(one for one in done.findings if one.file.endswith(".itf.json") and one.expected == "violated")
     assert command(["replay", witness.file]) == 0
     assert f"{len(witness.steps)} steps" in capsys.readouterr().out or len(witness.steps) == 1
 
@@ -126,7 +126,7 @@ def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Pat
     assert len(asked) == second.of - 2
     whole = running.run(wanted(tmp_path / "other", programs=10), few, here, quiet)
     assert second.totals == whole.totals
-    assert [one.steps for one in second.found] == [one.steps for one in whole.found]
+    assert [one.steps for one in second.findings] == [one.steps for one in whole.findings]
     assert all(json.loads(line) for line in log.read_text().splitlines())
 
 

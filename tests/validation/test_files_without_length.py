@@ -77,5 +77,5 @@ def test_behind_a_fault_it_is_told(profile: str, known: bool, tmp_path: Path) ->
         store = PromisedStore(running, profile, Random(1), FaultTests("kill"), tmp_path)
         left(running)
         assert store.restart()
-        (one,) = store.found.wrong
+        (one,) = store.results.wrong
         assert (one.claim, bool(one.reason)) == ("unsized", known) and SECOND in one.text

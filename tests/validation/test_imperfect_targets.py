@@ -288,7 +288,7 @@ def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deploy
     gone = _Behind(faultless, "127.0.0.1:9")  # discard, where nobody listens
     store = PromisedStore(gone, PROFILE, random.Random(0), found, tmp_path)
     assert store.missing("topics", {"T"}) == []
-    assert list(store.strange_next({("T", 0): 1})) == []
+    assert list(store.wrong_next_offsets({("T", 0): 1})) == []
     assert [one.partition(": ")[2].partition(":")[0] for one in found.unknown] == ["topics", "next offset"]
     report = ValidationReport({}, PROFILE, 0, 1, judged=[JudgedProgram(1, tmp_path, "", frozenset())])
     assert report.exit_code == 0

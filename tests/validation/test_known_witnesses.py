@@ -19,7 +19,7 @@ from rocketproof_properties.conformance.witnesses.known import WITNESSES, KnownH
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation import results
 from rocketproof_properties.validation.again import again
-from rocketproof_properties.validation.faults.found import FaultTests, Wrong
+from rocketproof_properties.validation.faults.found import FaultTests, FaultViolation
 from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
 
 PROFILE = "P494"
@@ -122,9 +122,9 @@ def test_kills_are_in_the_report(tmp_path: Path) -> None:
     assert found.exit_code == 0
     data = json.loads((folder / "report.json").read_text())
     assert data["faults"][0]["acknowledged"] == kills.acknowledged > 0
-    kills.wrong.append(Wrong("loss 1", "start", "it does not start", "PER-06"))
+    kills.wrong.append(FaultViolation("loss 1", "start", "it does not start", "PER-06"))
     assert found.exit_code == 0, "a known violation is none"
-    kills.wrong.append(Wrong("kill 1, store 0", "lost", "a message"))
+    kills.wrong.append(FaultViolation("kill 1, store 0", "lost", "a message"))
     assert (found.exit_code, found.data()["exit"]) == (1, 1)
     told = {one.id: (one.outcome, one.message) for one in results.run(found.data()).results if one.id.startswith("faults")}
     assert told == {

@@ -24,7 +24,7 @@ from rocketproof_properties.commands import run
 from rocketproof_properties.programs.vocabulary import STEPS, plain
 from rocketproof_properties.validation import climb as climbing
 from rocketproof_properties.validation import showlevels
-from rocketproof_properties.validation.climb import Climb, Failed, Rung, _Climber, climb
+from rocketproof_properties.validation.climb import LevelFailure, LevelReport, LevelResult, _LevelTester, climb
 from rocketproof_properties.validation.entries import entries
 from rocketproof_properties.validation.ladder import LEVELS, REQUESTS, level_of_entry, level_of_steps
 from rocketproof_properties.validation.validate import mark
@@ -103,14 +103,14 @@ def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, re
 # Our own broker, spoilt on its way
 
 
-def tried(target: ValidationTarget, number: int, folder: Path) -> Rung:
+def tried(target: ValidationTarget, number: int, folder: Path) -> LevelResult:
     """One level alone, on a log that others have begun."""
     (folder / "histories").mkdir()
     with target.open() as running:
         probe.ask(running.brokers["broker-a"], plain("send", topic="before"))
-        climber = _Climber(running, target, folder / "histories", mark(), ())
+        climber = _LevelTester(running, target, folder / "histories", mark(), ())
         try:
-            return climber.rung(LEVELS[number - 1], number)
+            return climber.try_level(LEVELS[number - 1], number)
         finally:
             climber.close()
 
@@ -165,15 +165,15 @@ def test_no_name_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             return running
 
     found = climb(Nameless(), tmp_path, mark(), wanted=2)
-    assert [one.reached for one in found.rungs] == [False, True] and found.level == 2 and found.exit_code == 0
-    assert found.rungs[0].untried == ("no name server is known; give --nameserver",)
+    assert [one.reached for one in found.results] == [False, True] and found.level == 2 and found.exit_code == 0
+    assert found.results[0].untried == ("no name server is known; give --nameserver",)
 
 
 def test_exit_codes() -> None:
-    reached, failed = Rung(LEVELS[0], 1, tried=1), Rung(LEVELS[1], 2, Failed("no"), tried=1)
-    assert Climb("t", "", "P494", wanted=1, rungs=[reached]).exit_code == 0
-    assert Climb("t", "", "P494", rungs=[reached, failed]).exit_code == 1
-    assert Climb("t", "", "P494", wanted=2, rungs=[reached, Rung(LEVELS[1], 2)]).exit_code == 3
+    reached, failed = LevelResult(LEVELS[0], 1, tried=1), LevelResult(LEVELS[1], 2, LevelFailure("no"), tried=1)
+    assert LevelReport("t", "", "P494", wanted=1, results=[reached]).exit_code == 0
+    assert LevelReport("t", "", "P494", results=[reached, failed]).exit_code == 1
+    assert LevelReport("t", "", "P494", wanted=2, results=[reached, LevelResult(LEVELS[1], 2)]).exit_code == 3
 
 
 # The ladder as data

@@ -1,4 +1,4 @@
-"""The entry point `rocketproof`. It hears signals before it imports the commands, which takes most of a second."""
+"""The entry point `rocketproof`. It installs signal handlers first, because importing the commands takes most of a second."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..reports.exitcode import STOPPED
 
 
 def main() -> NoReturn:
-    """Run the command line and exit with its code. SIGTERM, which a CI's time limit sends, counts as Ctrl-C."""
+    """Run the command line and exit with its code. SIGTERM, which CI systems send at their time limit, counts as Ctrl-C."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by `>&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  (it stays open until the end)
-    hears_ctrl_c = getsignal(SIGINT) is not SIG_IGN  # a shell's background ignores it
-    signal(SIGTERM, default_int_handler)  # until the module that hears signals is imported
+    hears_ctrl_c = getsignal(SIGINT) is not SIG_IGN  # a shell's background job ignores it
+    signal(SIGTERM, default_int_handler)  # until the handlers of `interruption` are installed
     atexit.register(_ignore)
     try:
         from ..reports import interruption
@@ -46,6 +46,6 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _ignore() -> None:
-    """Ignore signals while Python takes the process down: its code is decided, and the results are written."""
+    """Ignore signals while the interpreter exits: the exit code is decided and the results are written."""
     for number in (SIGINT, SIGTERM):
         signal(number, SIG_IGN)

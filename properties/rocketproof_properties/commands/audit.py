@@ -1,4 +1,4 @@
-"""The command about stored data."""
+"""The command `audit`, which checks stored data."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ def audit(
     since: reporting.Since = None,
     pages: Pages = None,
 ) -> int:
-    """Is what a broker has stored what RocketMQ promises? Every record, queue, file and topic is looked at.
+    """Check whether stored data keeps what RocketMQ promises: every record, queue, file and topic.
 
     Parameters
     ----------
     stores
-        Folders of stores, each with its commitlog: local ones or such as hdfs:// and s3://.
+        Folders of stores, each with a commitlog folder: local paths, or URLs such as hdfs:// and s3://.
     out
-        A folder for findings.parquet and summary.json. With it, an audit that was stopped goes on by the same command.
+        A folder for findings.parquet and summary.json. With it, the same command continues an audit that was stopped.
     json
         Write the findings to this file.
     profile
         The profile of the broker that wrote the stores, such as P494.
     broker_conf
-        The configuration file of the broker that wrote the stores. Of its settings, messageDelayLevel and maxMessageSize are asked for;
-        unless they are given, delays are what the store shows and sizes RocketMQ's default.
+        The configuration file of the broker that wrote the stores. The audit reads messageDelayLevel and maxMessageSize from it. By
+        default, delays are derived from the store and the size limit is RocketMQ's default.
     settings
-        One of these settings, such as --set "messageDelayLevel=1s 5s"; it comes before the file's.
+        One of these settings, such as --set "messageDelayLevel=1s 5s". It overrides the file.
     property
-        A property such as INV-37, or a rule such as INV-37.stored, to look at; give it again for more. All unless given.
+        Only this property, such as INV-37, or this rule, such as INV-37.stored; may be repeated. Default: all.
     engine
-        spark spreads the log over Spark's workers; local over threads of this machine, without Java. Spark unless given where it is
+        spark distributes the log over Spark's workers. local uses threads of this machine and needs no Java. Default: spark if it is
         installed, else local.
     master
-        The URL of Spark's master, instead of this machine.
+        The URL of Spark's master. Default: this machine.
     remote
         The URL of a Spark Connect server.
     cores
-        Cores of this machine; all unless given.
+        Number of cores of this machine to use. Default: all.
     limit
-        How many findings of a rule each part of the log keeps; they are all counted.
+        Maximum number of findings kept per rule and part of the log. All findings are counted.
     every
-        Keep each finding, also those of one rule that lie near each other and are told as one.
+        Keep every finding. By default, findings of one rule that are close together in the log become one finding.
     pages
-        A folder for the run's page.
+        A folder for the HTML page of the run.
     """
     from .audits.folders import folders_of
 
@@ -79,7 +79,7 @@ def audit(
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:
         audited = command.run(stores, plan, profile, out, spread, tick)
-    write(json, (found.data() for found in audited.findings))
+    write(json, (finding.data() for finding in audited.findings))
     with reports.printing():
         show.render(audited)
     reports.write(lambda: results.run(audited, time.monotonic() - began))

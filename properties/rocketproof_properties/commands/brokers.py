@@ -1,4 +1,4 @@
-"""The command that runs the reference implementation as brokers that listen."""
+"""The command `serve`, which runs the reference implementation as brokers that listen."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ def serve(
     quiet: Flag = False,
     json: Json = None,
 ) -> int:
-    """Run the reference implementation as a name server and brokers that real clients can talk to, until Ctrl-C.
+    """Run the reference implementation as a name server and brokers for real clients, until Ctrl-C.
 
-    One line shows what became of each request: the rules it went through, and its answer.
+    Each request is logged in one line: the rules that were applied, and the response.
 
     Parameters
     ----------
     brokers
-        How many brokers: broker-a, broker-b and so on; 0 for a name server alone.
+        Number of brokers: broker-a, broker-b and so on; 0 for a name server only.
     store
-        The folder of the store. One broker has it to itself, several have a folder each in it.
+        The folder of the store. Several brokers have a folder each in it.
     port
-        The first broker's port; it takes the next one and that two below too, and each further broker is 10 higher. 0 for any free ports.
+        The first broker's port P. It also listens at P+1 and P-2. Each further broker is 10 higher. 0 for any free ports.
     nameserver_port
-        The name server's port, or 0 for any free one.
+        The name server's port, or 0 for any free port.
     no_nameserver
         Start no name server.
     nameserver
-        The address of a name server elsewhere, where the brokers register too; may be repeated.
+        The address of another name server at which the brokers register too; may be repeated.
     cluster
         The name of the brokers' cluster.
     profile
-        Whose behaviour, such as P494.
+        The profile that brokers implement, such as P494.
     settings
         A setting of all brokers by RocketMQ's name, such as brokerPermission=4; may be repeated.
     listen
@@ -56,14 +56,14 @@ def serve(
     beyond_this_machine
         Confirm that --listen names an address that other machines can reach.
     connections
-        How many connections each part serves at a time.
+        Maximum number of connections per broker and name server.
     unread
-        How many MiB of answers a connection may leave unread; it is closed when more wait. All connections of a part together may leave
-        128 MiB, or this if it is more; the one that leaves most is closed then.
+        Maximum MiB of unread responses per connection; a connection with more is closed. All connections of a server together may
+        leave 128 MiB unread, or this value if it is larger. Above that, the connection with the most unread data is closed.
     quiet
-        Tell nothing of requests, which is much quicker.
+        Do not log requests (much faster).
     json
-        Write the addresses to this file as soon as everything is ready.
+        Write the addresses to this file when all servers are ready.
     """
     from ..brokers import serve as serving
 

@@ -1,8 +1,9 @@
-"""Commands about the model: check it, and look at the witnesses that come of it."""
+"""Commands about the model: check it, and show, explain, draw or export the results."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,12 +14,12 @@ from ..reports.exitcode import OK, exit_code
 from . import reporting
 from .common import All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
 
-ModelFile = Annotated[str | None, Parameter(help="A Python file with a model of your own; without it the built-in specification.")]
-Scope = Annotated[str | None, Parameter(help="The finite sizes; `tiny` for the specification, the first scope of a file unless given.")]
-ModelProfile = Annotated[Profile | None, Parameter(help="The profile of the specification, P49 unless given.")]
+ModelFile = Annotated[str | None, Parameter(help="A Python file with your own model. Default: the built-in specification.")]
+Scope = Annotated[str | None, Parameter(help="The finite sizes. Default: `tiny` for the specification, the first scope for a file.")]
+ModelProfile = Annotated[Profile | None, Parameter(help="The profile of the specification. Default: P49.")]
 Sizes = Annotated[
     tuple[str, ...],
-    Parameter(name="--set", help="A size or a constant of a model file, instead of its scope's: --set rms=4; may be repeated."),
+    Parameter(name="--set", help="A size or a constant of a model file that overrides its scope: --set rms=4; may be repeated."),
     Many,
 ]
 
@@ -58,80 +59,77 @@ def check(
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
 
-    Of the built-in specification a line for each property is printed, and in full what is not as expected; all verdicts are printed of
-    a model of your own, of properties that are named, and with --all.
+    For the built-in specification, the output has one line per property, and every verdict that is not as expected. All verdicts are
+    printed for your own model, for properties that are named, and with --all.
 
-    Verdicts are cached: one is used again, and marked as cached, until the model, the property, the engine's options or its code change.
+    Verdicts are cached. A cached verdict is marked as such. It is used until the model, the property, the engine's options or code change.
 
     Parameters
     ----------
     file
-        A Python file with a model of your own, called `model` or built by a function of that name, or FILE::NAME for another name; without
-        it the built-in specification is checked.
+        A Python file with your own model: an object `model`, or a function of that name that builds it. FILE::NAME selects another
+        name. Default: the built-in specification.
     property
         Only the property with this id; may be repeated.
     profile
         Only this profile, such as P49; may be repeated.
     scope
-        The finite sizes to check in, instead of those that the catalogue names.
+        The finite sizes. Default: those that the catalogue names.
     engine
-        explicit, symbolic, simulate, stateful or all of these, instead of those that the catalogue names; or spark, the
-        explicit search on the workers of a cluster.
+        explicit, symbolic, simulate, stateful or all (these four), or spark: the explicit search on the workers of a cluster.
+        Default: the engines that the catalogue names.
     proof
-        How the symbolic engine proves: induction, invariants (induction with invariants that reached states suggest) or spacer (z3's search
-        for an invariant, backwards from the claim); without it by induction after 8 steps without violation.
+        The proof method of the symbolic engine: induction, invariants (induction with invariants inferred from reached states) or
+        spacer (z3 searches for an invariant backwards from the claim). Default: bounded checking of 8 steps, then induction.
     condition
-        Only verdicts under this condition (its words, or some of them).
+        Only verdicts under this condition (its text, or a part of it).
     seed
         Seed of the simulation.
     time
-        Seconds after which the run stops; what is undecided then is unknown.
+        Seconds after which the run stops. Undecided properties are then unknown.
     memory
-        Megabytes that an engine may use for its states; three quarters of the free memory unless given.
+        Megabytes that an engine may use for its states. Default: three quarters of the free memory.
     workers
-        Threads of the search; all cores unless given.
+        Threads of the search. Default: one per core.
     symmetry
-        Visit one of the states that differ only in which element of a symmetric index is which; --no-symmetry visits all of them.
+        Symmetry reduction: visit one state of each set that differs only by a permutation of a symmetric index. --no-symmetry visits
+        all of them.
     master
-        With --engine spark: the URL of Spark's master, instead of this machine.
+        With --engine spark: the URL of Spark's master. Default: this machine.
     remote
-        With --engine spark: the URL of a Spark Connect server, instead of a session of its own.
+        With --engine spark: the URL of a Spark Connect server. Default: a local session.
     cores
-        With --engine spark: how many cores to use; all unless given.
+        With --engine spark: the number of cores to use. Default: all.
     scratch
-        With --engine spark: a folder for the states, which driver and workers reach by this path; that for temporary files
-        unless given.
+        With --engine spark: a folder for the states, at the same path for driver and workers. Default: the folder for temporary
+        files.
     checkpoint
-        A folder in which the explicit search keeps its progress: the same command goes on from there after it was stopped or killed, also
-        with other limits and workers. A search that has ended leaves nothing there.
+        A folder in which the explicit search saves its progress. After it was stopped or killed, the same command continues, also with
+        other limits and workers. A search that has ended deletes its files.
     disk
-        Megabytes of files in the folder of --checkpoint that the explicit search may use when its memory ends; memory alone unless given.
+        Megabytes of files that the explicit search may write to the folder of --checkpoint when its memory is full. Default: none.
     every
         Print every verdict with its condition, its witnesses, and the guards that gave only one answer.
     json
         Write the verdicts to this file.
     pages
-        A folder for the run's page and the explorer's pages of its witnesses, those of what is not as expected first.
+        A folder for the HTML page of the run and the explorer's pages of its witnesses, unexpected verdicts first.
     witnesses
-        Folder for witness files; .rocketproof/witnesses unless given.
+        Folder for witness files. Default: .rocketproof/witnesses.
     certificates
-        A folder in which a file is kept of each proof, which `rocketproof certificate FILE` checks.
+        A folder for one certificate file per proof, which `rocketproof certificate FILE` checks.
     fresh
-        Decide every verdict again, also those that an earlier run has kept.
+        Decide every verdict again; do not use cached verdicts.
     """
-    for option, value in {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch}.items():
-        if value is not None and engine != "spark":
-            raise InputError(f"{option} without --engine spark, which alone uses it; add it or leave {option} out")
-    if checkpoint is not None and engine not in (None, "explicit", "all"):
-        raise InputError(f"--checkpoint with --engine {engine}: only the explicit search keeps its progress; leave it out")
-    room = 0 if disk is None else disk_room(disk, checkpoint)
+    _refuse_conflicts(engine, checkpoint, {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch})
+    free = 0 if disk is None else disk_room(disk, checkpoint)
     if master and remote:
         raise InputError("--master and --remote are two ways to one session; give one of them")
     from rocketproof_traces.common import pools
 
     from ..reports.output import tell
     from .checks import matrix, results, show, summary, witnessfiles
-    from .checks import memory as remembered
+    from .checks import memory as failures
     from .checks.plan import CheckRequest, plan
     from .checks.units import SparkCluster
     from .checks.verdictcache import VerdictCache
@@ -151,7 +149,7 @@ def check(
         cluster=cluster,
         symmetry=symmetry,
         witnesses=folder,
-        first=remembered.read("check"),
+        first=failures.read("check"),
         checkpoint=checkpoint,
         disk=None if disk is None else disk * _MEGABYTE,
         certificates=certificates,
@@ -159,31 +157,40 @@ def check(
     )
     if disk is not None:
         in_memory = "what is free" if limits.memory is None else f"{limits.memory // _MEGABYTE:,} MB"
-        tell(f"states: {in_memory} of memory, then files in {checkpoint}, at most {disk:,} of {room:,} MB that are free there")
+        tell(f"states: {in_memory} of memory, then files in {checkpoint}, at most {disk:,} of {free:,} MB that are free there")
     with show.RunLine() as line:
         if engine == "spark":
             cluster.session()
-        found = matrix.run(chosen.tasks, line, limits)
-    write(json, (row.record() for row in found.rows))
-    remembered.keep("check", chosen.tasks, found.rows, limits.first, found.broken)
+        checked = matrix.run(chosen.tasks, line, limits)
+    write(json, (row.record() for row in checked.rows))
+    failures.keep("check", chosen.tasks, checked.rows, limits.first, checked.broken)
     with reports.printing():
         if every or file is not None or property:
-            show.print_report(found, chosen.left_out)
+            show.print_report(checked, chosen.left_out)
         else:
-            summary.render(found, chosen.left_out)
-    places = {one.property: one.source for one in chosen.tasks} if file is not None else {}
+            summary.render(checked, chosen.left_out)
+    places = {task.property: task.source for task in chosen.tasks} if file is not None else {}
     source = "" if file is None else file.partition("::")[0]
     reports.write(
-        lambda: results.run(found, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)),
+        lambda: results.run(checked, "check", file or results.SUBJECT, " ".join(profile), chosen.left_out, results.stated(places)),
         source=source,
     )
-    if found.faults:
-        raise InputError(found.faults[0])
-    return found.exit_code
+    if checked.faults:
+        raise InputError(checked.faults[0])
+    return checked.exit_code
+
+
+def _refuse_conflicts(engine: str | None, checkpoint: Path | None, of_spark: Mapping[str, object]) -> None:
+    """Raise InputError for options that do not apply to the engine. `of_spark` are the options of the engine spark."""
+    for option, value in of_spark.items():
+        if value is not None and engine != "spark":
+            raise InputError(f"{option} without --engine spark, which alone uses it; add it or leave {option} out")
+    if checkpoint is not None and engine not in (None, "explicit", "all"):
+        raise InputError(f"--checkpoint with --engine {engine}: only the explicit search keeps its progress; leave it out")
 
 
 def disk_room(disk: int, folder: Path | None) -> int:
-    """The megabytes that are free for a checkpoint's files. Raises InputError if there is no folder, or less room than asked for."""
+    """Return the free megabytes for a checkpoint's files. Raises InputError if there is no folder, or less space than requested."""
     if folder is None:
         raise InputError("--disk without --checkpoint, which names the folder for the files; add it or leave --disk out")
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
@@ -194,18 +201,18 @@ def disk_room(disk: int, folder: Path | None) -> int:
 
 
 def certificate(file: str, /, *, smt2: Path | None = None, time: Seconds | None = None, json: Json = None) -> int:
-    """Check a proof that `rocketproof check --certificates` has kept, without the engine that found it.
+    """Check a proof that `rocketproof check --certificates` has written, without the engine that found it.
 
-    The model is built anew and the claim has to be the one that it states. Then every initial state is one of the invariant, every step
-    from it stays inside and does what is claimed, and no state of it has an error of the model; or what is not so is told. Exits with 0 if
-    the certificate is accepted, with 1 if it is refused.
+    The model is built again, and it must contain the claim. The check proves that every initial state satisfies the invariant, and
+    that every step preserves it and satisfies the claim. No state of it may have a model error. The first failure is printed.
+    Exit code 0: the certificate is accepted. 1: it is refused.
 
     Parameters
     ----------
     file
         A certificate.
     smt2
-        Write the obligations to this file, in SMT-LIB 2: a solver of your own answers `unsat` to each.
+        Write the proof obligations to this file in SMT-LIB 2, for another solver, which must answer `unsat` to each.
     time
         Seconds after which the check stops.
     json
@@ -221,40 +228,43 @@ def certificate(file: str, /, *, smt2: Path | None = None, time: Seconds | None 
 
     if smt2 is not None:
         check_writable(smt2, "--smt2")
-    found = certificates.load(file)
-    instance, claim = found.instance, found.claim
+    loaded_certificate = certificates.load(file)
+    instance, claim = loaded_certificate.instance, loaded_certificate.claim
     if smt2 is not None:
-        replace_text(smt2, checking.smt2(instance, claim, found.invariants), "--smt2")
-    stopped = why = ""
+        replace_text(smt2, checking.smt2(instance, claim, loaded_certificate.invariants), "--smt2")
+    stopped = refusal = ""
     try:
-        why = checking.refusal(instance, claim, found.invariants, limits=Limits(seconds=time))
+        refusal = checking.refusal(instance, claim, loaded_certificate.invariants, limits=Limits(seconds=time))
     except LimitReached as limit:
         stopped = limit.reason
-    verdict = "undecided" if stopped else "refused" if why else "accepted"
+    verdict = "undecided" if stopped else "refused" if refusal else "accepted"
     write(json, {
         "certificate": file, "model": instance.model.name, "property": claim.id, "kind": claim.kind, "sentence": claim.sentence,
-        "invariants": len(found.invariants), "verdict": verdict, "reason": stopped or why,
+        "invariants": len(loaded_certificate.invariants), "verdict": verdict, "reason": stopped or refusal,
     })  # fmt: skip
     page = Page()
     page.line(f"{claim.id} ({claim.kind.replace('_', ' ')})  {claim.sentence}")
-    page.line(f"{verdict}: {found.source.name or instance.model.name}, {counted(len(found.invariants), 'invariant')}", "bold")
-    if stopped or why:
-        page.wrapped(why or f"stopped by a limit ({stopped}); give it more --time", first="  ", indent=2)
-    return exit_code(findings=why, undecided=stopped)
+    page.line(
+        f"{verdict}: {loaded_certificate.source.name or instance.model.name}, {counted(len(loaded_certificate.invariants), 'invariant')}",
+        "bold",
+    )
+    if stopped or refusal:
+        page.wrapped(refusal or f"stopped by a limit ({stopped}); give it more --time", first="  ", indent=2)
+    return exit_code(findings=refusal, undecided=stopped)
 
 
 def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> int:
-    """Show a witness: what changed at each step, who acted, and whether the property held along the way.
+    """Show a witness: each step with its actor, its changes, and whether the property held.
 
     Parameters
     ----------
     witness
-        A witness file that `rocketproof check` has written, or a program of messages that `check`, `test` or `campaign` has.
+        A witness file that `rocketproof check` has written, or a program of messages that `check`, `test` or `campaign` has written.
     width
-        Columns to print in, instead of the terminal's.
+        Columns of the output. Default: the terminal's width.
     json
-        Write the document of the trace to this file: the model, each state, what each step changes, what could happen there and what is
-        refused, as the explorer's page reads it.
+        Write the trace to this file, in the format of the explorer's page: the model, each state, the changes of each step, and the
+        enabled and disabled actions.
     """
     from rocketproof_traces.witness.show import render, story
 
@@ -267,41 +277,41 @@ def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> i
             raise InputError(f"--json with {witness}: a program of messages is a test and has no states; leave it out")
         print_program(witnessfiles.read_program(witness), witness)
         return OK
-    found = witnessfiles.load(witness)
+    loaded = witnessfiles.load(witness)
     if json is not None:
         from .explorer import traces
 
         write(json, traces.of_file(witness).document())
-    render(story(found), Output(width), explain_command(witness, found))
+    render(story(loaded), Output(width), explain_command(witness, loaded))
     return OK
 
 
 def explain(witness: str, /, *, step: int, why_not: str | None = None, width: Count | None = None) -> int:
-    """Explain a step of a witness: what could happen before it, and which guard refuses an action that could not.
+    """Explain a step of a witness: the actions enabled before it, and the guard that disables an action.
 
     Parameters
     ----------
     witness
         A witness file that `rocketproof check` has written.
     step
-        The step, counted from 1; one more than the last is the state at the end.
+        The step, counted from 1. The number after the last step is the final state.
     why_not
         An action with its arguments, such as 'refresh(p=1)'.
     width
-        Columns to print in, instead of the terminal's.
+        Columns of the output. Default: the terminal's width.
     """
     from rocketproof_traces.witness import explain as explaining
 
     from ..reports.output import Output
     from .checks import witnessfiles
 
-    found = explaining.explain(witnessfiles.load(witness), step, why_not)
-    explaining.render(found, Output(width))
+    explanation = explaining.explain(witnessfiles.load(witness), step, why_not)
+    explaining.render(explanation, Output(width))
     return OK
 
 
 def picture(witness: str, /, *, output: Path) -> int:
-    """Draw a witness as a sequence diagram in SVG, which browsers, GitHub and word processors show.
+    """Draw a witness as a sequence diagram in SVG.
 
     Parameters
     ----------
@@ -339,9 +349,9 @@ def graph(
     form
         dot or graphml.
     output
-        The file to write; standard output unless given.
+        The file to write. Default: standard output.
     states
-        Refuse graphs with more states than this.
+        Reject graphs with more states than this.
     """
     from ..catalogue.source import choose
 
@@ -350,8 +360,8 @@ def graph(
 
     from ..reports.files import STREAM, replace_text
 
-    made = graphs.state_graph(subject.instance, states, subject.properties)
-    text = graphs.to_dot(made) if form == "dot" else graphs.to_graphml(made)
+    drawn = graphs.state_graph(subject.instance, states, subject.properties)
+    text = graphs.to_dot(drawn) if form == "dot" else graphs.to_graphml(drawn)
     replace_text(output or STREAM, text, "--output")
     return OK
 
@@ -366,14 +376,14 @@ def export(
     settings: Sizes = (),
     output: Path = Path(),
 ) -> int:
-    """Write a model for another tool: a TLA+ module and the configuration with which TLC checks it.
+    """Write a model for another tool: a TLA+ module and its configuration for TLC.
 
     Parameters
     ----------
     form
         tla.
     output
-        The folder to write to, this one unless given.
+        The folder to write to. Default: the current folder.
     """
     from rocketproof_model import tla
 
@@ -384,9 +394,9 @@ def export(
     subject = choose(file, scope, profile, settings).subject()
     if output.exists() and not output.is_dir():
         raise InputError(f"--output {output} is a file; give a folder for the module and its configuration")
-    made = tla.module(subject.instance, properties=subject.properties)
-    for suffix, text in (("tla", made.text), ("cfg", made.config)):
-        path = output / f"{made.name}.{suffix}"
+    module = tla.module(subject.instance, properties=subject.properties)
+    for suffix, text in (("tla", module.text), ("cfg", module.config)):
+        path = output / f"{module.name}.{suffix}"
         replace_text(path, text, "--output")
         print_result(f"{path}\n")
     return OK

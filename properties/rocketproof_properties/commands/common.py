@@ -1,7 +1,7 @@
-"""What the commands share: exit codes, and the types of options that several have.
+"""Exit codes and types of options that several commands share.
 
-A type refuses what is wrong while the command line is read, before a command begins. A ValueError becomes a line that begins with the
-option's name.
+A type rejects a wrong value while the command line is parsed, before the command starts. A ValueError is printed in one line that begins
+with the option's name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _level(_: Any, value: int | None) -> None:
     from ..validation.ladder import LEVELS
 
     if value is not None and not 1 <= value <= len(LEVELS):
-        names = ", ".join(f"{number} {one.name}" for number, one in enumerate(LEVELS, 1))
+        names = ", ".join(f"{number} {level.name}" for number, level in enumerate(LEVELS, 1))
         raise ValueError(f"{value} is no level; there are {names}")
 
 
@@ -62,24 +62,26 @@ def _pages(_: Any, path: Path | None) -> None:
 
 Count = Annotated[int, Parameter(validator=_positive)]
 Level = Annotated[int, Parameter(validator=_level)]
-"""A level of the ladder of brokers."""
+"""A level of broker maturity (`validation.ladder`)."""
 Seconds = Annotated[float, Parameter(validator=_positive)]
 Gibibytes = Annotated[float, Parameter(validator=_positive)]
 Natural = Annotated[int, Parameter(validator=_not_negative)]
 NotNegative = Annotated[float, Parameter(validator=_not_negative)]
 Profile = Annotated[str, Parameter(converter=_known_profile)]
 Json = Annotated[Path | None, Parameter(validator=_writable)]
-"""A file for the results; what comes of a long run can be written there at its end."""
+"""A file for the results. The type checks that it can be written, before a long run starts."""
 Pages = Annotated[Path | None, Parameter(name="--html", validator=_pages)]
-"""A folder for pages of the explorer."""
+"""A folder for HTML pages."""
 Settings = Annotated[tuple[str, ...], Parameter(name="--set"), Many]
 Flag = Annotated[bool, Parameter(negative=())]
 All = Annotated[bool, Parameter(name="--all", negative=())]
 
 
 def write(json: Path | None, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
-    """Write the results to the file of --json, if one was given. A signal no longer ends the command before they are written. Raises
-    InputError if the file cannot be written."""
+    """Write the results to the file of --json, if given.
+
+    From this point on, a signal no longer ends the command before the results are written. Raises InputError if the file cannot be written.
+    """
     interrupts.decide()
     if json is not None:
         from ..reports.files import write_json
@@ -88,6 +90,6 @@ def write(json: Path | None, data: Mapping[str, Any] | Iterable[Mapping[str, Any
 
 
 def needs_pytest(command: str) -> None:
-    """Raise InputError where pytest is not installed: it is not a dependency, as only commands that run the project's tests need it."""
+    """Raise InputError if pytest is not installed. It is no dependency, because only commands that run the project's tests need it."""
     if find_spec("pytest") is None:
         raise InputError(f"{command} runs tests and needs pytest; `pip install pytest` (in a clone `uv run --group test rocketproof ...`)")

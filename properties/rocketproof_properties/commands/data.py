@@ -33,48 +33,47 @@ def judge(
     since: reporting.Since = None,
     pages: Pages = None,
 ) -> int:
-    """Judge what a real or simulated broker answered: does the specification explain it?
+    """Judge recorded responses of a real or simulated broker: does the specification explain them?
 
-    With --out, many histories are judged, and what was judged before and has not changed is not judged again.
+    With --out, many histories are judged. A history that was judged before and has not changed is skipped.
 
     Parameters
     ----------
     histories
-        Recorded cases, one JSON object a line, or histories of concurrent requests. With --out files and folders of them, NDJSON or
-        Parquet, local or such as hdfs:// and s3://.
+        A recording of single cases, one JSON object per line, or a history of concurrent requests. With --out: files and folders of
+        histories as NDJSON or Parquet, local paths or URLs such as hdfs:// and s3://.
     profile
         The profile to judge by, such as P494.
     engine
-        local judges in processes of this machine, without Java; spark on Spark's workers.
+        local judges in processes of this machine and needs no Java; spark judges on Spark's workers.
     out
         The folder for findings.parquet and the verdicts.
     parquet
-        The folder for the histories as Parquet, which are read once; OUT/histories unless given.
+        The folder for the histories converted to Parquet. Default: OUT/histories.
     late
-        Seconds, by the clock of the events, after which an event of a history in pieces is not waited for any more.
+        For histories in several pieces: how many seconds (by the clock of the events) to wait for a late event.
     limit
-        How many states of each part of a history may be expanded before the judge gives up; 1,000,000 unless given, of a recording
-        10,000.
+        Maximum number of states that the judge expands per part of a history. Default: 1,000,000, for a recording 10,000.
     time
-        Seconds of computing after which the judge gives up a part of a history if no further answer was explained; 30 unless given.
+        Seconds of computing without a further explained response, after which the judge gives up a part of a history. Default: 30.
     master
-        The URL of Spark's master, instead of this machine.
+        The URL of Spark's master. Default: this machine.
     remote
         The URL of a Spark Connect server.
     cores
-        Cores of this machine; all unless given.
+        Number of cores of this machine to use. Default: all.
     json
-        Write the judgement to this file.
+        Write the verdicts to this file.
     pages
-        A folder for the run's page and, without --out, the explorer's page of the history, of a recording one for each cfg.
+        A folder for the HTML page of the run. Without --out, also for the explorer's page of the history, or of each cfg of a recording.
     """
     from rocketproof_profiles import PROFILES
 
     if not histories:
         raise InputError("no history; give a file, or files and folders with --out")
-    for one in histories:
-        if "://" not in one and not os.path.exists(one):
-            raise InputError(f"{one} is not there; give files or folders of histories")
+    for path in histories:
+        if "://" not in path and not os.path.exists(path):
+            raise InputError(f"{path} is not there; give files or folders of histories")
     if profile is None:
         raise InputError(f"no profile; give the one to judge by with --profile: {', '.join(sorted(PROFILES))}")
     reports = reporting.asked("judge", report, since, pages)
@@ -91,19 +90,19 @@ def judge(
 
     from ..judging import results, verdicts
 
-    folder, cached = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
-    order = JudgingJob(tuple(map(absolute, histories)), profile, folder, cached, SearchBound(limit or LIMIT, time or SECONDS), late)
-    found = verdicts.run(order, engine or "local", cores or pools.cores(), master, remote)
-    write(json, found.data())
+    folder, parquet_folder = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
+    job = JudgingJob(tuple(map(absolute, histories)), profile, folder, parquet_folder, SearchBound(limit or LIMIT, time or SECONDS), late)
+    verdict = verdicts.run(job, engine or "local", cores or pools.cores(), master, remote)
+    write(json, verdict.data())
     with reports.printing():
-        verdicts.render(found, out)
-    code = verdicts.code_of(found)
-    reports.write(lambda: results.run(found.data(), ", ".join(histories), code))
+        verdicts.render(verdict, out)
+    code = verdicts.code_of(verdict)
+    reports.write(lambda: results.run(verdict.data(), ", ".join(histories), code))
     return code
 
 
 def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, json: Path | None, reports: reporting.Reporting) -> int:
-    """Judge one history or recording as it is."""
+    """Judge a single history or recording without an output folder."""
     from rocketproof_traces.checker.histories import SECONDS, HistoryVerdict
 
     from ..judging import results, show
@@ -111,24 +110,24 @@ def _judge_one(file: Path, profile: str, limit: int | None, time: float | None, 
     from .library.recorded import judge
 
     with output.counting("judging answer") as report:
-        found = judge(file, profile=profile, limit=limit, time=time or SECONDS, report=report)
-    data = {**found.data(), "unknown": list(found.unknown)}
+        judged = judge(file, profile=profile, limit=limit, time=time or SECONDS, report=report)
+    data = {**judged.data(), "unknown": list(judged.unknown)}
     write(json, data)
     with reports.printing():
-        if isinstance(found, HistoryVerdict):
-            show.print_verdict(found)
+        if isinstance(judged, HistoryVerdict):
+            show.print_verdict(judged)
         else:
-            show.print_judgement(found)
-    code = exit_code(findings=found.findings, undecided=found.unknown)
-    reports.write(lambda: results.run(data, str(file), code), lambda: _pages(file, found), source=str(file))
+            show.print_judgement(judged)
+    code = exit_code(findings=judged.findings, undecided=judged.unknown)
+    reports.write(lambda: results.run(data, str(file), code), lambda: _pages(file, judged), source=str(file))
     return code
 
 
-def _pages(file: Path, found: Any) -> Sequence[PageEntry]:
-    """The explorer's pages of a verdict or of a judgement."""
+def _pages(file: Path, judged: Any) -> Sequence[PageEntry]:
+    """Return the explorer's pages of a verdict or of a judgement."""
     from .explorer.pages import of_judgement
 
-    return of_judgement(file, found)
+    return of_judgement(file, judged)
 
 
 def campaign(
@@ -144,29 +143,29 @@ def campaign(
     remote: str | None = None,
     json: Json = None,
 ) -> int:
-    """Run very many programs of the specification and of messages on simulated clusters, and put together what they find.
+    """Run many programs of the specification and of messages on simulated clusters, and merge their findings.
 
-    What each shard of programs found is kept at once: the same command goes on where a campaign was stopped.
+    The result of each shard of programs is saved at once: the same command resumes a campaign that was stopped.
 
     Parameters
     ----------
     programs
-        How many programs, shared evenly by the instances of the specification and the conditions of messages.
+        Number of programs, divided evenly among the instances of the specification and the conditions of messages.
     seed
-        Seed of the programs: the same one gives the same programs, on any number of machines.
+        Seed of the programs. Equal seeds give equal programs, on any number of machines.
     profile
         The profile to test, such as P494.
     out
-        The folder of the campaign; .rocketproof/campaigns/PROFILE-SEED-PROGRAMS unless given.
+        The folder of the campaign. Default: .rocketproof/campaigns/PROFILE-SEED-PROGRAMS.
     engine
-        spark spreads the programs over Spark's workers; local over processes of this machine, without Java. Spark unless given where it is
-        installed, else local.
+        spark distributes the programs over Spark's workers. local uses processes of this machine and needs no Java. Default: spark if it
+        is installed, else local.
     workers
-        Processes of this machine; all cores unless given.
+        Number of processes of this machine. Default: one per core.
     time
-        Seconds after which no further shard is begun.
+        Seconds after which no further shard is started.
     master
-        The URL of Spark's master, instead of this machine.
+        The URL of Spark's master. Default: this machine.
     remote
         The URL of a Spark Connect server.
     json
@@ -180,11 +179,11 @@ def campaign(
 
     used = engines.chosen_engine(engine, master, remote)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
-    wanted = running.CampaignOptions(profile, programs, seed, folder, time)
+    options = running.CampaignOptions(profile, programs, seed, folder, time)
     spread = engines.spreading(used, workers, master, remote, short=False)
     output.Page().wrapped(engines.sentence(used))
     with output.phases() as progress:
-        done = running.run(wanted, tasks(profile), spread, progress)
-    write(json, (found.data() for found in done.found))
+        done = running.run(options, tasks(profile), spread, progress)
+    write(json, (finding.data() for finding in done.findings))
     render(done)
     return done.exit_code

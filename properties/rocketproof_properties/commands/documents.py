@@ -1,4 +1,4 @@
-"""The command that opens the documentation."""
+"""The command `docs`, which shows the documentation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from .common import Flag
 
 
 def docs(name: str | None = None, /, *, path: Flag = False) -> int:
-    """Read the documentation, which is installed with rocketproof: without a name the list of pages.
+    """Show a page of the installed documentation; without a name, the list of pages.
 
     Parameters
     ----------
     name
         A page, such as porting or ci.
     path
-        Print where the page's file is, instead of the page; without a name, where the site's first page or else the folder of the pages is.
+        Print the path of the page's file instead of the page. Without a name: the path of the site's first page, or of the folder.
     """
     from ..reports.output import Output, Page, TableRow
     from . import pages as documents
@@ -34,6 +34,6 @@ def docs(name: str | None = None, /, *, path: Flag = False) -> int:
     page, names = Page(), {file: key for key, file in documents.pages().items()}
     for section, paths in documents.SECTIONS.items():
         page.line(section, "bold")
-        files = [documents.folder() / one for one in paths]
+        files = [documents.folder() / file_name for file_name in paths]
         page.table(TableRow((f"rocketproof docs {names[file]}",), documents.title(file)) for file in files)
     return OK

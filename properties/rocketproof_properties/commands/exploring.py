@@ -1,4 +1,4 @@
-"""The command that opens a trace or a history in a browser, or writes it as a page."""
+"""The command `explore`, which opens a trace or a history in a browser, or writes it as a page."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ def explore(
     port: Natural = 0,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
 ) -> int:
-    """Walk through a counterexample in a browser: what happened, what else could have, and why the rest could not.
+    """Walk through a counterexample in a browser: each step, the other enabled actions, and why the rest are disabled.
 
-    The page is served on this machine only, until Ctrl-C; with --html it is a file that needs nothing else.
+    The page is served on this machine only, until Ctrl-C. With --html, it is written as a self-contained file.
 
     Parameters
     ----------
     what
-        A witness file that `rocketproof check` has written, a history, a finding or the report of `rocketproof validate`, a folder of
-        these, or a Python file with a model of your own; without it the built-in specification, of which the page lets you choose.
+        A witness file that `rocketproof check` has written, a history, or a finding or report of `rocketproof validate`. Also a folder
+        of these, or a Python file with your own model. Default: the built-in specification; the page offers its properties.
     property
-        The property whose counterexample is to be found and opened.
+        The property whose counterexample is searched for and opened.
     profile
-        The profile of the specification, P49 unless given; of a history the one that it is judged by.
+        The profile of the specification (default: P49), or the profile that a history is judged by.
     scope
-        The finite sizes, instead of those that the catalogue names; without --property a walk begins there.
+        The finite sizes. Default: those that the catalogue names. Without --property, a walk begins in this scope.
     condition
-        Only the case under this condition (its words, or some of them).
+        Only the case under this condition (its text, or a part of it).
     around
-        The number of an event: of a history that is too long for a page, what lies around it, instead of around what nothing explains.
+        The number of an event. A history that is too long for one page is cut to the part around this event. Default: around the first
+        event that nothing explains.
     html
         Write the page to this file instead of serving it.
     port
-        The port to serve on; any free one unless given.
+        The port to serve on. Default: any free port.
     browser
         Open a browser at the page.
     """

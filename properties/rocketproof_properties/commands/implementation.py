@@ -34,25 +34,25 @@ def run_tests(
     profile
         The profile to test, such as P494.
     recording
-        A file of recorded cases: each request is sent to the implementation, and the answers are compared. Without it,
-        programs of the specification are generated and performed on both.
+        A file of recorded cases: each request is sent to the implementation, and the responses are compared. Default: programs of the
+        specification are generated and run on both.
     settings
-        A setting of the recorded brokers by RocketMQ's name, such as brokerPermission=4, or of those of one cfg, such as
+        A setting of the recorded brokers by RocketMQ's name, such as brokerPermission=4, or of the brokers of one cfg, such as
         N:brokerPermission=4; may be repeated.
     programs
-        How many programs to generate; 5000 unless given.
+        Number of programs to generate. Default: 5000.
     seed
         Seed of the programs.
     time
-        Seconds after which the generation stops; all instances and conditions get a fair share of them.
+        Seconds after which the generation stops. They are divided evenly among all instances and conditions.
     workers
-        Processes that perform programs; all cores unless given.
+        Number of processes that run programs. Default: one per core.
     every
-        Print every verdict, or every case that differs, not only a summary.
+        Print every verdict, or every case that differs, instead of a summary.
     json
         Write every case, or every verdict, to this file.
     pages
-        A folder for the run's page and the explorer's pages of what it links.
+        A folder for the HTML page of the run and the explorer's pages that it links.
     """
     from ..reports import output
 
@@ -67,10 +67,12 @@ def run_tests(
         from .checks import programs as generated
         from .checks import programs_summary, results
 
-        tested, ran = generated.run(profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time)
+        tested, test_run = generated.run(
+            profile=profile, programs=programs or 5000, seed=seed, workers=workers or pools.cores(), seconds=time
+        )
         write(json, (row.record() for row in tested.rows))
         with reports.printing():
-            programs_summary.render(tested, ran, every=every)
+            programs_summary.render(tested, test_run, every=every)
         reports.write(lambda: results.run(tested, "test", results.IMPLEMENTATION, profile))
         return tested.exit_code
     from ..judging.reference import recording as recorded
@@ -78,13 +80,13 @@ def run_tests(
     from ..judging.reference.show import print_replay
 
     with output.counting("replaying case") as tick:
-        found = recorded.replay(recording, profile, settings, tick)
-    data = [one.data() for one in found.outcomes]
+        replayed_cases = recorded.replay(recording, profile, settings, tick)
+    data = [outcome.data() for outcome in replayed_cases.outcomes]
     write(json, data)
     with reports.printing():
-        print_replay(found, every)
-    reports.write(lambda: replayed.run(data, str(recording), profile, stopped=found.stopped), source=str(recording))
-    return exit_code(findings=found.different, undecided=found.stopped)
+        print_replay(replayed_cases, every)
+    reports.write(lambda: replayed.run(data, str(recording), profile, stopped=replayed_cases.stopped), source=str(recording))
+    return exit_code(findings=replayed_cases.different, undecided=replayed_cases.stopped)
 
 
 def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> int:
@@ -95,55 +97,55 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
     witness
         A witness file that `rocketproof check` has written.
     target
-        What to start and perform the witness on: apache:4.9.4 or another release, served for this implementation, or a TOML file that
-        describes one. Whatever brokers do by themselves they do at once there; a witness that needs one to wait is refused.
+        What to start: apache:4.9.4 or another release, served for this implementation, or a TOML file that describes a broker. There,
+        brokers run their background tasks at once; a witness that needs such a task to wait is rejected.
     json
-        Write how far it went to this file.
+        Write the number of steps that were performed, and the result, to this file.
     """
     from .checks import witnessfiles
 
-    source, found = witnessfiles.load_with_source(witness)
+    source, loaded = witnessfiles.load_with_source(witness)
     if target is not None:
         from ..brokers.choose import choose
         from ..conformance.witnesses.outside import perform_file
         from ..validation.show import render_performed
         from ..validation.validate import mark
 
-        followed = perform_file(choose(None, target, source.profile, configure=False), source, found, mark())
+        followed = perform_file(choose(None, target, source.profile, configure=False), source, loaded, mark())
         write(json, followed.data())
         render_performed(followed)
         return exit_code(findings=not followed.agrees and not followed.lost, undecided=not followed.agrees)
     from ..conformance.stateful.replay import replay_witness
     from ..conformance.stateful.show import performed, render_replayed
 
-    done = replay_witness(source, found, performed)
+    done = replay_witness(source, loaded, performed)
     write(json, done.data())
     render_replayed(done)
     return exit_code(findings=not done.agrees, undecided=False)
 
 
 def hazard(*ids: str, profile: Profile | None = None, json: Json = None) -> int:
-    """Show known hazards of the described system: each a short program on a simulated cluster, with every fact asserted.
+    """Show known hazards of RocketMQ: each is a short program on a simulated cluster that asserts every stated fact.
 
     Parameters
     ----------
     ids
-        The hazards to show step by step, such as HAZ-07; without any, all are performed and listed in a line each.
+        The hazards to show step by step, such as HAZ-07. Default: all are run and listed in one line each.
     profile
-        The profile to show them in, instead of each hazard's own.
+        The profile to show them in. Default: each hazard's own profile.
     json
         Write the hazards with their steps to this file.
     """
     from ..hazards import HAZARDS, chosen, gallery, report
     from ..reports import output
 
-    wanted = chosen(ids, profile)
-    found, stopped = interrupts.gathered(gallery.perform(one, one.profile(profile)) for one in wanted)
-    write(json, (performed.data() for performed in found))
+    selected = chosen(ids, profile)
+    results, stopped = interrupts.gathered(gallery.perform(hazard_, hazard_.profile(profile)) for hazard_ in selected)
+    write(json, (performed.data() for performed in results))
     if ids:
-        report.print_hazards(found)
+        report.print_hazards(results)
     else:
-        report.print_list(found, len(HAZARDS) - len(wanted))
+        report.print_list(results, len(HAZARDS) - len(selected))
     if stopped:
-        output.tell(f"rocketproof: stopped by Ctrl-C after {len(found)} of {len(wanted)} hazards")
-    return exit_code(findings=any(performed.finding for performed in found), undecided=stopped)
+        output.tell(f"rocketproof: stopped by Ctrl-C after {len(results)} of {len(selected)} hazards")
+    return exit_code(findings=any(performed.finding for performed in results), undecided=stopped)

@@ -1,4 +1,4 @@
-"""The documentation, by who reads it: the pages of the site, and of `rocketproof docs`, which finds them in a clone and in a wheel."""
+"""The pages of the documentation, by audience, for the site and for `rocketproof docs`. They are found in a clone and in a wheel."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         *("properties/docs/architecture.md", "CONTRIBUTING.md", "tests/README.md", "properties/bench/README.md"),
     ),
 }
-"""The pages by their paths in a clone, which are also those in the wheel, so that their links hold."""
+"""The pages, by path in a clone. The wheel has the same paths, so that their links work."""
 ASSETS: Final = (".svg", ".png", ".json")
-"""What lies beside pages and belongs to them."""
+"""Suffixes of files next to pages that belong to them."""
 
 
 def folder() -> Path:
@@ -60,13 +60,16 @@ def folder() -> Path:
 
 
 def site() -> Path | None:
-    """The first page of the site, which the wheel of a release has in `site` of the package; None in a clone."""
+    """Return the first page of the site, which a release's wheel has in the package's folder `site`; None in a clone."""
     first = Path(__file__).parents[1] / "site" / "index.html"
     return first if first.is_file() else None
 
 
 def pages() -> dict[str, Path]:
-    """The pages by the names that one types: `porting`, `ci`; a README has its room's name, and that of the project is `readme`."""
+    """Return the pages by the names that a user types, such as `porting` and `ci`.
+
+    A README has the name of its folder, the project's README is `readme`.
+    """
     return {_name(path): folder() / path for paths in SECTIONS.values() for path in paths}
 
 
@@ -76,14 +79,14 @@ def _name(path: str) -> str:
 
 
 def title(page: Path) -> str:
-    """Its first heading."""
+    """Return the first heading of a page."""
     return next((line.removeprefix("# ") for line in page.read_text("utf-8").splitlines() if line.startswith("# ")), page.stem)
 
 
 def page(name: str) -> Path:
-    """The page of that name. Raises InputError if there is none, with what may have been meant."""
-    found = pages()
-    return found[known("page", name.lower(), found)]
+    """Return the page of that name. Raises InputError with suggestions if there is none."""
+    known_pages = pages()
+    return known_pages[known("page", name.lower(), known_pages)]
 
 
 __all__ = ["ASSETS", "SECTIONS", "InputError", "folder", "page", "pages", "site", "title"]

@@ -1,7 +1,7 @@
-"""The command line. Exit codes: 0 all as expected; 1 a verdict differs; 2 bad usage or input; 3 stopped before a decision.
+"""The command line. Exit codes: 0 all as expected; 1 a verdict differs; 2 wrong usage or input; 3 stopped before a decision.
 
-The modules beside this one only declare commands, a group each. What a command needs is imported when it runs, so that `--help` and
-mistakes in the options are answered at once.
+The other modules of this package only declare commands, one group each. A command imports what it needs when it runs, so that `--help` and
+usage errors are printed at once.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LAB: Final[Mapping[str, tuple[str, str]]] = {
     "requirements": ("commands:requirements", "Show for every rule where it is implemented and which tests passed for it."),
     "bench": ("bench.commands:app", "Measure the engines."),
 }
-"""The commands of a clone, each with its place in `rocketproof_lab` and its help."""
+"""The commands that exist only in a clone, each with its place in `rocketproof_lab` and its help."""
 STREAMS = (("certificate", "smt2"), ("explore", "html"), ("graph", "output"))
-"""Options besides --json whose file may be standard output."""
+"""Options other than --json whose file may be standard output."""
 EXTRAS: Final[Mapping[str, str]] = {"pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
-"""Packages that some options need, each with the extra of rocketproof that brings it."""
+"""Packages that some options need, each with the extra of rocketproof that installs it."""
 _FOLDERS = ("out", "parquet", "report")
-"""Options that name a folder, some of them as text since it may be elsewhere."""
+"""Options that name a folder. Some are typed as text, because the folder may be remote."""
 
 
 def _version() -> str:
@@ -66,11 +66,11 @@ app = App(
 )
 for _command in COMMANDS:
     app.command(_command)
-app.command(implementation.run_tests, name="test")  # pytest and its linters would take a function `test` for one of theirs
+app.command(implementation.run_tests, name="test")  # pytest and its linters would take a function `test` for a test
 
 
 def _only_in_a_clone(name: str) -> Callable[..., int]:
-    """Return a command that says where `name` works."""
+    """Return a command that fails with the message that `name` needs a clone of the project."""
 
     def refuse(*tokens: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> int:
         raise InputError(f"{name} works in a clone of the project only: it is not installed with rocketproof")
@@ -86,7 +86,7 @@ for _name, (_place, _help) in LAB.items():
 
 
 def run(tokens: Sequence[str]) -> int:
-    """Run one command and return its exit code; every mistake of the user's is one line on stderr."""
+    """Run one command and return its exit code. Every usage error is one line on stderr."""
     tokens = _joined(tokens)
     INVOKED.set(shlex.join(["rocketproof", *tokens]))
     output.release_stdout()
@@ -104,7 +104,7 @@ def run(tokens: Sequence[str]) -> int:
     except RocketproofError as error:
         return _refuse(" ".join(str(error).split()))
     except BrokenPipeError:
-        # Somebody has closed our output (`| head`) who wanted text of us, as of `graph`.
+        # The reader of standard output has closed it (`| head`).
         output.nobody_listens()
         return OK
     except OSError as error:
@@ -126,7 +126,7 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _joined(tokens: Sequence[str]) -> list[str]:
-    """The words of a command line, `-` behind an option as its value, which would pass for an option otherwise."""
+    """Return the arguments with `-` after an option joined to it as its value. Otherwise it would be parsed as an option."""
     joined: list[str] = []
     for token in tokens:
         if token == "-" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
@@ -137,7 +137,7 @@ def _joined(tokens: Sequence[str]) -> list[str]:
 
 
 def _refuse_streams(command: str, arguments: Mapping[str, object]) -> None:
-    """Refuse `-` for a file or folder that cannot be standard output, before a file of that name is written."""
+    """Raise InputError for `-` as a file or folder that cannot be standard output, before a file of that name is written."""
     for name, value in arguments.items():
         values = value if isinstance(value, tuple) else (value,)
         if (STREAM in values or (name in _FOLDERS and str(STREAM) in values)) and name != "json" and (command, name) not in STREAMS:
@@ -146,7 +146,7 @@ def _refuse_streams(command: str, arguments: Mapping[str, object]) -> None:
 
 
 def _unwritten(error: OSError) -> str:
-    """What to say of an error of the system that no command has an answer to, most often a full disk."""
+    """Return the message for an error of the system that no command handles, most often a full disk."""
     place = f"{error.filename}: " if error.filename else ""
     return f"{place}{error.strerror or error}; {remedy(error, 'files')}"
 

@@ -1,4 +1,4 @@
-"""Commands about releases: which switches describe one, and in what two differ."""
+"""Commands about releases: find the switches that describe a release, and the differences between two releases."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ def profile(
     workers: Count | None = None,
     json: Json = None,
 ) -> int:
-    """Find which switches of a profile describe a release or a broker: what it does otherwise, each with the request that shows it.
+    """Find the switches of a profile that describe a release or a broker. Each deviation is shown with a request.
 
-    Programs run on the target, among them for each switch those that tell its values. What it does otherwise is explained by other
-    values of switches as far as any does; the rest is listed by its cause. What to do with it, a person decides.
+    The target runs general programs, and for each switch programs that distinguish its values. Deviations are explained by other
+    values of switches where possible. The rest is listed by cause. The command changes no profile.
 
     Parameters
     ----------
     target
-        What to start: apache:VERSION, served, inprocess, or a TOML file that describes it; or the address of a broker.
+        What to start: apache:VERSION, served, inprocess, or a TOML file that describes it. Or the address of a running broker.
     base
-        The profile to begin with, such as P533; the target's own unless given.
+        The profile to start from, such as P533. Default: the target's own.
     again
-        Explain what is in this folder instead, of a run of this command or of validate: no broker is needed.
+        Explain the report in this folder, of an earlier run of this command or of validate. No broker is needed.
     programs
-        How many general programs to perform besides those that tell switches; 300 unless given.
+        Number of general programs, in addition to those that distinguish switches. Default: 300.
     seed
-        Seed of the programs; 0 unless given.
+        Seed of the programs. Default: 0.
     report
-        The folder for the report and the histories, which must be new or empty; .rocketproof/validation with a number unless given.
+        The folder for the report and the histories, which must be new or empty. Default: a numbered folder in .rocketproof/validation.
     shrink
-        Seconds for making each program smaller on the target; 20 unless given, and 0 leaves them as they are.
+        Seconds for shrinking each program on the target. Default: 20. 0 disables shrinking.
     time
-        Seconds after which no further program is begun.
+        Seconds after which no further program is started.
     workers
-        Programs at a time; 4 unless given.
+        Number of concurrent programs. Default: 4.
     json
-        Write the report to this file too.
+        Also write the report to this file.
     """
     from ..brokers.choose import choose_named
     from ..reports import output
@@ -61,19 +61,19 @@ def profile(
 
     if (target is None) == (again is None):
         raise InputError("give either a target, such as apache:5.4.0, or --again FOLDER of an earlier run")
-    performing = {"--programs": programs, "--seed": seed, "--report": report, "--shrink": shrink, "--time": time, "--workers": workers}
-    odd = next((name for name, given in performing.items() if given is not None), None)
-    if again is not None and odd is not None:
-        raise InputError(f"{odd} with --again: what was recorded is explained where it is, and nothing is performed; leave it out")
+    run_options = {"--programs": programs, "--seed": seed, "--report": report, "--shrink": shrink, "--time": time, "--workers": workers}
+    conflicting = next((name for name, value in run_options.items() if value is not None), None)
+    if again is not None and conflicting is not None:
+        raise InputError(f"{conflicting} with --again: what was recorded is explained where it is, and nothing is performed; leave it out")
     chosen = None if target is None else choose_named(target, None, "the target")
-    named = base or (chosen.profile if chosen is not None else None)
-    if named is None:
+    base_profile = base or (chosen.profile if chosen is not None else None)
+    if base_profile is None:
         raise InputError(f"--again {again}: give the profile to begin with too, such as --from P533")
     folder = again or report or next_folder()
     with output.phases() as progress:
-        found = profiling.profile(
+        result = profiling.profile(
             profiling.ProfileRequest(
-                named,
+                base_profile,
                 folder,
                 chosen,
                 programs=programs or 300,
@@ -84,8 +84,8 @@ def profile(
             ),
             progress,
         )
-    data = found.data(folder)
+    data = result.data(folder)
     write(json, data)
     write_report(folder / profiling.REPORT, data)
-    show.render(found, folder)
-    return found.exit_code
+    show.render(result, folder)
+    return result.exit_code

@@ -1,4 +1,4 @@
-"""`--report`, `--html` and `--since` of the commands that judge: refused before a run begins, written when it is over."""
+"""`--report`, `--html` and `--since` of the commands that judge: checked before a run begins, written after it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from .explorer.pages import PageEntry
 
 PAGES = 20
-"""Of witnesses, that the folder of --html gets; each takes a second or so."""
+"""Maximum number of witness pages in the folder of --html. Each takes about a second."""
 _VERDICTS = {"test": "check"}
-"""Both have verdicts on the catalogue's properties, and the same --json."""
+"""Commands with the same kind of verdicts and the same --json."""
 KINDS = (
     "of a KIND, as KIND:PATH: junit:FILE, sarif:FILE, markdown:FILE, html:DIR (as --html), run:FILE (for --since), badge:FILE.svg or "
     "badge:FILE.json, or github alone (annotations in the log and the summary of a job); may be repeated."
 )
-"""What --report takes, as its help says it."""
+"""The values of --report, as in its help."""
 _SINCE = "A saved run, from --report run:FILE or --json FILE: what changed since then is printed, and is in the reports."
 Reports = Annotated[tuple[str, ...], Parameter(name="--report", help=f"A report {KINDS}"), Many]
 Since = Annotated[Path | None, Parameter(help=_SINCE)]
@@ -35,7 +35,7 @@ Since = Annotated[Path | None, Parameter(help=_SINCE)]
 
 @dataclass(frozen=True)
 class Reporting:
-    """The reports that are wanted, and the earlier run to compare with, with what it is called."""
+    """The requested reports, and the earlier run to compare with, with its name."""
 
     wanted: tuple[WantedReport, ...] = ()
     before: Run | None = None
@@ -43,8 +43,8 @@ class Reporting:
 
     @contextmanager
     def printing(self) -> Iterator[None]:
-        """While the command prints what it found: with GitHub's commands switched off, if they are wanted afterwards."""
-        if not any(one.kind == "github" for one in self.wanted):
+        """Disable GitHub's workflow commands while the command prints its results, if GitHub annotations are requested."""
+        if not any(report.kind == "github" for report in self.wanted):
             yield
             return
         from ..reports.github import commands_off
@@ -53,9 +53,9 @@ class Reporting:
             yield
 
     def write(self, make: Callable[[], Run], pages: Callable[[], Sequence[PageEntry]] | None = None, *, source: str = "") -> None:
-        """Write the reports of the run, which is made only if a report or a comparison is wanted.
+        """Write the reports of the run. `make` is called only if a report or a comparison is requested.
 
-        `pages` makes the explorer's pages of what is no witness file. `source` is the file that the command was given, "" if there is none.
+        `pages` returns the explorer's pages of traces that are no witness files. `source` is the file that the command was given, or "".
         Raises RocketproofError.
         """
         if not self.wanted and self.before is None:
@@ -68,7 +68,7 @@ class Reporting:
         if changes is not None:
             with self.printing():
                 show.print_changes(changes)
-        folders = [one for one in self.wanted if one.kind == "html"]
+        folders = [report for report in self.wanted if report.kind == "html"]
         listed = {}
         if folders:
             from ..reports.page import WITNESSES
@@ -76,32 +76,34 @@ class Reporting:
             from .explorer.pages import write as write_pages
 
             entries = of_run(run, PAGES) if pages is None else pages()
-            listed = {one: write_pages(one.place / WITNESSES, entries) for one in folders}
+            listed = {report: write_pages(report.place / WITNESSES, entries) for report in folders}
         writing.write(run, self.wanted, changes, listed)
-        for one in folders:
-            more = f", with {counted(len(listed[one]), 'page')} to walk in" if listed[one] else ""
-            tell(f"{one.place / 'index.html'} is the page of the run{more}: open it in a browser")
+        for report in folders:
+            more = f", with {counted(len(listed[report]), 'page')} to walk in" if listed[report] else ""
+            tell(f"{report.place / 'index.html'} is the page of the run{more}: open it in a browser")
 
 
 class _Places:
-    """Where the catalogue states the property of a result that needs attention."""
+    """Finds where the catalogue states the property of a result that needs attention."""
 
     def __init__(self) -> None:
         self._known: dict[str, SourcePlace] | None = None
 
-    def __call__(self, one: Result) -> SourcePlace | None:
-        if one.outcome in ("ok", "skipped"):
+    def __call__(self, result: Result) -> SourcePlace | None:
+        if result.outcome in ("ok", "skipped"):
             return None
         if self._known is None:
             from ..catalogue.places import stated
 
             self._known = stated()
-        return self._known.get(one.id) or self._known.get(one.id.partition(".")[0])
+        return self._known.get(result.id) or self._known.get(result.id.partition(".")[0])
 
 
 def asked(command: str, report: Sequence[str], since: Path | None, html: Path | None = None) -> Reporting:
-    """What the options of a command ask for; --html DIR is --report html:DIR. Raises InputError for a report that could not be written,
-    and for a file that is no run of this command."""
+    """Return the reports that a command's options request; --html DIR is --report html:DIR.
+
+    Raises InputError for a report that could not be written, and for a file that is no run of this command.
+    """
     if not report and since is None and html is None:
         return Reporting()
     from ..reports.options import wanted
@@ -118,33 +120,33 @@ def asked(command: str, report: Sequence[str], since: Path | None, html: Path | 
 
 
 def _load(reports: Sequence[WantedReport]) -> None:
-    """Load what writes reports. After an interrupt this would take seconds, beside threads that still compile."""
+    """Import the modules that write reports. After an interrupt this would take seconds, while threads are still compiling."""
     from ..catalogue import places
     from ..reports import show, since, writing  # noqa: F401  (imported for `Reporting.write`)
 
-    if any(one.kind == "html" for one in reports):
+    if any(report.kind == "html" for report in reports):
         from ..reports import page  # noqa: F401  (imported for `Reporting.write`)
         from .explorer import pages  # noqa: F401  (imported for `Reporting.write`)
-    places.stated()  # what it has found is cached
+    places.stated()  # the result is cached
 
 
 def read(path: Path, option: str = "--since") -> Run:
-    """A saved run: a file of --report run:FILE, or what --json wrote. Raises InputError."""
+    """Load a saved run: a file of --report run:FILE, or of --json. Raises InputError."""
     from ..reports import saved
 
     data = saved.load(path, option)
     try:
-        ours = isinstance(data, dict) and data.get("schema") == saved.SCHEMA
-        found = saved.read(data, f"{option} {path}") if ours else _of_json(data)
+        is_run_file = isinstance(data, dict) and data.get("schema") == saved.SCHEMA
+        run = saved.read(data, f"{option} {path}") if is_run_file else _of_json(data)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        found = None
-    if found is None or not found.is_sound:
+        run = None
+    if run is None or not run.is_sound:
         raise InputError(f"{option} {path}: is no saved run; give a file that --report run:FILE or --json has written")
-    return found
+    return run
 
 
 def _of_json(data: Any) -> Run | None:
-    """The run whose --json this is; None for anything else. Raises KeyError and the like where rows lack what they should have."""
+    """Return the run whose --json `data` is; None for other data. Raises KeyError and similar errors for incomplete rows."""
     from ..judging import results as judging
     from ..judging.reference import results as replay
     from ..validation import results as validation

@@ -1,4 +1,4 @@
-"""The commands that put a broker to the test: `validate`, `level` and `compare`."""
+"""The commands that test a broker: `validate`, `level` and `compare`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _REPORT = (
 )
 Reports = Annotated[reporting.Reports, Parameter(help=_REPORT)]
 Replaced: Final = Parameter(show=False)
-"""An option that a command has taken the place of; it works until the next version."""
+"""An option that a command has replaced; it works until the next version."""
 _WORKERS: Final = 4
 
 
 class _Reports(NamedTuple):
-    """What `--report`, `--since` and `--html` ask for: the folder of the report if one was named, and further reports."""
+    """The values of `--report`, `--since` and `--html`: the folder of the report, if named, and further reports."""
 
     folder: Path | None
     further: reporting.Reporting
@@ -66,10 +66,10 @@ def validate(
     json: Json = None,
     pages: Pages = None,
 ) -> int:
-    """Validate any broker: send programs, record what happens, judge it, and report what is not as described.
+    """Validate any broker: run generated programs on it, record the history, judge it, and report each deviation.
 
-    Topics and groups of the programs have names of their own, which begin with r and six digits. On a broker that was not started
-    for this they stay.
+    The programs use their own topics and groups, whose names begin with r and six digits. A broker that was not started for the
+    validation keeps them.
 
     Parameters
     ----------
@@ -158,15 +158,15 @@ def validate(
         _replaced("--level", "level")
         return _level(choose(broker, target, profile, configure=configure), nameserver, up_to, reports, json, target)
     if again is not None:
-        found = _judge_again(again, profile, accepted, states)
-        return _report(found, again, reports, json, target)
+        result = _judge_again(again, profile, accepted, states)
+        return _report(result, again, reports, json, target)
     asked: dict[str, Any] = {
         "broker": broker, "target": _absolute(target), "profile": profile, "configure": configure, "nameserver": nameserver,
         "programs": programs, "seed": seed, "workers": workers or _WORKERS, "rate": rate, "shrink": shrink, "states": states,
         "witnesses": witnesses, "faults": kinds.parse(faults) if faults is not None else {}, "remember": remember,
     }  # fmt: skip
-    found, folder = _run(asked, reports.folder, resume, time, accepted)
-    return _report(found, folder, reports, json, asked["target"])
+    result, folder = _run(asked, reports.folder, resume, time, accepted)
+    return _report(result, folder, reports, json, asked["target"])
 
 
 def level(
@@ -183,7 +183,7 @@ def level(
     json: Json = None,
     pages: Pages = None,
 ) -> int:
-    """Find out how far a young broker comes, and what it needs next. Takes seconds.
+    """Find the level that a new broker reaches, and what it needs for the next one. Takes seconds.
 
     There are six levels, from answering a route to recovering from kill -9.
 
@@ -198,16 +198,15 @@ def level(
     profile
         What to judge by, such as P494; P49 for an address, the target's own otherwise.
     configure
-        Settings of the running broker may be changed; they are set back.
+        Allow programs to change settings of the running broker; they are restored.
     up_to
-        The highest level that is tried; the exit code is 0 if it is reached.
+        The highest level to try. The exit code is 0 if it is reached.
     since
-        A saved run; what changed since then is printed.
+        A saved run. Changes since then are printed.
     json
         Write the levels to this file.
     pages
-        A folder for the run's page.
-    """
+        A folder for the HTML page of the run."""
     from ..brokers.choose import choose
 
     chosen = choose(broker, target, profile, configure=configure)
@@ -227,7 +226,7 @@ def compare(
     report: Path | None = None,
     json: Json = None,
 ) -> int:
-    """Show what two targets do differently, each difference with a small program and the rule concerned. Neither is judged.
+    """Show the differences between two targets, each with a small program and the rule concerned. Neither target is judged.
 
     Parameters
     ----------
@@ -236,7 +235,7 @@ def compare(
     second
         The target to compare with.
     programs
-        How many programs to perform on both.
+        Number of programs to run on both.
     seed
         Seed of the programs: the same one gives the same programs.
     workers
@@ -244,11 +243,11 @@ def compare(
     time
         Seconds after which no further program is begun.
     shrink
-        Make the program of each difference smaller.
+        Shrink the program of each difference.
     report
-        The folder for the report, which must be new or empty; .rocketproof/validation with a number unless given.
+        The folder for the report, which must be new or empty. Default: a numbered folder in .rocketproof/validation.
     json
-        Write the differences to this file too.
+        Also write the differences to this file.
     """
     return _compare((first, second), ("compare", "compare"), programs, seed, workers, time, float(shrink), report, json)
 
@@ -283,7 +282,7 @@ def _refuse_mixed_modes(
     saved = again is not None or resume is not None
     if again is not None and (broker is not None or target is not None):
         raise InputError("--again with a broker: a saved report is judged without one; leave out one of them")
-    if resume is not None and any(given is not None for given in (broker, target, folder, again)):
+    if resume is not None and any(option is not None for option in (broker, target, folder, again)):
         raise InputError("--resume goes on with the run of its folder; leave out the broker, --target, the folder of --report and --again")
     if self_test and saved:
         raise InputError("--self-test tries a target; leave out --again and --resume")
@@ -303,9 +302,9 @@ def _refuse_judging(
     if target is None or self_test or level or again is not None or resume is not None:
         raise InputError("--against compares a target with --target; give both, without --again, --resume, --self-test and --level")
     judging |= {f"--report {text}": True for text in report if is_kind(text)}
-    odd = next((name for name, given in judging.items() if given), None)
-    if odd is not None:
-        raise InputError(f"{odd} with --against: two targets are compared, and neither is judged; leave it out")
+    conflicting = next((name for name, value in judging.items() if value), None)
+    if conflicting is not None:
+        raise InputError(f"{conflicting} with --against: two targets are compared, and neither is judged; leave it out")
 
 
 def _replaced(option: str, command: str) -> None:
@@ -325,9 +324,10 @@ def _judge_again(folder: Path, profile: str | None, accepted: Sequence[Any], sta
 def _run(
     asked: dict[str, Any], folder: Path | None, resume: Path | None, seconds: float | None, accepted: Sequence[Any]
 ) -> tuple[ValidationReport, Path]:
-    """Validate the target that was asked for, or continue the run in the folder `resume`. Fills `asked` with that run's options.
+    """Validate the target of the options `asked`, or resume the run in the folder `resume`. Adds that run's options to `asked`.
 
-    Return the report and its folder. Raises InputError and TargetError."""
+    Return the report and its folder. Raises InputError and TargetError.
+    """
     from ..brokers.choose import choose
     from ..conformance.witnesses.known import WITNESSES
     from ..reports import failures, output
@@ -344,31 +344,31 @@ def _run(
     with output.phases() as progress:
         place = resume or folder or next_folder()
         chosen = chosen or choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
-        kept = memory.file_of(chosen.name, chosen.profile)
+        memory_file = memory.file_of(chosen.name, chosen.profile)
         remembers = asked.get("remember", True)
         if remembers and "remembered" not in asked:
-            asked["remembered"] = failures.read(kept)
-        same = {name: asked[name] for name in ("programs", "seed", "workers", "rate", "shrink", "faults")}
+            asked["remembered"] = failures.read(memory_file)
+        common = {name: asked[name] for name in ("programs", "seed", "workers", "rate", "shrink", "faults")}
         request = ValidationRequest(
-            chosen, place, **same, seconds=seconds, states=asked["states"] or STATES, name_server=asked["nameserver"], accepted=accepted,
+            chosen, place, **common, seconds=seconds, states=asked["states"] or STATES, name_server=asked["nameserver"], accepted=accepted,
             witnesses=WITNESSES if asked["witnesses"] else (), asked=asked, resumes=resume is not None, audits=True,
             remembered=memory.programs(asked.get("remembered", ())),
         )  # fmt: skip
-        found = validate(request, progress)
+        result = validate(request, progress)
         if remembers:
-            found.notes += filter(None, [memory.keep(found, tried_first(request), kept)])
-    return found, place
+            result.notes += filter(None, [memory.keep(result, tried_first(request), memory_file)])
+    return result, place
 
 
-def _report(found: ValidationReport, folder: Path, reports: _Reports, json: Path | None, target: str | None) -> int:
+def _report(report: ValidationReport, folder: Path, reports: _Reports, json: Path | None, target: str | None) -> int:
     """Print and write a report; return its exit code."""
     from ..validation import results, show
 
-    write(json, found.data())
+    write(json, report.data())
     with reports.further.printing():
-        show.render(found, folder)
-    reports.further.write(lambda: results.run(found.data(), folder), lambda: _pages(folder), source=_target_file(target))
-    return found.exit_code
+        show.render(report, folder)
+    reports.further.write(lambda: results.run(report.data(), folder), lambda: _pages(folder), source=_target_file(target))
+    return report.exit_code
 
 
 def _target_file(target: str | None) -> str:
@@ -385,7 +385,7 @@ def _pages(report: Path) -> Sequence[PageEntry]:
 def _level(
     target: ValidationTarget, nameserver: str | None, up_to: int | None, reports: _Reports, json: Path | None, name: str | None
 ) -> int:
-    """Try the levels and report how far the target came. Raises TargetError if it cannot be set up at all."""
+    """Find the highest level that the target reaches, and print it. Raises TargetError if the target cannot be set up."""
     from ..reports import output
     from ..validation import climb, ladder, report, showlevels
     from ..validation.validate import mark
@@ -393,19 +393,19 @@ def _level(
     folder = reports.folder or report.next_folder()
     report.prepare(folder)
     with output.phases() as progress:
-        found = climb.climb(target, folder, mark(), wanted=up_to or len(ladder.LEVELS), name_server=nameserver, progress=progress)
-    write(json, found.data())
+        result = climb.climb(target, folder, mark(), wanted=up_to or len(ladder.LEVELS), name_server=nameserver, progress=progress)
+    write(json, result.data())
     with reports.further.printing():
-        showlevels.render(found, folder)
-    reports.further.write(lambda: showlevels.run(found), source=_target_file(name))
-    return found.exit_code
+        showlevels.render(result, folder)
+    reports.further.write(lambda: showlevels.run(result), source=_target_file(name))
+    return result.exit_code
 
 
 def _compare(
     targets: tuple[str, str], options: tuple[str, str], programs: int, seed: int, workers: int | None, seconds: float | None,
     shrink: float, report: Path | None, json: Path | None,
 ) -> int:  # fmt: skip
-    """Compare two targets. `options` say in errors where each was given. Raises InputError and TargetError."""
+    """Compare two targets. `options` are the options that name them in errors. Raises InputError and TargetError."""
     from ..brokers.choose import choose_named
     from ..reports import output
     from ..validation.releases import against, show
@@ -413,24 +413,24 @@ def _compare(
     from ..validation.report import next_folder
 
     folder = report or next_folder()
-    one, other = (choose_named(name, None, option) for name, option in zip(targets, options, strict=True))
+    first, second = (choose_named(name, None, option) for name, option in zip(targets, options, strict=True))
     rounds = against.ROUNDS if shrink > 0 else 0
-    request = against.AgainstRequest(one, other, folder, programs, seed, workers or _WORKERS, seconds, rounds)
+    request = against.AgainstRequest(first, second, folder, programs, seed, workers or _WORKERS, seconds, rounds)
     with output.phases() as progress:
-        found = against.against(request, progress)
-    data = found.data(folder)
+        result = against.against(request, progress)
+    data = result.data(folder)
     write(json, data)
     write_report(folder / against.REPORT, data)
-    show.render_differences(found, folder)
-    return found.exit_code
+    show.render_differences(result, folder)
+    return result.exit_code
 
 
 def _self_test(target: ValidationTarget, json: Path | None) -> int:
-    """Try each capability of the target once. Raises TargetError if it cannot be set up at all."""
+    """Try each capability of the target once. Raises TargetError if the target cannot be set up."""
     from ..brokers import selftest
     from ..validation import show
 
-    found, stopped = show.render_self_test(target, selftest.self_test(target))
-    code = exit_code(findings=any(not capability.works for capability in found), undecided=stopped)
-    write(json, selftest.data(target, found, code))
+    trials, stopped = show.render_self_test(target, selftest.self_test(target))
+    code = exit_code(findings=any(not trial.works for trial in trials), undecided=stopped)
+    write(json, selftest.data(target, trials, code))
     return code

@@ -1,4 +1,4 @@
-"""Commands about witnesses beside those that show one: two compared, one as a test."""
+"""More commands about witnesses: compare two, or write one as a test."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from .common import Count, Json, write
 
 
 def diff(first: str, second: str, /, *, width: Count | None = None, json: Json = None) -> int:
-    """Compare two witnesses of one model: what they share, where they part and what each does there, and how their ends differ.
+    """Compare two witnesses of one model: their common steps, the step at which they diverge, and how their final states differ.
 
-    Exits with 0 if they are the same, with 1 if they differ.
+    Exit code 0: they are equal. 1: they differ.
 
     Parameters
     ----------
     first
         A witness file that `rocketproof check` has written.
     second
-        Another one of the same model and scope; its constants may be others, such as those of another profile.
+        A witness file of the same model and scope. Its constants may differ, as for another profile.
     width
-        Columns to print in, instead of the terminal's.
+        Columns of the output. Default: the terminal's width.
     json
         Write the comparison to this file.
     """
@@ -29,24 +29,24 @@ def diff(first: str, second: str, /, *, width: Count | None = None, json: Json =
     from ..reports.output import Output
     from .checks import witnessfiles
 
-    found = comparing.compare(witnessfiles.load(first), witnessfiles.load(second))
-    write(json, found.data())
-    comparing.render(found, first, second, Output(width))
-    return exit_code(findings=not found.equal, undecided=False)
+    comparison = comparing.compare(witnessfiles.load(first), witnessfiles.load(second))
+    write(json, comparison.data())
+    comparing.render(comparison, first, second, Output(width))
+    return exit_code(findings=not comparison.equal, undecided=False)
 
 
 def to_test(witness: str, /) -> int:
     """Print a witness, or a recorded program, as a pytest file.
 
-    It takes a witness's steps on the model, and on the implementation if the model is the specification; a recorded program it performs
-    on a target. It needs nothing but `import rocketproof`, passes today, and fails when a guard, an effect or the property changes so that
-    the steps do not show the same any more: rocketproof to-test WITNESS > test_it.py
+    The test takes a witness's steps on the model, and on the implementation if the model is the specification. A recorded program is
+    performed on a target. The test needs only `import rocketproof`. It fails when a guard, an effect or the property changes so that
+    the steps no longer show the same: rocketproof to-test WITNESS > test_it.py
 
     Parameters
     ----------
     witness
-        A witness file that `rocketproof check` has written; or the history of a program that `validate` has recorded, which is performed
-        anew on ROCKETPROOF_TARGET, the implementation unless given. A program of messages that is a test already is printed as it is.
+        A witness file that `rocketproof check` has written, or the history of a program that `validate` has recorded. The test performs the
+        program on ROCKETPROOF_TARGET, by default the implementation. A program of messages that is already a test is printed unchanged.
     """
     from .checks import witnessfiles
 

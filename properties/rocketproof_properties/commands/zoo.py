@@ -1,4 +1,4 @@
-"""The command about real bugs of real releases."""
+"""The command about known bugs of RocketMQ releases."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ def zoo(
     report: Path | None = None,
     json: Json = None,
 ) -> int:
-    """Read about real bugs of releases of RocketMQ, or let the suite look for one in the release that has it, or in the one that has not.
+    """Show known bugs of RocketMQ releases, or search for one in a release that has it, or in a release that has fixed it.
 
     Parameters
     ----------
     ids
-        The bugs to read about, such as A4; without any they are listed in a line each.
+        The bugs to show, such as A4. Default: all, in one line each.
     on
-        Start the last release that has the bug, or the first one that has not, and validate it with ordinary programs.
+        Start the last release with the bug (bad), or the first release without it (good), and validate it with general programs.
     programs
-        How many programs to perform, at most.
+        Maximum number of programs.
     seed
         Seed of the programs.
     time
-        Seconds after which no further program is begun.
+        Seconds after which no further program is started.
     plain
-        Draw the programs by chance alone, to compare with those that are chosen by what was not seen yet.
+        Draw the programs at random only, without coverage guidance, as a baseline.
     report
-        The folder for the validation's report; .rocketproof/validation with a number unless given.
+        The folder for the validation's report. Default: a numbered folder in .rocketproof/validation.
     json
-        Write the bugs, or what the search has come to, to this file.
+        Write the bugs, or the result of the search, to this file.
     """
     from ..validation.knownbugs import bugs, show
 
-    found = bugs.chosen(ids)
+    selected = bugs.chosen(ids)
     if on is None:
-        write(json, (one.record() for one in found))
+        write(json, (bug.record() for bug in selected))
         if ids:
-            show.print_bugs(found)
+            show.print_bugs(selected)
         else:
-            show.print_list(found)
+            show.print_list(selected)
         return OK
     if len(ids) != 1:
         raise InputError(f"--on {on} looks for one bug; give its id, such as rocketproof zoo A4 --on {on}")
@@ -59,7 +59,7 @@ def zoo(
 
     with output.phases() as progress:
         folder = report or next_folder()
-        came = search(found[0], on, folder, programs=programs, seed=seed, seconds=time, plain=plain, progress=progress)
-    write(json, came.record())
-    show.print_search(came)
-    return came.exit_code
+        result = search(selected[0], on, folder, programs=programs, seed=seed, seconds=time, plain=plain, progress=progress)
+    write(json, result.record())
+    show.print_search(result)
+    return result.exit_code

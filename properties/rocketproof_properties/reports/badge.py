@@ -1,4 +1,4 @@
-"""A badge of a run for a README: an SVG, or the JSON of an endpoint that draws one (shields.io names the fields), by the file's name."""
+"""A badge of a run for a README: an SVG file, or JSON for an endpoint that draws it (shields.io), by the file's suffix."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Final
 from .results import Run
 
 _COLOURS: Final = {0: ("brightgreen", "#3a7d1e"), 1: ("orange", "#a8550a"), 3: ("lightgrey", "#666666")}
-"""By exit code: the name for an endpoint, and a colour on which white can be read."""
-_LETTER: Final = 6.6  # pixels of a character of the font at 11 px, on average
+"""By exit code: the colour's name for an endpoint, and a background colour for white text."""
+_LETTER: Final = 6.6  # average width in pixels of a character at 11 px
 _PAD: Final = 10
 
 
 def write(run: Run, suffix: str) -> str:
-    """The badge for a file of this suffix."""
+    """Return the badge for a file of this suffix."""
     return svg(run) if suffix == ".svg" else endpoint(run)
 
 
 def label(run: Run) -> str:
-    """What stands left."""
+    """Return the left text."""
     return f"rocketproof {run.profile}".strip()
 
 
 def message(run: Run) -> str:
-    """What stands right."""
+    """Return the right text."""
     return run.short or run.counts
 
 
 def endpoint(run: Run) -> str:
-    """The JSON that an endpoint answers."""
+    """Return the JSON for an endpoint."""
     name, _ = _COLOURS.get(run.exit, _COLOURS[3])
     return json.dumps({"schemaVersion": 1, "label": label(run), "message": message(run), "color": name}) + "\n"
 
 
 def svg(run: Run) -> str:
-    """The picture."""
+    """Return the image."""
     left, right = label(run), message(run)
     a, b = (round(len(text) * _LETTER) + _PAD for text in (left, right))
     _, colour = _COLOURS.get(run.exit, _COLOURS[3])

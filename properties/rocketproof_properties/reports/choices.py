@@ -1,4 +1,4 @@
-"""What a user typed, on the command line or in a TOML file: found as expected, or refused in one line that says what to give instead."""
+"""Read what a user typed on the command line or in a TOML file. Errors are one line that states what to give instead."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _AT = re.compile(r"\(at line ([0-9]+), column [0-9]+\)|\(at end of document\)")
 
 
 class InputError(RocketproofError):
-    """Something given on the command line or in a file cannot be used; `str(error)` is one line, the exit code is 2."""
+    """A value on the command line or in a file cannot be used. `str(error)` is one line, the exit code is 2."""
 
 
 def known(what: str, given: str, names: Iterable[str]) -> str:
-    """The name `given` if it is one of `names` (in whatever case it was typed), else an InputError that offers others."""
+    """Return `given` if it is one of `names`, ignoring case. Raises InputError with suggestions otherwise."""
     if isinstance(names, Container) and given in names:
         return given
     choices = list(dict.fromkeys(names))
@@ -36,14 +36,14 @@ def known(what: str, given: str, names: Iterable[str]) -> str:
 
 
 def offer(given: str, names: Iterable[str]) -> str:
-    """What to use instead: all names if they are few, else the nearest, or some if none is near."""
+    """Return a suggestion: all names if there are few, else the nearest, else some of them."""
     choices = list(dict.fromkeys(names))
     if not choices:
         return "there is none to choose from"
     lower = {name.lower(): name for name in choices}
     near = [lower[n] for n in difflib.get_close_matches(given.lower(), lower, n=3, cutoff=0.5)]
     number = re.fullmatch(r"([A-Za-z]*)-?0*([0-9]+)", given)
-    if number is not None:  # ids are meant by their numbers: haz-3, and 3 alone, is HAZ-03
+    if number is not None:  # an id may be given by its number: haz-3 and 3 mean HAZ-03
         meant = [name for name in choices if re.fullmatch(rf"{number[1] or '[a-z]+'}-0*{number[2]}", name, re.IGNORECASE)]
         near = [*meant, *(name for name in near if name not in meant)][:3]
     if len(choices) <= 9:
@@ -55,7 +55,7 @@ def offer(given: str, names: Iterable[str]) -> str:
 
 
 def split(setting: str, example: str = "autoCreateTopicEnable=false") -> tuple[str, str]:
-    """Name and value of a setting of a broker, given as name=value. Raises InputError, which shows an example."""
+    """Split a broker's setting name=value. Raises InputError with an example."""
     name, equals, value = setting.partition("=")
     if not name or not equals:
         raise InputError(f"--set {setting}: is not a setting; give name=value, such as {example}")
@@ -63,7 +63,7 @@ def split(setting: str, example: str = "autoCreateTopicEnable=false") -> tuple[s
 
 
 def read_toml(path: Path, shown: str, what: str) -> tuple[str, dict[str, Any]]:
-    """A TOML file as text and as data. `shown` is what errors call it, `what` it should be. Raises InputError."""
+    """Read a TOML file as text and as data. `shown` is its name in errors, `what` the kind of file expected. Raises InputError."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -78,10 +78,10 @@ def read_toml(path: Path, shown: str, what: str) -> tuple[str, dict[str, Any]]:
 
 
 class TomlTable:
-    """A table of a TOML file: its values, each of the kind that is expected, or an InputError of one line.
+    """A table of a TOML file. Each value is returned with the expected type, or an InputError of one line is raised.
 
-    `place` gives how an error begins, from the table's name and a key, "" for the table itself. `keys` are all that the table may have,
-    None for any.
+    `place` returns the beginning of an error from the table's name and a key; the key is "" for the table itself. `keys` are the allowed
+    keys, None for any.
     """
 
     def __init__(
@@ -106,28 +106,32 @@ class TomlTable:
         default: _Value | None = None,
         fits: Callable[[_Value], bool] = lambda _: True,
     ) -> _Value:
-        """The value of a key, or its default. `expected` says what it has to be, `remedy` what to write; an integer is a float too."""
+        """Return the value of a key, or its default.
+
+        `expected` describes the value, `remedy` what to write. An integer is accepted as a float.
+        """
         value = self.data.get(key, default)
         if value is None:
             self.refuse(key, f"{key} is missing; {remedy}")
         if kind is float and type(value) is int:
             value = float(value)
-        if type(value) is not kind or not fits(value):  # exactly: true is no integer here, and a time no date
+        if type(value) is not kind or not fits(value):  # exact type: true is no integer, and a datetime is no date
             self.refuse(key, f"{key} is not {expected} but {_written(self.data.get(key))}; {remedy}")
         return value
 
     def many(
         self, key: str, kind: type[_Value], expected: str, remedy: str, fits: Callable[[_Value], bool] = lambda _: True
     ) -> list[_Value]:
-        """A list of values of one kind; empty without one."""
-        return self.get(key, list, expected, remedy, default=[], fits=lambda all_: all(type(one) is kind and fits(one) for one in all_))
+        """Return a list of values of one type; empty if the key is missing."""
+        return self.get(
+            key, list, expected, remedy, default=[], fits=lambda all_: all(type(value) is kind and fits(value) for value in all_)
+        )
 
     def text(self, key: str, default: str) -> str:
-        """A text."""
         return self.get(key, str, "a text", "put it into quotes", default=default)
 
     def pattern(self, key: str) -> re.Pattern[str] | None:
-        """A regular expression; None without one."""
+        """Return a regular expression; None if the key is missing."""
         text = self.text(key, "")
         try:
             return re.compile(text) if text else None
@@ -135,7 +139,7 @@ class TomlTable:
             self.refuse(key, f"{key} is not a regular expression: {error}; put a backslash before what is meant literally")
 
     def inner(self, key: str, keys: Iterable[str] | None = None) -> TomlTable:
-        """A table in this one; empty without one."""
+        """Return a table inside this table; empty if the key is missing."""
         name = f"{self.name}.{key}" if self.name else key
         return TomlTable(self.get(key, dict, "a table", f"write [{name}] with lines below", default={}), self._place, keys, name)
 
@@ -145,7 +149,7 @@ class TomlTable:
 
 
 def _written(value: Any) -> str:
-    """A value about as it stands in the file."""
+    """Return a value approximately as written in the file."""
     if isinstance(value, dict):
         return "a table"
     return str(value).lower() if isinstance(value, bool) else shorten(repr(value) if isinstance(value, str | list) else str(value), 60)

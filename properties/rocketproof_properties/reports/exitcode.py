@@ -1,4 +1,4 @@
-"""The exit codes of all commands, and the one rule by which what a run counted becomes one of them."""
+"""The exit codes of all commands, and the rule that derives the exit code of a run."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 OK: Final = 0
 """Everything was decided, as expected."""
 DIFFERS: Final = 1
-"""A verdict is not the expected one, or something was found."""
+"""A verdict is not the expected verdict, or there is a finding."""
 USAGE: Final = 2
 """Wrong usage, or input that cannot be read."""
 STOPPED: Final = 3
-"""Nothing was found, and something was left undecided."""
+"""There is no finding, and something is undecided."""
 
 
 def exit_code(*, findings: Sized | bool, undecided: Sized | bool | str, unreadable: Sized | bool = False) -> int:
-    """Return the exit code of a run: input that cannot be read comes first, then findings, then what is undecided.
+    """Return the exit code of a run. Unreadable input takes precedence, then findings, then undecided results.
 
-    A finding stays one however much else is undecided. What is undecided never counts as passed.
+    Undecided results never hide a finding, and never count as passed.
     """
     if unreadable:
         return USAGE

@@ -1,6 +1,6 @@
-"""What failed in the last run, kept in `.rocketproof/failures` for the next one, which tries it first.
+"""Failures of the last run, saved in `.rocketproof/failures`. The next run tries them first.
 
-A convenience that nothing depends on: a file that is not there or cannot be read is no failure to remember.
+Nothing depends on these files: a missing or unreadable file means that there are no saved failures.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ FOLDER: Final = Path(".rocketproof") / "failures"
 
 
 def file_of(*names: str) -> Path:
-    """The file of a command and what it was asked about."""
+    """Return the file for a command and its subject."""
     return FOLDER / ("-".join(re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "any" for name in names) + ".json")
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The failures in a file, none where it cannot be read."""
+    """Return the failures in a file; none if it cannot be read."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-        if found["schema"] != SCHEMA or found["version"] != VERSION:
+        saved = json.loads(path.read_text("utf-8"))
+        if saved["schema"] != SCHEMA or saved["version"] != VERSION:
             return []
-        return [row for row in found["failures"] if isinstance(row, dict)]
+        return [row for row in saved["failures"] if isinstance(row, dict)]
     except (OSError, ValueError, KeyError, TypeError):
         return []
 
 
 def keep(path: Path, failures: Sequence[dict[str, Any]]) -> str:
-    """Replace what is remembered, and remove a file that would be empty; why it could not be done, "" if it was."""
+    """Replace the saved failures, and delete a file that would be empty. Return an error message, or "" on success."""
     try:
         if not failures:
             path.unlink(missing_ok=True)

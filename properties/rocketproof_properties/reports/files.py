@@ -1,4 +1,4 @@
-"""Files of results, which appear whole or not at all, and the refusal of one that could not be written. `-` is standard output."""
+"""Write result files atomically, and check early whether they can be written. `-` is standard output."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from rocketproof_protocol.shown import json_text
 from .choices import InputError
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""There is no room, or the file may not become so large."""
+"""Errors for a full disk, and for a file that would be too large."""
 STREAM: Final = Path("-")
-"""What a user gives for standard output. What is printed for a person goes to standard error then."""
+"""The file name for standard output. Text for the user is then printed to standard error."""
 
 
 def check_writable(path: Path, option: str = "--json") -> None:
-    """Refuse a result file, given by the option, that could not be written at the end of a long run. Its folder is made when it is written.
+    """Raise InputError for a result file that could not be written at the end of a long run. Its folder is created when the file is
+    written.
 
-    An option that ends in a colon, such as `--report junit:`, has the path right behind it.
+    `option` is the option that names the file. If it ends in a colon, such as `--report junit:`, errors show the path right after it.
     """
     if path == STREAM:
-        from . import output  # rich, which a pytest plugin does without
+        from . import output  # imports rich, which the pytest plugin does not need
 
         output.take_stdout(given(option, path))
         return
     if path.is_dir():
         raise InputError(f"{path} is a directory; give {option} a file name")
-    known = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
-    if known != path.absolute() and not known.is_dir():
-        raise InputError(f"{given(option, path)}: {known} is a file and no folder; give a file in a folder of your own")
-    if not os.access(known, os.W_OK):
+    existing = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    if existing != path.absolute() and not existing.is_dir():
+        raise InputError(f"{given(option, path)}: {existing} is a file and no folder; give a file in a folder of your own")
+    if not os.access(existing, os.W_OK):
         raise InputError(f"{given(option, path)}: it may not be written; give a file in a folder of your own")
 
 
 def given(option: str, path: Path) -> str:
-    """The option with its path, as somebody types it."""
+    """Return the option with its path, as typed."""
     return f"{option}{path}" if option.endswith(":") else f"{option} {path}"
 
 
 def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]], option: str = "--json") -> None:
-    """Write an object, or a list of objects, one a line; the file appears whole or not at all."""
+    """Write an object, or a list with one object per line, atomically."""
     if isinstance(data, Mapping):
         text = json_text(data, indent=1, allow_nan=False) + "\n"
     else:
@@ -53,9 +54,9 @@ def write_json(path: Path, data: Mapping[str, Any] | Iterable[Mapping[str, Any]]
 
 
 def replace_text(path: Path, text: str, option: str) -> None:
-    """Write a text; the file, given by the option, appears whole or not at all, in a folder that is made. Raises InputError."""
+    """Write a text atomically. Missing folders are created. Raises InputError."""
     if path == STREAM:
-        from . import output  # rich, which a pytest plugin does without
+        from . import output  # imports rich, which the pytest plugin does not need
 
         output.write(text)
         return
@@ -70,18 +71,18 @@ def replace_text(path: Path, text: str, option: str) -> None:
 
 
 def remedy(error: OSError, what: str = "a folder") -> str:
-    """What to do about a file that cannot be written: `what` is to be given instead where there is room."""
+    """Return what to do about a file that cannot be written. `what` names the alternative if the disk is not full."""
     return "make room there, and run it again" if no_room(error) else f"give {what} of your own"
 
 
 def no_room(error: OSError) -> bool:
-    """Return whether the disk is full, or the file may not become so large."""
+    """Return whether the disk is full, or the file would be too large."""
     return error.errno in _FULL
 
 
 def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> str | None:
-    """Write a witness, or another file of a verdict, and return its path, the folder made where there is none; without a text an older
-    run's file goes away. `option` names the folder.
+    """Write a witness, or another file of a verdict, and return its path. Missing folders are created. If `text` is None, delete the file
+    of an earlier run. `option` names the folder.
 
     Raises InputError if it cannot be written.
     """
@@ -101,20 +102,20 @@ def keep_witness(path: str, text: str | None, option: str = "--witnesses") -> st
 
 
 def _is_text(file: Path, text: str) -> bool:
-    """Whether a file has this text. To replace it takes ten times as long as to read it."""
+    """Return whether a file has this text. A read takes a tenth of the time of a replacement."""
     try:
         return file.read_bytes() == text.encode()
     except OSError:
         return False
 
 
-def opened(kept: str) -> str:
-    """What `rocketproof explore` opens of a kept witness: itself, or the history beside the test of a program of messages."""
-    return f"{kept.removesuffix('.py')}.ndjson" if kept.endswith(".py") else kept
+def opened(path: str) -> str:
+    """Return the file that `rocketproof explore` opens for a saved witness: the witness, or the history next to a test of messages."""
+    return f"{path.removesuffix('.py')}.ndjson" if path.endswith(".py") else path
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file that appears whole or not at all. Raises OSError."""
+    """Write a file atomically. Raises OSError."""
     part = path.with_name(path.name + ".part")
     try:
         write(part)

@@ -1,6 +1,6 @@
-"""GitHub's log of a job: annotations as workflow commands, and the summary of the job in Markdown.
+"""GitHub's job log: annotations as workflow commands, and the job summary in Markdown.
 
-What is printed of a broker's words could be a command too, so commands are switched off while a run prints its own text.
+A broker's text could contain a workflow command. Commands are therefore disabled while a run prints its own output.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from .since import Changes
 from .text import shortened
 
 SHOWN: Final = 10
-"""Annotations of a level that GitHub shows of one step; further ones are dropped there."""
+"""Maximum number of annotations per level that GitHub shows for one step. It drops the rest."""
 SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 SUMMARY_BYTES: Final = 1_000_000
-"""A little less than the largest summary that GitHub takes."""
+"""Slightly less than the largest summary that GitHub accepts."""
 _TEXT: Final = 2_000
 Level = Literal["error", "warning"]
 
 
 @contextmanager
 def commands_off() -> Iterator[None]:
-    """Whatever is printed meanwhile is no workflow command."""
+    """Disable workflow commands in the output printed meanwhile."""
     token = secrets.token_hex(16)
-    _say(f"::stop-commands::{token}")
+    _print_line(f"::stop-commands::{token}")
     try:
         yield
     finally:
-        _say(f"::{token}::")
+        _print_line(f"::{token}::")
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     try:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
@@ -52,7 +52,10 @@ def _say(line: str) -> None:
 
 
 def commands(run: Run) -> list[str]:
-    """A workflow command for each result that needs attention, at most as many of a level as are shown, groups of one cause once."""
+    """Return a workflow command for each result that needs attention, one per group with the same cause.
+
+    Their number per level is limited to `SHOWN`.
+    """
     return [*_commands("error", run.attention), *_commands("warning", run.of("undecided"))]
 
 
@@ -68,15 +71,15 @@ def _commands(level: Level, results: Sequence[Result]) -> list[str]:
 
 def _command(level: Level, group: Sequence[Result]) -> str:
     first = group[0]
-    given = {**_place(first.place), "title": shortened(one_line(f"{first.id}: {first.sentence}"), 200)}
-    also = f"\nof the same cause: {', '.join(one_line(one.id) for one in group[1:])}" if len(group) > 1 else ""
+    parameters = {**_place(first.place), "title": shortened(one_line(f"{first.id}: {first.sentence}"), 200)}
+    same_cause = f"\nof the same cause: {', '.join(one_line(result.id) for result in group[1:])}" if len(group) > 1 else ""
     text = "\n".join(part for part in (one_line(first.name), first.said, first.details, *first.commands) if part)
-    fields = ",".join(f"{name}={_property(value)}" for name, value in given.items())
-    return f"::{level} {fields}::{_data(shortened(printable(text), _TEXT) + also)}"
+    fields = ",".join(f"{name}={_property(value)}" for name, value in parameters.items())
+    return f"::{level} {fields}::{_data(shortened(printable(text), _TEXT) + same_cause)}"
 
 
 def _place(place: SourcePlace | None) -> dict[str, str]:
-    """The place as GitHub finds it: a file of the repository that is checked out; nothing where it lies elsewhere."""
+    """Return the place as GitHub expects it: a file of the checked-out repository; nothing for a file elsewhere."""
     file = None if place is None or place.line is None else in_repository(place.file)
     if place is None or file is None or not Path(place.file).exists():
         return {}
@@ -92,9 +95,9 @@ def _property(text: str) -> str:
 
 
 def write(run: Run, changes: Changes | None = None) -> None:
-    """Print the annotations, and add to the summary of the job where there is one. Raises InputError if it cannot be written."""
+    """Print the annotations, and append to the job summary if there is one. Raises InputError if it cannot be written."""
     for line in commands(run):
-        _say(line)
+        _print_line(line)
     summary = os.environ.get(SUMMARY)
     if not summary:
         return

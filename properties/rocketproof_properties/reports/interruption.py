@@ -1,11 +1,11 @@
-"""The only way in which a signal stops a command.
+"""Signal handling: the only way in which a signal stops a command.
 
-The first signal sets the flag of `rocketproof_model.interrupts` and raises KeyboardInterrupt in the main thread.
-Layers that catch it return what they have, marked as interrupted, and their callers start nothing else. The command writes its results and
-exits with code 3. A second signal ends the process at once.
+The first signal sets the flag of `rocketproof_model.interrupts` and raises KeyboardInterrupt in the main thread. Layers that catch it
+return their partial results, marked as interrupted. Their callers start nothing else. The command writes its results and exits with code 3.
+A second signal ends the process at once.
 
-A thread reads the signals' numbers from a pipe, so that they count while the main thread is inside C code. A finalizer, a callback from C
-or a library may drop the exception: it is raised again then (`interrupts.Interrupted`).
+A thread reads the signal numbers from a pipe, so that signals count while the main thread runs C code. A finalizer, a callback from C or a
+library may drop the exception. It is then raised again (`interrupts.Interrupted`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from rocketproof_model import interrupts
 from .exitcode import STOPPED
 
 TOGETHER: Final = 0.5
-"""Signals within so many seconds count as one: a terminal and a program such as uv or make may both pass on the same Ctrl-C."""
-_SOON: Final = 0.01  # seconds; at once it would be raised in the callback again
+"""Signals within this many seconds count as one signal. A terminal and a program such as uv or make may both forward the same Ctrl-C."""
+_SOON: Final = 0.01  # seconds; without a delay it would be raised in the same callback again
 _SHOW_CURSOR: Final = "\x1b[?25h"
 
 
 class _Interrupts:
-    """`raises`: whether the handler raises the exception, which it does once, and again after the exception was dropped."""
+    """`raises`: whether the handler raises the exception. It raises once, and again if the exception was dropped."""
 
     def __init__(self, signaled: Signals) -> None:
         self.signaled = signaled
@@ -50,9 +50,9 @@ class _Interrupts:
             raise interrupts.Interrupted
 
     def watch(self, source: int, signals: frozenset[int]) -> None:
-        """Read the numbers of signals until the process ends."""
-        while came := os.read(source, 64):
-            if signals.isdisjoint(came):
+        """Read signal numbers until the process ends."""
+        while numbers := os.read(source, 64):
+            if signals.isdisjoint(numbers):
                 continue
             if self.ours:
                 self.ours -= 1
@@ -64,26 +64,26 @@ class _Interrupts:
                 end_at_once()
 
     def again(self) -> None:
-        """Raise a dropped exception again. The signal ends a wait of the main thread, too."""
+        """Raise a dropped exception again, by sending a signal that also ends a wait of the main thread."""
         self.raises = True
         self.ours += 1
         threading.Timer(_SOON, pthread_kill, (threading.main_thread().ident, self.signaled)).start()
 
 
 def _unraisable(dropped: sys.UnraisableHookArgs) -> None:
-    """Print what Python drops, but nothing after an interrupt: objects that it left half made raise exceptions."""
+    """Print an exception that Python cannot raise, except after an interrupt: incomplete objects raise exceptions then."""
     if not (issubclass(dropped.exc_type, KeyboardInterrupt) or interrupts.came()):
         sys.__unraisablehook__(dropped)
 
 
 def _thread_ended(ended: threading.ExceptHookArgs) -> None:
-    """Print what ended a thread, but no interrupt: the main thread reports it."""
+    """Print the exception that ended a thread, except an interrupt, which the main thread reports."""
     if not issubclass(ended.exc_type, KeyboardInterrupt):
         threading.__excepthook__(ended)
 
 
 def hear(*signals: Signals) -> None:
-    """Let these signals stop this process, which has to be in its main thread. Processes forked from it read no signals from its pipe."""
+    """Install the handlers for these signals. Call it in the main thread. Forked processes do not read signals from the parent's pipe."""
     interrupts.watch()
     state = _Interrupts(signals[0])
     interrupts.on_drop(state.again)
@@ -91,7 +91,9 @@ def hear(*signals: Signals) -> None:
     os.set_blocking(sink, False)
     set_wakeup_fd(sink, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=_forget)
-    threading.Thread(target=state.watch, args=(source, frozenset(one.value for one in signals)), daemon=True, name="signals").start()
+    threading.Thread(
+        target=state.watch, args=(source, frozenset(handled.value for handled in signals)), daemon=True, name="signals"
+    ).start()
     for number in signals:
         signal(number, state.handle)
     sys.unraisablehook = _unraisable
@@ -99,7 +101,7 @@ def hear(*signals: Signals) -> None:
 
 
 def end(code: int) -> NoReturn:
-    """End this process with a code. After an interrupt it waits for no thread, which may be inside a compiler, and frees no memory."""
+    """Exit with a code. After an interrupt, do not wait for threads, which may be inside a compiler, and free no memory."""
     if interrupts.came():
         atexit._run_exitfuncs()  # noqa: SLF001  (what `sys.exit` does, but without waiting for threads)
         for stream in (sys.stdout, sys.stderr):
@@ -110,7 +112,7 @@ def end(code: int) -> NoReturn:
 
 
 def end_at_once() -> None:
-    """End this process and the workers that it started; the guardian ends its brokers and removes its folders."""
+    """End this process and its workers. The guardian process stops the brokers and removes their folders."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(_SHOW_CURSOR)  # a progress line hides it
         sys.stderr.flush()

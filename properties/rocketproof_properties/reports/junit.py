@@ -1,6 +1,6 @@
-"""JUnit XML, as GitLab, Jenkins and others show it: a test for each result, with a sentence for its name.
+"""JUnit XML for GitLab, Jenkins and others: a test case for each result, named by a sentence.
 
-What is not as expected is a failure, an error an error; what was not decided, not tried or accepted is skipped, with the reason.
+A result that is not as expected is a failure, an error is an error. Undecided, untried and accepted results are skipped, with the reason.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _SKIPPED: Final = ("undecided", "accepted", "skipped")
 
 
 class _Case(TestCase):
-    """A test with the place that GitLab links."""
+    """A test case with the attributes for GitLab's links."""
 
     file = Attr()
     line = Attr()
 
 
 def write(run: Run) -> str:
-    """The run as a file of JUnit."""
+    """Return the run as a JUnit file."""
     suite = TestSuite(one_line(run.title))
     if run.started:
         suite.timestamp = run.started.partition("+")[0]
@@ -35,10 +35,10 @@ def write(run: Run) -> str:
             suite.add_property(name, one_line(value))
     times: Counter[str] = Counter()
     cases = []
-    for one in run.results:
-        name = one_line(one.name)
+    for result in run.results:
+        name = one_line(result.name)
         times[name] += 1
-        cases.append(_case(run, one, name if times[name] == 1 else f"{name} #{times[name]}"))
+        cases.append(_case(run, result, name if times[name] == 1 else f"{name} #{times[name]}"))
     suite.add_testcases(cases)
     if run.notes:
         suite.append(SystemOut(printable("\n".join(run.notes))))  # type: ignore[no-untyped-call]  # junitparser's has no types
@@ -50,31 +50,37 @@ def write(run: Run) -> str:
     return file.getvalue().decode("utf-8")
 
 
-def _case(run: Run, one: Result, name: str) -> TestCase:
-    group = ".".join(one_line(part) for part in ("rocketproof", run.command, one.profile, one.id) if part)
-    case = _Case(name, group, one.seconds)
-    if one.place is not None:
-        case.file = one_line(one.place.file)
-        if one.place.line is not None:
-            case.line = str(one.place.line)
-    message = one_line(one.said)
-    if one.outcome in _SKIPPED:
-        case.result = [Skipped(f"{WORDS[one.outcome]}: {message}")]
-    elif one.outcome != "ok":
-        found = (Error if one.outcome == "error" else Failure)(message)
-        found.text = printable(_text(one))
-        case.result = [found]
-    kept = {"cause": one.cause, **one.properties}
-    if any(kept.values()):
+def _case(run: Run, result: Result, name: str) -> TestCase:
+    group = ".".join(one_line(part) for part in ("rocketproof", run.command, result.profile, result.id) if part)
+    case = _Case(name, group, result.seconds)
+    if result.place is not None:
+        case.file = one_line(result.place.file)
+        if result.place.line is not None:
+            case.line = str(result.place.line)
+    message = one_line(result.said)
+    if result.outcome in _SKIPPED:
+        case.result = [Skipped(f"{WORDS[result.outcome]}: {message}")]
+    elif result.outcome != "ok":
+        problem = (Error if result.outcome == "error" else Failure)(message)
+        problem.text = printable(_text(result))
+        case.result = [problem]
+    extra = {"cause": result.cause, **result.properties}
+    if any(extra.values()):
         properties = Properties()  # type: ignore[no-untyped-call]  # junitparser's has no types
-        for key, value in kept.items():
+        for key, value in extra.items():
             if value:
                 properties.add_property(Property(one_line(key), one_line(value)))
         case.append(properties)  # type: ignore[no-untyped-call]  # junitparser's has no types
     return case
 
 
-def _text(one: Result) -> str:
+def _text(result: Result) -> str:
     return lines(
-        [one.message, one.details, one.witness and f"witness: {one.witness}", *one.commands, f"stated in {one.place}" if one.place else ""]
+        [
+            result.message,
+            result.details,
+            result.witness and f"witness: {result.witness}",
+            *result.commands,
+            f"stated in {result.place}" if result.place else "",
+        ]
     )

@@ -1,4 +1,4 @@
-"""A run as Markdown, for the summary of a job, a merge request or a mail: what needs attention, what changed, coverage, counts."""
+"""A run as Markdown for a job summary, a merge request or a mail: deviations, changes, coverage and counts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .results import OUTCOMES, WORDS, Covered, Outcome, Result, Run
 from .since import Changes
 from .text import code_block, in_markdown, shortened
 
-_ROWS: Final = 50  # of a table
-_LINES: Final = 20  # of a list of changes, and of results that are shown in full
-_TEXT: Final = 400  # characters of a cell
+_ROWS: Final = 50  # per table
+_LINES: Final = 20  # per list of changes; also the number of results with details
+_TEXT: Final = 400  # characters per cell
 
 
 def write(run: Run, changes: Changes | None = None) -> str:
-    """The run as a page of Markdown."""
+    """Return the run as Markdown."""
     parts = [f"# {in_markdown(run.title)}", f"**{in_markdown(closing(run))}**"]
     if run.line:
         parts.append(code_block(run.line))
@@ -36,28 +36,28 @@ def write(run: Run, changes: Changes | None = None) -> str:
 
 
 def closing(run: Run) -> str:
-    """One line: what came out, how long it took, the exit code."""
+    """Return one line: the counts, the duration, the exit code."""
     return f"{run.counts}; {run.seconds:.1f} s; exit code {run.exit}"
 
 
 def grouped(results: Iterable[Result]) -> list[list[Result]]:
-    """Results with one cause together, in the order of their first ones."""
-    found: dict[tuple[str, ...], list[Result]] = {}
-    for number, one in enumerate(results):
-        found.setdefault((one.cause,) if one.cause else ("", str(number)), []).append(one)
-    return list(found.values())
+    """Group the results by cause, in the order of the first result of each group."""
+    groups: dict[tuple[str, ...], list[Result]] = {}
+    for number, result in enumerate(results):
+        groups.setdefault((result.cause,) if result.cause else ("", str(number)), []).append(result)
+    return list(groups.values())
 
 
 def _attention(results: Sequence[Result]) -> list[str]:
     if not results:
         return []
     parts = ["## Not as expected", *_table(results)]
-    shown = [group for group in grouped(results) if any(one.details or one.commands for one in group)]
+    shown = [group for group in grouped(results) if any(result.details or result.commands for result in group)]
     for group in shown[:_LINES]:
         first = group[0]
         more = f" and {len(group) - 1} more of the same cause" if len(group) > 1 else ""
-        said = "\n".join([*([first.details] if first.details else []), *first.commands])
-        parts.append(f"<details><summary>{in_markdown(first.name)}{more}</summary>\n\n{code_block(said)}\n\n</details>")
+        text = "\n".join([*([first.details] if first.details else []), *first.commands])
+        parts.append(f"<details><summary>{in_markdown(first.name)}{more}</summary>\n\n{code_block(text)}\n\n</details>")
     if len(shown) > _LINES:
         parts.append(f"{len(shown) - _LINES} more are in the other reports.")
     return parts
@@ -65,9 +65,9 @@ def _attention(results: Sequence[Result]) -> list[str]:
 
 def _table(results: Sequence[Result]) -> list[str]:
     rows = ["| property | claim | case | verdict | expected | why |", "| --- | --- | --- | --- | --- | --- |"]
-    for one in results[:_ROWS]:
-        case = ", ".join(part for part in (one.about, one.profile, one.condition, one.engine, one.scope) if part)
-        cells = (one.id, one.sentence, case, one.verdict, one.expected, one.message)
+    for result in results[:_ROWS]:
+        case = ", ".join(part for part in (result.about, result.profile, result.condition, result.engine, result.scope) if part)
+        cells = (result.id, result.sentence, case, result.verdict, result.expected, result.message)
         rows.append("| " + " | ".join(in_markdown(shortened(cell, _TEXT)) for cell in cells) + " |")
     more = [f"{len(results) - _ROWS:,} more are in the other reports."] if len(results) > _ROWS else []
     return ["\n".join(rows), *more]
@@ -87,23 +87,24 @@ def _changes(changes: Changes) -> list[str]:
 def _coverage(covered: Sequence[Covered]) -> list[str]:
     rows = ["| of | actions that happened | guards that gave one answer only |", "| --- | --- | ---: |"]
     rows += [
-        f"| {in_markdown(one.label)} | {one.happened} of {len(one.actions)} | {len(one.missing) - len(one.never)} |" for one in covered
+        f"| {in_markdown(part.label)} | {part.happened} of {len(part.actions)} | {len(part.missing) - len(part.never)} |"
+        for part in covered
     ]
     listed = []
-    for one in covered:
-        if one.missing:
-            never = [f"- {in_markdown(f'{action.name} never happened: {action.sentence}')}" for action in one.never]
-            silent = [f"- {in_markdown(text)}" for text in one.missing[len(one.never) :]]
-            what = f"What is missing of {in_markdown(one.label)}"
+    for part in covered:
+        if part.missing:
+            never = [f"- {in_markdown(f'{action.name} never happened: {action.sentence}')}" for action in part.never]
+            silent = [f"- {in_markdown(text)}" for text in part.missing[len(part.never) :]]
+            what = f"What is missing of {in_markdown(part.label)}"
             listed.append(f"<details><summary>{what}</summary>\n\n" + "\n".join([*never, *silent]) + "\n\n</details>")
     return ["\n".join(rows), *listed]
 
 
 def _counts(results: Sequence[Result]) -> list[str]:
-    """A row for each id, below a line that opens it."""
+    """Return a collapsed table with one row per id."""
     by_id: dict[str, Counter[Outcome]] = {}
-    for one in results:
-        by_id.setdefault(one.id, Counter())[one.outcome] += 1
+    for result in results:
+        by_id.setdefault(result.id, Counter())[result.outcome] += 1
     used: list[Outcome] = [outcome for outcome in OUTCOMES if any(outcome in count for count in by_id.values())]
     if not used:
         return []

@@ -1,4 +1,4 @@
-"""`--report KIND` or `--report KIND:PATH`: which reports a user wants, refused before the run begins where they could not be written."""
+"""Parse `--report KIND` and `--report KIND:PATH`. Reports that could not be written are rejected before the run begins."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _EXAMPLES: Final = {
 
 @dataclass(frozen=True)
 class WantedReport:
-    """A report: its kind, and the file or folder that it is written to, None for what goes to the log of a build."""
+    """A requested report: its kind, and the file or folder to write; None for a kind that is written to the build log."""
 
     kind: str
     path: Path | None = None
 
     @property
     def place(self) -> Path:
-        """The path, of a kind that has one."""
+        """The path, for a kind that has a path."""
         assert self.path is not None
         return self.path
 
@@ -43,26 +43,26 @@ class WantedReport:
 
 
 def wanted(values: Sequence[str]) -> tuple[WantedReport, ...]:
-    """The reports that these values of --report name. Raises InputError for an unknown kind and for a place that cannot be written."""
-    found: dict[WantedReport, None] = {}
+    """Parse the values of --report. Raises InputError for an unknown kind and for a path that cannot be written."""
+    reports: dict[WantedReport, None] = {}
     for value in values:
-        found.setdefault(_one(value))
-    taken: dict[Path, WantedReport] = {}
-    for one in found:
-        if one.path is not None:
-            other = taken.setdefault(one.path.absolute(), one)
-            if other is not one:
-                raise InputError(f"--report {one}: {other.kind} is written there too; give each report a place of its own")
-    return tuple(found)
+        reports.setdefault(_parsed(value))
+    by_path: dict[Path, WantedReport] = {}
+    for report in reports:
+        if report.path is not None:
+            other = by_path.setdefault(report.path.absolute(), report)
+            if other is not report:
+                raise InputError(f"--report {report}: {other.kind} is written there too; give each report a place of its own")
+    return tuple(reports)
 
 
 def is_kind(value: str) -> bool:
-    """Whether a value means a report of a kind and not a folder, which `validate` takes as well."""
+    """Return whether a value names a kind of report. If not, it is a folder, which `validate` accepts as well."""
     kind, colon, _ = value.partition(":")
     return kind in KINDS or (bool(colon) and os.sep not in kind)
 
 
-def _one(value: str) -> WantedReport:
+def _parsed(value: str) -> WantedReport:
     kind, colon, path = value.partition(":")
     if kind not in KINDS:
         raise InputError(f"--report {value}: unknown kind {kind!r}; {offer(kind, KINDS)}")
@@ -72,29 +72,29 @@ def _one(value: str) -> WantedReport:
         return WantedReport(kind)
     if not path:
         raise InputError(f"--report {value}: it lacks a {_what(kind)}; give {kind}:{_EXAMPLES[kind]}")
-    made = WantedReport(kind, Path(path))
-    if kind == "badge" and made.place.suffix not in BADGES:
+    report = WantedReport(kind, Path(path))
+    if kind == "badge" and report.place.suffix not in BADGES:
         raise InputError(
             f"--report {value}: a badge is a picture or the JSON of an endpoint; give badge:FILE{' or badge:FILE'.join(BADGES)}"
         )
     if kind in _FOLDERS:
-        _check_folder(made)
+        _check_folder(report)
     else:
-        check_writable(made.place, f"--report {kind}:")
-    return made
+        check_writable(report.place, f"--report {kind}:")
+    return report
 
 
 def _what(kind: str) -> str:
     return "folder" if kind in _FOLDERS else "file"
 
 
-def _check_folder(one: WantedReport) -> None:
-    """Refuse a folder that could not be written at the end of a long run."""
-    path = one.place
+def _check_folder(report: WantedReport) -> None:
+    """Raise InputError for a folder that could not be written at the end of a long run."""
+    path = report.place
     if path == STREAM:
-        raise InputError(f"--report {one}: a folder cannot be standard output; give a folder")
+        raise InputError(f"--report {report}: a folder cannot be standard output; give a folder")
     if path.exists() and not path.is_dir():
-        raise InputError(f"--report {one}: it is a file; give a folder")
-    known = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
-    if not known.is_dir() or not os.access(known, os.W_OK):
-        raise InputError(f"--report {one}: it may not be written; give a folder of your own")
+        raise InputError(f"--report {report}: it is a file; give a folder")
+    existing = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise InputError(f"--report {report}: it may not be written; give a folder of your own")

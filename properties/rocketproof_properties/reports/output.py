@@ -1,7 +1,7 @@
-"""What all printing shares: a page on stdout with lines and tables, and a line about progress on stderr.
+"""Shared output functions: a page on stdout with lines and tables, and a progress line on stderr.
 
-What came of a command is printed by the module `show` beside what computed it. Tables are made here and not by rich's Table: a heading may
-span the columns, nothing that is piped is cut to a width, and no line ends in blanks.
+The results of a command are printed by the module `show` next to the code that computes them. Tables are not made by rich's Table: a
+heading may span columns, piped output is not cut to a width, and no line ends in blanks.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from rocketproof_protocol.shown import one_line, printable
 from .choices import InputError
 
 SPARSE_SECONDS: Final = 5.0
-"""Between two plain lines about progress where stderr is not a terminal."""
+"""Seconds between two progress lines if stderr is not a terminal."""
 REFRESH_SECONDS: Final = 0.1
-"""Between two changes of the line on a terminal."""
+"""Seconds between two updates of the progress line on a terminal."""
 ROOM: Final = 30
-"""Columns that words need to stand beside the cells of their row, and not below."""
+"""Minimum number of columns for the words of a row to be printed next to its cells, and not below."""
 NARROW, WIDE = 20, 160
-"""Lines are wrapped to the terminal's width between these."""
+"""Lines are wrapped to the terminal's width, within these limits."""
 USUAL: Final = 80
 """On narrower terminals the cells of a row that is too wide are wrapped."""
 _NUMBERS: Final = re.compile(r"[0-9,]+")
@@ -42,8 +42,7 @@ _WHOLE: Final = re.compile(r"/|rocketproof |[^\n]\n")
 
 @dataclass(frozen=True)
 class TableRow:
-    """A line of a table: a mark of one character, cells, which are aligned with those of other rows, and words behind them, which are
-    wrapped."""
+    """A row of a table: a mark of one character, cells that are aligned across rows, and words after them, which are wrapped."""
 
     cells: Sequence[str]
     words: str = ""
@@ -53,7 +52,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Heading:
-    """A line of a table that spans its columns; further lines of it are indented."""
+    """A heading that spans the columns of a table. Its further lines are indented by `indent`."""
 
     text: str
     indent: int = 0
@@ -64,9 +63,9 @@ _taken: ContextVar[str] = ContextVar("_taken", default="")
 
 
 def take_stdout(option: str) -> None:
-    """Keep standard output for what an option asks for there; a person reads standard error until `release_stdout`.
+    """Reserve standard output for the results of an option. Text for the user goes to standard error until `release_stdout`.
 
-    Raises InputError where another option has it.
+    Raises InputError if another option has reserved it.
     """
     if _taken.get() not in ("", option):
         raise InputError(f"{option} with {_taken.get()}: standard output takes the results of one of them; give the other one a file")
@@ -74,17 +73,17 @@ def take_stdout(option: str) -> None:
 
 
 def for_people() -> TextIO:
-    """Where a person reads: standard error while an option has standard output."""
+    """Return the stream for the user's text: standard error while an option has reserved standard output."""
     return sys.stderr if _taken.get() else sys.stdout
 
 
 def release_stdout() -> None:
-    """Give standard output back to what is printed for a person."""
+    """End the reservation of standard output."""
     _taken.set("")
 
 
 def write(text: str) -> None:
-    """Write results to standard output. Raises BrokenPipeError where nobody reads it, and InputError where it takes no more."""
+    """Write results to standard output. Raises BrokenPipeError if its reader has closed it, and InputError if it cannot be written."""
     with _taking(1):
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -92,7 +91,10 @@ def write(text: str) -> None:
 
 @contextmanager
 def _taking(stream: int) -> Iterator[None]:
-    """Raise an error of writing a stream, but a reader that went away, as InputError; nothing is offered to it again, as at exit."""
+    """Convert an error of writing to a stream, except BrokenPipeError, to InputError.
+
+    Later writes to the stream, such as at exit, are discarded.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -104,16 +106,16 @@ def _taking(stream: int) -> Iterator[None]:
 
 
 class Output(Console):
-    """A console on standard output, or on standard error while an option has standard output.
+    """A console on standard output, or on standard error while an option has reserved standard output.
 
-    If its reader goes away (`| head`), the command goes on without it: its exit code and its files are the same as without a pipe.
+    If its reader closes it (`| head`), the command continues: its exit code and its files are the same as without a pipe.
     """
 
     def __init__(self, width: int | None = None) -> None:
         super().__init__(width=width, highlight=False, stderr=bool(_taken.get()))
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """What a console prints, but for control characters: a name that somebody chose is no command to a terminal."""
+        """Print without control characters, so that a name cannot contain a terminal command."""
         with _taking(self._stream):
             super().print(*map(_harmless, objects), **options)
 
@@ -126,7 +128,7 @@ class Output(Console):
 
 
 def _harmless(shown: Any) -> Any:
-    """A text without control characters; its styles stay where they are."""
+    """Remove the control characters of a text and keep its styles."""
     if isinstance(shown, str):
         return printable(shown)
     if isinstance(shown, Text) and (plain := printable(shown.plain)) != shown.plain:
@@ -136,43 +138,48 @@ def _harmless(shown: Any) -> Any:
 
 
 def nobody_listens(stream: int = 1) -> None:
-    """Let standard output, or the stream of another number, go nowhere from now on; without this the interpreter complains at exit too."""
+    """Discard all further output to a stream, so that the interpreter does not report an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 class Page:
-    """Standard output, line by line; `width` is that of wrapped lines: the terminal's, within reason."""
+    """Standard output, line by line. `width` is the width of wrapped lines: the terminal's, within limits."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Output()
         self.width = min(max(self._console.width, NARROW), WIDE)
 
     def line(self, text: str | Text = "", style: str = "") -> None:
-        """A line as it is, which is left to the terminal if it is too long, so that a path or a command stays whole; other lines are
-        wrapped on a terminal that is narrower than `USUAL`."""
+        """Print a line.
+
+        A line that is too long is left to the terminal, so that a path or a command stays whole. On a terminal narrower than `USUAL`, other
+        lines are wrapped.
+        """
         if isinstance(text, str) and self.width < USUAL and len(text) > self.width and not _WHOLE.search(text):
             empty = text[: len(text) - len(text.lstrip("\n"))]
             text = empty + "\n".join(_wrap(text.lstrip("\n"), self.width, "", "  "))
         self._console.print(text if isinstance(text, Text) else Text(text, style), soft_wrap=True)
 
     def wrapped(self, text: str, style: str = "", *, first: str = "", indent: int = 2) -> None:
-        """A text on as many lines as it needs; `first` is put before it, the other lines are indented."""
+        """Print a text, wrapped. `first` is a prefix of the first line; the other lines are indented."""
         self.line("\n".join(_wrap(text, self.width, first, " " * indent)), style)
 
     def verdicts(self, rows: Sequence[tuple[str, str, str]], words: Mapping[str, str], styles: Mapping[str, str], *, every: bool) -> None:
-        """How many of the rows came to each verdict, in the order of its `words`; with `every` a line for each row before. A row has its
-        verdict, by what that was found, and what is said of it."""
+        """Print the number of rows per verdict, in the order of `words`; with `every`, a line for each row first.
+
+        A row has its verdict, what decided it, and a remark.
+        """
         if every:
-            self.table(TableRow((verdict, by), said, styles.get(verdict, "")) for verdict, by, said in rows)
+            self.table(TableRow((verdict, by), remark, styles.get(verdict, "")) for verdict, by, remark in rows)
             self.line()
         counts = Counter(verdict for verdict, *_ in rows)
-        found = ((verdict, f"{counts[verdict]:,}", meaning) for verdict, meaning in words.items() if counts[verdict])
-        self.table((TableRow((verdict, n), meaning, styles.get(verdict, "")) for verdict, n, meaning in found), right=(1,), indent=0)
+        counted_rows = ((verdict, f"{counts[verdict]:,}", meaning) for verdict, meaning in words.items() if counts[verdict])
+        self.table((TableRow((verdict, n), meaning, styles.get(verdict, "")) for verdict, n, meaning in counted_rows), right=(1,), indent=0)
 
     def table(self, rows: Iterable[TableRow | Heading], heads: Sequence[str] = (), *, right: Collection[int] = (), indent: int = 2) -> None:
-        """Rows under `heads`, of which one may belong to the words; the cells of columns in `right` end at the same place.
+        """Print rows under `heads`. A last head belongs to the words. Columns in `right` are right-aligned.
 
-        A column whose cells are all empty is left out. Words stand beside the cells, or below where there is little room.
+        A column whose cells are all empty is omitted. Words are printed next to the cells, or below if there is little room.
         """
         lines = list(rows)
         cells = [row.cells for row in lines if isinstance(row, TableRow)]
@@ -211,19 +218,19 @@ class Page:
 
 
 def _wrap(text: str, width: int, first: str, then: str) -> list[str]:
-    """Broken at blanks only, and at hyphens where there is little room: an id, a path or a test's name stays whole."""
+    """Wrap at blanks, and at hyphens only if the width is small: an id, a path or a test's name stays whole."""
     return textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=width < USUAL // 2
     )
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """`1 finding`, `1,234 findings`."""
+    """Return `1 finding` or `1,234 findings`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def tell(line: str) -> None:
-    """Print a line on standard error, for somebody who reads a log. If nobody does, the command goes on without it."""
+    """Print a line on standard error. If it cannot be written, the command continues."""
     try:
         print(printable(line), file=sys.stderr, flush=True)
     except OSError:
@@ -231,9 +238,10 @@ def tell(line: str) -> None:
 
 
 class ProgressLine:
-    """One line on stderr: it changes on a terminal; elsewhere it is a plain line every few seconds, the first one after `quiet` seconds.
+    """A progress line on stderr. It is updated on a terminal; elsewhere a line is printed every few seconds, the first one after `quiet`
+    seconds.
 
-    It has no thread, so the process can be forked.
+    It has no thread, so that the process can be forked.
     """
 
     def __init__(self, *, quiet: float = 0.0) -> None:
@@ -254,7 +262,7 @@ class ProgressLine:
             self._live.stop()
 
     def show(self, text: str, kind: str = "") -> None:
-        """Make this the line, unless the last one of its `kind` has been there for too short a time."""
+        """Show this text, unless the last text of its `kind` was shown too recently."""
         now = time.monotonic()
         if now < self._begin or (now - self._last < self._pause and kind == self._kind):
             return
@@ -267,27 +275,27 @@ class ProgressLine:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress line: `report(done, all)`."""
+    """Show progress by `report(done, all)`."""
     with ProgressLine(quiet=SPARSE_SECONDS) as line:
         yield lambda done, all_: line.show(f"{what} {done:,} of {all_:,}")
 
 
 @contextmanager
 def bytes_done(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress line about bytes: `report(done, all)`."""
+    """Show progress in MiB by `report(done, all)`, in bytes."""
     with ProgressLine() as line:
         yield lambda done, all_: line.show(f"{what}: {done >> 20:,} of {all_ >> 20:,} MiB")
 
 
 @contextmanager
 def phrases() -> Iterator[Callable[[str], None]]:
-    """A progress line: `report(text)`; another text, whatever its numbers, is shown at once."""
+    """Show progress by `report(text)`. A text that differs in more than its numbers is shown at once."""
     with ProgressLine(quiet=SPARSE_SECONDS) as line:
         yield lambda text: line.show(text, _NUMBERS.sub("", text))
 
 
 @contextmanager
 def phases() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress line as `phrases` has it: `report(what, done, all)`."""
+    """Show progress like `phrases`, by `report(what, done, all)`."""
     with phrases() as report:
         yield lambda what, done, all_: report(f"{what} {done:,} of {all_:,}")

@@ -1,6 +1,6 @@
-"""A page for a whole run, one self-contained file in a folder beside the witnesses of what is not as expected.
+"""The HTML page of a run: one self-contained file in a folder, next to the witnesses of unexpected results.
 
-The page loads nothing: its style and script are inside, and no others are allowed. What a run found is text in it and never markup.
+The page loads nothing: its style and script are inside, and its policy allows no others. Results are inserted as text, never as markup.
 """
 
 from __future__ import annotations
@@ -32,42 +32,44 @@ WITNESSES: Final = "witnesses"
 
 
 def write(run: Run, folder: Path, changes: Changes | None = None, listed: Sequence[Listed] = (), option: str = "--html ") -> Path:
-    """Write the page and copies of the witnesses that it links; the page. `listed` are the explorer's pages that stand in the folder.
-    Raises InputError if it cannot be written."""
+    """Write the page and copies of the witnesses that it links, and return the page's path.
+
+    `listed` are the explorer's pages in the folder. Raises InputError if a file cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         links = _copied(run, folder)
     except OSError as error:
         raise InputError(f"{option}{folder} cannot be written ({error.strerror}); give a folder of your own") from None
-    linked = {path for found in links.values() for _, path in found}
-    more = [replace(one, path=quote(one.path)) for one in listed if quote(one.path) not in linked]
+    linked = {path for witness_links in links.values() for _, path in witness_links}
+    more = [replace(entry, path=quote(entry.path)) for entry in listed if quote(entry.path) not in linked]
     store.replace_text(folder / INDEX, html(run, changes, links, more), option)
     return folder / INDEX
 
 
 def stem_of(witness: str) -> str:
-    """A witness file's name without what says its form."""
+    """Return a witness file's name without its suffixes."""
     name = Path(witness).name
     return name.removesuffix(".itf.json") if name.endswith(".itf.json") else Path(name).stem
 
 
 def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
-    """By witness the links to it: its page where one stands in the folder, and a copy of it if it needs attention."""
+    """Return the links of each witness: its page if the folder has one, and a copy of its file if the result needs attention."""
     links: dict[str, list[tuple[str, str]]] = {}
-    bad = {one.witness for one in run.attention}
-    for witness, history in {one.witness: one.properties.get("history", "") for one in run.results if one.witness}.items():
+    bad = {result.witness for result in run.attention}
+    for witness, history in {result.witness: result.properties.get("history", "") for result in run.results if result.witness}.items():
         name = Path(witness).name
         stems = (name, Path(name).stem, stem_of(name), *([Path(history).stem] if history else []))
         pages = [f"{place}{stem}.html" for place in (f"{WITNESSES}/", "") for stem in stems]
-        found = [page for page in pages if (folder / page).is_file()][:1]
+        targets = [page for page in pages if (folder / page).is_file()][:1]
         if witness in bad and Path(witness).is_file():
             copy = folder / WITNESSES / name
             copy.parent.mkdir(exist_ok=True)
             if not (copy.exists() and copy.samefile(witness)):
                 shutil.copyfile(witness, copy)
-            found.append(f"{WITNESSES}/{name}")
-        if found:
-            links[witness] = [(Path(one).name, quote(one)) for one in found]
+            targets.append(f"{WITNESSES}/{name}")
+        if targets:
+            links[witness] = [(Path(target).name, quote(target)) for target in targets]
     return links
 
 
@@ -85,8 +87,8 @@ def _part(name: str) -> str:
 def html(
     run: Run, changes: Changes | None = None, links: dict[str, list[tuple[str, str]]] | None = None, more: Sequence[Listed] = ()
 ) -> str:
-    """The page as a text; `links` are those of witnesses, `more` the pages that belong to no one result."""
-    shown = [one for outcome in OUTCOMES for one in run.of(outcome)]
+    """Return the page as text. `links` are the links of witnesses, `more` the pages that belong to no single result."""
+    shown = [result for outcome in OUTCOMES for result in run.of(outcome)]
     return _template().render(
         run=run,
         closing=closing(run),
@@ -95,18 +97,18 @@ def html(
         words=WORDS,
         outcomes=[(outcome, WORDS[outcome], number) for outcome in OUTCOMES if (number := run.count(outcome))],
         groups=grouped(run.attention),
-        rows=[(one, _searched(one)) for one in shown],
+        rows=[(result, _searched(result)) for result in shown],
         links=links or {},
         more=more,
         changes=changes,
         unlike=_unlike(changes),
-        properties=counted(len({one.id for one in run.results}), "property", "properties"),
+        properties=counted(len({result.id for result in run.results}), "property", "properties"),
         counted=counted,
     )
 
 
 class _Inside:
-    """A style or a script of ours inside the page, with the digest by which the page allows it."""
+    """A style or a script inside the page, with the digest by which the page's policy allows it."""
 
     def __init__(self, text: str) -> None:
         self._text = text.strip()
@@ -116,14 +118,25 @@ class _Inside:
         return self._text
 
 
-def _searched(one: Result) -> str:
-    """What the filter looks in."""
-    case = (one.id, one.sentence, one.about, one.profile, one.condition, one.engine, one.scope, one.verdict, one.expected, one.message)
-    return " ".join(part for part in (*case, WORDS[one.outcome]) if part).lower()
+def _searched(result: Result) -> str:
+    """Return the text in which the filter searches."""
+    case = (
+        result.id,
+        result.sentence,
+        result.about,
+        result.profile,
+        result.condition,
+        result.engine,
+        result.scope,
+        result.verdict,
+        result.expected,
+        result.message,
+    )
+    return " ".join(part for part in (*case, WORDS[result.outcome]) if part).lower()
 
 
 def _unlike(changes: Changes | None) -> dict[tuple[str, ...], str]:
-    """By a result's key the word that says that it is new or came out otherwise."""
+    """Return, by a result's key, the remark that it is new or that its verdict changed."""
     if changes is None:
         return {}
     words = dict.fromkeys(changes.added, "new")

@@ -1,4 +1,4 @@
-"""Where a finding belongs in the repository of whoever runs a command: code scanning and annotations show files of it and no others."""
+"""The place of a finding in the user's repository. Code scanning and annotations only show files of the repository."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def root() -> Path:
 
 
 def in_repository(file: str) -> str | None:
-    """Return the path of a file of the repository, relative to its root and with slashes; None for a file that lies elsewhere, or in an
-    environment of installed packages."""
+    """Return a file's path relative to the root of the repository, with slashes; None for a file outside it, or in an environment of
+    installed packages.
+    """
     if not file or "://" in file:
         return None
     try:
         path, base = Path(file).resolve(), root()
-    except (OSError, ValueError):  # no path of this system
+    except (OSError, ValueError):  # not a valid path on this system
         return None
     if path == base or not path.is_relative_to(base) or not _INSTALLED.isdisjoint(path.parts):
         return None
@@ -35,22 +36,24 @@ def in_repository(file: str) -> str | None:
 
 
 def anchor(run: Run) -> SourcePlace | None:
-    """Return the place of what has none of its own: the workflow that runs the command, else the file that the command was given; None
-    where neither is a file of the repository."""
+    """Return the default place for results without a place: the workflow that runs the command, else the file that the command was given;
+    None if neither is a file of the repository.
+    """
     workflow = _WORKFLOW_FILE.match(os.environ.get(WORKFLOW, ""))
     for file in (workflow[1] if workflow else "", run.source):
-        found = in_repository(str(root() / file)) if file else None
-        if found is not None and (root() / found).is_file():
-            return SourcePlace(found, 1)
+        relative = in_repository(str(root() / file)) if file else None
+        if relative is not None and (root() / relative).is_file():
+            return SourcePlace(relative, 1)
     return None
 
 
-def located(one: Result, run: Run, otherwise: SourcePlace | None) -> SourcePlace:
-    """Return a place in the repository for a result: its own, else `otherwise`, which is the run's `anchor`, else its witness, else a name
-    that stands for the command. The line is at least 1."""
-    own = None if one.place is None else in_repository(one.place.file)
-    if one.place is not None and own is not None:
-        line = one.place.line if isinstance(one.place.line, int) else 1
-        return SourcePlace(own, max(1, line), one.place.offset)
-    witness = in_repository(one.witness) if otherwise is None else None
+def located(result: Result, run: Run, otherwise: SourcePlace | None) -> SourcePlace:
+    """Return a result's place in the repository: its own, else `otherwise` (the run's `anchor`), else its witness, else a file name made
+    from the command. The line is at least 1.
+    """
+    own = None if result.place is None else in_repository(result.place.file)
+    if result.place is not None and own is not None:
+        line = result.place.line if isinstance(result.place.line, int) else 1
+        return SourcePlace(own, max(1, line), result.place.offset)
+    witness = in_repository(result.witness) if otherwise is None else None
     return otherwise or SourcePlace(witness or f"rocketproof-{run.command}", 1)

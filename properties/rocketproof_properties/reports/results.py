@@ -1,7 +1,7 @@
-"""What a command found, in one form for all commands: a run with its results, from which every report is written.
+"""The results of a run, in one form for all commands. Every report is written from it.
 
-Each command makes a `Run` of what it computed, by a small function beside that (`results.py` of its package). The keys of a saved run
-(`rocketproof-run`) are these fields.
+Each command converts its result to a `Run` by a function in the `results.py` of its package. The keys of a saved run (`rocketproof-run`)
+are these fields.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 Outcome = Literal["ok", "differs", "undecided", "error", "accepted", "skipped"]
 OUTCOMES: Final[tuple[Outcome, ...]] = ("error", "differs", "undecided", "accepted", "skipped", "ok")
-"""What needs attention first comes first."""
+"""In order of urgency: errors first."""
 WORDS: Final[Mapping[Outcome, str]] = {
     "ok": "as expected",
     "differs": "not as expected",
@@ -29,12 +29,12 @@ _TEXTS: Final = (
     "id", "sentence", "verdict", "expected", "profile", "condition", "engine", "scope", "about", "message", "details", "witness", "cause",
 )  # fmt: skip
 NOUNS: Final[Mapping[str, str]] = {"validate": "validation", "judge": "judgement"}
-"""What a command is called that is no noun itself."""
+"""Nouns for commands whose name is a verb."""
 
 
 @dataclass(frozen=True)
 class SourcePlace:
-    """Where something is stated or stored: a file with a line from 1, or with an offset in bytes; None where it has none."""
+    """The place of a definition or of stored data: a file with a line from 1, or with an offset in bytes; None if it has none."""
 
     file: str
     line: int | None = None
@@ -47,7 +47,7 @@ class SourcePlace:
 
 @dataclass(frozen=True)
 class Listed:
-    """A page of the explorer beside the run's page: its path from there, "" where there is none, what it is about, and a few words more."""
+    """A page of the explorer next to the run's page: its relative path, "" if there is none; its title; and a short remark."""
 
     path: str
     title: str
@@ -58,8 +58,8 @@ class Listed:
 class Result:
     """One verdict or one finding.
 
-    `message` says in one line why the outcome is what it is, `details` are further lines. `about` tells results apart that are
-    alike in id and case, such as a place in a store. `witness` is a file, `commands` show it. Results of one `cause` are shown together.
+    `message` explains the outcome in one line, `details` are further lines. `about` distinguishes results with equal id and case, such as
+    by a place in a store. `witness` is a file, `commands` show it. Results with the same `cause` are shown together.
     """
 
     id: str
@@ -83,17 +83,17 @@ class Result:
 
     @property
     def case(self) -> tuple[str, ...]:
-        """What it is about, without its sentence."""
+        """The id and the case, without the sentence."""
         return (self.id, self.profile, self.condition, self.engine, self.scope, self.about)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What two runs have in common where they say something of the same thing."""
+        """The key that identifies the same result in two runs."""
         return (*self.case, self.sentence)
 
     @property
     def name(self) -> str:
-        """A sentence that names it, for lists of tests: the id, what is claimed, and of which case."""
+        """A sentence that names the result in lists of tests: the id, the claim and the case."""
         case = ", ".join(
             part for part in (self.about, self.profile, self.condition, self.engine, self.scope and f"scope {self.scope}") if part
         )
@@ -101,26 +101,26 @@ class Result:
 
     @property
     def said(self) -> str:
-        """Why, or the verdict with the expected one where there is nothing to say."""
+        """The message, or the verdict with the expected verdict if there is no message."""
         return self.message or (f"{self.verdict}, expected {self.expected}" if self.expected else self.verdict)
 
     @property
     def fingerprint(self) -> str:
-        """The same in every run."""
+        """A digest that is equal in every run."""
         return hashlib.sha256("\x1f".join(self.key).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def record(self) -> dict[str, Any]:
-        """As JSON values, without what is empty."""
+        """Return JSON values, without empty ones."""
         return {name: _json(value) for name, value in vars(self).items() if value or name in ("id", "sentence", "outcome", "verdict")}
 
     @staticmethod
     def read(record: Mapping[str, Any]) -> Result:
-        """What `record()` gave. Raises KeyError, TypeError or ValueError where it is none."""
+        """Parse the result of `record()`. Raises KeyError, TypeError or ValueError for other data."""
         place = record.get("place")
         if record["outcome"] not in OUTCOMES:
             raise ValueError(record["outcome"])
-        made = {"place": None if place is None else SourcePlace(**place), "commands": tuple(record.get("commands") or ())}
-        return Result(**{**record, **made})
+        parsed = {"place": None if place is None else SourcePlace(**place), "commands": tuple(record.get("commands") or ())}
+        return Result(**{**record, **parsed})
 
 
 def _json(value: Any) -> Any:
@@ -140,13 +140,13 @@ class GuardSides:
 
 @dataclass(frozen=True)
 class ActionCovered:
-    """How often an action was taken, and its guards in the order in which they are asked."""
+    """How often an action was taken, and its guards in order of evaluation."""
 
     name: str
     times: int
     guards: tuple[GuardSides, ...] = ()
     reached: bool = False
-    """It was performed on purpose, by the shortest way that a search knows."""
+    """It was performed deliberately, by the shortest path of a search."""
     sentence: str = ""
 
     @property
@@ -156,47 +156,52 @@ class ActionCovered:
 
 @dataclass(frozen=True)
 class Covered:
-    """What was exercised of a model, by the actions; `label` is a profile or a model's scope."""
+    """The coverage of a model, by action. `label` is a profile or a model's scope."""
 
     label: str
     actions: tuple[ActionCovered, ...]
 
     @property
     def happened(self) -> int:
-        return sum(one.happened for one in self.actions)
+        return sum(action.happened for action in self.actions)
 
     @property
     def never(self) -> tuple[ActionCovered, ...]:
         """The actions that never happened."""
-        return tuple(one for one in self.actions if not one.happened)
+        return tuple(action for action in self.actions if not action.happened)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Actions that never happened, and guards of the others that gave one answer only, as names."""
-        never = [one.name for one in self.never]
+        """The names of actions that never happened, and of guards of the other actions that gave one answer only."""
+        never = [action.name for action in self.never]
         silent = [
-            f"{one.name}: {guard.name} {'never refused' if guard.passed else 'always refused'}"
-            for one in self.actions
-            for guard in one.guards
-            if one.happened and not guard.bound and guard.passed != guard.refused
+            f"{action.name}: {guard.name} {'never refused' if guard.passed else 'always refused'}"
+            for action in self.actions
+            for guard in action.guards
+            if action.happened and not guard.bound and guard.passed != guard.refused
         ]
         return (*never, *silent)
 
     def record(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"label": self.label, "actions": [{**vars(one), "guards": [vars(g) for g in one.guards]} for one in self.actions]}
+        """Return JSON values."""
+        return {"label": self.label, "actions": [{**vars(action), "guards": [vars(g) for g in action.guards]} for action in self.actions]}
 
     @staticmethod
     def read(record: Mapping[str, Any]) -> Covered:
-        """What `record()` gave. Raises KeyError or TypeError where it is none."""
-        actions = [ActionCovered(**{**one, "guards": tuple(GuardSides(**guard) for guard in one["guards"])}) for one in record["actions"]]
+        """Parse the result of `record()`. Raises KeyError or TypeError for other data."""
+        actions = [
+            ActionCovered(**{**action, "guards": tuple(GuardSides(**guard) for guard in action["guards"])}) for action in record["actions"]
+        ]
         return Covered(str(record["label"]), tuple(actions))
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a command found of a subject. `started` is a time in UTC (ISO 8601), `exit` the exit code, `notes` are sentences for the
-    reader, `stopped` says what ended the run early."""
+    """The results of a command for one subject.
+
+    `started` is a time in UTC (ISO 8601), `exit` the exit code. `notes` are sentences for the reader. `stopped` is the reason of an early
+    end.
+    """
 
     command: str
     subject: str
@@ -210,13 +215,13 @@ class Run:
     stopped: str = ""
     covered: tuple[Covered, ...] = ()
     line: str = ""
-    """The command line, as somebody typed it."""
+    """The command line, as typed."""
     whole: bool = True
-    """Whether what is as expected is among the results; a saved list of findings does not have it."""
+    """Whether results that are as expected are included; a saved list of findings lacks them."""
     short: str = ""
-    """What came out in a few words, for a badge; the counts of the results where there is nothing to say."""
+    """The result in a few words, for a badge; "" for the counts of the results."""
     source: str = ""
-    """The file that the command was given: a model, the description of a target, a history; "" where there is none."""
+    """The file that the command was given (a model, the description of a target, a history), or ""."""
 
     @property
     def title(self) -> str:
@@ -229,39 +234,41 @@ class Run:
         return self.of("error") + self.of("differs")
 
     def of(self, outcome: Outcome) -> list[Result]:
-        return [one for one in self.results if one.outcome == outcome]
+        return [result for result in self.results if result.outcome == outcome]
 
     def count(self, outcome: Outcome) -> int:
-        return sum(one.outcome == outcome for one in self.results)
+        return sum(result.outcome == outcome for result in self.results)
 
     @property
     def counts(self) -> str:
-        """`3 not as expected, 250 as expected`."""
+        """The count of each outcome, as in `3 not as expected, 250 as expected`."""
         return ", ".join(f"{number:,} {WORDS[outcome]}" for outcome in OUTCOMES if (number := self.count(outcome))) or "nothing was judged"
 
     @property
     def is_sound(self) -> bool:
-        """Whether what was read from a file has texts where texts belong, and numbers where numbers do."""
-        texts = [getattr(one, name) for one in self.results for name in _TEXTS]
-        texts += [name for one in self.covered for action in one.actions for name in (action.name, action.sentence)]
+        """Whether a run read from a file has texts and numbers in the right fields."""
+        texts = [getattr(entry, name) for entry in self.results for name in _TEXTS]
+        texts += [name for entry in self.covered for action in entry.actions for name in (action.name, action.sentence)]
         texts += [
-            name for one in self.covered for action in one.actions for guard in action.guards for name in (guard.name, guard.sentence)
+            name for entry in self.covered for action in entry.actions for guard in action.guards for name in (guard.name, guard.sentence)
         ]
-        times = [action.times for one in self.covered for action in one.actions]
-        return all(isinstance(one, str) for one in texts) and all(isinstance(one, int) for one in times)
+        times = [action.times for entry in self.covered for action in entry.actions]
+        return all(isinstance(entry, str) for entry in texts) and all(isinstance(entry, int) for entry in times)
 
     def placed(self, place: Callable[[Result], SourcePlace | None]) -> Run:
-        """With a place where a result has none and `place` knows one."""
-        return replace(self, results=tuple(one if one.place is not None else replace(one, place=place(one)) for one in self.results))
+        """Return the run with a place for each result that has none, if `place` returns one."""
+        return replace(
+            self, results=tuple(result if result.place is not None else replace(result, place=place(result)) for result in self.results)
+        )
 
 
 def begun(seconds: float) -> str:
-    """The time so many seconds ago, as `Run.started` has it."""
+    """Return the time this many seconds ago, in the form of `Run.started`."""
     return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
 def tool() -> str:
-    """The version of this tool."""
+    """Return the version of this tool."""
     try:
         return version("rocketproof")
     except PackageNotFoundError:
@@ -269,10 +276,10 @@ def tool() -> str:
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, as one line."""
+    """Return the first line that is not blank, as one line."""
     return next((" ".join(line.split()) for line in text.splitlines() if line.strip()), "")
 
 
 def lines(parts: Sequence[str]) -> str:
-    """Lines of details; empty ones are left out."""
+    """Join lines of details, without empty ones."""
     return "\n".join(part for part in parts if part)

@@ -1,10 +1,11 @@
-"""SARIF 2.1.0, as code scanning takes it: the rules that are not as expected, each finding with a place in the repository.
+"""SARIF 2.1.0 for code scanning: the rules that are not as expected, and each finding with a place in the repository.
 
-Verdicts as expected are no results here, since whoever reads SARIF takes each result for a problem. What was accepted is suppressed; what
-was not decided, and errors of a run, are notifications of the invocation.
+Verdicts as expected are omitted, because SARIF viewers treat each result as a problem. Accepted results are suppressed. Undecided results
+and errors of a run are notifications of the invocation.
 
-Code scanning rejects a whole file for a result without a place, a reference that is no path of the repository, more than 25,000 results or
-10 MB: so results have places (`places.py`), and what exceeds a limit is left out and counted, suppressed results first.
+Code scanning rejects a whole file for a single result without a place, or for a reference that is no path of the repository. Its limits are
+25,000 results and 10 MB. Therefore every result has a place (`places.py`), and what exceeds a limit is omitted and counted, suppressed
+results first.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 SCANNED: Final = ("differs", "accepted")
 MOST_RESULTS: Final = 25_000
 MOST_NOTED: Final = 1_000
-"""Notifications; code scanning shows none of them."""
+"""Maximum number of notifications; code scanning shows none of them."""
 MOST_BYTES: Final = 10_000_000
 _AROUND: Final = 50_000
-"""Bytes for what is around rules, results and notifications."""
+"""Bytes reserved for everything except rules, results and notifications."""
 _A_LINE: Final = 8
-"""Bytes that each line of such a part has besides its own: blanks before it, and what comes behind it."""
+"""Bytes per line in addition to its own text: indentation and separators."""
 _ID, _SENTENCE, _TEXT, _PROPERTY = 255, 1_000, 8_000, 1_000
-"""Characters that are kept of ids, sentences, messages and properties."""
+"""Maximum number of characters of ids, sentences, messages and properties."""
 _LEVELS: Final[Mapping[Outcome, str]] = {"error": "error", "undecided": "warning"}
 _LABEL: Final = re.compile(r"[A-Z]+-[0-9]{2,3}(\.\w+)?")
 _HELP: Final = "Where it is stated, and what belongs to it: rocketproof requirements {}"
@@ -42,16 +43,16 @@ _HOME: Final = "https://pypi.org/project/rocketproof/"
 
 
 def write(run: Run, changes: Changes | None = None) -> str:
-    """The run as a SARIF log; with changes each result says whether it is new since the other run."""
+    """Return the run as a SARIF log. With `changes`, each result states whether it is new since the other run."""
     file = _File()
     file.add(file.notifications, _noted(run), MOST_NOTED, MOST_BYTES // 2)
-    found = [one for outcome in SCANNED for one in run.results if one.outcome == outcome]
+    scanned = [result for outcome in SCANNED for result in run.results if result.outcome == outcome]
     otherwise = anchor(run)
-    results = ((one, _result(one, located(one, run, otherwise), changes)) for one in found)
+    results = ((result, _result(result, located(result, run, otherwise), changes)) for result in scanned)
     file.add(file.results, results, MOST_RESULTS, MOST_BYTES - _AROUND)
-    left = len(found) - len(file.results)
-    if left:
-        text = f"{left:,} of {len(found):,} results are left out: code scanning takes no larger file; fix the others first"
+    omitted = len(scanned) - len(file.results)
+    if omitted:
+        text = f"{omitted:,} of {len(scanned):,} results are left out: code scanning takes no larger file; fix the others first"
         file.notifications.append({"level": "warning", "message": {"text": text}})
     driver = {"name": "rocketproof", "version": run.tool, "informationUri": _HOME, "rules": [*file.rules.values()]}
     log = {
@@ -71,7 +72,7 @@ def write(run: Run, changes: Changes | None = None) -> str:
 
 
 class _File:
-    """The parts of a file, which together have no more bytes than code scanning takes."""
+    """The parts of a file. Their total size is limited to what code scanning accepts."""
 
     def __init__(self) -> None:
         self.rules: dict[str, dict[str, Any]] = {}
@@ -81,20 +82,20 @@ class _File:
         self._bytes = 0
 
     def add(self, to: list[dict[str, Any]], parts: Iterable[tuple[Result | None, dict[str, Any]]], most: int, most_bytes: int) -> None:
-        """Add so many of the parts, each with the rule of its result, as the file has room for."""
-        for one, part in itertools.islice(parts, most):
-            id_ = "" if one is None else _id(one)
-            rule = None if one is None or id_ in self.rules else _rule(one)
+        """Add at most `most` of the parts, each with the rule of its result, while the file stays below `most_bytes`."""
+        for result, part in itertools.islice(parts, most):
+            id_ = "" if result is None else _id(result)
+            rule = None if result is None or id_ in self.rules else _rule(result)
             size = _size(part) + (0 if rule is None else _size(rule))
             if self._bytes + size > most_bytes:
                 return
             self._bytes += size
             if rule is not None:
                 self.rules[id_] = rule
-            number = self._numbers.setdefault(id_, len(self._numbers)) if one is not None else 0
+            number = self._numbers.setdefault(id_, len(self._numbers)) if result is not None else 0
             if "ruleId" in part:
                 part["ruleIndex"] = number
-            elif one is not None:
+            elif result is not None:
                 part["associatedRule"] = {"id": id_, "index": number}
             to.append(part)
 
@@ -104,13 +105,13 @@ def _size(part: dict[str, Any]) -> int:
     return len(text) + _A_LINE * (text.count("\n") + 4)
 
 
-def _id(one: Result) -> str:
-    return shortened(printable(one.id), _ID)
+def _id(result: Result) -> str:
+    return shortened(printable(result.id), _ID)
 
 
-def _rule(one: Result) -> dict[str, Any]:
-    id_ = _id(one)
-    sentence = shortened(one_line(one.sentence), _SENTENCE) or id_
+def _rule(result: Result) -> dict[str, Any]:
+    id_ = _id(result)
+    sentence = shortened(one_line(result.sentence), _SENTENCE) or id_
     return {
         "id": id_,
         "name": id_,
@@ -121,29 +122,31 @@ def _rule(one: Result) -> dict[str, Any]:
     }
 
 
-def _result(one: Result, place: SourcePlace, changes: Changes | None) -> dict[str, Any]:
-    case = ", ".join(part for part in (one.about, one.profile, one.condition) if part)
-    head = one_line(f"{one.sentence} ({case})" if case else one.sentence)
-    text = lines([f"{head}: {one_line(one.said)}", one.details, *one.commands, f"at {one.place}" if one.place is not None else ""])
+def _result(result: Result, place: SourcePlace, changes: Changes | None) -> dict[str, Any]:
+    case = ", ".join(part for part in (result.about, result.profile, result.condition) if part)
+    head = one_line(f"{result.sentence} ({case})" if case else result.sentence)
+    text = lines(
+        [f"{head}: {one_line(result.said)}", result.details, *result.commands, f"at {result.place}" if result.place is not None else ""]
+    )
     properties = {
-        **one.properties, "verdict": one.verdict, "expected": one.expected, "profile": one.profile, "condition": one.condition,
-        "engine": one.engine, "scope": one.scope, "cause": one.cause, "witness": one.witness,
+        **result.properties, "verdict": result.verdict, "expected": result.expected, "profile": result.profile,
+        "condition": result.condition, "engine": result.engine, "scope": result.scope, "cause": result.cause, "witness": result.witness,
     }  # fmt: skip
-    made: dict[str, Any] = {
-        "ruleId": _id(one),
+    entry: dict[str, Any] = {
+        "ruleId": _id(result),
         "ruleIndex": 0,
-        "level": "error" if one.outcome == "differs" else "note",
+        "level": "error" if result.outcome == "differs" else "note",
         "message": {"text": shortened(printable(text), _TEXT)},
         "locations": [_location(place)],
-        "partialFingerprints": {"rocketproof/v1": one.fingerprint},
+        "partialFingerprints": {"rocketproof/v1": result.fingerprint},
         "properties": {shortened(name, _ID): shortened(value, _PROPERTY) for name, value in properties.items() if value},
     }
-    if one.outcome == "accepted":
-        justification = shortened(one_line(one.message), _SENTENCE)
-        made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
+    if result.outcome == "accepted":
+        justification = shortened(one_line(result.message), _SENTENCE)
+        entry["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
     if changes is not None:
-        made["baselineState"] = "new" if one.key in changes.added else "updated" if one.key in changes.flipped else "unchanged"
-    return made
+        entry["baselineState"] = "new" if result.key in changes.added else "updated" if result.key in changes.flipped else "unchanged"
+    return entry
 
 
 def _location(place: SourcePlace) -> dict[str, Any]:
@@ -154,22 +157,22 @@ def _location(place: SourcePlace) -> dict[str, Any]:
 
 
 def _noted(run: Run) -> Iterator[tuple[Result | None, dict[str, Any]]]:
-    """The notifications: errors, what is undecided, then what is said of the run, which ended early first."""
+    """Yield the notifications: errors, undecided results, then notes on the run, beginning with the reason of an early end."""
     for outcome, level in _LEVELS.items():
-        for one in run.of(outcome):
-            yield one, {"level": level, "message": {"text": shortened(one_line(f"{one.name}: {one.said}"), _TEXT)}}
+        for result in run.of(outcome):
+            yield result, {"level": level, "message": {"text": shortened(one_line(f"{result.name}: {result.said}"), _TEXT)}}
     for text in (*([run.stopped] if run.stopped else []), *run.notes):
         yield None, {"level": "note", "message": {"text": shortened(one_line(text), _TEXT)}}
 
 
 def _invocation(run: Run, notifications: list[dict[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    invocation: dict[str, Any] = {
         "executionSuccessful": run.exit in (0, 1),
         "exitCode": run.exit,
         "toolExecutionNotifications": notifications,
     }
     if run.line:
-        made["commandLine"] = shortened(one_line(run.line), _TEXT)
+        invocation["commandLine"] = shortened(one_line(run.line), _TEXT)
     if run.started:
-        made["startTimeUtc"] = run.started.partition("+")[0] + "Z"
-    return made
+        invocation["startTimeUtc"] = run.started.partition("+")[0] + "Z"
+    return invocation

@@ -19,7 +19,7 @@ VERSION: Final = 1
 
 
 def write(run: Run) -> str:
-    """The run as JSON, a result a line."""
+    """Return the run as JSON, one result per line."""
     head = {
         "schema": SCHEMA, "version": VERSION, "command": run.command, "subject": run.subject, "profile": run.profile,
         "started": run.started, "seconds": round(run.seconds, 3), "tool": run.tool, "exit": run.exit, "stopped": run.stopped,
@@ -27,14 +27,14 @@ def write(run: Run) -> str:
     }  # fmt: skip
     written = partial(json_text, allow_nan=False)
     parts = [f" {json.dumps(name)}: {written(value)}" for name, value in head.items()]
-    lists = {"covered": [one.record() for one in run.covered], "results": [one.record() for one in run.results]}
+    lists = {"covered": [entry.record() for entry in run.covered], "results": [entry.record() for entry in run.results]}
     for name, rows in lists.items():
         parts.append(f" {json.dumps(name)}: [" + "".join(f"\n  {written(row)}," for row in rows).rstrip(",") + ("\n ]" if rows else "]"))
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def load(path: Path, option: str) -> Any:
-    """The JSON of a file that the option names. Raises InputError."""
+    """Return the JSON of a file that the option names. Raises InputError."""
     try:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -44,7 +44,7 @@ def load(path: Path, option: str) -> Any:
 
 
 def read(data: Mapping[str, Any], shown: str) -> Run:
-    """The run of such a file, which errors call `shown`. Raises InputError."""
+    """Parse the data of a saved run. `shown` is the file's name in errors. Raises InputError."""
     version = data.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise InputError(f"{shown}: it has version {version}, this one reads up to {VERSION}; update rocketproof")

@@ -1,4 +1,4 @@
-"""What is printed of reports: what changed since another run."""
+"""Print what changed since another run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .output import Page
 from .since import Changes
 
 SHOWN: Final = 20
-"""Lines under a heading; a report has all."""
+"""Maximum number of lines under a heading; the reports have all."""
 
 
 def print_changes(changes: Changes) -> None:
-    """Print what changed since the other run, or that nothing did."""
+    """Print what changed since the other run, or that nothing changed."""
     page = Page()
     page.line(f"\nSince {changes.before}:", "bold")
     if not changes.any:

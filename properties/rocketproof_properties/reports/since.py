@@ -1,6 +1,6 @@
-"""What changed between two runs: what is newly wrong, what is so no more, verdicts that came out otherwise, properties, coverage.
+"""Compare two runs: results that are newly wrong or no longer wrong, changed verdicts, properties and coverage.
 
-It informs and decides nothing: a verdict that is not as expected is red whether it is new or not.
+The comparison is informational. It does not change the exit code: an unexpected verdict fails the run whether it is new or not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class ComparedResult:
-    """The same claim in the run before and now."""
+    """The same claim in the earlier run and now."""
 
     before: Result
     now: Result
@@ -29,7 +29,11 @@ class ComparedResult:
 
 @dataclass(frozen=True)
 class Changes:
-    """`before` names the other run. `pairs` are what both runs judged; `added` and `left` what only one of them did, by key."""
+    """The differences between two runs.
+
+    `before` names the earlier run. `pairs` has the results of both runs, `added` only those of this run and `left` only those of the
+    earlier run, by key.
+    """
 
     before: str
     pairs: Mapping[Key, ComparedResult]
@@ -38,28 +42,28 @@ class Changes:
     uncovered: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
     known: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-    """The ids of the run before and of now."""
+    """The ids of the earlier run and of this run."""
 
     @cached_property
     def worse(self) -> list[Result]:
-        """What is not as expected now and was, or was not there."""
+        """Results that are not as expected now, and were as expected or missing before."""
         changed = [pair.now for pair in self.pairs.values() if _is_bad(pair.now) and not _is_bad(pair.before)]
-        return changed + [one for one in self.added.values() if _is_bad(one)]
+        return changed + [result for result in self.added.values() if _is_bad(result)]
 
     @cached_property
     def better(self) -> list[Result]:
-        """What was not as expected, and now is or was not found any more; as it was before."""
+        """Results of the earlier run that were not as expected then, and are as expected or missing now."""
         changed = [pair.before for pair in self.pairs.values() if _is_bad(pair.before) and not _is_bad(pair.now)]
-        return changed + [one for one in self.left.values() if _is_bad(one)]
+        return changed + [result for result in self.left.values() if _is_bad(result)]
 
     @cached_property
     def flipped(self) -> dict[Key, ComparedResult]:
-        """Verdicts that came out otherwise, by the key of now."""
+        """Results whose verdict changed, by their key in this run."""
         return {key: pair for key, pair in self.pairs.items() if not pair.alike}
 
     @cached_property
     def other(self) -> list[ComparedResult]:
-        """Verdicts that came out otherwise and are neither worse nor better."""
+        """Results whose verdict changed without becoming worse or better."""
         return [pair for pair in self.flipped.values() if _is_bad(pair.before) == _is_bad(pair.now)]
 
     @property
@@ -75,10 +79,10 @@ class Changes:
         return bool(self.worse or self.better or self.other or self.new_ids or self.gone_ids or self.uncovered or self.covered)
 
     def sections(self) -> list[tuple[str, list[str]]]:
-        """What changed as headings with lines of text, those without lines left out."""
+        """Return the changes as headings with lines of text, without empty sections."""
         parts: list[tuple[str, list[str]]] = [
-            ("Newly not as expected", [_line(one) for one in self.worse]),
-            ("Not as expected before, and no more", [_line(one) for one in self.better]),
+            ("Newly not as expected", [_line(result) for result in self.worse]),
+            ("Not as expected before, and no more", [_line(result) for result in self.better]),
             ("Other verdicts that changed", [f"{pair.now.name}: {pair.before.verdict}, now {pair.now.verdict}" for pair in self.other]),
             ("Properties that are new", self.new_ids),
             ("Properties that are not there any more", self.gone_ids),
@@ -88,32 +92,34 @@ class Changes:
         return [(heading, lines) for heading, lines in parts if lines]
 
 
-def _is_bad(one: Result) -> bool:
-    return one.outcome in ("differs", "error")
+def _is_bad(result: Result) -> bool:
+    return result.outcome in ("differs", "error")
 
 
-def _line(one: Result) -> str:
+def _line(result: Result) -> str:
     return (
-        f"{one.name}: {one.verdict}" + (f", expected {one.expected}" if one.expected else "") + (f"; {one.message}" if one.message else "")
+        f"{result.name}: {result.verdict}"
+        + (f", expected {result.expected}" if result.expected else "")
+        + (f"; {result.message}" if result.message else "")
     )
 
 
 def compare(before: Run, now: Run, name: str) -> Changes:
-    """What changed from one run to the other; `name` says what the one before was.
+    """Return the changes between two runs. `name` is the name of the earlier run.
 
-    A claim whose sentence was reworded is the same claim, unless several claims of one case were. A list that does not say its profile
-    is taken for one of the same profile.
+    A claim whose sentence was reworded is the same claim, unless several claims of its case were reworded. A run without a profile is
+    assumed to have the profile of the other run.
     """
     adopted = now.profile if not before.profile else ""
-    old = _keyed([replace(one, profile=one.profile or adopted) for one in before.results])
+    old = _keyed([replace(result, profile=result.profile or adopted) for result in before.results])
     new = _keyed(now.results)
     pairs = {key: ComparedResult(old.pop(key), new.pop(key)) for key in list(new) if key in old}
-    left, added = _by_case(old), _by_case(new)
-    for case, mine in added.items():
-        if len(mine) == 1 and len(left.get(case, ())) == 1:
-            pairs[mine[0]] = ComparedResult(old.pop(left[case][0]), new.pop(mine[0]))
+    removed, added = _by_case(old), _by_case(new)
+    for case, new_keys in added.items():
+        if len(new_keys) == 1 and len(removed.get(case, ())) == 1:
+            pairs[new_keys[0]] = ComparedResult(old.pop(removed[case][0]), new.pop(new_keys[0]))
     lost, gained = _coverage(before.covered, now.covered)
-    ids = frozenset(one.id for one in before.results), frozenset(one.id for one in now.results)
+    ids = frozenset(result.id for result in before.results), frozenset(result.id for result in now.results)
     if not before.whole:
         ids = frozenset(), frozenset()
     when = f"{name}, {before.command}{f' of {before.started}' if before.started else ''}"
@@ -121,29 +127,29 @@ def compare(before: Run, now: Run, name: str) -> Changes:
 
 
 def _keyed(results: Sequence[Result]) -> dict[Key, Result]:
-    """By key; of results with the same one the worst."""
-    found: dict[Key, Result] = {}
-    for one in results:
-        if one.key not in found or _is_bad(one):
-            found[one.key] = one
-    return found
+    """Return the results by key; if several have the same key, the worst of them."""
+    by_key: dict[Key, Result] = {}
+    for result in results:
+        if result.key not in by_key or _is_bad(result):
+            by_key[result.key] = result
+    return by_key
 
 
 def _by_case(results: Mapping[Key, Any]) -> dict[Key, list[Key]]:
-    found: dict[Key, list[Key]] = {}
-    for key, one in results.items():
-        found.setdefault(one.case, []).append(key)
-    return found
+    keys: dict[Key, list[Key]] = {}
+    for key, result in results.items():
+        keys.setdefault(result.case, []).append(key)
+    return keys
 
 
 def _coverage(before: Sequence[Covered], now: Sequence[Covered]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What was covered before and is not now, and the other way round, of labels that both have."""
-    old = {one.label: one for one in before}
+    """Return what was covered before and is not covered now, and the reverse, for labels that both runs have."""
+    old = {covered_now.label: covered_now for covered_now in before}
     lost, gained = list[str](), list[str]()
-    for one in now:
-        if one.label not in old:
+    for covered_now in now:
+        if covered_now.label not in old:
             continue
-        was, is_ = set(old[one.label].missing), set(one.missing)
-        lost += [f"{one.label}: {text}" for text in one.missing if text not in was]
-        gained += [f"{one.label}: {text}" for text in old[one.label].missing if text not in is_]
+        missing_before, missing_now = set(old[covered_now.label].missing), set(covered_now.missing)
+        lost += [f"{covered_now.label}: {text}" for text in covered_now.missing if text not in missing_before]
+        gained += [f"{covered_now.label}: {text}" for text in old[covered_now.label].missing if text not in missing_now]
     return tuple(lost), tuple(gained)

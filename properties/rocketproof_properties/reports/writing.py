@@ -1,4 +1,4 @@
-"""Writing the reports that were asked for of one run, all from the same results."""
+"""Write the requested reports of a run."""
 
 from __future__ import annotations
 
@@ -49,19 +49,22 @@ _TEXTS: Final[Mapping[str, Callable[[Run, Changes | None], str]]] = {
 def write(
     run: Run, wanted: Sequence[WantedReport], changes: Changes | None = None, pages: Mapping[WantedReport, Sequence[Listed]] = NONE
 ) -> None:
-    """Write each report; `pages` of the explorer belong to one that is a folder. Raises InputError for one that cannot be written."""
-    for one in wanted:
-        if one.kind == "html":
+    """Write each report.
+
+    `pages` are the explorer's pages for reports that are folders. Raises InputError for a report that cannot be written.
+    """
+    for report in wanted:
+        if report.kind == "html":
             from . import page
 
-            page.write(run, one.place, changes, pages.get(one, ()))
-        elif one.kind == "github":
+            page.write(run, report.place, changes, pages.get(report, ()))
+        elif report.kind == "github":
             from . import github
 
             github.write(run, changes)
-        elif one.kind == "badge":
+        elif report.kind == "badge":
             from . import badge
 
-            store.replace_text(one.place, badge.write(run, one.place.suffix), "--report badge:")
+            store.replace_text(report.place, badge.write(run, report.place.suffix), "--report badge:")
         else:
-            store.replace_text(one.place, _TEXTS[one.kind](run, changes), f"--report {one.kind}:")
+            store.replace_text(report.place, _TEXTS[report.kind](run, changes), f"--report {report.kind}:")

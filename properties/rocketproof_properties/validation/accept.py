@@ -1,8 +1,8 @@
-"""Deviations that somebody has accepted: a TOML file of patterns, each with a reason and the day until which it counts.
+"""Accepted deviations: a TOML file of patterns, each with a reason and the last day on which it is valid.
 
 [[accept]]
-property = "INV-44"            # a claim's id or a field of an answer; * stands for anything
-match = "queue 0"              # optional: a regular expression that the finding's words have to hold
+property = "INV-44"            # a claim's id or a field of a response; * matches anything
+match = "queue 0"              # optional: a regular expression that the finding's text must match
 reason = "our queues begin at 1"
 until = 2027-01-31
 """
@@ -43,7 +43,7 @@ class Accepted:
 
 
 def read(path: Path, option: str = "--accept") -> tuple[Accepted, ...]:
-    """The entries of the file that an option names. Raises InputError that names the entry."""
+    """Return the entries of the file that an option names. Raises InputError that names the entry."""
     shown = f"{option} {path}"
     _, data = read_toml(path, shown, "a TOML file as in the documentation of validate")
     top = TomlTable(data, lambda *_: shown, ("accept",))
@@ -56,21 +56,24 @@ def read(path: Path, option: str = "--accept") -> tuple[Accepted, ...]:
 def _entry(where: str, row: Mapping[str, Any]) -> Accepted:
     entry = TomlTable(row, lambda *_: where, _KEYS)
     return Accepted(
-        entry.get("property", str, "a text with words", _WHY, fits=_says),
-        entry.get("reason", str, "a text with words", _WHY, fits=_says),
+        entry.get("property", str, "a text with words", _WHY, fits=_has_words),
+        entry.get("reason", str, "a text with words", _WHY, fits=_has_words),
         entry.get("until", date, "a date", "give a day such as 2027-01-31, without quotation marks"),
         entry.pattern("match"),
     )
 
 
-def _says(text: str) -> bool:
+def _has_words(text: str) -> bool:
     return bool(text.strip())
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """Findings that stay, those that are accepted each with its entry, what is said of the entries, and what is wrong with them: those that
-    are over accept nothing and have to go."""
+    """The findings, split by a file of accepted deviations.
+
+    `left` are not accepted; `taken` are accepted, each with its entry. `notes` are remarks on unused entries. `over` are messages on
+    expired entries, which accept nothing and must be removed.
+    """
 
     left: tuple[ProgramFinding, ...]
     taken: tuple[tuple[ProgramFinding, Accepted], ...]
@@ -79,21 +82,25 @@ class Sorted:
 
 
 def sort(findings: Sequence[ProgramFinding], entries: Sequence[Accepted], today: date) -> Sorted:
-    """Take the accepted ones out. An entry that is over accepts nothing."""
+    """Split the findings into accepted and other findings. An expired entry accepts nothing."""
     valid = [entry for entry in entries if entry.until >= today]
-    left, taken = [], []
-    for one in findings:
-        entry = next((e for e in valid if e.fits(one)), None)
+    remaining, accepted = [], []
+    for finding in findings:
+        entry = next((e for e in valid if e.fits(finding)), None)
         if entry is None:
-            left.append(one)
+            remaining.append(finding)
         else:
-            taken.append((one, entry))
-    used = {entry for _, entry in taken}
+            accepted.append((finding, entry))
+    used = {entry for _, entry in accepted}
     notes = [f"accepted deviation {entry} is not needed any more: no finding fits" for entry in valid if entry not in used]
     over = [
         f"accepted deviation {entry} is over"
-        + (": mend it, or give the entry a later day" if any(entry.fits(one) for one in left) else ", and no finding fits: take it out")
+        + (
+            ": mend it, or give the entry a later day"
+            if any(entry.fits(finding) for finding in remaining)
+            else ", and no finding fits: take it out"
+        )
         for entry in entries
         if entry not in valid
     ]
-    return Sorted(tuple(left), tuple(taken), tuple(notes), tuple(over))
+    return Sorted(tuple(remaining), tuple(accepted), tuple(notes), tuple(over))

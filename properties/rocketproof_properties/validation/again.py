@@ -1,4 +1,4 @@
-"""A saved report judged again: the same histories, no target."""
+"""Judge the histories of a saved report again, without a target."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ def again(
     progress: Progress = lambda what, done, all_: None,
     states: int | None = None,
 ) -> ValidationReport:
-    """Judge the histories of a saved report again, and write the report anew. `states` is the specification's bound, that of the report
-    unless given. Raises InputError, TraceError."""
+    """Judge the histories of a saved report again, and rewrite the report.
+
+    `states` is the specification's bound, by default the bound of the report. Raises InputError, TraceError.
+    """
     old = report.read(folder)
     settings = dict(old.get("settings") or {})
     bound = SearchBound(states or settings.get("states") or EXPANDED.states)
-    made = ValidationReport(
+    new = ValidationReport(
         old["target"],
         profile or str(old["profile"]),
         whole_number(old["seed"]),
@@ -46,32 +48,34 @@ def again(
         str(old["began"]),
         float(old["seconds"]),
     )
-    made.lost, made.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
-    made.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
-    made.faults = [FaultTests.read(row) for row in old["faults"]]
+    new.lost, new.stopped = dict(old.get("lost") or {}), str(old.get("stopped") or "")
+    new.witnesses = [HazardReplayed.read(row) for row in old.get("witnesses") or ()]
+    new.faults = [FaultTests.read(row) for row in old["faults"]]
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--again {folder}: there are no histories in it; give the folder of a report that validate has written")
     programs: dict[Path, Program] = {}
     for number, path in enumerate(paths, 1):
         programs[path] = load(path).program
-        made.judged.append(judge_file(path, made.profile, bound=bound))
+        new.judged.append(judge_file(path, new.profile, bound=bound))
         progress("history", number, len(paths))
     for path in sorted((folder / LOGS).glob("*.ndjson")):
         programs[path] = load(path).program
-        made.logs.append(judge_log(path, made.profile))
-    restore(made.judged, old)
-    made.repeated = repeated_before(old)
-    made.shared = judge_shared(made.judged, made.profile, bound)
-    made.findings = report.gather((*made.judged, *made.logs, *made.shared), programs)
-    _repeated(made.findings, old, folder, made.profile, bound)
-    made.findings[:0] = [*filter(None, map(_of_no_history, old.get("findings") or ()))]
-    finish(made, folder, entries)
-    return made
+        new.logs.append(judge_log(path, new.profile))
+    restore(new.judged, old)
+    new.repeated = repeated_before(old)
+    new.shared = judge_shared(new.judged, new.profile, bound)
+    new.findings = report.gather((*new.judged, *new.logs, *new.shared), programs)
+    _restore_repetitions(new.findings, old, folder, new.profile, bound)
+    new.findings[:0] = [*filter(None, map(_without_history, old.get("findings") or ()))]
+    finish(new, folder, entries)
+    return new
 
 
-def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
-    """The finding of a saved report's row that no history shows, such as an unserved request; None for others, which are judged again."""
+def _without_history(row: Mapping[str, Any]) -> ValidationFinding | None:
+    """Return the finding of a saved report's row without a history, such as an unserved request; None for other rows, which are judged
+    again.
+    """
     if row["history"]:
         return None
     program = row.get("program") or {}
@@ -80,15 +84,20 @@ def _of_no_history(row: Mapping[str, Any]) -> ValidationFinding | None:
     return ValidationFinding(verdict, Program(0, needs, steps, needs), "", whole_number(row["programs"]), cause=str(row.get("cause") or ""))
 
 
-def _repeated(findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str, bound: SearchBound) -> None:
-    """Keep how often a finding came again, and its smallest program if that shows it under this profile too: no target is asked now."""
+def _restore_repetitions(
+    findings: Sequence[ValidationFinding], old: Mapping[str, Any], folder: Path, profile: str, bound: SearchBound
+) -> None:
+    """Restore how often each finding was reproduced.
+
+    Restore its smallest program if it also shows the finding under this profile. No target is contacted.
+    """
     rows = {(row["judge"], row["property"]): row for row in old.get("findings") or ()}
-    for one in findings:
-        row = rows.get(one.key)
+    for finding in findings:
+        row = rows.get(finding.key)
         path = folder / row["history"] if row is not None else None
         if row is None or path is None or not path.exists():
             continue
-        same = judge_file(path, profile, (one.verdict.judge,), bound).alike(one.verdict)
+        same = judge_file(path, profile, (finding.verdict.judge,), bound).alike(finding.verdict)
         if same:
-            one.again, one.repeats = whole_number(row["again"]), whole_number(row["repeats"])
-            one.verdict, one.program, one.history = same[0], load(path).program, row["history"]
+            finding.again, finding.repeats = whole_number(row["again"]), whole_number(row["repeats"])
+            finding.verdict, finding.program, finding.history = same[0], load(path).program, row["history"]

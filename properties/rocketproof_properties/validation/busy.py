@@ -1,6 +1,6 @@
-"""A broker that says that it is busy when nobody has asked it anything for a while (STO-03, LIV-05).
+"""Check that an idle broker stops reporting that it is busy (STO-03, LIV-05).
 
-What a busy broker rejects no judge holds against it, whatever it was. So one that stays busy would be accused of nothing, and is asked.
+The judges accept every rejection by a busy broker. This check finds a broker that stays busy for ever.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .report import ValidationFinding
 PROPERTY: Final = "busy.ends"
 SENTENCE: Final = "a broker that nobody asks anything is busy no longer"
 PATIENCE: Final = 10.0
-"""Seconds for what a broker does by itself, such as flushes and deliveries."""
+"""Seconds to wait for background tasks of a broker, such as flushes and deliveries."""
 _PAUSE: Final = 0.5
 _SECONDS: Final = 5.0
 
 
 def busy(running: Deployment, profile: str, mark: str, needs: str) -> Iterator[ValidationFinding]:
-    """A finding for each broker that goes on rejecting a message; of brokers that are slaves, and reject all, none."""
+    """Yield a finding for each idle broker that keeps rejecting a message as busy. Slaves reject all messages and are skipped."""
     if settings_of(needs).get("brokerRole") == "SLAVE":
         return
     for broker in running.brokers:
         context = Context(ProgramNames(f"{mark}0-", 0), broker, profile=PROFILES[profile])
         began = time.monotonic()
-        remark = until(partial(_rejected, running, context), lambda said: said is None, PATIENCE, _PAUSE)
+        remark = until(partial(_rejected, running, context), lambda busy_remark: busy_remark is None, PATIENCE, _PAUSE)
         if remark is not None:
             text = f"{SENTENCE}: {broker} rejects every message for {time.monotonic() - began:.0f} s and more ({remark})"
             rules = ("STO-03", "CL-05", "REM-06")
@@ -47,7 +47,7 @@ def busy(running: Deployment, profile: str, mark: str, needs: str) -> Iterator[V
 
 
 def _rejected(running: Deployment, context: Context) -> str | None:
-    """What a broker says that rejects a message, None for any other answer, and for none."""
+    """Send a message. Return the remark if the broker rejects it as busy; None for any other response, and for no response."""
     call = request_of(("send", {"topic": "Z"}), context)
     assert call is not None
     try:

@@ -1,14 +1,14 @@
-"""Which findings stem from one cause: one fault of a broker is seen by several judges, in an answer and in what is stored.
+"""Group findings by cause. Several judges may report one fault of a broker, in a response and in the store.
 
-Two findings have one cause if
+Two findings have the same cause if one of these holds:
 
-- the smallest program of one shows the other too, and is no larger than that one's own: one smallest program shows both; or
-- the smallest program of one is a part of the other's: the same steps in the same order with at least the same arguments, of which there
-  has to be one. What is left of a program that was made smaller is what the finding needs, so both need that. A program that has parts of
-  several causes in it belongs to none of them: it may need them all.
+- The smallest program of one finding shows the other too, and is not larger than the other's smallest program.
+- The smallest program of one finding is a part of the other's: the same steps in the same order with at least the same arguments, and at
+  least one argument. A shrunk program only contains what its finding needs, so both findings need that part. A program that contains the
+  programs of several causes is assigned to none of them, because it may need them all.
 
-Only programs that were made smaller say so: a finding whose program was not repeated stands alone, and so does one about topics that
-programs share or about a whole log. Nothing is left out by it: a cause is the name under which findings are shown together.
+Only shrunk programs are compared. A finding whose program was not repeated has its own group, and so has a finding about topics that
+programs share or about a whole log. All findings are reported: a cause is the name of a group.
 """
 
 from __future__ import annotations
@@ -24,67 +24,72 @@ Key = tuple[str, str]
 
 
 def name_causes(findings: Sequence[ValidationFinding], folder: Path, profile: str) -> None:
-    """Give each finding its cause: the property of the group's finding with the shortest program. `folder` has the histories. Requests that
-    are not served have theirs."""
-    findings = [one for one in findings if one.cause != UNSERVED]
-    shown = {one.key: _shown(folder / one.history, profile) for one in findings if _is_small(one)}
+    """Set the cause of each finding: the property of the finding in its group with the shortest program.
+
+    `folder` has the histories. Unserved requests have a cause already.
+    """
+    findings = [finding for finding in findings if finding.cause != UNSERVED]
+    shown = {finding.key: _shown(folder / finding.history, profile) for finding in findings if _is_small(finding)}
     for group in groups(findings, shown):
         first = min(group, key=_size)
-        for one in group:
-            one.cause = f"{first.verdict.property} by {first.verdict.judge}"
+        for finding in group:
+            finding.cause = f"{first.verdict.property} by {first.verdict.judge}"
 
 
 def groups(findings: Sequence[ValidationFinding], shown: Mapping[Key, frozenset[Key]]) -> list[list[ValidationFinding]]:
-    """The findings by cause, in their order; `shown` is what the smallest program of each shows, without those that have none."""
-    made: list[list[ValidationFinding]] = []
-    for one in findings:
-        alike = [group for group in made if any(_shows_both(one, other, shown) for other in group)]
-        made = [group for group in made if group not in alike]
-        made.append([*(other for group in alike for other in group), one])
-    whole: list[list[ValidationFinding]] = []
-    for group in sorted(made, key=lambda group: min(map(_size, group))):
-        parts = [known for known in whole if any(_is_part(small, large, shown) for small in known for large in group)]
-        if len(parts) == 1:
-            parts[0].extend(group)
+    """Group the findings by cause, in their order.
+
+    `shown` maps each finding with a smallest program to the findings that this program shows.
+    """
+    by_program: list[list[ValidationFinding]] = []
+    for finding in findings:
+        merged = [group for group in by_program if any(_shows_both(finding, other, shown) for other in group)]
+        by_program = [group for group in by_program if group not in merged]
+        by_program.append([*(other for group in merged for other in group), finding])
+    by_part: list[list[ValidationFinding]] = []
+    for group in sorted(by_program, key=lambda group: min(map(_size, group))):
+        fitting = [known for known in by_part if any(_is_part(small, large, shown) for small in known for large in group)]
+        if len(fitting) == 1:
+            fitting[0].extend(group)
         else:
-            whole.append(group)
-    order = {one.key: number for number, one in enumerate(findings)}
-    ordered = [sorted(group, key=lambda one: order[one.key]) for group in whole]
+            by_part.append(group)
+    order = {finding.key: number for number, finding in enumerate(findings)}
+    ordered = [sorted(group, key=lambda finding: order[finding.key]) for group in by_part]
     return sorted(ordered, key=lambda group: order[group[0].key])
 
 
 def by_cause(findings: Iterable[ValidationFinding]) -> list[list[ValidationFinding]]:
-    """Findings whose causes are named, together by cause, in their order; of each cause the one with the shortest program first."""
-    found: dict[str, list[ValidationFinding]] = {}
-    for number, one in enumerate(findings):
-        found.setdefault(one.cause or str(number), []).append(one)
-    return [sorted(group, key=_size) for group in found.values()]
+    """Group findings whose causes are named, in their order. In each group, the finding with the shortest program is first."""
+    by_name: dict[str, list[ValidationFinding]] = {}
+    for number, finding in enumerate(findings):
+        by_name.setdefault(finding.cause or str(number), []).append(finding)
+    return [sorted(group, key=_size) for group in by_name.values()]
 
 
-def _size(one: ValidationFinding) -> tuple[int, int]:
-    return len(one.program.steps), _arguments(one.program.steps)
+def _size(finding: ValidationFinding) -> tuple[int, int]:
+    return len(finding.program.steps), _arguments(finding.program.steps)
 
 
-def _shows_both(one: ValidationFinding, other: ValidationFinding, shown: Mapping[Key, frozenset[Key]]) -> bool:
-    if one.key not in shown or other.key not in shown:
+def _shows_both(first: ValidationFinding, second: ValidationFinding, shown: Mapping[Key, frozenset[Key]]) -> bool:
+    if first.key not in shown or second.key not in shown:
         return False
-    return any(b.key in shown[a.key] and _size(a) <= _size(b) for a, b in ((one, other), (other, one)))
+    return any(b.key in shown[a.key] and _size(a) <= _size(b) for a, b in ((first, second), (second, first)))
 
 
 def _is_part(small: ValidationFinding, large: ValidationFinding, shown: Mapping[Key, frozenset[Key]]) -> bool:
-    """Whether the program of one is inside that of the other, both made smaller and under the same settings."""
+    """Return whether the first program is part of the second; both must be shrunk and have the same settings."""
     known = small.key in shown and large.key in shown and small.program.needs == large.program.needs
     return known and _is_inside(small.program.steps, large.program.steps)
 
 
-def _is_small(one: ValidationFinding) -> bool:
-    """Whether its program was repeated and made smaller."""
-    return bool(one.again and one.program.steps)
+def _is_small(finding: ValidationFinding) -> bool:
+    """Return whether the finding's program was repeated and shrunk."""
+    return bool(finding.again and finding.program.steps)
 
 
 def _shown(path: Path, profile: str) -> frozenset[Key]:
-    """What a program's history shows to all judges; nothing where it is gone."""
-    return frozenset((one.judge, one.property) for one in judge_file(path, profile).findings) if path.exists() else frozenset()
+    """Return the findings of all judges in a program's history; none if the file is missing."""
+    return frozenset((finding.judge, finding.property) for finding in judge_file(path, profile).findings) if path.exists() else frozenset()
 
 
 def _is_inside(smaller: Sequence[Step], larger: Sequence[Step]) -> bool:
@@ -95,11 +100,11 @@ def _is_inside(smaller: Sequence[Step], larger: Sequence[Step]) -> bool:
 
 
 def _names(args: Mapping[str, object]) -> set[str]:
-    """The names of arguments, of properties each of them."""
-    found: set[str] = set()
+    """Return the names of arguments; for properties, the name of each property."""
+    names: set[str] = set()
     for name, value in args.items():
-        found |= {f"{name}.{key}" for key in value} if isinstance(value, dict) and value else {name}
-    return found
+        names |= {f"{name}.{key}" for key in value} if isinstance(value, dict) and value else {name}
+    return names
 
 
 def _arguments(steps: Sequence[Step]) -> int:

@@ -1,7 +1,7 @@
-"""How far a broker comes on the ladder: its trials from the bottom, until one is not as described.
+"""Determine a broker's level: run the trials of each level from the lowest, until one fails.
 
-What comes of it is short on purpose: the level that was reached, the first request that did not do what the next one takes, with its
-answer, and which other requests are not served.
+The result is deliberately short: the level reached, the first request that fails the next level with its response, and the other requests
+that are not served.
 """
 
 from __future__ import annotations
@@ -36,16 +36,19 @@ from ..reports.results import tool
 from .entries import entry_of
 from .ladder import LEVELS, REQUESTS, Level, LevelTrial, level_of_finding
 from .report import HISTORIES
-from .unserved import Unserved, said, unserved
+from .unserved import Unserved, response_text, unserved
 
 SCHEMA: Final = "rocketproof-levels"
 VERSION: Final = 1
 
 
 @dataclass(frozen=True)
-class Failed:
-    """Why a level was not reached: `text`, by the entry `id` of the catalogue, "" where nothing came that could be judged. `request` and
-    `answer` are the first that are not as they should be, "" where it is no single one."""
+class LevelFailure:
+    """Why a level was not reached.
+
+    `text` explains it, `id` is the entry of the catalogue, "" if nothing could be judged. `request` and `answer` are the first wrong
+    exchange, "" if there is no single exchange.
+    """
 
     text: str
     request: str = ""
@@ -54,13 +57,16 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Rung:
-    """A level that was tried: `failed` if it was not reached; `untried` says which parts of it could not be tried, and why; `undecided`
-    names what the specification's judge left open, with the bound that it reached."""
+class LevelResult:
+    """The result of a level.
+
+    `failed` is None if it was reached. `untried` are the trials that could not be run, with the reason. `undecided` are the parts that the
+    specification's judge left open, with the bound that it reached.
+    """
 
     level: Level
     number: int
-    failed: Failed | None = None
+    failed: LevelFailure | None = None
     untried: tuple[str, ...] = ()
     tried: int = 0
     requests: int = 0
@@ -70,7 +76,7 @@ class Rung:
 
     @property
     def reached(self) -> bool:
-        """Whether something of it was tried, and all of that is known to be as it should be."""
+        """Whether at least one trial was run, and all trials are known to be correct."""
         return self.failed is None and self.tried > 0 and not self.undecided
 
     def data(self) -> dict[str, Any]:
@@ -84,29 +90,28 @@ class Rung:
 
 
 @dataclass
-class Climb:
-    """How far a target came. `rungs` go up to the one that was not reached; `wanted` is the highest that somebody asked for."""
+class LevelReport:
+    """The levels that a target reached. `results` end with the level that was not reached. `wanted` is the highest level requested."""
 
     target: str
     version: str
     profile: str
     wanted: int = len(LEVELS)
-    rungs: list[Rung] = field(default_factory=list)
+    results: list[LevelResult] = field(default_factory=list)
     unserved: tuple[Unserved, ...] = ()
     began: str = ""
     seconds: float = 0.0
 
     @property
     def level(self) -> int:
-        """The number of the level that was reached, 0 for none. One that could not be tried is neither reached nor in the way; one that
-        was not decided is in the way."""
-        decided = itertools.takewhile(lambda one: not one.undecided, self.rungs)
-        return max((one.number for one in decided if one.reached), default=0)
+        """The highest level reached, 0 for none. A level that could not be tried is skipped; an undecided level ends the sequence."""
+        decided = itertools.takewhile(lambda result: not result.undecided, self.results)
+        return max((result.number for result in decided if result.reached), default=0)
 
     @property
-    def next(self) -> Rung | None:
+    def next(self) -> LevelResult | None:
         """The level that was not reached."""
-        return next((one for one in self.rungs if one.failed is not None), None)
+        return next((result for result in self.results if result.failed is not None), None)
 
     @property
     def exit_code(self) -> int:
@@ -114,12 +119,12 @@ class Climb:
 
     @property
     def short(self) -> str:
-        """`level 3 of 6: keeps queues`."""
+        """A short text such as `level 3 of 6: keeps queues`."""
         name = LEVELS[self.level - 1].name if self.level else "nothing yet"
         return f"level {self.level} of {len(LEVELS)}: {name}"
 
     def data(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {
             "schema": SCHEMA,
             "version": VERSION,
@@ -132,8 +137,8 @@ class Climb:
             "of": len(LEVELS),
             "wanted": self.wanted,
             "name": LEVELS[self.level - 1].name if self.level else "",
-            "levels": [one.data() for one in self.rungs],
-            "unserved": [vars(one) for one in self.unserved],
+            "levels": [entry.data() for entry in self.results],
+            "unserved": [vars(entry) for entry in self.unserved],
             "exit": self.exit_code,
         }
 
@@ -149,51 +154,52 @@ def climb(
     wanted: int = len(LEVELS),
     name_server: str | None = None,
     progress: Progress = lambda what, done, all_: None,
-) -> Climb:
-    """Try the levels up to one on a deployment of their own. An interrupt leaves out the rest. Raises TargetError where the target cannot
-    be set up, and KeyboardInterrupt before the first level is decided."""
+) -> LevelReport:
+    """Try the levels up to `wanted` on a new deployment.
+
+    An interrupt skips the rest. Raises TargetError if the target cannot be set up, and KeyboardInterrupt before the first level is decided.
+    """
     began = time.monotonic()
-    found = Climb(target.name, target.version, target.profile, wanted, began=datetime.now(UTC).isoformat(timespec="seconds"))
+    report = LevelReport(target.name, target.version, target.profile, wanted, began=datetime.now(UTC).isoformat(timespec="seconds"))
     (folder / HISTORIES).mkdir(parents=True, exist_ok=True)
     with target.open() as running:
-        found.version = target.version
+        report.version = target.version
         running.name_server = name_server or running.name_server
-        found.unserved = tuple(unserved(running, mark))
-        climber = _Climber(running, target, folder / HISTORIES, mark, found.unserved)
+        report.unserved = tuple(unserved(running, mark))
+        tester = _LevelTester(running, target, folder / HISTORIES, mark, report.unserved)
         try:
             for number, level in enumerate(LEVELS[:wanted], 1):
                 progress("level", number, wanted)
-                found.rungs.append(climber.rung(level, number))
-                if found.next is not None:
+                report.results.append(tester.try_level(level, number))
+                if report.next is not None:
                     break
         except KeyboardInterrupt:
-            if not found.rungs:
+            if not report.results:
                 raise
             interrupts.heard()
         finally:
-            climber.close()
-    found.seconds = time.monotonic() - began
-    return found
+            tester.close()
+    report.seconds = time.monotonic() - began
+    return report
 
 
-class _Climber:
-    """Performs the trials on a running target, and judges them."""
+class _LevelTester:
+    """Runs the trials on a running target, and judges them."""
 
     def __init__(self, running: Deployment, target: ValidationTarget, folder: Path, mark: str, not_served: Sequence[Unserved]) -> None:
         self._running, self._target, self._folder, self._mark = running, target, folder, mark
         self._numbers = itertools.count(1)
-        self._not_served = {one.step: one for one in not_served}
+        self._not_served = {request.step: request for request in not_served}
         self._runner: Runner | None = None
 
     def close(self) -> None:
         if self._runner is not None:
             self._runner.close()
 
-    def rung(self, level: Level, number: int) -> Rung:
-        """Try a level."""
+    def try_level(self, level: Level, number: int) -> LevelResult:
         began, untried, tried, requests, history = time.monotonic(), [], 0, 0, ""
         undecided: list[str] = []
-        failed: Failed | None = None
+        failed: LevelFailure | None = None
         for trial in level.trials:
             why = self._missing(trial)
             if why:
@@ -203,7 +209,7 @@ class _Climber:
             try:
                 path, reader = self._perform(trial, level, number)
             except TargetError as problem:
-                failed = Failed(str(problem))
+                failed = LevelFailure(str(problem))
                 break
             history = f"{path.parent.name}/{path.name}"
             judged, parsed = judge_file(path, self._target.profile), load(path)
@@ -212,17 +218,20 @@ class _Climber:
             if failed is not None:
                 break
             undecided += judged.unknown
-        return Rung(level, number, failed, tuple(untried), tried, requests, time.monotonic() - began, history, tuple(undecided))
+        return LevelResult(level, number, failed, tuple(untried), tried, requests, time.monotonic() - began, history, tuple(undecided))
 
     def _missing(self, trial: LevelTrial) -> str:
-        """Why a trial cannot be performed, "" if it can."""
+        """Return why a trial cannot be run, "" if it can."""
         if trial.name_server and self._running.name_server is None:
             return "no name server is known; give --nameserver"
-        missing = sorted(one.value for one in trial.needs - self._running.offers)
+        missing = sorted(capability.value for capability in trial.needs - self._running.offers)
         return f"the target does not offer {', '.join(missing)}, which the part with a {trial.interruption} needs" if missing else ""
 
     def _perform(self, trial: LevelTrial, level: Level, number: int) -> tuple[Path, Reader]:
-        """The history of a trial, and who looked at what it left. Raises TargetError where the broker is gone, or does not start again."""
+        """Run a trial.
+
+        Return its history, and the reader of the state that it left. Raises TargetError if the broker is gone or does not start again.
+        """
         if self._runner is None:
             origin = {"target": {"name": self._target.name}, "profile": self._target.profile}
             passed_over = {name for name in self._not_served if name not in level.asks}
@@ -241,73 +250,79 @@ class _Climber:
                 for client in under_way.clients.values():
                     client.close()
                 perform(trial.after, under_way.clients, lambda: False)
-            with suppress(Gone):  # what it has not answered says it better
+            with suppress(Gone):  # the missing responses explain the failure better
                 runner.end(under_way)
         finally:
             under_way.close()
         return under_way.path, reader
 
-    def _first_failure(self, level: Level, number: int, judged: JudgedProgram, parsed: ParsedHistory, reader: Reader) -> Failed | None:
-        """What of a trial is not as described, first what was asked first; None if all is."""
-        asked = [one for at, one in enumerate(parsed.asked) if not _asked_again(parsed.asked[at : at + 2])]
-        for one in asked:
-            if not one.one_way and one.code not in OK:
-                return Failed(f"it has to be answered {said(codes.SUCCESS, None)}", _request(one), _answer(one))
+    def _first_failure(
+        self, level: Level, number: int, judged: JudgedProgram, parsed: ParsedHistory, reader: Reader
+    ) -> LevelFailure | None:
+        """Return the first failure of a trial, in the order of its requests; None if there is none."""
+        requests = [entry for at, entry in enumerate(parsed.asked) if not _is_repeated(parsed.asked[at : at + 2])]
+        for entry in requests:
+            if not entry.one_way and entry.code not in OK:
+                return LevelFailure(f"it has to be answered {response_text(codes.SUCCESS, None)}", _request(entry), _answer(entry))
         for name in level.asks:
             if name in reader.unsupported and name in REQUESTS:
-                return self._not_looked_at(name)
-        found = [
-            one for one in (*judged.findings, *self._never_done(parsed)) if 0 < level_of_finding(one.property, entry_of(one)) <= number
+                return self._unserved_failure(name)
+        contradictions = [
+            entry
+            for entry in (*judged.findings, *self._never_done(parsed))
+            if 0 < level_of_finding(entry.property, entry_of(entry)) <= number
         ]
-        if found:
-            return _contradicted(min(found, key=lambda one: (one.seq < 0, one.seq)), parsed)
+        if contradictions:
+            return _contradiction(min(contradictions, key=lambda entry: (entry.seq < 0, entry.seq)), parsed)
         missing = sorted(level.exercised - judged.exercised)
-        return self._too_little(missing, asked, reader) if missing else None
+        return self._unreadable(missing, requests, reader) if missing else None
 
     def _never_done(self, parsed: ParsedHistory) -> Iterator[ProgramFinding]:
-        """What requests that want no answer have left undone. Elsewhere nobody can say that, since they may be served later; here a while
-        has passed."""
-        if any(one.one_way for one in parsed.asked):
+        """Yield differences from the reference implementation if the trial has one-way requests.
+
+        They are final, because each such trial ends with a wait.
+        """
+        if any(request.one_way for request in parsed.asked):
             for difference in ReferenceReplay(parsed, PROFILES[self._target.profile], parsed.items).compare():
                 yield of_difference(difference, parsed)
 
-    def _too_little(self, missing: Sequence[str], asked: Sequence[Exchange], reader: Reader) -> Failed:
-        """Nothing is wrong, since nothing could be seen."""
+    def _unreadable(self, missing: Sequence[str], requests: Sequence[Exchange], reader: Reader) -> LevelFailure:
+        """Return the failure of a trial that shows no deviation because its effects could not be read."""
         text = f"what came says too little to judge by {', '.join(missing)}"
         for name, answer in reader.refused.items():
-            return Failed(text, f"{name}, to look", said(answer.code, answer.remark))
+            return LevelFailure(text, f"{name}, to look", response_text(answer.code, answer.remark))
         if reader.faults:
-            return Failed(text, "to look", reader.faults[-1])
-        return Failed(f"{text}: can its body be read?", *((_request(asked[-1]), _answer(asked[-1])) if asked else ()))
+            return LevelFailure(text, "to look", reader.faults[-1])
+        return LevelFailure(f"{text}: can its body be read?", *((_request(requests[-1]), _answer(requests[-1])) if requests else ()))
 
-    def _not_looked_at(self, name: str) -> Failed:
+    def _unserved_failure(self, name: str) -> LevelFailure:
         known = self._not_served.get(name)
         if known is None:
-            return Failed("it has to be served", name, said(codes.REQUEST_CODE_NOT_SUPPORTED, None))
-        return Failed(f"without it is lost: {known.lost}", f"{known.request} ({known.code})", known.answer)
+            return LevelFailure("it has to be served", name, response_text(codes.REQUEST_CODE_NOT_SUPPORTED, None))
+        return LevelFailure(f"without it is lost: {known.lost}", f"{known.request} ({known.code})", known.answer)
 
 
-def _asked_again(two: Sequence[Exchange]) -> bool:
-    """Whether a question for a route is asked again, because a registration may have been on its way."""
-    return len(two) == 2 and two[0].op == "route" == two[1].op and two[0].fields == two[1].fields
+def _is_repeated(requests: Sequence[Exchange]) -> bool:
+    """Return whether a route was requested twice in a row, because the first request may have been sent before the registration."""
+    return len(requests) == 2 and requests[0].op == "route" == requests[1].op and requests[0].fields == requests[1].fields
 
 
-def _request(one: Exchange) -> str:
-    fields = {name: one.fields[name] for name in ("topic", "queueId", "group", "offset", "delayLevel") if name in one.fields}
+def _request(exchange: Exchange) -> str:
+    fields = {name: exchange.fields[name] for name in ("topic", "queueId", "group", "offset", "delayLevel") if name in exchange.fields}
     shown = ", ".join(f"{name}={value}" for name, value in fields.items())
-    code = whole_number(one.request["code"])
+    code = whole_number(exchange.request["code"])
     return f"{codes.REQUESTS.get(code, code)} ({code}) {shown}".strip()
 
 
-def _answer(one: Exchange) -> str:
-    if one.code is None:
-        return str(one.outcome.get("error") or "no answer")
-    fields: Mapping[str, str] = one.outcome.get("fields") or {}
+def _answer(exchange: Exchange) -> str:
+    if exchange.code is None:
+        return str(exchange.outcome.get("error") or "no answer")
+    fields: Mapping[str, str] = exchange.outcome.get("fields") or {}
     shown = ", ".join(f"{name}={fields[name]}" for name in ("queueId", "queueOffset", "msgId") if name in fields)
-    return " ".join(filter(None, [said(one.code, one.outcome.get("remark")), shown]))
+    return " ".join(filter(None, [response_text(exchange.code, exchange.outcome.get("remark")), shown]))
 
 
-def _contradicted(verdict: ProgramFinding, parsed: ParsedHistory) -> Failed:
-    about = next((one for one in parsed.asked if verdict.seq in (one.seq, one.end)), None)
-    shown = Failed("") if about is None else Failed("", _request(about), _answer(about))
-    return Failed(verdict.text, shown.request, shown.answer, entry_of(verdict))
+def _contradiction(verdict: ProgramFinding, parsed: ParsedHistory) -> LevelFailure:
+    about = next((exchange for exchange in parsed.asked if verdict.seq in (exchange.seq, exchange.end)), None)
+    failed = LevelFailure("") if about is None else LevelFailure("", _request(about), _answer(about))
+    return LevelFailure(verdict.text, failed.request, failed.answer, entry_of(verdict))

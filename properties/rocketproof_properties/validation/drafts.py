@@ -1,7 +1,7 @@
-"""The text of a report for the project that makes the broker: a draft for each cause, which a person reads, completes and sends.
+"""Draft bug reports for the project that makes the broker: one per cause, for a person to complete and send.
 
-It has what a stranger needs to see the same: the release, the settings that matter, every request with its answer, what was expected and
-by which rule, how often it came again. Names have lost the prefix of the run. Nothing is sent anywhere.
+A draft has what a reader needs to reproduce the problem: the release, the relevant settings, every request with its response, the expected
+behaviour with its rule, and how often the problem was reproduced. The prefix of the run is removed from names. Nothing is sent.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .report import SENTENCES, ValidationFinding, ValidationReport
 
 DRAFTS: Final = "drafts"
 _TITLE: Final = 110  # characters
-_VALUE: Final = 80  # characters of a field or a remark
-_ROWS: Final = 60  # requests of a table
+_VALUE: Final = 80  # characters per field or remark
+_ROWS: Final = 60  # requests per table
 _ENDS: Final[Mapping[str, str]] = {
     "crash": "its process is killed (`kill -9`) and started again",
     "stop": "it is stopped and started again",
@@ -34,29 +34,32 @@ _ENDS: Final[Mapping[str, str]] = {
 }
 
 
-def write(made: ValidationReport, folder: Path) -> None:
-    """A file in `drafts` for each cause that nobody has accepted and that came again; older drafts go. Raises InputError."""
+def write(validation: ValidationReport, folder: Path) -> None:
+    """Write a file in `drafts` for each cause that is not accepted and was reproduced, and delete older drafts. Raises InputError."""
     try:
         for old in (folder / DRAFTS).glob("cause-*.md"):
             old.unlink()
-        for number, group in enumerate(by_cause(made.open), 1):
+        for number, group in enumerate(by_cause(validation.open), 1):
             if not group[0].history:
                 continue
             (folder / DRAFTS).mkdir(exist_ok=True)
-            (folder / DRAFTS / f"cause-{number}.md").write_text(draft(made, group, folder), "utf-8")
+            (folder / DRAFTS / f"cause-{number}.md").write_text(draft(validation, group, folder), "utf-8")
     except OSError as error:
         raise InputError(f"a draft cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
 
 
-def draft(made: ValidationReport, group: Sequence[ValidationFinding], folder: Path) -> str:
-    """The report on findings of one cause as Markdown, the one with the shortest program first. `folder` has their histories."""
+def draft(validated: ValidationReport, group: Sequence[ValidationFinding], folder: Path) -> str:
+    """Return the bug report on findings of one cause as Markdown.
+
+    The first finding has the shortest program. `folder` has the histories.
+    """
     first = group[0]
     header, events = read(folder / first.history)
     rows = [tuple(_named(cell, header) for cell in row) for row in _rows(list(events))]
-    texts = [_named(first.verdict.text, header), *(_text(one, folder) for one in group[1:])]
+    texts = [_named(first.verdict.text, header), *(_text(finding, folder) for finding in group[1:])]
     parts = [
-        f"# {in_markdown(shortened(f'{first.verdict.property}: {_told(texts[0])}', _TITLE))}",
-        f"**Broker**: {in_markdown(_name(made.target))}{_settings(first)}",
+        f"# {in_markdown(shortened(f'{first.verdict.property}: {_title(texts[0])}', _TITLE))}",
+        f"**Broker**: {in_markdown(_name(validated.target))}{_settings(first)}",
         "## What happens",
         in_markdown(first_line(texts[0])),
         "## What was expected",
@@ -73,41 +76,41 @@ def draft(made: ValidationReport, group: Sequence[ValidationFinding], folder: Pa
     if "\n" in texts[0]:
         parts += ["## In full", code_block(texts[0])]
     parts.append(
-        f"Found by rocketproof {made.tool}, judged by {made.profile} with seed {made.seed}. A draft: see whether it is known, and whether "
-        "the newest release still does it, before it is sent."
+        f"Found by rocketproof {validated.tool}, judged by {validated.profile} with seed {validated.seed}. "
+        "A draft: see whether it is known, and whether the newest release still does it, before it is sent."
     )
     return "\n\n".join(_listed(parts)) + "\n"
 
 
 def _listed(parts: Sequence[str]) -> Iterator[str]:
-    """Lines of one list together."""
-    kept: list[str] = []
+    """Join consecutive list items into one block."""
+    items: list[str] = []
     for part in parts:
         if part.startswith("- "):
-            kept.append(part)
+            items.append(part)
             continue
-        if kept:
-            yield "\n".join(kept)
-            kept = []
+        if items:
+            yield "\n".join(items)
+            items = []
         yield part
-    if kept:
-        yield "\n".join(kept)
+    if items:
+        yield "\n".join(items)
 
 
-def _text(one: ValidationFinding, folder: Path) -> str:
-    """What was found, with the program's own names."""
-    return _named(one.verdict.text, read(folder / one.history)[0]) if one.history else one.verdict.text
+def _text(finding: ValidationFinding, folder: Path) -> str:
+    """Return the text of a finding, with the names of the program."""
+    return _named(finding.verdict.text, read(folder / finding.history)[0]) if finding.history else finding.verdict.text
 
 
 def _named(text: str, header: Header) -> str:
-    """A text of a history without the prefix of its names."""
+    """Remove the prefix of the run from a text."""
     prefix = str(header.origin.get("prefix") or "")
     return text.replace(prefix, "") if prefix else text
 
 
-def _told(found: str) -> str:
-    """What a title says: the property's sentence would be the contrary, so it is what was found."""
-    text = first_line(found)
+def _title(finding: str) -> str:
+    """Return the text for a title. The property's sentence would state the contrary, so the title is the finding."""
+    text = first_line(finding)
     head, colon, rest = text.partition(": ")
     return rest if colon and head.startswith("event ") else text
 
@@ -117,14 +120,14 @@ def _name(target: Mapping[str, Any]) -> str:
     return name if version in name else f"{name} {version}"
 
 
-def _settings(one: ValidationFinding) -> str:
-    """The settings that its programs are about, as a broker's file has them."""
-    rows = [f"{name}={value}" for name, value in sorted(one.program.settings.items())]
+def _settings(finding: ValidationFinding) -> str:
+    """Return the settings of the program, in the form of a broker's file."""
+    rows = [f"{name}={value}" for name, value in sorted(finding.program.settings.items())]
     return f", with `{'`, `'.join(rows)}`" if rows else ""
 
 
-def _expected(one: ValidationFinding) -> Iterator[str]:
-    verdict = one.verdict
+def _expected(finding: ValidationFinding) -> Iterator[str]:
+    verdict = finding.verdict
     sentence = SENTENCES.get(verdict.property) or SENTENCES.get(verdict.judge, "")
     yield f"{verdict.property}: {sentence}" if sentence else verdict.property
     for id_ in verdict.rules:
@@ -134,37 +137,41 @@ def _expected(one: ValidationFinding) -> Iterator[str]:
         yield f"the guard that refuses: {verdict.guard}, {verdict.sentence}"
 
 
-def _again(one: ValidationFinding) -> str:
-    return f"; done again, {one.again} of {one.repeats} times" if one.repeats else ""
+def _again(finding: ValidationFinding) -> str:
+    return f"; done again, {finding.again} of {finding.repeats} times" if finding.repeats else ""
 
 
 def _rows(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
-    """What was done, in order: to whom, the request, the answer."""
-    ordered = sorted(paired(events), key=lambda one: (one.begun if isinstance(one, CallEvents) else one).seq)
-    for one in ordered:
-        if isinstance(one, CallEvents):
-            if one.begun.op != "configure":
-                yield _asked(one)
-        elif one.type in ("crash", "invoke"):
-            to = one.process if one.type == "crash" else str(one.value.get("to", ""))
-            yield to, _ENDS.get(one.op, one.op) + (f": {_fields(one.value.get('settings'))}" if one.value.get("settings") else ""), ""
+    """Yield each request in order: its receiver, the request, the response."""
+    ordered = sorted(paired(events), key=lambda event: (event.begun if isinstance(event, CallEvents) else event).seq)
+    for event in ordered:
+        if isinstance(event, CallEvents):
+            if event.begun.op != "configure":
+                yield _row(event)
+        elif event.type in ("crash", "invoke"):
+            to = event.process if event.type == "crash" else str(event.value.get("to", ""))
+            yield (
+                to,
+                _ENDS.get(event.op, event.op) + (f": {_fields(event.value.get('settings'))}" if event.value.get("settings") else ""),
+                "",
+            )
 
 
-def _asked(call: CallEvents[Event]) -> tuple[str, str, str]:
-    asked = call.begun.value
-    code = asked.get("code")
+def _row(call: CallEvents[Event]) -> tuple[str, str, str]:
+    request = call.begun.value
+    code = request.get("code")
     name = f"{REQUESTS.get(code, call.begun.op)} ({code})" if isinstance(code, int) else call.begun.op
-    size = f", a body of {counted(whole_number(asked['bodySize']), 'byte')}" if asked.get("bodySize") else ""
-    if asked.get("oneWay"):
-        answer = "(one-way)"
+    size = f", a body of {counted(whole_number(request['bodySize']), 'byte')}" if request.get("bodySize") else ""
+    if request.get("oneWay"):
+        text = "(one-way)"
     elif call.answer is None:
-        answer = "none"
+        text = "none"
     else:
-        told = call.answer.value
-        got = told.get("code")
-        remark = f": {_value(told['remark'])}" if told.get("remark") else ""
-        answer = f"{got} {ANSWERS.get(got, '') if isinstance(got, int) else ''}{remark} {_fields(told.get('fields'))}".strip()
-    return str(asked.get("to", "")), f"{name} {_fields(asked.get('fields'))}{size}", answer
+        answered = call.answer.value
+        status = answered.get("code")
+        remark = f": {_value(answered['remark'])}" if answered.get("remark") else ""
+        text = f"{status} {ANSWERS.get(status, '') if isinstance(status, int) else ''}{remark} {_fields(answered.get('fields'))}".strip()
+    return str(request.get("to", "")), f"{name} {_fields(request.get('fields'))}{size}", text
 
 
 def _fields(fields: object) -> str:
@@ -174,7 +181,7 @@ def _fields(fields: object) -> str:
 
 
 def _value(value: object) -> str:
-    """A value, of a long one the begin and how long it is."""
+    """Return a value; a long value is cut, with its length."""
     text = str(value)
     size = len(text.encode("utf-8", "surrogatepass"))
     return text if len(text) <= _VALUE else f"{text[: _VALUE // 2]}… ({len(text):,} characters, {size:,} bytes)"

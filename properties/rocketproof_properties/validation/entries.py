@@ -1,13 +1,14 @@
-"""What a validation can judge: each id of the catalogue that programs on a wire can show, with its sentence and expected verdict.
+"""The entries of the catalogue that a validation can judge, each with its sentence and expected verdict.
 
-The suite (`suite/`) has an item for each.
+The suite (`suite/`) has an item for each entry. The kinds are:
 
-Four kinds. A *property* is a claim about histories; where the profile expects that it is broken under a condition, that is an entry of its
-own. What the files of a broker have to be is one too, where they can be read. So is a property of states that a witness of the model
-breaks, where brokers can be started for it. A *rule* is one that a guard of the specification states, or that alone decides a field of an
-answer, a record or a topic's entry (`replay/rules.py`): it is contradicted where that guard refuses what a broker did, or that field is
-another one. What no single rule decides is an entry of the *specification* or of the *reference* implementation, by what is asked or looked
-at. A *hazard* is a witness that is replayed.
+- *property*: a claim about histories. A condition under which the profile expects a violation is an entry of its own. Rules about a
+  broker's files are properties too, if they can be read. So are properties of states that a witness of the model violates, if brokers can
+  be started for it.
+- *rule*: a rule that a guard of the specification states, or that alone decides a field of a response, a record or a topic's entry
+  (`replay/rules.py`). It is contradicted if that guard refuses what a broker did, or if the field differs.
+- *specification* and *reference*: everything that no single rule decides, by kind of request or state.
+- *hazard*: a witness that is replayed.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ _MAKING: Final = frozenset({"put", "update_topic"})
 
 @dataclass(frozen=True)
 class SuiteEntry:
-    """One item. `expected` is the profile's verdict, under `condition` where it has one, for a `reason`. `needs` is what a target has to
-    offer for programs that put it to the test, None for nothing; `claims` are the properties that a hazard breaks; `witness` is the hazard
-    whose witness breaks a property of states."""
+    """One entry.
+
+    `expected` is the profile's verdict, under `condition` if there is one, with its `reason`. `needs` is the capability that a target needs
+    for programs about it, None for none. `claims` are the properties that a hazard violates. `witness` is the hazard whose witness violates
+    a property of states.
+    """
 
     id: str
     sentence: str
@@ -55,13 +59,16 @@ class SuiteEntry:
 
     @property
     def lost(self) -> str:
-        """What a target without that loses."""
+        """What a target without the capability loses."""
         return "" if self.needs is None else LOST[self.needs]
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """What the reference implementation is compared in: `fields` are the names of a finding's property, `about` the word before its dot."""
+    """A kind of comparison with the reference implementation.
+
+    `about` is the part of a finding's property before the dot, `fields` the part after it.
+    """
 
     id: str
     sentence: str
@@ -99,7 +106,7 @@ _COMPARED: Final = (
     _compared("record", "a record is there, and has the fields, that the reference implementation stores", "record"),
     _compared("other", "any other request is answered as by the reference implementation", ""),
 )
-"""In order: the first that fits a finding has it."""
+"""In order of precedence: a finding belongs to the first entry that matches."""
 
 _SPECIFIED: Final[Mapping[str, str]] = {
     "specification.send": "an answer to a send is one that the specification gives: its code, queue and offset",
@@ -109,70 +116,88 @@ _SPECIFIED: Final[Mapping[str, str]] = {
 
 
 def entries(profile: str, offers: frozenset[Capability]) -> tuple[SuiteEntry, ...]:
-    """All entries for a profile and a target that offers this, in the order in which they run."""
+    """Return all entries for a profile and a target with these capabilities, in the order in which they run."""
     witnesses = WITNESSES if Capability.START in offers else ()
-    found = [
+    result = [
         *_properties(profile),
         *(_of_files() if Capability.STORE in offers else ()),
-        *(entry for one in witnesses for entry in _of_states(one)),
+        *(entry for known_hazard in witnesses for entry in _of_states(known_hazard)),
         *_rules(profile),
     ]
-    found += [SuiteEntry(id_, sentence, "specification") for id_, sentence in _SPECIFIED.items()]
-    found += [SuiteEntry(one.id, one.sentence, "reference") for one in _COMPARED]
-    for one in witnesses:
-        found.append(SuiteEntry(one.hazard, one.case.sentence, "hazard", "violated", one.condition, one.case.reason, claims=one.broken))
-    return tuple(found)
+    result += [SuiteEntry(id_, sentence, "specification") for id_, sentence in _SPECIFIED.items()]
+    result += [SuiteEntry(compared.id, compared.sentence, "reference") for compared in _COMPARED]
+    for known_hazard in witnesses:
+        result.append(
+            SuiteEntry(
+                known_hazard.hazard,
+                known_hazard.case.sentence,
+                "hazard",
+                "violated",
+                known_hazard.condition,
+                known_hazard.case.reason,
+                claims=known_hazard.broken,
+            )
+        )
+    return tuple(result)
 
 
 def _of_files() -> list[SuiteEntry]:
-    """The rules of the audit: no file of a broker breaks them."""
-    return [SuiteEntry(one.id, one.claim.sentence, "property", needs=Capability.STORE) for one in storefiles.rules()]
+    """Return the rules of the audit about a broker's files."""
+    return [SuiteEntry(rule.id, rule.claim.sentence, "property", needs=Capability.STORE) for rule in storefiles.rules()]
 
 
-def _of_states(one: KnownHazard) -> list[SuiteEntry]:
-    """The properties of states that a witness breaks: no answer of a single program shows them."""
+def _of_states(known_hazard: KnownHazard) -> list[SuiteEntry]:
+    """Return the properties of states that a witness violates. No response of a single program shows them."""
     sentences = {claim.id: claim.sentence for claim in CLAIMS}
     return [
-        SuiteEntry(f"{id_}[{one.condition}]", sentences[id_], "property", "violated", one.condition, one.case.reason, witness=one.hazard)
-        for id_ in one.broken
+        SuiteEntry(
+            f"{id_}[{known_hazard.condition}]",
+            sentences[id_],
+            "property",
+            "violated",
+            known_hazard.condition,
+            known_hazard.case.reason,
+            witness=known_hazard.hazard,
+        )
+        for id_ in known_hazard.broken
     ]
 
 
 def _properties(profile: str) -> list[SuiteEntry]:
-    found = []
+    result = []
     for claim in HISTORY_CLAIMS:
-        mine = [case for case in cases(profile) if case.claim == claim.id]
-        if any(case.expected == "holds" for case in mine) and (claim.id not in HIDDEN or claim.id in OF_LOGS):
+        claim_cases = [case for case in cases(profile) if case.claim == claim.id]
+        if any(case.expected == "holds" for case in claim_cases) and (claim.id not in HIDDEN or claim.id in OF_LOGS):
             needs = Capability.STORE if claim.id in HIDDEN else None
-            found.append(SuiteEntry(claim.id, claim.sentence, "property", needs=needs))
+            result.append(SuiteEntry(claim.id, claim.sentence, "property", needs=needs))
         if claim.id in HIDDEN:
             continue
-        for case in mine:
+        for case in claim_cases:
             if case.expected == "violated" and case.condition in ON_THE_WIRE:
                 id_, needs = f"{claim.id}[{case.condition}]", ON_THE_WIRE[case.condition]
-                found.append(SuiteEntry(id_, claim.sentence, "property", "violated", case.condition, case.reason, needs))
-    return found
+                result.append(SuiteEntry(id_, claim.sentence, "property", "violated", case.condition, case.reason, needs))
+    return result
 
 
 def _rules(profile: str) -> list[SuiteEntry]:
-    shown = SHOWN | set(guards(profile).values())
-    return [SuiteEntry(id_, rule.sentence, "rule") for id_, rule in rules().items() if id_ in shown]
+    decidable = SHOWN | set(guards(profile).values())
+    return [SuiteEntry(id_, rule.sentence, "rule") for id_, rule in rules().items() if id_ in decidable]
 
 
 def entry_of(verdict: ProgramFinding) -> str:
-    """The id of the entry that a finding contradicts. Every finding contradicts one."""
+    """Return the id of the entry that a finding contradicts. There is always one."""
     if verdict.judge == "claims":
         return verdict.property
     if len(verdict.rules) == 1:
         return verdict.rules[0]
     about, _, field = verdict.property.partition(".")
     if verdict.judge == "reference":
-        return next(one.id for one in _COMPARED if one.has(about, field))
+        return next(compared.id for compared in _COMPARED if compared.has(about, field))
     return verdict.property if verdict.property in _SPECIFIED else "specification.topics"
 
 
 def puts_to_the_test(judged: JudgedProgram, entry: SuiteEntry) -> bool:
-    """Whether a program could have contradicted an entry, as far as it was judged."""
+    """Return whether a program could have contradicted an entry, as far as it was judged."""
     if entry.witness:
         return False
     if entry.kind == "property":
@@ -190,7 +215,7 @@ def puts_to_the_test(judged: JudgedProgram, entry: SuiteEntry) -> bool:
 
 
 def could_contradict(judged: JudgedProgram, id_: str) -> bool:
-    """Return whether a program did anything that an entry of the specification is about, whether or not that was decided."""
+    """Return whether a program did anything that an entry of the specification is about, decided or not."""
     if id_ == "specification.send":
         return bool(judged.asked & {"send", "batch"}) and bool(judged.actions)
     if id_ == "specification.update_topic":
@@ -199,13 +224,13 @@ def could_contradict(judged: JudgedProgram, id_: str) -> bool:
 
 
 def _compares(judged: JudgedProgram, what: str) -> bool:
-    made = judged.asked & {"send", "batch", "update_topic"}
+    creating = judged.asked & {"send", "batch", "update_topic"}
     if what.startswith("topic."):
-        return bool(made) if what == "topic.made" else bool(judged.actions & _MAKING)
+        return bool(creating) if what == "topic.made" else bool(judged.actions & _MAKING)
     if what.startswith("record"):
         return "INV-41" in judged.exercised
     if what == "queue":
         return "INV-36.records" in judged.exercised
-    about = next(one.about for one in _COMPARED if one.id == f"reference.{what}")
-    known = frozenset().union(*(one.about for one in _COMPARED))
+    about = next(compared.about for compared in _COMPARED if compared.id == f"reference.{what}")
+    known = frozenset().union(*(compared.about for compared in _COMPARED))
     return bool(judged.asked & about if about else judged.asked - known)

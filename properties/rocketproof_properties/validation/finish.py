@@ -1,4 +1,4 @@
-"""What every report ends with: the causes of its findings, those that are accepted, and its files."""
+"""The last steps of every report: causes of findings, accepted findings, and files."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from .causes import name_causes
 from .report import ValidationReport
 
 
-def finish(made: ValidationReport, folder: Path, entries: Sequence[accept.Accepted], notes: Iterable[str] = ()) -> None:
-    """Name causes, mark what is accepted, and write the report with drafts for the project that makes the broker. Raises InputError."""
-    _judge_accepted(made, entries)
-    made.notes += notes
-    name_causes(made.findings, folder, made.profile)
-    report.write(made, folder)
-    drafts.write(made, folder)
+def finish(validation: ValidationReport, folder: Path, entries: Sequence[accept.Accepted], notes: Iterable[str] = ()) -> None:
+    """Name the causes, mark accepted findings, and write the report with draft bug reports. Raises InputError."""
+    _judge_accepted(validation, entries)
+    validation.notes += notes
+    name_causes(validation.findings, folder, validation.profile)
+    report.write(validation, folder)
+    drafts.write(validation, folder)
 
 
-def _judge_accepted(made: ValidationReport, entries: Sequence[accept.Accepted]) -> None:
-    """Mark the findings that are accepted, and say what is wrong with the entries."""
+def _judge_accepted(validation: ValidationReport, entries: Sequence[accept.Accepted]) -> None:
+    """Mark the accepted findings, and record problems with the entries."""
     today = datetime.now(UTC).date()
-    sorted_ = accept.sort([one.verdict for one in made.findings], entries, today)
-    by = dict(sorted_.taken)
-    made.over = [*sorted_.over]
-    for one in made.findings:
-        one.accepted = by.get(one.verdict)
-    made.notes = [] if made.stopped or made.undecided else [*sorted_.notes]  # what was not decided may be what an entry accepts
+    sorted_ = accept.sort([finding.verdict for finding in validation.findings], entries, today)
+    entry_of = dict(sorted_.taken)
+    validation.over = [*sorted_.over]
+    for finding in validation.findings:
+        finding.accepted = entry_of.get(finding.verdict)
+    validation.notes = (
+        [] if validation.stopped or validation.undecided else [*sorted_.notes]
+    )  # an entry may accept something that is undecided

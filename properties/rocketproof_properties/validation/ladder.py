@@ -1,10 +1,10 @@
-"""The ladder of a young broker: what it has to do first, what comes next, and which requests that takes.
+"""Levels of broker maturity: what a new broker must do first, what next, and which requests that needs.
 
-A level is data. `trials` are short programs that a broker of this level performs as described, and `asks` are the steps whose requests it
-has to serve for that. What is right is said by the judges of every program, and by nothing here: `ids` are the entries of the catalogue
-(`entries.py`) that count from this level on, `exercised` the claims that its trials have to put to the test, so that no level is reached
-because nothing could be seen. An entry of no level is a manner of the release (`MANNERS`): whether each property of a record and each field
-of an answer is the release's own is for the programs of a whole validation.
+A level is data. `trials` are short programs that a broker of this level performs correctly. `asks` are the steps whose requests it must
+serve for them. The judges of every program decide what is correct, not this module. `ids` are the entries of the catalogue (`entries.py`)
+that count from this level on. `exercised` are claims that the trials must exercise, so that no level is reached because nothing could be
+observed. An entry without a level is a detail of the release (`MANNERS`), such as an exact property of a record or field of a response. A
+whole validation checks these.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Interruption = Literal["", "stop", "kill"]
 
 
 class LevelTrial(NamedTuple):
-    """A program of one client. `interruption`: how the broker ends behind `steps`; it is started again, and the steps `after` follow."""
+    """A program of one client.
+
+    `interruption` is how the broker ends after `steps`. It is then started again, and runs the steps `after`.
+    """
 
     steps: tuple[Step, ...]
     interruption: Interruption = ""
@@ -31,19 +34,19 @@ class LevelTrial(NamedTuple):
 
     @property
     def needs(self) -> frozenset[Capability]:
-        """What a target has to offer for it."""
+        """The capabilities that a target needs for it."""
         ends = {"stop": Capability.STOP, "kill": Capability.KILL}
         return frozenset({ends[self.interruption], Capability.RESTART}) if self.interruption else frozenset()
 
     @property
     def name_server(self) -> bool:
-        """Whether only a name server is asked."""
+        """Whether only the name server receives requests."""
         return all(name == "route" for name, _ in self.steps)
 
 
 @dataclass(frozen=True)
 class Level:
-    """A rung: its name, what a broker does that has reached it, and see above."""
+    """A level: its name, a sentence on what a broker of this level does, and the fields described above."""
 
     name: str
     sentence: str
@@ -67,7 +70,7 @@ _STORED: Final[tuple[Step, ...]] = (
     ("send", {"body": "third", "queue": 1}),
 )
 _A_WHILE: Final[Step] = ("time", {"millis": 1000})
-"""Enough for what wants no answer; what is not done then is never done."""
+"""Long enough for one-way requests. Their effects must be visible after it."""
 _ONE_MORE: Final[Step] = ("send", {"body": "fourth"})
 
 LEVELS: Final = (
@@ -133,15 +136,18 @@ LEVELS: Final = (
         _ids("INV-34.records INV-36.records"),
     ),
 )
-"""From the bottom: each level takes those below it for granted."""
+"""From the lowest: each level requires those before it."""
 
 MANNERS: Final = "the manners of the release"
-"""What a finding is about that keeps no broker from a level."""
+"""The topic of findings that keep no broker from a level."""
 
 
 class LevelRequest(NamedTuple):
-    """A request that a validation sends. `level` is the number of the first level that needs it, 0 for none; `lost` says what cannot be
-    found out, or not be used, where it is not served; `given` are arguments with which nothing happens, when it is asked only for that."""
+    """A request that a validation sends.
+
+    `level` is the first level that needs it, 0 for none. `lost` is what cannot be checked or used if it is not served. `given` are
+    arguments that change nothing, for a request that only checks whether it is served.
+    """
 
     level: int
     lost: str
@@ -174,31 +180,36 @@ REQUESTS: Final[Mapping[str, LevelRequest]] = {
     "register_topic": LevelRequest(0, "nothing; routes that somebody else tells the name server are not tried"),
     "configure": LevelRequest(0, "settings of a running broker: programs that need others are left out"),
 }
-"""The requests by the steps that send them (`steps.vocabulary`)."""
+"""The requests by the steps that send them (`programs.vocabulary`)."""
 
 REQUEST: Final = "request."
-"""What the property of a finding about an unserved request begins with; its step follows."""
-_NOT_ASKED_FOR: Final = ("send", "end", "register", "unregister", "configure", "delete", "delete_group", "forget_topic", "register_topic")
-ASKED_FOR: Final = tuple(name for name in REQUESTS if name not in _NOT_ASKED_FOR)
-"""Requests that can be sent to hear whether they are served: they want an answer, are missed, and change nothing but under names of their
-own. A registration is none of them: a young name server may take its word for that of the one broker that it knows."""
+"""Prefix of the property of a finding about an unserved request; its step follows."""
+_NOT_PROBED: Final = ("send", "end", "register", "unregister", "configure", "delete", "delete_group", "forget_topic", "register_topic")
+PROBED: Final = tuple(name for name in REQUESTS if name not in _NOT_PROBED)
+"""Requests that can be sent to check whether they are served.
+
+They have a response and change nothing except under their own names. A registration is excluded: a simple name server may take it for a
+registration of the one broker that it knows.
+"""
 
 
 def level_of_entry(id_: str) -> int:
-    """The number of the level from which an entry of the catalogue counts, 0 if it is a manner."""
-    return next((number for number, one in enumerate(LEVELS, 1) if id_ in one.ids), 0)
+    """Return the level from which an entry of the catalogue counts, 0 for a detail of the release."""
+    return next((number for number, level in enumerate(LEVELS, 1) if id_ in level.ids), 0)
 
 
 def level_of_finding(property_: str, id_: str) -> int:
-    """The same of a finding about a field, such as send.remark, or about a request: the words of an answer, and the order of a record's
-    properties, keep no broker from a level."""
+    """Return the level from which a finding about a field, such as send.remark, or about a request counts.
+
+    A response's remark and the order of a record's properties count for no level.
+    """
     if property_.startswith(REQUEST):
         return REQUESTS[property_.removeprefix(REQUEST)].level
     return 0 if property_.endswith((".remark", ".propertiesText")) else level_of_entry(id_)
 
 
 def level_of_steps(steps: Iterable[Step]) -> int:
-    """The highest level that the steps of a program need."""
+    """Return the highest level that the steps of a program need."""
     return max((_level_of_step(*step) for step in steps), default=0)
 
 
@@ -214,5 +225,5 @@ def _level_of_step(name: str, args: Mapping[str, object]) -> int:
 
 
 def described(number: int) -> str:
-    """`level 3, keeps queues`."""
+    """Return a text such as `level 3, keeps queues`."""
     return f"level {number}, {LEVELS[number - 1].name}" if number else MANNERS

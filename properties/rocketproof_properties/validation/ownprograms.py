@@ -1,6 +1,6 @@
-"""A target for somebody's own tests: what they send is recorded and judged as programs of a validation are.
+"""A target for a user's tests: their requests are recorded and judged like the programs of a validation.
 
-The pytest plugin makes fixtures of it: `rocketproof_target`, `rocketproof_client`, `rocketproof_judge`.
+The pytest plugin provides it as fixtures: `rocketproof_target`, `rocketproof_client`, `rocketproof_judge`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..programs.vocabulary import Step, request_of
 from .validate import mark
 
 OWN = Program(0, "", (("back", {}),))
-"""What a history says of steps that a test of one's own chooses as it goes: anything may be delayed."""
+"""The program in the history of a test that chooses its steps as it runs: anything may be delayed."""
 
 
 class Suite:
-    """A target that runs for a whole test session. `needs` names the configuration that it was given, if any."""
+    """A target that runs for a whole test session. `needs` is its configuration, if any."""
 
     def __init__(self, running: Deployment, profile: str, folder: Path, name_server: str | None = None, needs: str = "") -> None:
         self.profile, self._needs = profile, needs
@@ -36,76 +36,81 @@ class Suite:
         self._runner = Runner(running, folder, origin, Bounds(1), mark(), while_running(needs))
 
     def client(self) -> SuiteClient:
-        """A client with fresh names and a history of its own."""
+        """Return a client with new names and its own history."""
         return SuiteClient(self._runner, self._runner.begin(replace(OWN, needs=self._needs)))
 
     def close(self) -> None:
         self._runner.close()
 
     def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> JudgedProgram:
-        """Read back what the client left, and judge it. Raises AssertionError for what is not as described and not accepted, and Undecided
-        if the specification's judge reached its bound.
+        """Read the state that the client left, and judge its history. Raises AssertionError for a deviation that is not accepted, and
+        Undecided if the specification's judge reached its bound.
 
-        `accept` are ids of properties; what the catalogue expects of the profile needs none.
+        `accept` are ids of properties. Violations that the catalogue expects for the profile are always accepted.
         """
         return self._judged(client.finish(), accept)
 
     def perform(self, steps: Sequence[Step], accept: Collection[str] = ()) -> JudgedProgram:
-        """Perform a program of one client, or of as many as its steps name, and judge it as `judge` does."""
+        """Run a program with the clients that its steps name, by default one, and judge it as `judge` does."""
         return self._judged(self._runner.perform(Program(0, "", tuple(steps), self._needs)), accept)
 
     def _judged(self, path: Path, accept: Collection[str]) -> JudgedProgram:
         judged = judge_file(path, self.profile)
-        found = [one for one in judged.findings if one.property not in accept]
-        if found:
-            raise AssertionError("\n".join([*(f"{one.property}: {one.text}" for one in found), f"recorded in {judged.path}"]))
+        findings = [finding for finding in judged.findings if finding.property not in accept]
+        if findings:
+            raise AssertionError(
+                "\n".join([*(f"{finding.property}: {finding.text}" for finding in findings), f"recorded in {judged.path}"])
+            )
         if judged.unknown:
             more = f"rocketproof judge {judged.path} --profile {self.profile} --limit {10 * EXPANDED.states}"
-            raise Undecided("\n".join([*(f"not decided: {one}" for one in judged.unknown), f"judge it with a larger bound: {more}"]))
+            raise Undecided("\n".join([*(f"not decided: {reason}" for reason in judged.unknown), f"judge it with a larger bound: {more}"]))
         return judged
 
 
 class SuiteClient:
-    """Sends requests and records them. Names of topics and groups get a prefix of their own: `topic("orders")` is the real one."""
+    """Sends requests and records them. Names of topics and groups get a prefix: `topic("orders")` returns the name on the wire."""
 
-    def __init__(self, runner: Runner, under_way: ProgramRun) -> None:
+    def __init__(self, runner: Runner, program_run: ProgramRun) -> None:
         self._runner = runner
-        self._under_way = under_way
-        self._client = under_way.clients[0]
+        self._run = program_run
+        self._client = program_run.clients[0]
         self._steps: list[tuple[str, dict[str, Any]]] = []
         self._finished = False
 
     @property
     def history(self) -> Path:
-        """The file in which everything is recorded."""
-        return self._under_way.path
+        """The file of the recorded history."""
+        return self._run.path
 
     def topic(self, name: str) -> str:
-        return self._under_way.context.names.topic(name)
+        return self._run.context.names.topic(name)
 
     def send(self, **args: Any) -> Command | None:
-        """A message: topic, body, queue, properties and so on, as in the step `send` of a program; its answer, None if none came."""
+        """Send a message with topic, body, queue, properties and so on, as in the step `send` of a program.
+
+        Return the response, None if there is none.
+        """
         return self.step("send", **args)
 
     def step(self, name: str, /, **args: Any) -> Command | None:
-        """A step of a program, such as back, topic, group, route. Raises InputError for one that there is not."""
+        """Perform a step of a program, such as back, topic, group, route. Raises InputError for an unknown step."""
         self._steps.append((name, args))
-        call = request_of((name, args), self._under_way.context)
+        call = request_of((name, args), self._run.context)
         return None if call is None else self._client.call(call)
 
     def call(
         self, code: int, fields: Mapping[str, str] | None = None, body: bytes | None = None, *, version: int = VERSION
     ) -> Command | None:
-        """Any request to the broker, as it is."""
-        return self._client.call(RecordedCall("other", self._under_way.context.broker, code, dict(fields or {}), body, version))
+        """Send any request to the broker, unchanged."""
+        return self._client.call(RecordedCall("other", self._run.context.broker, code, dict(fields or {}), body, version))
 
     def finish(self) -> Path:
-        """Read back what is there, and close the connections; the history. A second call changes nothing."""
+        """Read the state, close the connections, and return the history. A second call changes nothing."""
         if not self._finished:
             self._finished = True
-            self._under_way.program = replace(self._under_way.program, steps=tuple(self._steps))
+            self._run.program = replace(self._run.program, steps=tuple(self._steps))
             try:
-                self._runner.end(self._under_way)
+                self._runner.end(self._run)
             finally:
-                self._under_way.close()
-        return self._under_way.path
+                self._run.close()
+        return self._run.path

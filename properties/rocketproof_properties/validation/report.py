@@ -1,6 +1,6 @@
-"""What a validation found, as data and as files: report.json, junit.xml, and a program for each finding that runs as it stands.
+"""The report of a validation, as data and as files: report.json, junit.xml, and a self-contained program for each finding.
 
-The shape of report.json is a contract: `schema` and `version` stand in it, and a change of its keys makes a new version.
+The format of report.json is a contract: it has `schema` and `version`, and a change of its keys needs a new version.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ VERSION: Final = 2
 HISTORIES: Final = "histories"
 SMALLEST: Final = "smallest"
 UNSERVED: Final = "requests that are not served"
-"""The cause of findings that no program shows."""
+"""The cause of findings without a program."""
 PROGRAMS: Final = "programs"
 OF_PROGRAMS: Final[tuple[Judge, ...]] = ("specification", "reference")
-"""The judges that come to one verdict on a whole program."""
+"""The judges that reach one verdict on a whole program."""
 
 SENTENCES: Final[Mapping[str, str]] = {
     **{claim.id: claim.sentence for claim in HISTORY_CLAIMS},
@@ -53,10 +53,10 @@ SENTENCES: Final[Mapping[str, str]] = {
 
 @dataclass
 class ValidationFinding:
-    """What is not as described, in how many programs, and the smallest one that shows it.
+    """A deviation, the number of programs that show it, and the smallest of them.
 
-    `again` of `repeats`: how often the program showed it when it was done again; 0 of 0 if it was not. One that rests on a lost or doubled
-    answer has come again each time. `cause`: a name that findings of one cause share.
+    `again` of `repeats`: in how many repetitions of the program it was reproduced; 0 of 0 if it was not repeated. A finding about a lost or
+    repeated response was reproduced every time. `cause`: a name that findings with the same cause share.
     """
 
     verdict: ProgramFinding
@@ -75,13 +75,13 @@ class ValidationFinding:
 
     @property
     def level(self) -> int:
-        """The level of the ladder that it keeps a broker from, 0 for none."""
+        """The level that it keeps a broker from, 0 for none."""
         own = level_of_finding(self.verdict.property, entry_of(self.verdict))
         return max(own, level_of_steps(self.program.steps)) if own else 0
 
     @property
     def reproduced(self) -> bool | None:
-        """Whether it came again when its program was done again; None where it was not."""
+        """Whether a repetition of its program showed it again; None if the program was not repeated."""
         return True if self.verdict.at else bool(self.again) if self.repeats else None
 
     def record(self) -> dict[str, Any]:
@@ -95,9 +95,11 @@ class ValidationFinding:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A property under a condition: in how many programs it could be judged, and in how many it was broken. `reason`: why the catalogue
-    expects that, as a rule with the hazard's id. `undecided`: how many programs, shared topics
-    and logs were left open."""
+    """A property under a condition: in how many programs it was judged, and in how many it was violated.
+
+    `reason`: why the catalogue expects a violation, as a rule with the hazard's id. `undecided`: how many programs, shared topics and logs
+    are undecided.
+    """
 
     id: str
     condition: str
@@ -109,8 +111,7 @@ class ClaimRow:
 
     @property
     def agrees(self) -> bool | None:
-        """None where a known violation was not tried often enough to be missed, and where programs are undecided that may break what is to
-        hold."""
+        """None if a known violation had too few opportunities, or if undecided programs may violate a property that should hold."""
         if self.expected == "holds":
             return False if self.broken else None if self.undecided else True
         return True if self.broken else None if self.tried < ENOUGH or not self.condition else False
@@ -121,13 +122,15 @@ class ClaimRow:
 
 @dataclass
 class ValidationReport:
-    """A validation. `logs`: the whole logs of brokers whose files could be read; `shared`: the topics that programs share, each
-    judged over all of them; `lost`: what could not be found out, by the capability that is missing; `stopped`: what ended it early.
+    """The result of a validation.
 
-    `enough`: the seconds after which what the run was to end with was seen, None if it was not, or there was no such thing.
-    `repeated`: the judge and property of unconfirmed verdicts whose programs were run again, in this run or in the one that it continues.
-    `witnesses` are those of the model that were replayed; `faults` is what came of faults of the machine, one for each kind. `over`:
-    entries of accepted deviations whose day has passed."""
+    - `logs`: the whole logs of brokers whose files could be read. `shared`: the topics that programs share, each judged as a whole.
+    - `lost`: what could not be checked, by missing capability. `stopped`: the reason of an early end.
+    - `enough`: seconds until the condition for an early end was met, None if it was not met or there was none.
+    - `repeated`: judge and property of unconfirmed verdicts whose programs were run again, in this run or in the run that it continues.
+    - `witnesses`: the model's witnesses that were replayed. `faults`: the results of machine faults, one per kind.
+    - `over`: messages on expired entries of accepted deviations.
+    """
 
     target: Mapping[str, Any]
     profile: str
@@ -152,13 +155,13 @@ class ValidationReport:
 
     @property
     def open(self) -> list[ValidationFinding]:
-        """The findings that nobody has accepted, and that came again or could not be tried again."""
-        return [one for one in self.findings if one.accepted is None and one.reproduced is not False]
+        """The findings that are not accepted, and that were reproduced or could not be repeated."""
+        return [finding for finding in self.findings if finding.accepted is None and finding.reproduced is not False]
 
     @property
     def unrepeated(self) -> list[ValidationFinding]:
-        """What was seen once, and not when its program was done again: nobody knows whose it is."""
-        return [one for one in self.findings if one.accepted is None and one.reproduced is False]
+        """The findings that are not accepted, and that a repetition of their program did not show. Their origin is unknown."""
+        return [finding for finding in self.findings if finding.accepted is None and finding.reproduced is False]
 
     @property
     def transport(self) -> Transport:
@@ -167,42 +170,42 @@ class ValidationReport:
 
     @property
     def undecided(self) -> list[OpenQuestion]:
-        """The programs, shared topics and logs of which a judge left something open, with the reason."""
+        """The programs, shared topics and logs that a judge left open, with the reason."""
         return [*beyond_bounds((*self.judged, *self.shared)), *never_repeated(self.judged, self.repeated), *not_looked_at(self.logs)]
 
     @property
     def done(self) -> ProgramStatistics:
-        """What the programs did, all together."""
-        found = ProgramStatistics()
-        for one in self.judged:
-            found.add(one.done)
-        return found
+        """The sum of what the programs did."""
+        total = ProgramStatistics()
+        for program in self.judged:
+            total.add(program.done)
+        return total
 
     @property
     def missing(self) -> list[str]:
-        """What so many programs promised that one of them should have done it."""
-        return [] if self.stopped else [one for one, programs in self.done.never.items() if programs >= ENOUGH]
+        """What no program did although enough programs should have done it."""
+        return [] if self.stopped else [name for name, programs in self.done.never.items() if programs >= ENOUGH]
 
     @property
     def rows(self) -> list[ClaimRow]:
         tried: Counter[tuple[str, str, str]] = Counter()
         broken: Counter[tuple[str, str, str]] = Counter()
         undecided: Counter[tuple[str, str, str]] = Counter()
-        for one in (*self.judged, *self.logs, *self.shared):
-            for id_, (held, expected, condition) in one.claims.items():
+        for program in (*self.judged, *self.logs, *self.shared):
+            for id_, (held, expected, condition) in program.claims.items():
                 if expected != "open":
                     key = (id_, condition if expected == "violated" else "", expected)
                     tried[key] += 1
                     broken[key] += not held
-            for id_ in one.left_open:
+            for id_ in program.left_open:
                 undecided[id_, "", "holds"] += 1
             for judge in OF_PROGRAMS:
-                if one.decides(judge):
+                if program.decides(judge):
                     tried[judge, "", "holds"] += 1
-                    broken[judge, "", "holds"] += any(v.judge == judge for v in one.findings)
-                elif judge == "specification" and one.unknown:
+                    broken[judge, "", "holds"] += any(v.judge == judge for v in program.findings)
+                elif judge == "specification" and program.unknown:
                     undecided[judge, "", "holds"] += 1
-        known = {(one.claim, one.condition): one.reason for one in cases(self.profile) if one.expected == "violated"}
+        known = {(case.claim, case.condition): case.reason for case in cases(self.profile) if case.expected == "violated"}
         keys = sorted(tried.keys() | undecided.keys())
         return [ClaimRow(*key, tried[key], broken[key], known.get((key[0], key[1]), ""), undecided[key]) for key in keys]
 
@@ -213,19 +216,19 @@ class ValidationReport:
     @property
     def not_reproduced(self) -> list[HazardReplayed]:
         """Witnesses of known violations that the target did not follow."""
-        return [one for one in self.witnesses if one.reproduced is False]
+        return [witness for witness in self.witnesses if witness.reproduced is False]
 
     @property
     def after_faults(self) -> list[str]:
-        """What was not as it should be behind a fault of the machine."""
-        return [sentence for one in self.faults for sentence in one.findings]
+        """Violations after a fault of the machine."""
+        return [sentence for tests in self.faults for sentence in tests.findings]
 
     @property
     def exit_code(self) -> int:
         findings = (self.open, self.vanished, self.not_reproduced, self.after_faults, self.over)
         undecided = (self.undecided, self.unrepeated, self.missing, self.transport.undecided, self.stopped)
-        left = any(undecided) or not self.judged or any(one.unknown for one in self.faults)
-        return exit_code(findings=any(findings), undecided=left)
+        incomplete = any(undecided) or not self.judged or any(tests.unknown for tests in self.faults)
+        return exit_code(findings=any(findings), undecided=incomplete)
 
     def data(self) -> dict[str, Any]:
         return {
@@ -241,26 +244,26 @@ class ValidationReport:
             "programs": {
                 "asked": self.asked,
                 "judged": len(self.judged),
-                "sources": dict(sorted(Counter(one.source or "anything" for one in self.judged).items())),
+                "sources": dict(sorted(Counter(item.source or "anything" for item in self.judged).items())),
             },
             "transport": self.transport.data(),
-            "undecided": [one.record() for one in self.undecided],
+            "undecided": [item.record() for item in self.undecided],
             "unconfirmed": unconfirmed(self.judged, self.repeated),
             "missing": self.missing,
             "over": self.over,
             "logs": len(self.logs),
             "shared": {
                 "parts": len(self.shared),
-                "explained": sum(one.explained for one in self.shared),
-                "unknown": [reason for one in self.shared for reason in one.unknown],
+                "explained": sum(item.explained for item in self.shared),
+                "unknown": [reason for item in self.shared for reason in item.unknown],
             },
-            "requests": sum(one.requests for one in self.judged),
-            "events": sum(one.events for one in self.judged),
+            "requests": sum(item.requests for item in self.judged),
+            "events": sum(item.events for item in self.judged),
             "done": self.done.data(),
             "verdicts": [row.record() for row in self.rows],
-            "findings": [one.record() for one in self.findings],
-            "witnesses": [one.record() for one in self.witnesses],
-            "faults": [one.data() for one in self.faults],
+            "findings": [item.record() for item in self.findings],
+            "witnesses": [item.record() for item in self.witnesses],
+            "faults": [item.data() for item in self.faults],
             "lost": self.lost,
             "said": [*self.over, *self.notes],
             "stopped": self.stopped,
@@ -269,35 +272,35 @@ class ValidationReport:
 
 
 def gather(judged: Iterable[JudgedProgram], programs: Mapping[Path, Program]) -> list[ValidationFinding]:
-    """The findings of all programs, those of one judge about one property together, shown by the shortest program."""
-    found: dict[tuple[str, str], ValidationFinding] = {}
-    for one in judged:
-        for verdict in one.findings:
-            program = programs[one.path]
-            if not one.program:
-                program = Program(0, one.source, (), program.needs)  # no one program has made it
-            new = ValidationFinding(verdict, program, place(one.path))
-            known = found.get(new.key)
+    """Group the findings of all programs by judge and property, each with the shortest program."""
+    by_key: dict[tuple[str, str], ValidationFinding] = {}
+    for result in judged:
+        for verdict in result.findings:
+            program = programs[result.path]
+            if not result.program:
+                program = Program(0, result.source, (), program.needs)  # no single program caused it
+            new = ValidationFinding(verdict, program, place(result.path))
+            known = by_key.get(new.key)
             if known is None:
-                found[new.key] = new
+                by_key[new.key] = new
                 continue
             known.count += 1
             if len(program.steps) < len(known.program.steps):
                 known.verdict, known.program, known.history = verdict, program, new.history
-    return list(found.values())
+    return list(by_key.values())
 
 
 # Files
 
 
 def next_folder() -> Path:
-    """The first folder of this place's reports that there is not yet."""
+    """Return the first numbered folder for reports that does not exist yet."""
     base = Path(".rocketproof") / "validation"
     return next(base / str(number) for number in itertools.count(1) if not (base / str(number)).exists())
 
 
 def prepare(folder: Path) -> None:
-    """Make an empty folder for a report. Raises InputError if there is something in it already or it cannot be made."""
+    """Create an empty folder for a report. Raises InputError if it is not empty or cannot be created."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"--report {folder} exists and is not empty; give a new folder, or judge it again with --again {folder}")
@@ -307,7 +310,7 @@ def prepare(folder: Path) -> None:
 
 
 def write(report: ValidationReport, folder: Path) -> None:
-    """Write everything but the histories, which are there. Raises InputError if it cannot be written."""
+    """Write all files except the histories, which exist already. Raises InputError if a file cannot be written."""
     try:
         for old in (folder / PROGRAMS).glob("finding-*.py"):
             old.unlink()
@@ -324,29 +327,31 @@ def write(report: ValidationReport, folder: Path) -> None:
 
 
 def read(folder: Path, option: str = "--again") -> dict[str, Any]:
-    """report.json of the folder that the option names. Raises InputError if there is none of ours."""
+    """Return report.json of the folder that the option names. Raises InputError if it is missing or no report."""
     return document(folder, REPORT, SCHEMA, VERSION, option)
 
 
 def document(folder: Path, name: str, schema: str, version: int, option: str) -> dict[str, Any]:
-    """A JSON file that validate has left in the folder that the option names. Raises InputError if there is none of this schema, or if
-    it is of another version."""
+    """Return a JSON file that validate has written to the folder that the option names.
+
+    Raises InputError if there is none with this schema and version.
+    """
     try:
-        found = json.loads((folder / name).read_text("utf-8"))
-        if found["schema"] != schema or not isinstance(found["version"], int):
+        content = json.loads((folder / name).read_text("utf-8"))
+        if content["schema"] != schema or not isinstance(content["version"], int):
             raise ValueError
     except OSError:
         raise InputError(f"{option} {folder}: there is no {name}; give the folder of a run of validate") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{option} {folder}: its {name} is none of validate; give another folder") from None
-    if found["version"] != version:
-        mend = "update rocketproof" if found["version"] > version else "let this one validate the target anew"
-        raise InputError(f"{option} {folder}: its {name} has version {found['version']}, this rocketproof reads {version}; {mend}")
-    return dict(found)
+    if content["version"] != version:
+        remedy = "update rocketproof" if content["version"] > version else "let this one validate the target anew"
+        raise InputError(f"{option} {folder}: its {name} has version {content['version']}, this rocketproof reads {version}; {remedy}")
+    return dict(content)
 
 
 def source(finding: ValidationFinding, profile: str) -> str:
-    """A program that runs as it stands: it sends the steps to a broker and says whether the finding comes."""
+    """Return a self-contained program that sends the steps to a broker and reports whether the finding is reproduced."""
     steps: Sequence[Step] = finding.program.steps
     text = "\n".join(line.rstrip() for line in finding.verdict.text.splitlines()).replace("\\", "\\\\").replace('"""', "'''")
     needs = f", needs={finding.program.needs!r}" if finding.program.needs else ""

@@ -1,6 +1,8 @@
-"""A broker is ended when its programs are done, gracefully or not, and started again: does it still have what it had?
+"""Restart each broker after its programs, gracefully or by kill -9, and check that it kept its data.
 
-A name server is started again, too, with nothing, and brokers get a further one: does each know all topics when brokers have registered?"""
+A name server is restarted too, without data, and brokers get a further name server. Each must know all topics when the brokers have
+registered.
+"""
 
 from __future__ import annotations
 
@@ -38,25 +40,27 @@ from ..programs.vocabulary import plain
 
 MOST_TOPICS: Final = 150
 MOST_GROUPS: Final = 20
-"""Topics in which a group is somewhere."""
+"""Maximum number of topics for which a group has an offset."""
 MOST_QUEUES: Final = 8
-"""Of a topic."""
+"""Per topic."""
 MOST_RECORDS: Final = 64
-"""Of a queue, or under a key."""
+"""Per queue, or per key."""
 MOST_KEYS: Final = 40
 LATEST: Final = 5000
-"""Milliseconds that a delayed message may come late."""
+"""Maximum delay in milliseconds of a delayed message."""
 STARTED: Final = 30.0
-"""Seconds for one that has started to dispatch, to register and to deliver what became due meanwhile. A sound one is done in two or
-three; on a busy machine it may take far longer, and only what is not there at the end is waited for so long."""
+"""Seconds within which a restarted broker must dispatch, register and deliver messages that became due.
+
+It normally needs two or three seconds. The limit is only reached on a busy machine, or if data is missing.
+"""
 REGISTERED: Final = 45.0
-"""Seconds for a broker to register again: it does so every 30 s."""
+"""Seconds within which a broker registers again: it does so every 30 s."""
 SERVERS: Final = "namesrvAddr"
 _LOOK: Final = 0.05
 
 
 class Late(NamedTuple):
-    """A delayed message: its topic and queue, its time of birth, by which it is known again, and when it is to be there."""
+    """A delayed message: its topic and queue, its time of birth, which identifies it, and its due time."""
 
     topic: str
     queue: int
@@ -66,7 +70,7 @@ class Late(NamedTuple):
 
 @dataclass
 class RestartReport:
-    """Where it is written down: below a report's folder behind what is `known` already; `origin` is that of histories."""
+    """The histories of restarts in a report's folder, after the `known` existing ones. `origin` is the origin in their headers."""
 
     folder: Path
     known: int
@@ -81,17 +85,18 @@ class RestartReport:
 
 
 def delayed(paths: Iterable[Path]) -> Iterator[Late]:
-    """The delayed messages that programs have left, as their histories show them."""
+    """Yield the delayed messages that programs have left, according to their histories."""
     for path in paths:
         parsed = load(path)
-        records = [one for at, data in parsed.records.items() if (one := record_at(data, at)) is not None]
-        there = {(one.topic, one.queue_id, one.born_timestamp) for one in records}  # what is given back to where it comes from
+        records = [stored for at, data in parsed.records.items() if (stored := record_at(data, at)) is not None]
+        # Includes a message that was sent back to its own topic.
+        present = {(stored.topic, stored.queue_id, stored.born_timestamp) for stored in records}
         for record in records:
             if record.topic != SCHEDULE or not record.counted:
                 continue
             level, queue = record.queue_id, java_int(record.properties.get(REAL_QID, ""))
             topic = record.properties.get(REAL_TOPIC, "")
-            known = (topic, queue, record.born_timestamp) in there or topic in parsed.deleted
+            known = (topic, queue, record.born_timestamp) in present or topic in parsed.deleted
             if queue is not None and level < len(DELAYS) and not known and parsed.names.is_mine(topic):
                 yield Late(topic, queue, record.born_timestamp, record.store_timestamp + DELAYS[level])
 
@@ -99,10 +104,10 @@ def delayed(paths: Iterable[Path]) -> Iterator[Late]:
 def restart_each(
     running: Deployment, how: str, late: Sequence[Late], names: ProgramNames, report: RestartReport, servers: Sequence[str] = ()
 ) -> Iterator[JudgedProgram]:
-    """End each broker in one of the two ways and start it again, if the target can; write down what it had and has, and judge it.
+    """Restart each broker in one of the two ways, if the target can; record its state before and after, and judge it.
 
-    `late` are the messages that may have come meanwhile; `servers` are the addresses of the name servers that brokers have from then on, if
-    they tell which they have. Raises NotBack for a broker that does not start.
+    `late` are messages that may have been delivered meanwhile. `servers` are the addresses of the name servers that brokers use from then
+    on, if they report theirs. Raises NotBack for a broker that does not start.
     """
     killed = how == restarts.KILLED
     if not {Capability.RESTART, Capability.KILL if killed else Capability.STOP} <= running.offers:
@@ -110,47 +115,49 @@ def restart_each(
     for broker in running.brokers:
         _commit(running, broker, names)
         before = until(partial(view, running, broker, names, late), in_time, STARTED, _LOOK)
-        told = _servers(running, broker) is not None
+        reports_servers = _servers(running, broker) is not None
         (running.kill if killed else running.stop)(broker)
-        come_back(running, broker, {SERVERS: ";".join(servers)} if servers and told else None)
+        come_back(running, broker, {SERVERS: ";".join(servers)} if servers and reports_servers else None)
         others = servers[1:] if _servers(running, broker) == ";".join(servers) else ()
-        settled = _settled(running, broker, names, before, late, killed=killed, others=others)
-        after = {**settled, "unsized": running.unsized.pop(broker, [])}
+        state_after = _settled(running, broker, names, before, late, killed=killed, others=others)
+        after = {**state_after, "unsized": running.unsized.pop(broker, [])}
         yield _judged(broker, {"how": how, "before": before, "after": after}, report)
 
 
 def restart_name_server(running: Deployment, names: ProgramNames, report: RestartReport) -> Iterator[JudgedProgram]:
-    """Stop the name server and start it again, if the target can: it has to hear of all topics from its brokers when they next register.
-    Raises TargetError where it does not start."""
+    """Restart the name server, if the target can.
+
+    It must know all topics when its brokers have registered again. Raises TargetError if it does not start.
+    """
     if running.name_server is None or not {Capability.RESTART, Capability.STOP} <= running.offers:
         return
     running.stop(NAME_SERVER)
     running.restart(NAME_SERVER)
 
-    def known(seen: Mapping[str, Any]) -> bool:
-        return in_time(seen) and seen["routes"] is not None and next(restarts.unrouted(seen), None) is None
+    def known(state: Mapping[str, Any]) -> bool:
+        return in_time(state) and state["routes"] is not None and next(restarts.unrouted(state), None) is None
 
     for broker in running.brokers:
         after = until(partial(view, running, broker, names), known, REGISTERED, 1.0)
         yield _judged(broker, {"how": restarts.FORGOTTEN, "before": {}, "after": after}, report)
 
 
-def _judged(broker: str, seen: Mapping[str, Any], report: RestartReport) -> JudgedProgram:
-    """What was seen of a broker, written down and judged."""
+def _judged(broker: str, state: Mapping[str, Any], report: RestartReport) -> JudgedProgram:
+    """Record the observed state of a broker and judge it."""
     path = report.next()
     recording = HistoryRecorder(path, {**report.origin, "program": Program(0, restarts.SOURCE, (), report.needs).data(), "broker": broker})
-    recording.add("state", broker, restarts.STATE, seen)
+    recording.add("state", broker, restarts.STATE, state)
     recording.close()
     return judge_log(path, report.profile)
 
 
-def in_time(seen: Mapping[str, Any]) -> bool:
-    """Whether nothing is missing, and each delayed message is there that is due: the broker may have started a moment ago."""
-    return not seen["missed"] and all(came >= due for _, due, _, came in seen["delayed"])
+def in_time(state: Mapping[str, Any]) -> bool:
+    """Return whether every query was answered and each due delayed message is there. A broker that has just started may need a moment."""
+    return not state["missed"] and all(delivered >= due for _, due, _, delivered in state["delayed"])
 
 
 def _servers(running: Deployment, broker: str) -> str | None:
-    """The name servers that a broker says that it has, None where it does not say."""
+    """Return the name servers that a broker reports, None if it does not report them."""
     reader = Reader(running, broker)
     try:
         return (reader.settings() or {}).get(SERVERS)
@@ -159,7 +166,7 @@ def _servers(running: Deployment, broker: str) -> str | None:
 
 
 def _commit(running: Deployment, broker: str, names: ProgramNames) -> None:
-    """Let a group be somewhere in some queues."""
+    """Commit offsets of a group in some queues."""
     reader = Reader(running, broker)
     for number, topic in enumerate(sorted(filter(names.is_mine, reader.topics() or {}))[:MOST_GROUPS], 1):
         reader.ask("commit", group=READER, topic=topic, offset=number)
@@ -176,17 +183,17 @@ def _settled(
     killed: bool,
     others: Sequence[str],
 ) -> dict[str, Any]:
-    """What a broker has as soon as nothing is missing, or after a while."""
+    """Return a broker's state as soon as nothing is missing, or after a while."""
 
-    def whole(after: Mapping[str, Any]) -> bool:
+    def complete(after: Mapping[str, Any]) -> bool:
         routed = running.name_server is None or None not in (after["routes"], *after["others"])
         return routed and not after["missed"] and next(restarts.breaches(before, after, killed=killed), None) is None
 
-    return until(partial(view, running, broker, names, late, others), whole, STARTED, _LOOK)
+    return until(partial(view, running, broker, names, late, others), complete, STARTED, _LOOK)
 
 
 def view(running: Deployment, broker: str, names: ProgramNames, late: Sequence[Late] = (), others: Sequence[str] = ()) -> dict[str, Any]:
-    """What is seen of a broker over the wire, as far as it gives it out, and of its routes at its name server and at `others`."""
+    """Return the state of a broker as far as it can be read over the wire. Include its routes at its name server and at `others`."""
     reader = Reader(running, broker)
     now = wall()
     born: dict[tuple[str, int], Counter[int]] = {}
@@ -201,25 +208,25 @@ def view(running: Deployment, broker: str, names: ProgramNames, late: Sequence[L
                 ends = [offset_of(reader.ask(name, topic=topic, queue=queue)) for name in ("min_offset", "max_offset")]
                 if None in ends:
                     continue
-                found = list(reader.pull(topic, queue, ends[0] or 0, min(ends[1] or 0, MOST_RECORDS))) if ends[1] else []
-                places = [str(place_of(data)) for data in found]
+                messages = list(reader.pull(topic, queue, ends[0] or 0, min(ends[1] or 0, MOST_RECORDS))) if ends[1] else []
+                places = [str(place_of(data)) for data in messages]
                 queues[f"queue {queue} of {topic}"] = [*ends, places]
-                records |= dict(zip(places, map(zlib.crc32, found), strict=True))
-                decoded = (record_at(data, place_of(data)) for data in found)
-                keys |= {(topic, key): None for one in decoded if one is not None for key in keys_of(one)}
-                if len(found) == (ends[1] or 0) - (ends[0] or 0):
-                    born[topic, queue] = Counter(map(born_of, found))
-        told = {topic: offset_of(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
-        progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in told.items()}
+                records |= dict(zip(places, map(zlib.crc32, messages), strict=True))
+                decoded = (record_at(data, place_of(data)) for data in messages)
+                keys |= {(topic, key): None for item in decoded if item is not None for key in keys_of(item)}
+                if len(messages) == (ends[1] or 0) - (ends[0] or 0):
+                    born[topic, queue] = Counter(map(born_of, messages))
+        offsets = {topic: offset_of(reader.ask("progress", group=READER, topic=topic)) for topic in sorted(topics)[:MOST_GROUPS]}
+        progress = {f"{READER} in queue 0 of {topic}": offset for topic, offset in offsets.items()}
         by_key = {f"key {key} of {topic}": _found(reader, topic, key) for topic, key in [*keys][:MOST_KEYS]}
-        asked = sorted(topics)[-MOST_TOPICS:]
-        routes = None if running.name_server is None else _routes(running.name_server, broker, asked)
-        further = [_routes(server, broker, asked) for server in others]
+        routed_topics = sorted(topics)[-MOST_TOPICS:]
+        routes = None if running.name_server is None else _routes(running.name_server, broker, routed_topics)
+        further = [_routes(server, broker, routed_topics) for server in others]
         _, missed = reader.take()
     finally:
         reader.close()
-    delayed_, due = Counter(one[:3] for one in late), Counter(one[:3] for one in late if one.due + LATEST < now)
-    came = [
+    delayed_, due = Counter(item[:3] for item in late), Counter(item[:3] for item in late if item.due + LATEST < now)
+    deliveries = [
         [f"queue {queue} of {topic}, born {when}", due[topic, queue, when], times, born[topic, queue][when]]
         for (topic, queue, when), times in delayed_.items()
         if (topic, queue) in born
@@ -233,13 +240,13 @@ def view(running: Deployment, broker: str, names: ProgramNames, late: Sequence[L
         "keys": {name: places for name, places in by_key.items() if places is not None and len(places) < MOST_RECORDS},
         "routes": routes,
         "others": further,
-        "delayed": came,
+        "delayed": deliveries,
         "missed": missed,
     }
 
 
 def _found(reader: Reader, topic: str, key: str) -> list[str] | None:
-    """The places of the records that a broker finds under a key, None where it does not say."""
+    """Return the places of the records that a broker finds by a key, None if it does not report them."""
     answer = reader.ask("find", topic=topic, key=key, most=MOST_RECORDS)
     if answer is None or answer.code not in (codes.SUCCESS, codes.QUERY_NOT_FOUND):
         return None
@@ -247,15 +254,15 @@ def _found(reader: Reader, topic: str, key: str) -> list[str] | None:
 
 
 def _routes(server: str, broker: str, topics: list[str]) -> dict[str, Any] | None:
-    """For each topic what a name server tells of this broker, None for nothing; None at all where it does not answer."""
-    found: dict[str, Any] = {}
+    """Return this broker's entry in a name server's route of each topic, None if it is not in it; None if the server does not answer."""
+    entries: dict[str, Any] = {}
     try:
         with TcpConnection(server) as line:
             for topic in topics:
                 answer = line.ask(plain("route", topic=topic), SECONDS)
                 rows = fastjson.loads(answer.body or b"{}").get("queueDatas") or () if answer.code == codes.SUCCESS else ()
-                mine = next((row for row in rows if row.get("brokerName") == broker), None)
-                found[topic] = mine and {name: value for name, value in mine.items() if name in restarts.ROUTED}
+                entry = next((row for row in rows if row.get("brokerName") == broker), None)
+                entries[topic] = entry and {name: value for name, value in entry.items() if name in restarts.ROUTED}
     except (RemotingError, ValueError, AttributeError):
         return None
-    return found
+    return entries

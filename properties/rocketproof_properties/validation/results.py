@@ -1,4 +1,7 @@
-"""A validation as a run that reports are written from. It is made of the report's JSON alone, so that a saved one gives the same."""
+"""Convert a validation into the run that reports are written from.
+
+Only the report's JSON is used, so that a saved report gives the same run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from .faults.claims import FAULT_CLAIMS
 from .faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
 
 SCHEMA: Final = "rocketproof-validation"
-"""Of report.json."""
+"""The schema of report.json."""
 REPORT: Final = "report.json"
 COMMAND: Final = "validate"
 HOLD: Final = "behind a fault of the machine a broker has what it promised"
@@ -33,8 +36,10 @@ _CONNECTION: Final = "faults of the connection are not held against the broker"
 
 
 def run(data: Mapping[str, Any], folder: Path | None = None) -> Run:
-    """What report.json holds; `folder` is that of the report, for the programs of findings. Raises KeyError and the like where it lacks
-    what it should have."""
+    """Return the run for the content of report.json.
+
+    `folder` is the report's folder, for the paths of programs. Raises KeyError and similar errors if keys are missing.
+    """
     profile = str(data["profile"])
     target = data["target"]
     name, version = str(target.get("name", "")), str(target.get("version") or "")
@@ -54,7 +59,7 @@ def run(data: Mapping[str, Any], folder: Path | None = None) -> Run:
 
 
 def read(data: Any) -> Run | None:
-    """The run of a report.json or of `validate --json`, None if it is none."""
+    """Return the run of a report.json or of `validate --json`; None for other data."""
     return run(data) if isinstance(data, dict) and data.get("schema") == SCHEMA else None
 
 
@@ -63,84 +68,90 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
         yield _finding(finding, profile, data["verdicts"], folder)
     yield from _left_open(data, profile)
     for row in data["verdicts"]:
-        if row["expected"] == "violated" or not row["broken"]:  # what was broken and should not be is a finding
+        if row["expected"] == "violated" or not row["broken"]:  # an unexpected violation is a finding instead
             yield _row(row, profile)
     for witness in data["witnesses"]:
         yield _witness(witness, profile)
-    if data.get("transport", {}).get("counts"):  # a report that was written before there were faults of the connection has none
+    if data.get("transport", {}).get("counts"):  # older reports lack faults of the connection
         yield _transport(data["transport"], profile)
     for faults in data["faults"]:
         yield from _faults(faults, profile)
 
 
 def _by_cause(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Findings of one cause behind each other, the one with the shortest program first."""
+    """Sort the findings by cause, the finding with the shortest program first."""
     first: dict[str, int] = {}
-    for number, one in enumerate(findings):
-        first.setdefault(_cause(one), number)
+    for number, finding in enumerate(findings):
+        first.setdefault(_cause(finding), number)
 
-    def place(one: Mapping[str, Any]) -> tuple[int, int, int]:
-        steps = one["program"]["steps"]
-        return first[_cause(one)], len(steps), sum(len(args) for _, args in steps)
+    def place(finding: Mapping[str, Any]) -> tuple[int, int, int]:
+        steps = finding["program"]["steps"]
+        return first[_cause(finding)], len(steps), sum(len(args) for _, args in steps)
 
     return sorted(findings, key=place)
 
 
-def _cause(one: Mapping[str, Any]) -> str:
-    return str(one.get("cause") or f"{one['property']} by {one['judge']}")
+def _cause(finding: Mapping[str, Any]) -> str:
+    return str(finding.get("cause") or f"{finding['property']} by {finding['judge']}")
 
 
-def _finding(one: Mapping[str, Any], profile: str, rows: Any, folder: Path | None) -> Result:
-    sentence = next((row["sentence"] for row in rows if row["id"] == one["property"] and row["sentence"]), "")
+def _finding(finding: Mapping[str, Any], profile: str, rows: Any, folder: Path | None) -> Result:
+    sentence = next((row["sentence"] for row in rows if row["id"] == finding["property"] and row["sentence"]), "")
     if not sentence:
-        sentence = next((row["sentence"] for row in rows if row["id"] == one["judge"]), "") or f"by the {one['judge']}"
-    accepted = one.get("accepted")
-    file = str(folder / one["file"]) if folder is not None and one["file"] else ""
-    program = [f"  {name}({', '.join(f'{key}={value!r}' for key, value in args.items())})" for name, args in one["program"]["steps"]]
-    repeated = f"done again, the program showed it {one['again']} of {one['repeats']} times" if one["repeats"] else ""
-    once = one.get("reproduced") is False
-    message = f"not reproduced in {one['repeats']} repetitions: {first_line(one['text'])}" if once else first_line(one["text"])
+        sentence = next((row["sentence"] for row in rows if row["id"] == finding["judge"]), "") or f"by the {finding['judge']}"
+    accepted = finding.get("accepted")
+    file = str(folder / finding["file"]) if folder is not None and finding["file"] else ""
+    program = [f"  {name}({', '.join(f'{key}={value!r}' for key, value in args.items())})" for name, args in finding["program"]["steps"]]
+    repeated = f"done again, the program showed it {finding['again']} of {finding['repeats']} times" if finding["repeats"] else ""
+    not_reproduced = finding.get("reproduced") is False
+    message = (
+        f"not reproduced in {finding['repeats']} repetitions: {first_line(finding['text'])}"
+        if not_reproduced
+        else first_line(finding["text"])
+    )
     return Result(
-        one["property"],
+        finding["property"],
         sentence,
-        "accepted" if accepted else "undecided" if once else "differs",
-        "not reproduced" if once else "violated",
+        "accepted" if accepted else "undecided" if not_reproduced else "differs",
+        "not reproduced" if not_reproduced else "violated",
         "holds",
         profile,
-        about=f"by the {one['judge']}",
+        about=f"by the {finding['judge']}",
         message=f"accepted until {accepted['until']}: {accepted['reason']}" if accepted else message,
         details=lines(
             [
-                one["text"] if "\n" in one["text"] else "",
-                f"the guard that refuses: {one['guard']}" if one.get("guard") else "",
-                *_rules(one.get("rules") or ()),
-                f"shown by {one['programs']} programs, this is the shortest:" if program else "",
+                finding["text"] if "\n" in finding["text"] else "",
+                f"the guard that refuses: {finding['guard']}" if finding.get("guard") else "",
+                *_rules(finding.get("rules") or ()),
+                f"shown by {finding['programs']} programs, this is the shortest:" if program else "",
                 *program,
-                f"on a broker with {one['program']['needs']}" if one["program"].get("needs") else "",
+                f"on a broker with {finding['program']['needs']}" if finding["program"].get("needs") else "",
                 repeated,
-                f"recorded in {one['history']}",
+                f"recorded in {finding['history']}",
             ]
         ),
         witness=file,
         commands=(f"python {file} BROKER",) if file else (),
-        cause=str(one.get("cause", "")),
-        properties={"programs": str(one["programs"]), "history": str(one["history"])},
+        cause=str(finding.get("cause", "")),
+        properties={"programs": str(finding["programs"]), "history": str(finding["history"])},
     )
 
 
 def _rules(ids: Sequence[str]) -> list[str]:
-    """The rules that decide what differs, with their sentences; ids that this release does not know stand alone."""
+    """Return the rules that decide the difference, with their sentences. Ids that this release does not know have no sentence."""
     head = ["the rule that it contradicts:"] if len(ids) == 1 else ["decided by one of these rules:"] if ids else []
     return [*head, *(f"  {id_} {rules()[id_].sentence}" if id_ in rules() else f"  {id_}" for id_ in ids)]
 
 
 def _left_open(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
-    """What makes the exit code 3, or 1 where an accepted deviation is over, and is no verdict on a property. Reports of earlier versions
-    lack these keys."""
-    for one in data.get("undecided", ()):
+    """Yield everything that makes the exit code 3, and expired accepted deviations, which make it 1.
+
+    Reports of earlier versions lack these keys.
+    """
+    for question in data.get("undecided", ()):
         yield Result(
-            one["judge"], _DECIDED, "undecided", "not decided", "holds", profile, about=f"{one['what']}, {one['history']}",
-            message=first_line(one["reason"]), details=f"recorded in {one['history']}",
+            question["judge"], _DECIDED, "undecided", "not decided", "holds", profile, about=f"{question['what']}, {question['history']}",
+            message=first_line(question["reason"]), details=f"recorded in {question['history']}",
         )  # fmt: skip
     for what in data.get("missing", ()):
         yield Result("programs", _DONE, "undecided", "never done", "done", profile, about=what, message=f"never done: {what}")
@@ -151,48 +162,48 @@ def _left_open(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
 
 
 def _row(row: Mapping[str, Any], profile: str) -> Result:
-    """A claim that no finding is about: it held, or a known violation was shown, or was not."""
-    left = row.get("undecided", 0)
-    outcome: Outcome = "ok" if row["agrees"] else "differs" if row["agrees"] is not None else "undecided" if left else "skipped"
+    """Return the result for a claim without finding: it held, or a known violation was shown, or was not shown."""
+    undecided = row.get("undecided", 0)
+    outcome: Outcome = "ok" if row["agrees"] else "differs" if row["agrees"] is not None else "undecided" if undecided else "skipped"
     shown = f"{row['broken']} of {row['tried']} programs showed it"
-    said = {
+    message = {
         "ok": shown if row["broken"] else f"{row['tried']} programs could have shown otherwise",
-        "undecided": f"{left} of {left + row['tried']} programs, shared topics and logs were not decided",
+        "undecided": f"{undecided} of {undecided + row['tried']} programs, shared topics and logs were not decided",
         "skipped": f"a known violation that {row['tried']} programs have not shown, too few to miss it",
     }.get(outcome, f"known to be violated, and {row['tried']} programs have not shown it")
     verdict = "violated" if row["broken"] else "holds" if row["expected"] == "holds" else "not shown"
     if outcome == "undecided":
         verdict = "not decided"
     return Result(
-        row["id"], row["sentence"] or row["id"], outcome, verdict, row["expected"], profile, row["condition"], message=said,
+        row["id"], row["sentence"] or row["id"], outcome, verdict, row["expected"], profile, row["condition"], message=message,
         properties={"tried": str(row["tried"]), "broken": str(row["broken"])},
     )  # fmt: skip
 
 
-def _witness(one: Mapping[str, Any], profile: str) -> Result:
-    outcome: Outcome = "skipped" if one["reproduced"] is None else "ok" if one["reproduced"] else "differs"
+def _witness(witness: Mapping[str, Any], profile: str) -> Result:
+    outcome: Outcome = "skipped" if witness["reproduced"] is None else "ok" if witness["reproduced"] else "differs"
     verdict = {"skipped": "not replayed", "ok": "reproduced", "differs": "not reproduced"}[outcome]
-    said = " ".join(one["said"]) if outcome == "skipped" else "" if outcome == "ok" else (one["said"] or [""])[-1]
+    text = " ".join(witness["said"]) if outcome == "skipped" else "" if outcome == "ok" else (witness["said"] or [""])[-1]
     return Result(
-        one["hazard"], f"the witness of {one['property']} in the model is what the target does: {one['sentence']}", outcome, verdict,
-        "reproduced", profile, one["condition"], message=first_line(said),
-        details="" if outcome == "ok" else lines([*one["steps"], *one["said"]]),
+        witness["hazard"], f"the witness of {witness['property']} in the model is what the target does: {witness['sentence']}", outcome,
+        verdict, "reproduced", profile, witness["condition"], message=first_line(text),
+        details="" if outcome == "ok" else lines([*witness["steps"], *witness["said"]]),
     )  # fmt: skip
 
 
-def _transport(seen: Mapping[str, Any], profile: str) -> Result:
-    counts = ", ".join(f"{kind} {number:,}" for kind, number in seen["counts"].items())
-    outcome: Outcome = "undecided" if seen["undecided"] else "skipped"
+def _transport(faults: Mapping[str, Any], profile: str) -> Result:
+    counts = ", ".join(f"{kind} {number:,}" for kind, number in faults["counts"].items())
+    outcome: Outcome = "undecided" if faults["undecided"] else "skipped"
     return Result(
-        "transport", _CONNECTION, outcome, "could not be judged" if seen["undecided"] else "not judged", profile=profile,
-        message=seen["undecided"] or counts, details=lines([counts, *seen["examples"]]),
+        "transport", _CONNECTION, outcome, "could not be judged" if faults["undecided"] else "not judged", profile=profile,
+        message=faults["undecided"] or counts, details=lines([counts, *faults["examples"]]),
     )  # fmt: skip
 
 
 def _faults(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
-    """What faults of one kind have shown, claim by claim; where nothing is wrong, that."""
+    """Yield the results of one kind of fault: one per violated claim, or one if nothing is wrong."""
     kind, rounds, states = data["kind"], data["rounds"], data["states"]
-    said = f"{rounds} times {STRUCK[kind]}, started {states} times, {data['acknowledged']:,} messages acknowledged"
+    summary = f"{rounds} times {STRUCK[kind]}, started {states} times, {data['acknowledged']:,} messages acknowledged"
     if data["unknown"]:
         open_ = [*map(str, data["unknown"])]
         yield Result(
@@ -202,18 +213,19 @@ def _faults(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
             "not known",
             "holds",
             profile,
-            about=said,
+            about=summary,
             message=first_line(open_[0]),
             details=lines(open_),
         )
     elif not data["wrong"]:
         outcome: Outcome = "ok" if rounds else "skipped"
-        yield Result(f"faults.{kind}", HOLD, outcome, "holds" if rounds else "not tried", "holds", profile, message=said)
-    for claim in dict.fromkeys(one["claim"] for one in data["wrong"]):
-        rows = [one for one in data["wrong"] if one["claim"] == claim]
-        known = all(one["reason"] for one in rows)
-        texts = [f"{one['where']}: {one['text']}" for one in rows]
+        yield Result(f"faults.{kind}", HOLD, outcome, "holds" if rounds else "not tried", "holds", profile, message=summary)
+    for claim in dict.fromkeys(violation["claim"] for violation in data["wrong"]):
+        rows = [violation for violation in data["wrong"] if violation["claim"] == claim]
+        known = all(violation["reason"] for violation in rows)
+        texts = [f"{violation['where']}: {violation['text']}" for violation in rows]
         yield Result(
             f"faults.{kind}.{claim.replace(' ', '_')}", FAULT_CLAIMS[claim].sentence, "ok" if known else "differs", "violated",
-            "violated" if known else "holds", profile, about=said, message=first_line(texts[0]), details=lines([rows[0]["reason"], *texts]),
+            "violated" if known else "holds", profile, about=summary, message=first_line(texts[0]),
+            details=lines([rows[0]["reason"], *texts]),
         )  # fmt: skip

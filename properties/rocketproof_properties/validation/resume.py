@@ -1,6 +1,6 @@
-"""Going on with a run that was interrupted: its folder keeps how it was asked for, and the histories of the programs that are over.
+"""Resume an interrupted run from its folder, which has the run's options and the histories of completed programs.
 
-A program whose history has no end (the run was killed or stopped in the middle of it) is done again; its history is put aside.
+A program whose history is incomplete is run again; its history is moved to another folder.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ SCHEMA: Final = "rocketproof-validation-run"
 VERSION: Final = 2
 RUN: Final = "run.json"
 ASIDE: Final = "interrupted"
-_TAIL: Final = 4096  # bytes that the last event of a history fits into
+_TAIL: Final = 4096  # bytes at the end of a history that contain its last event
 
 
-def note(folder: Path, asked: Mapping[str, Any]) -> None:
-    """Write down how a run is asked for. Raises InputError where that cannot be written."""
+def note(folder: Path, options: Mapping[str, Any]) -> None:
+    """Save the options of a run. Raises InputError if they cannot be written."""
     try:
-        text = json_text({"schema": SCHEMA, "version": VERSION, **asked}, indent=1)
+        text = json_text({"schema": SCHEMA, "version": VERSION, **options}, indent=1)
         (folder / RUN).write_text(text + "\n", "utf-8")
     except OSError as error:
         raise InputError(f"the report cannot be written to {folder} ({error.strerror}); free some space there or give another") from None
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """How the run of this folder was asked for. Raises InputError if it is none of ours."""
-    found = document(folder, RUN, SCHEMA, VERSION, "--resume")
-    return {name: value for name, value in found.items() if name not in ("schema", "version")}
+    """Return the options of the run in this folder. Raises InputError if it has none."""
+    options = document(folder, RUN, SCHEMA, VERSION, "--resume")
+    return {name: value for name, value in options.items() if name not in ("schema", "version")}
 
 
 def report(folder: Path) -> dict[str, Any]:
-    """The report of the run so far, empty where it had no time to write one. Raises InputError if it is none of ours."""
+    """Return the report of the run so far, empty if none was written. Raises InputError if it is invalid."""
     return read_report(folder, "--resume") if (folder / REPORT).exists() else {}
 
 
 def recorded(folder: Path, programs: Sequence[Program]) -> dict[int, Path]:
-    """The histories of the programs that are over, by the program's number; the others are put aside.
+    """Return the histories of completed programs, by program number. Incomplete histories are moved to another folder.
 
-    Raises InputError if they are not histories of these programs: another release of this tool makes others of the same seed.
+    Raises InputError if a history is not of these programs: another release of this tool generates other programs from the same seed.
     """
     by_number = {one.number: one for one in programs}
-    found: dict[int, Path] = {}
+    completed: dict[int, Path] = {}
     for path in sorted((folder / HISTORIES).glob("*.ndjson")):
         program = _program(path)
         if program is None or not is_over(path):
@@ -65,12 +65,12 @@ def recorded(folder: Path, programs: Sequence[Program]) -> dict[int, Path]:
         number = whole_number(program.get("number", 0))
         if number not in by_number or program != json.loads(json.dumps(by_number[number].data())):
             raise InputError(f"--resume {folder}: {path.name} is of a program that this seed does not give any more; begin a new run")
-        found[number] = path
-    return found
+        completed[number] = path
+    return completed
 
 
 def is_over(path: Path) -> bool:
-    """Whether the last event of a history says that its program was done to the end."""
+    """Return whether the last event of a history marks the end of its program."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))
@@ -82,10 +82,10 @@ def is_over(path: Path) -> bool:
 
 
 def _program(path: Path) -> dict[str, Any] | None:
-    """The program in a history's header, None where the file has none: it was killed while it was begun."""
+    """Return the program in a history's header; None if there is no header, because the run was killed before it was written."""
     try:
         header, _ = read_history(path)
     except TraceError:
         return None
-    found = header.origin.get("program")
-    return found if isinstance(found, dict) else None
+    program = header.origin.get("program")
+    return program if isinstance(program, dict) else None

@@ -1,4 +1,4 @@
-"""What a validation or a self-test prints: verdicts that are not as expected, known violations, findings, what was lost."""
+"""Print the results of a validation or a self-test: unexpected verdicts, known violations, findings, and missing capabilities."""
 
 from __future__ import annotations
 
@@ -27,32 +27,34 @@ from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
 from .results import STRUCK
 from .undecided import MORE_STATES, REPEAT
 
-_SHOWN = 10  # sentences of one kind
+_SHOWN = 10  # maximum number of sentences of one kind
 _HAZARD = re.compile(r"HAZ-[0-9]+")
 
 
 def render_self_test(target: ValidationTarget, checked: Iterable[Checked]) -> tuple[list[Checked], bool]:
-    """Print what is tried of a target as it is tried, then what it does not offer. Return what was tried, and whether an interrupt left out
-    the rest."""
+    """Print each trial of a target when it ends, then the capabilities that the target lacks.
+
+    Return the trials, and whether an interrupt skipped the rest.
+    """
     page = Page()
-    found, stopped = interrupts.gathered(_printed(checked, page))
+    trials, stopped = interrupts.gathered(_printed(checked, page))
     interrupts.decide()
     _print_lost({capability.value: loss for capability, loss in target.lost.items()}, page)
     rest = "; stopped by Ctrl-C before the rest" if stopped else ""
-    page.line(f"\n{_closing_self_test(target.name, found, stopped=stopped)}{rest}", "bold")
-    return found, stopped
+    page.line(f"\n{_closing_self_test(target.name, trials, stopped=stopped)}{rest}", "bold")
+    return trials, stopped
 
 
 def _printed(checked: Iterable[Checked], page: Page) -> Iterator[Checked]:
-    for one in checked:
-        page.line(f"{'works' if one.works else 'FAILS':<6} {one.what} ({one.seconds:.1f} s)", "" if one.works else "bold red")
-        if one.problem:
-            _folded(one.problem, page, 7)
-        yield one
+    for trial in checked:
+        page.line(f"{'works' if trial.works else 'FAILS':<6} {trial.what} ({trial.seconds:.1f} s)", "" if trial.works else "bold red")
+        if trial.problem:
+            _folded(trial.problem, page, 7)
+        yield trial
 
 
 def render_performed(done: Performed) -> None:
-    """Print what was done and answered when a witness was performed on a target, and whether that is what the witness says."""
+    """Print the steps and responses of a witness on a target, and whether the target followed the witness."""
     page = Page()
     claim = done.course.property
     for line in done.said:
@@ -65,11 +67,11 @@ def render_performed(done: Performed) -> None:
         page.line(f"{done.target} follows the witness of {claim.id}: {claim.sentence}", "bold")
 
 
-def _closing_self_test(name: str, found: Sequence[Checked], *, stopped: bool) -> str:
-    bad = [one.what for one in found if not one.works]
+def _closing_self_test(name: str, trials: Sequence[Checked], *, stopped: bool) -> str:
+    bad = [trial.what for trial in trials if not trial.works]
     if not bad:
-        return f"{name}: all that {'was tried' if stopped else 'it offers'} works, {len(found)} things tried"
-    return f"{name}: {len(bad)} of {len(found)} things tried do not work: {', '.join(bad)}; fix the target's adapter before validating"
+        return f"{name}: all that {'was tried' if stopped else 'it offers'} works, {len(trials)} things tried"
+    return f"{name}: {len(bad)} of {len(trials)} things tried do not work: {', '.join(bad)}; fix the target's adapter before validating"
 
 
 def _print_lost(lost: Mapping[str, str], page: Page) -> None:
@@ -80,7 +82,7 @@ def _print_lost(lost: Mapping[str, str], page: Page) -> None:
 
 
 def render(report: ValidationReport, folder: Path) -> None:
-    """Print the verdicts that are not as expected, known violations, findings, and what was lost."""
+    """Print unexpected verdicts, known violations, findings, and missing capabilities."""
     page = Page()
     rows = report.rows
     held = [row for row in rows if row.expected == "holds" and row.agrees]
@@ -96,24 +98,24 @@ def render(report: ValidationReport, folder: Path) -> None:
     _print_witnesses(report, page)
     for faults in report.faults:
         _print_faults(faults, page)
-    accepted = [(one.verdict.property, one.accepted.reason) for one in report.findings if one.accepted is not None]
+    accepted = [(finding.verdict.property, finding.accepted.reason) for finding in report.findings if finding.accepted is not None]
     if accepted:
         page.line("\nAccepted:")
     for property_, reason in accepted:
         _folded(f"{property_}: {reason}", page)
-    numbers = {one.key: number for number, one in enumerate(report.findings, 1)}
-    left = [one for one in report.findings if one.accepted is None]
-    _print_unserved([one for one in left if one.cause == UNSERVED], page)
-    said = None
-    for first, *others in _by_level(one for one in left if one.cause != UNSERVED):
-        if first.level != said:
-            said = first.level
-            page.line(f"\nWhat keeps it from {described(said)}:" if said else f"\n{MANNERS.capitalize()}:", "bold")
+    numbers = {finding.key: number for number, finding in enumerate(report.findings, 1)}
+    shown_findings = [finding for finding in report.findings if finding.accepted is None]
+    _print_unserved([finding for finding in shown_findings if finding.cause == UNSERVED], page)
+    level = None
+    for first, *others in _by_level(finding for finding in shown_findings if finding.cause != UNSERVED):
+        if first.level != level:
+            level = first.level
+            page.line(f"\nWhat keeps it from {described(level)}:" if level else f"\n{MANNERS.capitalize()}:", "bold")
         _print_finding(numbers[first.key], first, folder, page)
         if others:
             page.line(f"    of the same cause {'is' if len(others) == 1 else 'are'} too:")
-        for one in others:
-            _print_other(numbers[one.key], one, folder, page)
+        for finding in others:
+            _print_other(numbers[finding.key], finding, folder, page)
     _print_transport(report, page)
     _print_done(report, page)
     _print_unknown(rows, page)
@@ -134,18 +136,18 @@ def render(report: ValidationReport, folder: Path) -> None:
 
 
 def _by_level(findings: Iterable[ValidationFinding]) -> list[list[ValidationFinding]]:
-    """Findings by cause, those first that keep a broker from the lowest level."""
+    """Return the findings by cause, ordered by the level that they keep a broker from."""
     return sorted(by_cause(findings), key=lambda group: group[0].level or len(LEVELS) + 1)
 
 
 def _print_unserved(findings: Sequence[ValidationFinding], page: Page) -> None:
     if findings:
         page.line("\nRequests that are not served; no program has them:", "bold red")
-    page.table((TableRow((one.verdict.property,), one.verdict.text) for one in findings), indent=4)
+    page.table((TableRow((finding.verdict.property,), finding.verdict.text) for finding in findings), indent=4)
 
 
 def _hazard(row: ClaimRow) -> str:
-    """The hazard that a known violation is, if it has an id."""
+    """Return the hazard's id in the reason of a known violation, if it has one."""
     ids = _HAZARD.findall(row.reason)
     return f" ({', '.join(ids)})" if ids else ""
 
@@ -153,83 +155,83 @@ def _hazard(row: ClaimRow) -> str:
 def _print_witnesses(report: ValidationReport, page: Page) -> None:
     if report.witnesses:
         page.line("\nKnown violations whose witnesses in the model were replayed:")
-    for one in report.witnesses:
-        word, style = {True: ("reproduced", ""), False: ("not reproduced", "bold red"), None: ("not replayed", "")}[one.reproduced]
-        _folded(f"{one.hazard} {one.property} {one.condition}: {word}", page, style=style)
-        if not one.reproduced and one.said:
-            _folded(one.said[-1], page, 8)
+    for witness in report.witnesses:
+        word, style = {True: ("reproduced", ""), False: ("not reproduced", "bold red"), None: ("not replayed", "")}[witness.reproduced]
+        _folded(f"{witness.hazard} {witness.property} {witness.condition}: {word}", page, style=style)
+        if not witness.reproduced and witness.said:
+            _folded(witness.said[-1], page, 8)
 
 
 def _print_faults(faults: FaultTests, page: Page) -> None:
     count = len(faults.findings)
-    came = f"{faults.acknowledged:,} messages acknowledged, {counted(count, 'finding')}"
-    page.line(f"\n{counted(faults.rounds, 'time')} {STRUCK[faults.kind]}: {came}", "bold red" if count else "")
+    summary = f"{faults.acknowledged:,} messages acknowledged, {counted(count, 'finding')}"
+    page.line(f"\n{counted(faults.rounds, 'time')} {STRUCK[faults.kind]}: {summary}", "bold red" if count else "")
     for sentence in faults.findings[:_SHOWN]:
         _folded(sentence, page)
     for sentence in faults.unknown[:_SHOWN]:
         _folded(f"not known: {sentence}", page, style="yellow")
     if count > _SHOWN:
         _folded(f"and {count - _SHOWN} more in the report", page)
-    known = Counter((one.claim, one.reason) for one in faults.wrong if one.reason)
+    known = Counter((violation.claim, violation.reason) for violation in faults.wrong if violation.reason)
     page.table((TableRow((claim,), f"{counted(times, 'time')}, known: {reason}") for (claim, reason), times in known.items()), indent=4)
 
 
-def _print_finding(number: int, one: ValidationFinding, folder: Path, page: Page) -> None:
-    times = "" if one.count == 1 else f" in {one.count} programs"
-    repeated = f", again {one.again} of {one.repeats} times" if one.repeats else ""
-    word, style = ("? not reproduced", "bold yellow") if one.reproduced is False else ("! finding", "bold red")
-    page.line(f"\n{word} {number}: {one.verdict.property} by the {_by(one)}{times}{repeated}", style)
-    _folded(one.verdict.text, page)
-    if one.verdict.guard:
-        _folded(f"the guard that refuses: {one.verdict.guard}", page)
-    if not one.program.steps:
-        page.line(f"    {one.program.source}, seen in {one.history}")
+def _print_finding(number: int, finding: ValidationFinding, folder: Path, page: Page) -> None:
+    times = "" if finding.count == 1 else f" in {finding.count} programs"
+    repeated = f", again {finding.again} of {finding.repeats} times" if finding.repeats else ""
+    word, style = ("? not reproduced", "bold yellow") if finding.reproduced is False else ("! finding", "bold red")
+    page.line(f"\n{word} {number}: {finding.verdict.property} by the {_by(finding)}{times}{repeated}", style)
+    _folded(finding.verdict.text, page)
+    if finding.verdict.guard:
+        _folded(f"the guard that refuses: {finding.verdict.guard}", page)
+    if not finding.program.steps:
+        page.line(f"    {finding.program.source}, seen in {finding.history}")
         return
     page.line("    the shortest program that shows it:")
-    for name, args in one.program.steps:
+    for name, args in finding.program.steps:
         shown = ", ".join(f"{key}={value!r}" for key, value in args.items())
         page.line("      " + textwrap.shorten(f"{name}({shown})", page.width - 6, placeholder="…"), "dim")
-    if one.program.needs:
-        page.line(f"    on a broker with {one.program.needs}")
-    page.line(f"    python {shlex.quote(str(folder / one.file))} BROKER", "dim")
+    if finding.program.needs:
+        page.line(f"    on a broker with {finding.program.needs}")
+    page.line(f"    python {shlex.quote(str(folder / finding.file))} BROKER", "dim")
 
 
-def _print_other(number: int, one: ValidationFinding, folder: Path, page: Page) -> None:
-    """A further finding of a cause: what it says in short, and its program's file."""
-    said = textwrap.shorten(one.verdict.text, 240, placeholder="…")
-    times = "" if one.count == 1 else f" in {one.count} programs"
-    _folded(f"! finding {number}: {one.verdict.property} by the {_by(one)}{times}: {said}", page, style="red")
-    page.line(f"      python {shlex.quote(str(folder / one.file))} BROKER", "dim")
+def _print_other(number: int, finding: ValidationFinding, folder: Path, page: Page) -> None:
+    """Print a further finding of a cause: its text in short, and its program's file."""
+    text = textwrap.shorten(finding.verdict.text, 240, placeholder="…")
+    times = "" if finding.count == 1 else f" in {finding.count} programs"
+    _folded(f"! finding {number}: {finding.verdict.property} by the {_by(finding)}{times}: {text}", page, style="red")
+    page.line(f"      python {shlex.quote(str(folder / finding.file))} BROKER", "dim")
 
 
-def _by(one: ValidationFinding) -> str:
-    return {"claims": "catalogue's claims", "reference": "reference implementation"}.get(one.verdict.judge, one.verdict.judge)
+def _by(finding: ValidationFinding) -> str:
+    return {"claims": "catalogue's claims", "reference": "reference implementation"}.get(finding.verdict.judge, finding.verdict.judge)
 
 
 def _print_transport(report: ValidationReport, page: Page) -> None:
-    """The faults of the connection, which are none of the broker's."""
-    found = report.transport
-    if found.counts:
-        counts = ", ".join(f"{kind} {number:,}" for kind, number in found.counts.items())
+    """Print the faults of the connection, which are not the broker's."""
+    transport = report.transport
+    if transport.counts:
+        counts = ", ".join(f"{kind} {number:,}" for kind, number in transport.counts.items())
         page.line()
         page.wrapped(f"Faults of the connection, which by themselves say nothing of the broker: {counts}", "yellow")
-    for text in found.examples:
+    for text in transport.examples:
         _folded(text, page)
-    if found.undecided:
-        page.wrapped(f"could not be judged: {found.undecided}", "bold yellow")
+    if transport.undecided:
+        page.wrapped(f"could not be judged: {transport.undecided}", "bold yellow")
 
 
 def _print_undecided(report: ValidationReport, folder: Path, page: Page) -> None:
-    """Print what no judge came to the end of, why, and what may decide it."""
-    found = report.undecided
-    if not found:
+    """Print what no judge decided, the reason, and the command that may decide it."""
+    questions = report.undecided
+    if not questions:
         return
     page.line("\nNot decided, and so neither as described nor a finding:", "bold yellow")
-    for one in found[:_SHOWN]:
-        _folded(f"{one.what} ({one.history}): {one.reason}", page, style="yellow")
-    if len(found) > _SHOWN:
-        _folded(f"and {len(found) - _SHOWN} more in the report", page)
-    remedies = {one.remedy for one in found}
+    for question in questions[:_SHOWN]:
+        _folded(f"{question.what} ({question.history}): {question.reason}", page, style="yellow")
+    if len(questions) > _SHOWN:
+        _folded(f"and {len(questions) - _SHOWN} more in the report", page)
+    remedies = {question.remedy for question in questions}
     if MORE_STATES in remedies:
         states = 10 * whole_number(report.settings.get("states") or EXPANDED.states)
         page.line(f"    decide it with a larger bound: rocketproof validate --again {shlex.quote(str(folder))} --states {states}", "dim")
@@ -238,7 +240,7 @@ def _print_undecided(report: ValidationReport, folder: Path, page: Page) -> None
 
 
 def _print_done(report: ValidationReport, page: Page) -> None:
-    """What the programs did, and what they did not."""
+    """Print what the programs did, and what they did not."""
     done = report.done
     if not done.answers:
         return
@@ -246,28 +248,28 @@ def _print_done(report: ValidationReport, page: Page) -> None:
     for (op, code), times in done.answers.items():
         by_op.setdefault(op, Counter())[code] += times
     page.line("\nWhat was done, by operation and answer:")
-    told = {op: ", ".join(f"{code} {times:,}" for code, times in codes.most_common()) for op, codes in sorted(by_op.items())}
-    page.table((TableRow((op, f"{by_op[op].total():,}"), words) for op, words in told.items()), indent=4)
-    sides = [(one.name, SIDES[side]) for one in BOUNDARIES for side in one.sides]
-    left = [f"{name} ({side})" for name, side in sides if (name, side) not in done.boundaries]
-    met = f"{len(sides) - len(left)} of {len(sides)} sides of boundaries met"
+    by_answer = {op: ", ".join(f"{code} {times:,}" for code, times in codes.most_common()) for op, codes in sorted(by_op.items())}
+    page.table((TableRow((op, f"{by_op[op].total():,}"), words) for op, words in by_answer.items()), indent=4)
+    sides = [(boundary.name, SIDES[side]) for boundary in BOUNDARIES for side in boundary.sides]
+    unmet = [f"{name} ({side})" for name, side in sides if (name, side) not in done.boundaries]
+    met = f"{len(sides) - len(unmet)} of {len(sides)} sides of boundaries met"
     _folded(f"{met}, {len(done.pairs)} pairs of operations, {len(done.actions)} actions of the specification", page, 0)
-    if left:
-        more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-        _folded(f"not met: {', '.join(left[:_SHOWN])}{more}", page)
+    if unmet:
+        more = f" and {len(unmet) - _SHOWN} more" if len(unmet) > _SHOWN else ""
+        _folded(f"not met: {', '.join(unmet[:_SHOWN])}{more}", page)
     if done.values:
-        _folded(_said_settings(done), page, 0)
+        _folded(_settings_summary(done), page, 0)
     _folded(unseen_text(done.kinds, "requests and pairs", "request"), page, 0)
     for what, programs in done.never.items():
         _folded(f"promised by {counted(programs, 'program')} and never done: {what}", page, style="yellow")
 
 
-def _said_settings(done: ProgramStatistics) -> str:
-    """How many programs had other settings than a broker's own, and which."""
+def _settings_summary(done: ProgramStatistics) -> str:
+    """Return how many programs had non-default settings, and which settings."""
     programs = sum(times for needs, times in done.settings.items() if needs)
     names = sorted({name for name, _ in done.values})
-    told = ", ".join(f"{name} {sum(times for (of, _), times in done.values.items() if of == name)}" for name in names)
-    return f"{counted(programs, 'program')} with {counted(len(done.values), 'value')} of {counted(len(names), 'setting')}: {told}"
+    listed = ", ".join(f"{name} {sum(times for (of, _), times in done.values.items() if of == name)}" for name in names)
+    return f"{counted(programs, 'program')} with {counted(len(done.values), 'value')} of {counted(len(names), 'setting')}: {listed}"
 
 
 def _print_unknown(rows: Iterable[ClaimRow], page: Page) -> None:
@@ -278,17 +280,17 @@ def _print_unknown(rows: Iterable[ClaimRow], page: Page) -> None:
 
 
 def _closing(report: ValidationReport) -> str:
-    requests = sum(one.requests for one in report.judged)
+    requests = sum(program.requests for program in report.judged)
     findings = len(report.open) + len(report.vanished) + len(report.not_reproduced) + len(report.after_faults) + len(report.over)
     name, version = report.target.get("name", ""), report.target.get("version") or ""
-    came = counted(findings, "finding") if findings else "no finding"
+    summary = counted(findings, "finding") if findings else "no finding"
     causes = len(by_cause(report.open))
-    came += f" of {counted(causes, 'cause')}" if causes < len(report.open) else ""
-    came += f", {len(report.unrepeated)} not reproduced" if report.unrepeated else ""
-    came += f", {len(report.undecided)} not decided" if report.undecided else ""
-    came += ", could not be judged" if report.transport.undecided else ""
+    summary += f" of {counted(causes, 'cause')}" if causes < len(report.open) else ""
+    summary += f", {len(report.unrepeated)} not reproduced" if report.unrepeated else ""
+    summary += f", {len(report.undecided)} not decided" if report.undecided else ""
+    summary += ", could not be judged" if report.transport.undecided else ""
     where = f"{name} {version}".strip() if version not in str(name) else str(name)
-    return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {came}, {report.seconds:.1f} s"
+    return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {summary}, {report.seconds:.1f} s"
 
 
 def _folded(text: str, page: Page, indent: int = 4, style: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What `rocketproof level` prints and reports: the rungs, the next step, and the requests that are not served."""
+"""Print the result of `rocketproof level`: the levels, the next step, and the requests that are not served."""
 
 from __future__ import annotations
 
@@ -7,97 +7,103 @@ from pathlib import Path
 
 from ..reports.output import Page, TableRow, counted
 from ..reports.results import Result, Run, lines, tool
-from .climb import Climb, Failed, Rung
+from .climb import LevelFailure, LevelReport, LevelResult
 from .ladder import LEVELS
 from .unserved import Unserved
 
 COMMAND = "validate"
 
 
-def render(found: Climb, folder: Path) -> None:
-    """Print how far a broker came, and what it needs for the next level."""
+def render(report: LevelReport, folder: Path) -> None:
+    """Print the level that a broker reached, and what it needs for the next level."""
     page = Page()
-    page.line(f"{found.target} under {found.profile}\n")
-    tried = {one.number: one for one in found.rungs}
+    page.line(f"{report.target} under {report.profile}\n")
+    results = {result.number: result for result in report.results}
     page.table(
-        (TableRow((str(n), one.name, _word(tried.get(n))), _more(tried.get(n)), _style(tried.get(n))) for n, one in enumerate(LEVELS, 1)),
+        (
+            TableRow((str(n), level.name, _word(results.get(n))), _more(results.get(n)), _style(results.get(n)))
+            for n, level in enumerate(LEVELS, 1)
+        ),
         right=(0,),
     )
-    page.line(f"\n{_closing(found)}", "bold")
-    if found.next is not None:
-        _print_next(found.next, folder / found.next.history, found.profile, page)
-    if found.unserved:
+    page.line(f"\n{_closing(report)}", "bold")
+    if report.next is not None:
+        _print_next(report.next, folder / report.next.history, report.profile, page)
+    if report.unserved:
         page.line("\nRequests that are not served, and what is lost without each:")
-        rows = sorted(found.unserved, key=lambda one: (one.level or len(LEVELS) + 1, one.code))
+        rows = sorted(report.unserved, key=lambda request: (request.level or len(LEVELS) + 1, request.code))
         page.table(
-            (TableRow((str(one.code), one.request, f"level {one.level}" if one.level else ""), _lost(one)) for one in rows),
+            (TableRow((str(row.code), row.request, f"level {row.level}" if row.level else ""), _lost(row)) for row in rows),
             ("code", "request", "needed for", "lost without it"),
             right=(0,),
         )
-    elif found.next is None:
-        page.line(f"Next: rocketproof validate with --programs 500, which judges all that {found.profile} does", "dim")
+    elif report.next is None:
+        page.line(f"Next: rocketproof validate with --programs 500, which judges all that {report.profile} does", "dim")
 
 
-def _lost(one: Unserved) -> str:
-    return one.lost if one.refused else f"{one.lost} (it is not answered at all)"
+def _lost(request: Unserved) -> str:
+    return request.lost if request.refused else f"{request.lost} (it is not answered at all)"
 
 
-def _word(rung: Rung | None) -> str:
-    if rung is None:
+def _word(result: LevelResult | None) -> str:
+    if result is None:
         return "-"
-    if rung.failed is not None:
+    if result.failed is not None:
         return "no"
-    return "yes" if rung.reached else "not decided" if rung.undecided else "not tried"
+    return "yes" if result.reached else "not decided" if result.undecided else "not tried"
 
 
-def _more(rung: Rung | None) -> str:
-    if rung is None:
+def _more(result: LevelResult | None) -> str:
+    if result is None:
         return ""
-    return "; ".join([*([f"{counted(rung.requests, 'request')}, {rung.seconds:.1f} s"] if rung.requests else []), *_without(rung)])
+    return "; ".join([*([f"{counted(result.requests, 'request')}, {result.seconds:.1f} s"] if result.requests else []), *_without(result)])
 
 
-def _without(rung: Rung) -> list[str]:
-    return [*(f"not tried: {why}" for why in rung.untried), *(f"not decided: {why}" for why in rung.undecided)]
+def _without(result: LevelResult) -> list[str]:
+    return [*(f"not tried: {why}" for why in result.untried), *(f"not decided: {why}" for why in result.undecided)]
 
 
-def _style(rung: Rung | None) -> str:
-    return {"no": "bold red", "yes": "green"}.get(_word(rung), "")
+def _style(result: LevelResult | None) -> str:
+    return {"no": "bold red", "yes": "green"}.get(_word(result), "")
 
 
-def _closing(found: Climb) -> str:
-    return f"{found.target} reaches {found.short}, in {found.seconds:.1f} s" if found.level else f"{found.target} reaches no level yet"
+def _closing(report: LevelReport) -> str:
+    return f"{report.target} reaches {report.short}, in {report.seconds:.1f} s" if report.level else f"{report.target} reaches no level yet"
 
 
-def _print_next(rung: Rung, history: Path, profile: str, page: Page) -> None:
-    failed = rung.failed
+def _print_next(result: LevelResult, history: Path, profile: str, page: Page) -> None:
+    failed = result.failed
     assert failed is not None
     page.line()
-    page.wrapped(f"Next step, level {rung.number}, {rung.level.name}: {rung.level.sentence}.")
+    page.wrapped(f"Next step, level {result.number}, {result.level.name}: {result.level.sentence}.")
     for name, text in _parts(failed):
         page.wrapped(" ".join(text.split()), first=f"  {name:<10}", indent=12)
-    if rung.history:
+    if result.history:
         page.line(f"  all that was asked and answered: rocketproof explore {shlex.quote(str(history))} --profile {profile}", "dim")
 
 
-def _parts(failed: Failed) -> list[tuple[str, str]]:
+def _parts(failed: LevelFailure) -> list[tuple[str, str]]:
     named = {"asked": failed.request, "answered": failed.answer, "but": failed.text}
     return [(name, f"{text} ({failed.id})" if name == "but" and failed.id else text) for name, text in named.items() if text]
 
 
-def run(found: Climb) -> Run:
-    """The climb as a run: a result a level, from which every report is written."""
-    notes = tuple(f"{one.request} ({one.code}) is not served: {one.answer}; lost without it: {one.lost}" for one in found.unserved)
-    tried = {one.number: one for one in found.rungs}
-    results = tuple(_result(number, tried.get(number), found.profile) for number in range(1, len(LEVELS) + 1))
-    subject = f"{found.target} {found.version}".strip() if found.version not in found.target else found.target
-    return Run(COMMAND, subject, results, found.exit_code, found.profile, found.began, found.seconds, tool(), notes, short=found.short)
+def run(report: LevelReport) -> Run:
+    """Return the levels as a run with one result per level, from which every report is written."""
+    notes = tuple(
+        f"{request.request} ({request.code}) is not served: {request.answer}; lost without it: {request.lost}"
+        for request in report.unserved
+    )
+    by_number = {result.number: result for result in report.results}
+    results = tuple(_result(number, by_number.get(number), report.profile) for number in range(1, len(LEVELS) + 1))
+    subject = f"{report.target} {report.version}".strip() if report.version not in report.target else report.target
+    return Run(COMMAND, subject, results, report.exit_code, report.profile, report.began, report.seconds, tool(), notes, short=report.short)
 
 
-def _result(number: int, rung: Rung | None, profile: str) -> Result:
+def _result(number: int, result: LevelResult | None, profile: str) -> Result:
     level = LEVELS[number - 1]
-    failed = None if rung is None else rung.failed
-    said = [f"{name} {text}" for name, text in _parts(failed)] if failed is not None else [] if rung is None else _without(rung)
-    reached, undecided = (rung is not None and rung.reached), (rung is not None and rung.undecided)
+    failed = None if result is None else result.failed
+    parts = [f"{name} {text}" for name, text in _parts(failed)] if failed is not None else [] if result is None else _without(result)
+    reached, undecided = (result is not None and result.reached), (result is not None and result.undecided)
     return Result(
         f"level {number}",
         f"{level.name}: {level.sentence}",
@@ -105,6 +111,6 @@ def _result(number: int, rung: Rung | None, profile: str) -> Result:
         "not reached" if failed is not None else "reached" if reached else "not decided" if undecided else "not tried",
         "reached",
         profile,
-        message=" ".join(said[-1].split()) if said else "",
-        details=lines(said) if len(said) > 1 else "",
+        message=" ".join(parts[-1].split()) if parts else "",
+        details=lines(parts) if len(parts) > 1 else "",
     )

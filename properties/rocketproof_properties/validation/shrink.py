@@ -1,6 +1,7 @@
-"""Smaller programs that show the same finding, tried on the target itself under fresh names each time, within a time limit.
+"""Shrink the program of a finding on the target, with new names for each attempt, within a time limit.
 
-What a live target shows need not come again: a finding is first repeated, and one that does not always come is called so.
+A live target may not show a finding again. Therefore the program is repeated first, and a finding that is not always reproduced is reported
+as such.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ REPEATS: Final = 3
 
 @dataclass(frozen=True)
 class Smallest:
-    """The smallest program found, what it shows, and how often the program as it was first showed it again."""
+    """The smallest program found, its verdict, and how often the original program showed the finding again."""
 
     program: Program
     verdict: ProgramFinding
@@ -53,10 +54,12 @@ def shrink(
     renew: Callable[[], None] | None = None,
     bound: SearchBound = EXPANDED,
 ) -> Smallest:
-    """Repeat a finding, then leave out steps and arguments as long as it comes. `renew` gives the runner a new broker, of programs that may
-    leave behind what cannot be read. Raises Gone when the broker is."""
+    """Repeat a finding, then remove steps and arguments while the finding is reproduced.
+
+    `renew` gives the runner a new broker, for programs that may leave unreadable data. Raises Gone if the broker is gone.
+    """
     search = _Search(runner, folder, program, verdict, profile, time.monotonic() + seconds, renew, bound)
-    found = Smallest(program, verdict, path, 0, 0, 0)
+    smallest = Smallest(program, verdict, path, 0, 0, 0)
     repeats = 0
     again = 0
     while repeats < REPEATS and not search.over:
@@ -65,32 +68,34 @@ def shrink(
     if again:
         smaller(program.steps, verdict.text, search.breaks, simpler=simpler_steps)
         if search.best is not None:
-            found = search.best
-    return replace(found, again=again, repeats=repeats, tries=search.tries)
+            smallest = search.best
+    return replace(smallest, again=again, repeats=repeats, tries=search.tries)
 
 
 def fewer_settings(
-    found: Smallest,
+    original: Smallest,
     under: Callable[[str], AbstractContextManager[Runner]],
     folder: Path,
     profile: str,
     seconds: float,
     bound: SearchBound = EXPANDED,
 ) -> Smallest:
-    """Leave out settings that were drawn for a program as long as its finding comes, first those that a running broker takes over: for
-    the others `under`, which gives a runner of brokers with such settings, has to start brokers. A broker that does not start shows
-    nothing."""
-    end = time.monotonic() + seconds
-    best = found
+    """Remove settings that were chosen for a program while its finding is reproduced.
 
-    def shows(fixed: Mapping[str, str], some: Sequence[tuple[str, str]]) -> str | None:
+    Settings that a running broker accepts are removed first. For the others, `under` starts brokers with such settings and returns a
+    runner. A broker that does not start shows nothing.
+    """
+    end = time.monotonic() + seconds
+    best = original
+
+    def shows(fixed: Mapping[str, str], kept_settings: Sequence[tuple[str, str]]) -> str | None:
         nonlocal best
-        program = replace(found.program, needs=needs_of({**fixed, **dict(some)}))
+        program = replace(original.program, needs=needs_of({**fixed, **dict(kept_settings)}))
         if time.monotonic() > end:
             return None
         try:
             with under(program.needs) as runner:
-                search = _Search(runner, folder, program, found.verdict, profile, end, bound=bound)
+                search = _Search(runner, folder, program, original.verdict, profile, end, bound=bound)
                 search.breaks(program.steps)
         except TargetError:
             return None
@@ -125,7 +130,7 @@ class _Search:
         self._end = end
         self._renew, self._bound = renew, bound
         self._left = True
-        """Whether what the last program stored may still be there: a start behind a crash cuts off what it cannot read."""
+        """Whether data of the last program may still be stored: a restart after a crash removes what it cannot read."""
         self.tries = 0
         self.best: Smallest | None = None
 
@@ -134,30 +139,30 @@ class _Search:
         return time.monotonic() > self._end
 
     def breaks(self, steps: Sequence[Step]) -> str | None:
-        """What the program of these steps shows of the same property; None also when the time is over."""
+        """Return the text of the same finding for the program of these steps; None if it is not shown or the time is over."""
         if self.over or not steps or self._harms(steps):
             return None
         program = replace(self._program, steps=tuple(steps))
         if self._verdict.at and self._shown(program) is None:
-            return None  # a fault of the connection comes by chance too, and hardly twice
-        found = self._shown(program)
-        if found is None:
+            return None  # a random fault of the connection hardly occurs twice
+        shown = self._shown(program)
+        if shown is None:
             return None
-        path, verdict = found
+        path, verdict = shown
         if self.best is not None and self.best.path != path and self.best.path.exists():
             self.best.path.unlink()
         self.best = Smallest(program, verdict, path, 0, 0, self.tries)
         return verdict.text
 
     def _harms(self, steps: Sequence[Step]) -> bool:
-        """Whether a broker that others use too may store what it cannot read again."""
+        """Return whether the program could store unreadable data on a broker that others use too."""
         profile = PROFILES[self._profile]
         return self._program.needs != ENDED and any(unread(sent) for sent in requests(steps, profile))
 
     def _shown(self, program: Program) -> tuple[Path, ProgramFinding] | None:
-        """The history of the program, and what it shows of the same property."""
+        """Run the program. Return its history, and its finding about the same property; None if it has none."""
         self.tries += 1
-        if self._renew is not None and self._left:  # a finding would be one of the program before
+        if self._renew is not None and self._left:  # otherwise the previous program could cause the finding
             self._renew()
         self._left = program.steps[-1][0] != "crash"
         path = self._runner.perform(program, self._folder)

@@ -1,4 +1,4 @@
-"""One program on a broker, by hand: what the programs that a report keeps do when they are run."""
+"""Run one program on a broker. The programs in a report's folder use this module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .validate import mark
 def run(
     steps: Sequence[tuple[str, Mapping[str, Any]]], address: str, name_server: str | None, *, judge: Judge, profile: str
 ) -> JudgedProgram:
-    """Perform the steps on the broker at an address, and judge what it answers."""
+    """Perform the steps on the broker at an address, and judge its responses."""
     done: list[Step] = [(name, dict(args)) for name, args in steps]
     with AddressTarget([address], profile=profile).open() as running, tempfile.TemporaryDirectory() as folder:
         running.name_server = name_server or running.name_server
@@ -37,20 +37,21 @@ def run(
 def main(
     steps: Sequence[tuple[str, Mapping[str, Any]]], *, judge: Judge, property: str, profile: str, needs: str = "", argv: Sequence[str] = ()
 ) -> None:
-    """`python finding-1.py BROKER [NAME_SERVER]`: exit code 1 if the finding comes, 0 if not, 2 where nobody can be asked, 3 if the
-    judge left it open."""
-    given = list(argv or sys.argv[1:])
-    if not 1 <= len(given) <= 2:
+    """`python finding-1.py BROKER [NAME_SERVER]`: exit code 1 if the finding is reproduced, 0 if not, 2 if the broker cannot be reached, 3
+    if the judge left it open.
+    """
+    arguments = list(argv or sys.argv[1:])
+    if not 1 <= len(arguments) <= 2:
         sys.stderr.write("give the address of a broker and, if routes are asked for, of its name server: 127.0.0.1:10911 127.0.0.1:9876\n")
         sys.exit(USAGE)
     if needs:
         sys.stderr.write(f"this program needs a broker with {needs}\n")
     try:
-        judged = run(steps, given[0], given[1] if len(given) == 2 else None, judge=judge, profile=profile)
+        judged = run(steps, arguments[0], arguments[1] if len(arguments) == 2 else None, judge=judge, profile=profile)
     except RocketproofError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(USAGE)
-    mine = [f"{property}: {one.text}" for one in (*judged.verdicts, *judged.unconfirmed) if one.property == property]
-    open_ = [f"{property}: not decided: {one}" for one in (*judged.unknown, *judged.faults) if not judged.decides(judge)]
-    sys.stdout.write("\n".join(mine or open_ or [f"{property}: as described"]) + "\n")
-    sys.exit(exit_code(findings=mine, undecided=open_))
+    reproduced = [f"{property}: {item.text}" for item in (*judged.verdicts, *judged.unconfirmed) if item.property == property]
+    open_ = [f"{property}: not decided: {item}" for item in (*judged.unknown, *judged.faults) if not judged.decides(judge)]
+    sys.stdout.write("\n".join(reproduced or open_ or [f"{property}: as described"]) + "\n")
+    sys.exit(exit_code(findings=reproduced, undecided=open_))

@@ -1,4 +1,4 @@
-"""What a broker's files say when the programs on it are done: the whole log by the claims about logs, all files by the audit's rules."""
+"""Judge a broker's files when its programs are done: the whole log by the claims about logs, all files by the rules of the audit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from ..judging.wholelog import LOGS, judge_log, record
 
 @dataclass(frozen=True)
 class BrokerStore:
-    """One broker's store: where it lies, under which settings it ran, and what its programs did. `origin` is that of histories."""
+    """One broker's store: its folder, the broker's settings, and what its programs did.
+
+    `origin` is the origin in the histories' headers.
+    """
 
     folder: Path
     broker: str
@@ -24,7 +27,7 @@ class BrokerStore:
 
 
 def judge_store(store: BrokerStore, report: Path, known: int, profile: str, *, audits: bool) -> Iterator[JudgedProgram]:
-    """Write down below the report's folder what lies in a store, behind what is `known` already, and judge it."""
+    """Record a store in the report's folder, after the `known` existing recordings, and judge it."""
     path = report / LOGS / f"{known + 1}.ndjson"
     if record(store.folder, path, store.broker, store.needs, store.origin, store.did):
         known += 1

@@ -1,4 +1,4 @@
-"""What a validation says of the connection: the faults by kind, with examples, and whether there were too many to judge the target."""
+"""The faults of the connection in a validation: counts by kind, examples, and whether there were too many to judge the target."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any, Final
 from ..judging.judging import JudgedProgram
 
 _EXAMPLES: Final = 2
-"""Of each kind."""
+"""Maximum number of examples per kind."""
 
 
 @dataclass(frozen=True)
 class Transport:
-    """Faults of the connection. `programs` of `judged` met one that leaves open what the broker has done; `wanted`: requests that
-    wanted an answer, of which so many were `answered`; `examples` name a history each."""
+    """Faults of the connection.
+
+    `programs` of `judged` had a fault that leaves open what the broker did. `wanted` is the number of requests that expect a response,
+    `answered` the number of responses. Each example names a history.
+    """
 
     counts: Mapping[str, int]
     examples: tuple[str, ...]
@@ -35,19 +38,19 @@ class Transport:
         return ""
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return JSON values."""
         return {"counts": dict(self.counts), "examples": list(self.examples), "programs": self.programs, "undecided": self.undecided}
 
 
 def transport(judged: Sequence[JudgedProgram]) -> Transport:
-    """What became of the connections of all programs."""
+    """Return the faults of the connections of all programs."""
     counts: Counter[str] = Counter()
     examples = []
-    for one in judged:
-        for fault in one.faults:
+    for program in judged:
+        for fault in program.faults:
             counts[fault.kind] += 1
             if counts[fault.kind] <= _EXAMPLES:
-                examples.append(f"{fault.kind}: {fault} ({one.path.parent.name}/{one.path.name})")
-    doubtful = sum(one.in_doubt for one in judged)
-    wanted, answered = sum(one.wanted.total() for one in judged), sum(one.answered for one in judged)
-    return Transport(dict(counts.most_common()), tuple(sorted(examples)), doubtful, len(judged), wanted, answered)
+                examples.append(f"{fault.kind}: {fault} ({program.path.parent.name}/{program.path.name})")
+    doubtful = sum(program.in_doubt for program in judged)
+    expected, answered = sum(program.wanted.total() for program in judged), sum(program.answered for program in judged)
+    return Transport(dict(counts.most_common()), tuple(sorted(examples)), doubtful, len(judged), expected, answered)

@@ -1,6 +1,6 @@
-"""Requests that a broker or a name server does not serve: asked for once at the begin, a finding each, and left out of programs.
+"""Requests that a target does not serve: each is probed once at the beginning, reported as one finding, and removed from programs.
 
-A port that lacks one request would otherwise be accused by every program that has it, and by all that follows from that.
+Otherwise a target without one request would have a finding for every program that sends it, and for all consequences.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ from ..programs.call import Context, RecordedCall
 from ..programs.names import ProgramNames
 from ..programs.program import Program
 from ..programs.vocabulary import request_of
-from .ladder import ASKED_FOR, REQUEST, REQUESTS
+from .ladder import PROBED, REQUEST, REQUESTS
 from .report import UNSERVED, ValidationFinding
 
 _SECONDS: Final = (2.0, 1.0, 1.0)
-"""To wait for an answer, each time that it is asked: one that is lost on its way says nothing of the target."""
+"""Seconds to wait for a response, per attempt.
+
+There are several attempts, because a lost response does not mean that the request is not served.
+"""
 
 
 @dataclass(frozen=True)
 class Unserved:
-    """A request that a broker or a name server does not serve: the step, its code and name, what came of it, whether it was `refused`
-    or not answered, and see `ladder.Request`."""
+    """A request that a broker or a name server does not serve: the step, its code and name, and the response.
+
+    `refused` is False if there was no response. For `level` and `lost` see `ladder.LevelRequest`.
+    """
 
     step: str
     code: int
@@ -42,10 +47,10 @@ class Unserved:
 
 
 def unserved(running: Deployment, mark: str) -> Iterator[Unserved]:
-    """The requests that its parts do not serve, as far as they can be asked for without doing anything."""
+    """Yield the requests that the target does not serve, out of those that can be sent without side effects."""
     broker = next(iter(running.brokers))
     context = Context(ProgramNames(f"{mark}0-", 0), broker)
-    for name in ASKED_FOR:
+    for name in PROBED:
         known = REQUESTS[name]
         call = request_of((name, dict(known.given)), context)
         if call is None or running.address(call.to) is None:
@@ -55,12 +60,12 @@ def unserved(running: Deployment, mark: str) -> Iterator[Unserved]:
         if isinstance(answer, Command):
             if answer.code != codes.REQUEST_CODE_NOT_SUPPORTED:
                 continue
-            answer = said(answer.code, answer.remark)
+            answer = response_text(answer.code, answer.remark)
         yield Unserved(name, call.code, codes.REQUESTS[call.code], answer, refused, known.level, known.lost)
 
 
 def _answer(running: Deployment, call: RecordedCall) -> Command | str:
-    """The answer, or why none came, however often it was asked for."""
+    """Return the response, or the reason why no attempt got one."""
     why = ""
     for seconds in _SECONDS:
         try:
@@ -71,13 +76,14 @@ def _answer(running: Deployment, call: RecordedCall) -> Command | str:
     return why
 
 
-def said(code: int, remark: str | None) -> str:
-    """An answer in short."""
+def response_text(code: int, remark: str | None) -> str:
+    """Return a response as a short text."""
     return f"{code} {codes.ANSWERS.get(code, '')}".strip() + (f": {' '.join(remark.split())[:200]}" if remark else "")
 
 
-def of_unserved(one: Unserved) -> ValidationFinding:
-    """The finding that it is."""
-    text = f"{one.request} ({one.code}) is {f'answered {one.answer}' if one.refused else 'not answered'}; lost without it: {one.lost}"
-    verdict = ProgramFinding("reference", f"{REQUEST}{one.step}", text, rules=("REM-05",))
+def of_unserved(request: Unserved) -> ValidationFinding:
+    """Return the finding for an unserved request."""
+    outcome = f"answered {request.answer}" if request.refused else "not answered"
+    text = f"{request.request} ({request.code}) is {outcome}; lost without it: {request.lost}"
+    verdict = ProgramFinding("reference", f"{REQUEST}{request.step}", text, rules=("REM-05",))
     return ValidationFinding(verdict, Program(0, UNSERVED, ()), "", 0, cause=UNSERVED)

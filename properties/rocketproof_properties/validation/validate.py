@@ -1,4 +1,4 @@
-"""`rocketproof validate`: programs on a target, recorded, judged, made smaller, reported."""
+"""`rocketproof validate`: run programs on a target, record and judge them, shrink findings, and write the report."""
 
 from __future__ import annotations
 
@@ -50,31 +50,36 @@ from .unserved import of_unserved, unserved
 
 Progress = Callable[[str, int, int], None]
 SHRINK: Final = 20.0
-"""Seconds for making one finding's program smaller, unless given."""
+"""Default seconds for shrinking the program of one finding."""
 MOST_SHRUNK: Final = 10
 STATES: Final = EXPANDED.states
-"""The specification's bound in each part of a program, unless given."""
+"""Default bound of the specification's judge for each part of a program."""
 CTRL_C: Final = "Ctrl-C"
-"""What a report says that was stopped by hand."""
+"""The value of `stopped` in a report for a run that a user interrupted."""
 _DELAYING: Final = frozenset({about.DELAYED, about.HALF_DELAYED, about.SENT_BACK})
-"""Programs whose messages may come when they are over."""
+"""Conditions of programs whose messages may be delivered after their end."""
 WITH_ROUTES: Final = 100
-"""From so many programs on the name server is started again, too, which takes up to half a minute until brokers register, and brokers get
-another one."""
+"""Minimum number of programs for which the name server is restarted too, and brokers get a further one.
+
+It takes up to half a minute until the brokers register.
+"""
 ENDING: Final = frozenset({Capability.START, Capability.KILL, Capability.RESTART})
-"""What programs behind which a process ends need of a target."""
+"""The capabilities that a target needs for programs that end with a killed process."""
 
 
 @dataclass(frozen=True)
 class ValidationRequest:
-    """What to do. `name_server` is that of a target which does not know its own; times are seconds. `until`: end behind the first program
-    of which this holds. `plain`: programs are drawn by chance alone.
+    """What to validate, and how. Times are in seconds.
 
-    `witnesses` of the model are replayed behind the programs; then `faults` strike, of each kind so many times, or until `until_fault`.
-    `asked`: how the command line said it, which is kept for who goes on with the run. `resumes`: the folder is that of a run that was
-    interrupted, which goes on. `remembered` are programs that are tried before the others. `audits`: all files of the brokers are judged
-    too; `stores` are those of brokers that were not started for the run. `states` bound the specification's judge in each part of a
-    program."""
+    - `name_server`: the name server of a target that does not know its own.
+    - `until`: end after the first program for which this is true. `plain`: programs are drawn at random only.
+    - `witnesses`: witnesses of the model to replay after the programs.
+    - `faults`: machine faults to inject after that, with the number per kind, or until `until_fault`.
+    - `asked`: the options of the command line, saved for `--resume`. `resumes`: the folder has an interrupted run.
+    - `remembered`: programs to try before the others.
+    - `audits`: judge all files of the brokers too. `stores`: stores of brokers that were not started for the run.
+    - `states`: bound of the specification's judge in each part of a program.
+    """
 
     target: ValidationTarget
     folder: Path
@@ -100,7 +105,7 @@ class ValidationRequest:
 
 
 def validate(request: ValidationRequest, progress: Progress = lambda what, done, all_: None) -> ValidationReport:
-    """Run it all; what was recorded stays, whatever happens. Raises TargetError where the target cannot be set up, InputError."""
+    """Run the validation. Histories are kept in any case. Raises TargetError if the target cannot be set up, InputError."""
     campaign.refuse(request.target, request.faults)
     if not request.resumes:
         report.prepare(request.folder)
@@ -110,12 +115,12 @@ def validate(request: ValidationRequest, progress: Progress = lambda what, done,
 
 
 def tried_first(request: ValidationRequest) -> list[Program]:
-    """The remembered programs that the target can perform, as the run numbers them."""
+    """Return the remembered programs that the target can perform, as numbered in the run."""
     return memory.numbered(request.remembered, request.programs, **possible(request.target.offers))
 
 
 def possible(offers: Set[Capability]) -> dict[str, bool]:
-    """What programs may need of a target that offers this, by the names that a choice of programs has."""
+    """Return what programs may need of a target with these capabilities, as arguments of a choice of programs."""
     return {"configure": Capability.CONFIGURE in offers, "start": Capability.START in offers, "end": ENDING <= offers}
 
 
@@ -136,17 +141,17 @@ class _Validation:
         self.stage: list[JudgedProgram] = []
         self.remembered = tried_first(request)
         self.gone = ""
-        """Why programs of a broker that is gone were left out, if any were."""
+        """Why programs of a lost broker were skipped, if any were."""
         self.ignored: set[str] = set()
-        """Settings of which a broker did not tell the value that it was given."""
+        """Settings for which a broker did not report the value that it was given."""
         self.unreadable: dict[str, str] = {}
-        """Settings whose reported values are no numbers, as they have to be."""
+        """Settings whose reported values are not numeric although they must be."""
         self.unserved: frozenset[str] | None = None
         self.report = ValidationReport(
             {
                 "name": self.target.name,
                 "version": self.target.version,
-                "offers": sorted(one.value for one in self.target.offers),
+                "offers": sorted(capability.value for capability in self.target.offers),
                 "note": self.target.note,
             },
             self.target.profile,
@@ -164,9 +169,9 @@ class _Validation:
         )
 
     def run(self) -> ValidationReport:
-        """All groups of programs, then the report."""
-        made = self.report
-        made.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
+        """Run all groups of programs, and write the report."""
+        result = self.report
+        result.lost = {capability.value: sentence for capability, sentence in self.target.lost.items()}
         choice = ProgramOptions(
             self.target.profile, self.request.programs, self.request.seed, **possible(self.target.offers), plain=self.request.plain
         )
@@ -180,41 +185,44 @@ class _Validation:
             self._faults()
         except KeyboardInterrupt:
             interrupts.heard()
-            made.stopped = CTRL_C
+            result.stopped = CTRL_C
         except TargetError as problem:
-            if not (made.judged or isinstance(problem, (Gone, NotBack))):
+            if not (result.judged or isinstance(problem, (Gone, NotBack))):
                 raise
-            made.stopped = str(problem)
+            result.stopped = str(problem)
         except BaseException as error:
-            made.stopped = f"{type(error).__name__}: {error}"
+            result.stopped = f"{type(error).__name__}: {error}"
             self._finish()
             raise
-        made.stopped = made.stopped or self.gone
-        if not made.stopped and self.bounds.over and not self.enough:
-            made.stopped = f"--time {self.request.seconds}"
+        result.stopped = result.stopped or self.gone
+        if not result.stopped and self.bounds.over and not self.enough:
+            result.stopped = f"--time {self.request.seconds}"
         self._finish()
-        return made
+        return result
 
     def _remember(self, programs: Sequence[Program]) -> None:
-        """What an interrupted run has recorded: programs, logs, witnesses, faults."""
-        folder, made = self.request.folder, self.report
+        """Load what an interrupted run has recorded: programs, logs, witnesses, faults."""
+        folder, result = self.request.folder, self.report
         self.old = resume.report(folder)
         self.over = resume.recorded(folder, programs)
-        made.repeated |= repeated_before(self.old)
+        result.repeated |= repeated_before(self.old)
         for path in sorted((folder / LOGS).glob("*.ndjson")):
             self.programs[path] = load(path).program
-            made.logs.append(judge_log(path, self.target.profile))
-        self._gather(made.logs)
+            result.logs.append(judge_log(path, self.target.profile))
+        self._gather(result.logs)
         self.before = float(self.old.get("seconds") or 0)
-        made.witnesses = [HazardReplayed.read(row) for row in self.old.get("witnesses") or ()]
-        made.faults = [FaultTests.read(row) for row in self.old.get("faults") or ()]
+        result.witnesses = [HazardReplayed.read(row) for row in self.old.get("witnesses") or ()]
+        result.faults = [FaultTests.read(row) for row in self.old.get("faults") or ()]
 
     def _all(self, programs: Sequence[Program]) -> None:
-        """Settings that a running broker takes over are changed on the first target; what is chosen at the start needs one of its own."""
+        """Run the programs by configuration.
+
+        Settings that a running broker accepts are changed on the first target; others need their own target.
+        """
         groups: dict[str, list[Program]] = {}
         for program in programs:
             groups.setdefault(program.needs, []).append(program)
-        for needs in [needs for needs, group in groups.items() if all(one.number in self.over for one in group)]:
+        for needs in [needs for needs, group in groups.items() if all(recorded.number in self.over for recorded in group)]:
             self._gather(self._recorded(groups.pop(needs)))
         stages = stages_of(groups)
         setups = [Setup(settings=at_start(next(iter(stage)))) for stage in stages]
@@ -231,7 +239,8 @@ class _Validation:
                     self._busy(first, running)
                     self._restarts(STOPPED, first, running)
                     self._logs(first, running)
-                    self._restarts(KILLED, first, running)  # behind the files: a killed broker makes queues of deleted topics anew
+                    # After the files are read: a killed broker creates the queues of deleted topics again.
+                    self._restarts(KILLED, first, running)
                 except (Gone, NotBack) as problem:
                     if isinstance(problem, NotBack):
                         self._not_back(problem, first)
@@ -245,36 +254,39 @@ class _Validation:
                     return
 
     def _left_out(self, needs: str, problem: TargetError, programs: int, *, last: bool) -> None:
-        """A target that does not start with some settings is judged without them, and one that does not start at all is none."""
+        """Report programs that are skipped because the target does not start with their settings.
+
+        Raise the problem if it does not start with any.
+        """
         if not needs or (last and not self.report.judged):
             raise problem
         with_ = ", ".join(f"{name}={value}" for name, value in at_start(needs).items())
         text = f"{counted(programs, 'program')} on a broker with {needs} ({with_}) are left out, since it does not start so: {problem}"
         verdict = ProgramFinding("reference", f"start.{needs.replace(' ', '_')}", text)
-        if all(one.verdict.property != verdict.property for one in self.report.findings):
+        if all(finding.verdict.property != verdict.property for finding in self.report.findings):
             self.report.findings.append(ValidationFinding(verdict, Program(0, needs, (), needs), "", programs))
 
     def _not_back(self, problem: NotBack, needs: str) -> None:
-        """A broker that does not start again is what was found, and the last that its programs do. Others have brokers of their own."""
+        """Report a broker that does not start again. Its remaining programs are skipped; others have their own brokers."""
         verdict = ProgramFinding("reference", "start.again", str(problem), rules=("REC-02",))
-        if all(one.verdict.property != verdict.property for one in self.report.findings):
+        if all(finding.verdict.property != verdict.property for finding in self.report.findings):
             self.report.findings.append(ValidationFinding(verdict, Program(0, needs, tuple(problem.steps), needs), ""))
 
     def _recorded(self, programs: Sequence[Program]) -> list[JudgedProgram]:
-        """Those of the programs that an interrupted run has recorded, judged."""
-        found = []
+        """Judge the programs that an interrupted run has recorded."""
+        results = []
         for program in programs:
             path = self.over.get(program.number)
             if path is not None:
                 self.programs[path] = program
-                found.append(judge_file(path, self.target.profile, bound=self.bound))
-                self.progress("program", len(self.report.judged) + len(found), self.request.programs)
-        restore(found, self.old)
-        self.report.judged += found
-        return found
+                results.append(judge_file(path, self.target.profile, bound=self.bound))
+                self.progress("program", len(self.report.judged) + len(results), self.request.programs)
+        restore(results, self.old)
+        self.report.judged += results
+        return results
 
     def _group(self, needs: str, programs: Sequence[Program], running: Deployment) -> None:
-        """The programs of one configuration."""
+        """Run the programs of one configuration."""
         with configured(running, while_running(needs)), ExitStack() as at_the_end:
             running.name_server = self.request.name_server or running.name_server
             not_served = self._unserved(running)
@@ -285,7 +297,7 @@ class _Validation:
                 self.ignored |= {name for name, value in settings.settings_of(needs).items() if runner.reported_settings.get(name) != value}
             self.report.settings = {**self.report.settings, "broker": runner.settings} if not needs else self.report.settings
             earlier, judged = self._recorded(programs), list[JudgedProgram]()
-            programs = [found for one in programs if one.number not in self.over and (found := one.without(not_served)).steps]
+            programs = [reduced for entry in programs if entry.number not in self.over and (reduced := entry.without(not_served)).steps]
 
             def done(program: Program, path: Path) -> None:
                 self.programs[path] = program
@@ -298,8 +310,8 @@ class _Validation:
             renew = partial(self._renew, runner, needs, running, at_the_end)
             whole, new = False, list[ValidationFinding]()
             try:
-                alone = [one for one in programs if needs in (ALONE, ENDED) or looks(one)]
-                runner.run([one for one in programs if one not in alone], done)
+                alone = [entry for entry in programs if needs in (ALONE, ENDED) or looks(entry)]
+                runner.run([entry for entry in programs if entry not in alone], done)
                 if needs == ENDED:
                     self._one_by_one(runner, alone, done, judged, renew)
                 else:
@@ -309,7 +321,7 @@ class _Validation:
                 self.report.judged += judged
                 self.stage += judged
                 self.report.target = {**self.report.target, "version": self.target.version}
-                both = sorted((*earlier, *judged), key=lambda one: one.program)
+                both = sorted((*earlier, *judged), key=lambda entry: entry.program)
                 try:
                     if whole:
                         with self._going_on():
@@ -319,20 +331,20 @@ class _Validation:
                 if whole:
                     with self._going_on():
                         self._shrink(runner, new, renew if needs == ENDED else None)
-        if whole:  # what was changed on the broker has been set back
+        if whole:  # the broker's settings are restored at this point
             with self._going_on():
                 self._fewer_settings(new, partial(self._under, running, needs))
 
     def _runner(self, running: Deployment, needs: str, not_served: frozenset[str]) -> Runner:
-        """Who performs programs on brokers that have these settings."""
+        """Return a runner for programs on brokers with these settings."""
         origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed}
         clean = Capability.START in self.target.offers
-        folder, given = self.request.folder / HISTORIES, while_running(needs)
-        return Runner(running, folder, origin, self.bounds, self.mark, given, self.numbers, clean, not_served)
+        folder, running_settings = self.request.folder / HISTORIES, while_running(needs)
+        return Runner(running, folder, origin, self.bounds, self.mark, running_settings, self.numbers, clean, not_served)
 
     @contextmanager
     def _under(self, running: Deployment, before: str, needs: str) -> Iterator[Runner]:
-        """A runner with other settings than `before`: of the brokers that run, where they were started so, or of others."""
+        """Return a runner with other settings than `before`: on the running brokers if they can have them, else on new brokers."""
         with ExitStack() as at_the_end:
             if at_start(needs) != at_start(before):
                 running = self.target.open(Setup(settings=at_start(needs)))
@@ -345,7 +357,7 @@ class _Validation:
 
     @property
     def enough(self) -> bool:
-        """Whether what ends the run has been seen."""
+        """Whether the condition for an early end was met."""
         return self.report.enough is not None
 
     def _is_enough(self) -> None:
@@ -354,7 +366,7 @@ class _Validation:
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
-        """What was seen is tried again, although it is enough and no further program is wanted."""
+        """Continue despite an early end, to repeat what was seen."""
         if self.enough:
             self.bounds.ended.clear()
         yield
@@ -362,41 +374,42 @@ class _Validation:
             self.bounds.ended.set()
 
     def _unserved(self, running: Deployment) -> frozenset[str]:
-        """The steps whose requests the target does not serve: a finding each, and in no program."""
+        """Return the steps that the target does not serve. Each is a finding, and is removed from programs."""
         if self.unserved is None:
-            found = [one for one in unserved(running, self.mark) if one.refused]  # of the others programs find out more
-            self.unserved = frozenset(one.step for one in found)
-            self.report.findings += map(of_unserved, found)
+            # Programs show more about requests without response.
+            refused = [request for request in unserved(running, self.mark) if request.refused]
+            self.unserved = frozenset(request.step for request in refused)
+            self.report.findings += map(of_unserved, refused)
         return self.unserved
 
     def _busy(self, needs: str, running: Deployment) -> None:
-        """Whether brokers go on rejecting what they are sent; once in a run."""
-        known = {one.verdict.property for one in self.report.findings}
+        """Check, once per run, that idle brokers do not keep rejecting requests."""
+        known = {finding.verdict.property for finding in self.report.findings}
         if busy.PROPERTY not in known and not self.bounds.over and needs != ENDED:
             self.report.findings += busy.busy(running, self.target.profile, self.mark, needs)
 
     def _restarts(self, how: str, needs: str, running: Deployment) -> None:
-        """What a broker still has when it has ended and started again. One that anybody else uses goes on running."""
+        """Restart each broker and check its data. A broker that was not started for the run is not restarted."""
         if Capability.START not in self.target.offers or self.bounds.over or needs == ENDED:
             return
-        late = list(delayed(one.path for one in self.stage if not _DELAYING.isdisjoint(one.conditions)))
+        late = list(delayed(program.path for program in self.stage if not _DELAYING.isdisjoint(program.conditions)))
         origin = {"target": dict(self.report.target), "profile": self.target.profile, "seed": self.request.seed, "prefix": self.mark}
         written = RestartReport(self.request.folder, len(self.report.logs), needs, origin, self.target.profile)
         names, servers = ProgramNames(self.mark, 0), list[str]()
         with ExitStack() as at_the_end:
-            found: list[Iterator[JudgedProgram]] = []
+            name_server_restarts: list[Iterator[JudgedProgram]] = []
             if running.name_server is not None and not needs and len(self.stage) >= WITH_ROUTES:
                 servers = [running.name_server]
                 if how == STOPPED:
-                    found.append(restart_name_server(running, names, written))
+                    name_server_restarts.append(restart_name_server(running, names, written))
                     servers += self._further(at_the_end)
-            for judged in itertools.chain(*found, restart_each(running, how, late, names, written, servers)):
+            for judged in itertools.chain(*name_server_restarts, restart_each(running, how, late, names, written, servers)):
                 self.report.logs.append(judged)
                 self.programs[judged.path] = Program(0, judged.source, (), needs)
                 self._gather([judged])
 
     def _further(self, at_the_end: ExitStack) -> list[str]:
-        """The address of another name server, none where the target starts none without a broker."""
+        """Return the address of another name server; none if the target cannot start one without a broker."""
         with suppress(TargetError):
             other = self.target.open(Setup(brokers=0))
             at_the_end.callback(other.close)
@@ -407,18 +420,20 @@ class _Validation:
     def _one_by_one(
         self, runner: Runner, programs: Sequence[Program], done: Done, judged: Sequence[JudgedProgram], renew: Callable[[], None]
     ) -> None:
-        """Programs that may leave a broker which nobody can work with: one that showed something, or stored what cannot be read, was its
-        last one, and the next gets a new broker."""
+        """Run programs that may leave a broker unusable.
+
+        After a program with a finding, or with unreadable stored data, the next program gets a new broker.
+        """
         for number, program in enumerate(programs):
             if self.bounds.over:
                 return
             runner.run([program], done, workers=1)
-            spoilt = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.DAMAGING))
-            if spoilt and number + 1 < len(programs):
+            is_unusable = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.DAMAGING))
+            if is_unusable and number + 1 < len(programs):
                 renew()
 
     def _renew(self, runner: Runner, needs: str, first: Deployment, at_the_end: ExitStack) -> None:
-        """Give the runner a new broker in place of one that may hold what cannot be read. `first`, with which it began, others close."""
+        """Give the runner a new broker instead of one that may hold unreadable data. The caller closes `first`, the initial broker."""
         runner.close()
         if runner.deployment is not first:
             runner.deployment.close()
@@ -427,68 +442,68 @@ class _Validation:
         runner.settle(fresh)
 
     def _logs(self, needs: str, running: Deployment) -> None:
-        """What the brokers have stored on all programs of a stage together."""
+        """Judge what the brokers have stored for all programs of a stage together."""
         if Capability.STORE not in self.target.offers or needs == ENDED:
             return
         for broker in running.brokers:
             self._stored(running.store(broker), broker, needs, self.stage)
 
     def _stores(self) -> None:
-        """What lies in the folders of brokers that run elsewhere."""
+        """Judge the stores of brokers that run elsewhere."""
         for number, store in enumerate(self.request.stores):
             self._stored(store, f"broker-{chr(ord('a') + number)}", "", self.report.judged)
 
     def _stored(self, store: Path, broker: str, needs: str, programs: Sequence[JudgedProgram]) -> None:
-        did = set().union(*(one.conditions for one in programs))
-        deleted = sorted(set().union(*(one.deleted for one in programs)))
-        anew = sorted(set().union(*(one.anew for one in programs)))
+        did = set().union(*(program.conditions for program in programs))
+        deleted = sorted(set().union(*(program.deleted for program in programs)))
+        recreated = sorted(set().union(*(program.anew for program in programs)))
         origin = {
             "deleted": deleted,
-            "anew": anew,
-            "programs": sorted(number for one in programs if (number := java_int(one.path.stem)) is not None),
+            "anew": recreated,
+            "programs": sorted(number for program in programs if (number := java_int(program.path.stem)) is not None),
             "target": dict(self.report.target),
             "profile": self.target.profile,
             "seed": self.request.seed,
             "prefix": self.mark,
         }
-        one, known = BrokerStore(store, broker, needs, did, origin), len(self.report.logs)
-        for judged in judge_store(one, self.request.folder, known, self.target.profile, audits=self.request.audits):
+        broker_store, known = BrokerStore(store, broker, needs, did, origin), len(self.report.logs)
+        for judged in judge_store(broker_store, self.request.folder, known, self.target.profile, audits=self.request.audits):
             self.report.logs.append(judged)
             self.programs[judged.path] = Program(0, judged.source, (), needs)
             self._gather([judged])
 
     def _replay(self) -> None:
-        """Known violations that no program of one client shows."""
-        known = {one.hazard for one in self.report.witnesses}
-        for number, wanted in enumerate(self.request.witnesses, 1):
+        """Replay the witnesses of known violations that no program of one client shows."""
+        known = {witness.hazard for witness in self.report.witnesses}
+        for number, hazard in enumerate(self.request.witnesses, 1):
             if self.bounds.over:
                 return
-            if wanted.hazard in known:
+            if hazard.hazard in known:
                 continue
             self.progress("witness", number, len(self.request.witnesses))
-            self.report.witnesses.append(replay(self.target, wanted, mark()))
+            self.report.witnesses.append(replay(self.target, hazard, mark()))
 
     def _faults(self) -> None:
-        """Faults of the machine under load, kind by kind."""
-        request, known = self.request, {one.kind: one for one in self.report.faults}
+        """Inject faults of the machine under load, kind by kind."""
+        request, known = self.request, {tests.kind: tests for tests in self.report.faults}
 
-        def enough(found: FaultTests) -> bool:
-            if request.until_fault is not None and request.until_fault(found):
+        def enough(results: FaultTests) -> bool:
+            if request.until_fault is not None and request.until_fault(results):
                 self._is_enough()
             return self.enough or self.bounds.over
 
         for kind, rounds in request.faults.items():
             if self.enough or self.bounds.over:
                 return
-            found = known.get(kind) or FaultTests(kind)
-            self.report.faults += [found] if kind not in known else []
-            campaign.run(self.target, found, rounds, seed=request.seed, until=enough, progress=partial(self.progress, f"fault ({kind})"))
+            results = known.get(kind) or FaultTests(kind)
+            self.report.faults += [results] if kind not in known else []
+            campaign.run(self.target, results, rounds, seed=request.seed, until=enough, progress=partial(self.progress, f"fault ({kind})"))
 
     def _gather(self, judged: Sequence[JudgedProgram]) -> list[ValidationFinding]:
-        """Add the findings of a group; those that are new."""
+        """Add the findings of a group. Return the new findings."""
         new = []
         for finding in report.gather(judged, self.programs):
-            same = next((one for one in self.report.findings if one.key == finding.key), None)
+            same = next((known for known in self.report.findings if known.key == finding.key), None)
             if same is None:
                 new.append(finding)
                 self.report.findings.append(finding)
@@ -497,35 +512,39 @@ class _Validation:
         return new
 
     def _shrink(self, runner: Runner, findings: Sequence[ValidationFinding], renew: Callable[[], None] | None) -> None:
-        """Make the findings' programs smaller on the target, as long as there is time; `renew` as `shrink` has it."""
-        for number, one in enumerate(findings[:MOST_SHRUNK], 1):
+        """Shrink the programs of the findings on the target, within the time limit; `renew` as in `shrink`."""
+        for number, finding in enumerate(findings[:MOST_SHRUNK], 1):
             if self.request.shrink <= 0 or self.bounds.over:
                 return
             self.progress("making smaller the program of finding", number, len(findings))
             folder = self.request.folder / SMALLEST
             folder.mkdir(exist_ok=True)
-            path = self.request.folder / one.history
-            found = shrink(runner, folder, one.program, one.verdict, path, self.target.profile, self.request.shrink, renew, self.bound)
-            _show_by(one, found)
+            path = self.request.folder / finding.history
+            smallest = shrink(
+                runner, folder, finding.program, finding.verdict, path, self.target.profile, self.request.shrink, renew, self.bound
+            )
+            _show_by(finding, smallest)
 
     def _fewer_settings(self, findings: Sequence[ValidationFinding], under: Callable[[str], AbstractContextManager[Runner]]) -> None:
-        """Leave out drawn settings of findings that came again, with as much time for each as for its steps."""
-        for one in findings[:MOST_SHRUNK]:
+        """Remove generated settings of reproduced findings, with the same time limit as for steps."""
+        for finding in findings[:MOST_SHRUNK]:
             if self.request.shrink <= 0 or self.bounds.over:
                 return
-            if not (one.again and drawn_of(one.program.needs)):
+            if not (finding.again and drawn_of(finding.program.needs)):
                 continue
             folder = self.request.folder / SMALLEST
-            before = Smallest(one.program, one.verdict, self.request.folder / one.history, one.again, one.repeats or 0, 0)
-            found = fewer_settings(before, under, folder, self.target.profile, self.request.shrink, self.bound)
-            _show_by(one, found)
+            before = Smallest(
+                finding.program, finding.verdict, self.request.folder / finding.history, finding.again, finding.repeats or 0, 0
+            )
+            smallest = fewer_settings(before, under, folder, self.target.profile, self.request.shrink, self.bound)
+            _show_by(finding, smallest)
 
     def _confirmation(self, runner: Runner) -> Confirmation:
-        known, folder = {one.key for one in self.report.findings}, self.request.folder / SMALLEST
+        known, folder = {finding.key for finding in self.report.findings}, self.request.folder / SMALLEST
         return Confirmation(runner, folder, self.target.profile, known, lambda: self.bounds.over, self.report.repeated)
 
     def _finish(self) -> None:
-        if self.report.stopped != CTRL_C:  # else `--again` and `--resume` judge them
+        if self.report.stopped != CTRL_C:  # otherwise `--again` and `--resume` judge them
             self.report.shared = judge_shared(self.report.judged, self.target.profile, self.bound)
         self._gather(self.report.shared)
         self.report.seconds = self.before + time.monotonic() - self.began
@@ -540,11 +559,12 @@ class _Validation:
 
 
 def mark() -> str:
-    """The begin of all names of a run, which no other run has."""
+    """Return a random prefix for all names of a run."""
     return f"r{random.SystemRandom().randrange(16**6):06x}-"
 
 
-def _show_by(finding: ValidationFinding, found: Smallest) -> None:
-    """Let a smaller program show a finding."""
-    finding.program, finding.verdict, finding.history = found.program, found.verdict, f"{found.path.parent.name}/{found.path.name}"
-    finding.again, finding.repeats = found.again, found.repeats
+def _show_by(finding: ValidationFinding, smallest: Smallest) -> None:
+    """Replace the program of a finding by a smaller program."""
+    finding.program, finding.verdict = smallest.program, smallest.verdict
+    finding.history = f"{smallest.path.parent.name}/{smallest.path.name}"
+    finding.again, finding.repeats = smallest.again, smallest.repeats

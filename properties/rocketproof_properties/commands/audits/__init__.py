@@ -1,1 +1,1 @@
-"""The command `audit`: stored data judged by the catalogue's rules, printed for a person and kept in files."""
+"""The command `audit`: check stored data by the rules of the catalogue, print the findings and write them to files."""

@@ -1,4 +1,4 @@
-"""The settings of the broker that wrote a store, as far as rules ask for them: from its configuration file, or given one by one."""
+"""The settings of the broker that wrote a store, as far as rules use them: from its configuration file, or from options."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ...reports.choices import InputError, known, split
 _LONGEST = (1 << 61) - 1  # milliseconds, as rules compute with them
 
 
-def of_broker(file: Path | None, given: Sequence[str]) -> dict[str, Any]:
-    """What a plan's settings are by a file such as broker.conf, and by texts NAME=VALUE, which come before it. Raises InputError."""
-    found: dict[str, Any] = {}
-    for source, settings in ((str(file), _in_file(file)), ("--set", _one_by_one(given))):
+def of_broker(file: Path | None, options: Sequence[str]) -> dict[str, Any]:
+    """Return an audit's settings from a file such as broker.conf and from texts NAME=VALUE, which override the file. Raises InputError."""
+    result: dict[str, Any] = {}
+    for source, settings in ((str(file), _in_file(file)), ("--set", _from_options(options))):
         for name in settings.keys() & _READ.keys():
             try:
-                found |= _READ[name](settings[name])
+                result |= _READ[name](settings[name])
             except (KeyError, ValueError):
                 raise InputError(f"{source}: {name}={settings[name]} is no value that a broker takes; {_FORMS[name]}") from None
-    return found
+    return result
 
 
-def _one_by_one(given: Sequence[str]) -> Mapping[str, str]:
-    return {known("setting", name, _READ): value for name, value in (split(text, "maxMessageSize=8388608") for text in given)}
+def _from_options(options: Sequence[str]) -> Mapping[str, str]:
+    return {known("setting", name, _READ): value for name, value in (split(text, "maxMessageSize=8388608") for text in options)}
 
 
 def _in_file(file: Path | None) -> Mapping[str, str]:

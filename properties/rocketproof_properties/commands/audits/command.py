@@ -1,4 +1,4 @@
-"""An audit from the command's options to its files: findings.parquet, summary.json, and what a person reads."""
+"""Run an audit from the command's options to its files: findings.parquet and summary.json."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
 
 @dataclass(frozen=True)
 class Audited:
-    """What an audit found in all stores; `rules` are those that were asked."""
+    """The outcome of an audit over all stores. `rules` are the rules that were checked."""
 
     rules: tuple[Rule, ...]
     outcome: AuditOutcome
@@ -36,10 +36,10 @@ class Audited:
 
     @property
     def findings(self) -> list[AuditFinding]:
-        return sorted(found for totals in self.outcome.totals for found in totals.findings)
+        return sorted(finding for totals in self.outcome.totals for finding in totals.findings)
 
     def count(self, id_: str) -> int:
-        """How many rows break a rule; not all of them need have a finding."""
+        """Return how many rows break a rule. At most `limit` of them per part of the log have a finding."""
         return sum(totals.counts.get(id_, 0) for totals in self.outcome.totals)
 
     @property
@@ -51,11 +51,13 @@ class Audited:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing broken but notes, 1 a rule is broken, 2 something cannot be read, 3 stopped before anything broken was seen."""
+        """0: nothing is broken, except for notes. 1: a rule is broken. 2: something cannot be read. 3: stopped before a violation was
+        found.
+        """
         return exit_code(findings=self.broken("error", "warning"), undecided=self.outcome.stopped, unreadable=self.problems)
 
     def data(self) -> dict[str, Any]:
-        """The summary: exact counts of each rule and store, records of each topic."""
+        """Return the summary: exact counts per rule and store, and records per topic."""
         return {
             "schema": 1,
             "profile": self.profile,
@@ -78,15 +80,16 @@ class Audited:
 def plan_of(
     profile: str, asked: tuple[str, ...], limit: int, given: Mapping[str, Any] = MappingProxyType({}), *, every: bool = False
 ) -> AuditPlan:
-    """The plan of these properties, of all where none is asked for, for a broker of that profile and of the settings that are given.
-    Raises InputError for an unknown property."""
+    """Return the plan that checks the properties `asked`, or all if it is empty, for a broker of that profile and with the settings
+    `given`. Raises InputError for an unknown property.
+    """
     ids = [rule.id for rule in stored_rules()]
     only: list[str] = []
     for name in asked:
-        found = [id_ for id_ in ids if name.upper() in (id_.upper(), id_.partition(".")[0].upper())]
-        if not found:
+        matching = [id_ for id_ in ids if name.upper() in (id_.upper(), id_.partition(".")[0].upper())]
+        if not matching:
             raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
-        only += [id_ for id_ in found if id_ not in only]
+        only += [id_ for id_ in matching if id_ not in only]
     chosen = tuple(sorted((settings(profile) | dict(given)).items()))
     return AuditPlan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
 
@@ -94,11 +97,11 @@ def plan_of(
 def run(
     stores: tuple[str, ...], plan: AuditPlan, profile: str, out: Path | None, spread: WorkerPool, report: Report, **more: Any
 ) -> Audited:
-    """Audit, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
+    """Audit the stores, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
     folders = folders_of(stores)
     with _writing(out):
         if out is not None:
-            table(())  # Arrow loads pandas for its first table, which takes a second that there is not after an interrupt
+            table(())  # Arrow loads pandas for its first table: a second that is not available after an interrupt
         kept = SavedAnswers(None, plan) if out is None else SavedAnswers(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
         outcome = audit(plan, folders, spread, kept, report, **more)
         interrupts.decide()

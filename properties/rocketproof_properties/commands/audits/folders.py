@@ -1,4 +1,4 @@
-"""The folders of stores that a user names: looked at before anything is loaded that reads them."""
+"""Check the folders of stores that a user names, before the modules that read them are loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...reports.choices import InputError
 
 
 def folders_of(stores: Sequence[str]) -> tuple[str, ...]:
-    """The folders, each once and with its whole path. Raises InputError for one that is none."""
+    """Return the folders without duplicates, as absolute paths. Raises InputError for a path that is no folder."""
     if not stores:
         raise InputError("no store; give the folder that has commitlog in it")
     if "" in stores:

@@ -1,4 +1,4 @@
-"""A shard: some programs of one part. It is plain data, and so is what came of it, so that either may cross machines and be kept."""
+"""A shard: a range of programs of one part. Shards and their results are plain data that can be sent to other machines and saved."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ...conformance.stateful import engine, history
 from ...conformance.stateful.follow import ConformanceError
 from ...conformance.stateful.machine import ACTION_CLASSES, STEPS, Campaign, shorter, unmuted
 
-KEPT = 5  # findings of a shard, the shortest ones
+KEPT = 5  # number of findings kept per shard, the shortest first
 
 
 @dataclass(frozen=True)
 class CampaignPart:
-    """What programs are of, and the verdict expected for each claim that is looked at along the way (ids of claims)."""
+    """The source of the programs, and the expected verdict of each observed claim (by claim id)."""
 
     source: ModelSource
     expected: tuple[tuple[str, str], ...]
 
     @property
     def name(self) -> str:
-        """Names the part within a campaign: the scope and what is given, without spaces."""
-        given = ",".join(f"{key}={value}" for key, value in self.source.given)
-        return f"{self.source.scope}[{given}]".replace(" ", "-") if given else self.source.scope
+        """Identifies the part within a campaign: its scope and its parameters, without spaces."""
+        values = ",".join(f"{key}={value}" for key, value in self.source.given)
+        return f"{self.source.scope}[{values}]".replace(" ", "-") if values else self.source.scope
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Programs `first`, `first + 1`, … of a part."""
+    """The programs `first`, `first + 1`, … of a part; `programs` is their number."""
 
     part: CampaignPart
     seed: int
@@ -48,22 +48,22 @@ class Shard:
         return f"{self.part.name}#{self.first}+{self.programs}"
 
     def data(self) -> dict[str, Any]:
-        """JSON values, which `read` understands."""
+        """Return JSON values, which `read` parses."""
         source = self.part.source.record()
         return {"source": source, "expected": dict(self.part.expected), "seed": self.seed, "first": self.first, "programs": self.programs}
 
     @staticmethod
     def read(data: Mapping[str, Any]) -> Shard:
-        """The shard that `data` wrote."""
+        """Parse the result of `data`."""
         part = CampaignPart(ModelSource.read(data["source"]), tuple(data["expected"].items()))
         return Shard(part, data["seed"], data["first"], data["programs"])
 
 
 @dataclass
 class CampaignEvidence:
-    """A claim that a program broke, or a state that it should be possible to reach: the shortest program of the shard that shows it.
+    """A broken claim, or a reached state: the shortest program of the shard that shows it.
 
-    `steps` are pairs of an action's name and its arguments. `text` says what was wrong where the claim says so.
+    `steps` are pairs of an action's name and its arguments. `text` explains the violation if the claim does so.
     """
 
     claim: str
@@ -84,8 +84,11 @@ class Divergence:
 
 @dataclass
 class ShardResult:
-    """What came of a shard. `taken` counts each action's steps; `guards` says of `action: guard` whether it was ever true, ever false;
-    `pairs` counts which action came right after which, by `action: action`."""
+    """The result of a shard.
+
+    `taken` counts the steps of each action. `guards` maps `action: guard` to whether it was ever true and ever false. `pairs` counts, by
+    `action: action`, how often the second action directly followed the first.
+    """
 
     key: str
     part: str
@@ -98,34 +101,37 @@ class ShardResult:
     departed: list[Divergence] = field(default_factory=list)
 
     def data(self) -> dict[str, Any]:
-        """JSON values, which `read` understands. Steps of messages hold what only Python can write, so all steps are text."""
-        made = asdict(self)
-        for one in (*made["shown"], *made["departed"]):
-            one["steps"] = repr(one["steps"])
-        return made
+        """Return JSON values, which `read` parses.
+
+        All steps are written as Python literals, because steps of messages contain values that JSON lacks.
+        """
+        fields = asdict(self)
+        for entry in (*fields["shown"], *fields["departed"]):
+            entry["steps"] = repr(entry["steps"])
+        return fields
 
     @staticmethod
     def read(data: Mapping[str, Any]) -> ShardResult:
-        """What `data` wrote."""
-        made = ShardResult(**data)
-        made.guards = {key: (bool(true), bool(false)) for key, (true, false) in made.guards.items()}
-        made.shown = [CampaignEvidence(**{**one, "steps": ast.literal_eval(one["steps"])}) for one in data["shown"]]
-        made.departed = [Divergence(**{**one, "steps": ast.literal_eval(one["steps"])}) for one in data["departed"]]
-        return made
+        """Parse the result of `data`."""
+        result = ShardResult(**data)
+        result.guards = {key: (bool(true), bool(false)) for key, (true, false) in result.guards.items()}
+        result.shown = [CampaignEvidence(**{**entry, "steps": ast.literal_eval(entry["steps"])}) for entry in data["shown"]]
+        result.departed = [Divergence(**{**entry, "steps": ast.literal_eval(entry["steps"])}) for entry in data["departed"]]
+        return result
 
 
 def perform(shard: Shard) -> ShardResult:
-    """Run the programs. Raises InputError for a part that does not exist."""
+    """Run the programs of a shard. Raises InputError for a part that does not exist."""
     return _messages(shard) if shard.part.source.is_messages else _walks(shard)
 
 
 def campaign_of(part: CampaignPart) -> Campaign:
-    """The machine's campaign of a part of the specification: targets, and the claims that are looked at."""
+    """Return the stateful engine's campaign for a part of the specification: its target and the observed claims."""
     instance, properties, target = _built(part.source)
-    made = Campaign(instance, target)
+    campaign = Campaign(instance, target)
     expected = dict(part.expected)
-    made.watched = tuple(claim for claim in properties if claim.id in expected and claim.kind in ("always", "step", "reachable"))
-    return made
+    campaign.watched = tuple(claim for claim in properties if claim.id in expected and claim.kind in ("always", "step", "reachable"))
+    return campaign
 
 
 @lru_cache(maxsize=4)
@@ -135,12 +141,12 @@ def _built(source: ModelSource) -> tuple[Any, Sequence[Property], Any]:
 
 
 def _walks(shard: Shard) -> ShardResult:
-    came = ShardResult(shard.key, shard.part.name)
+    result = ShardResult(shard.key, shard.part.name)
     campaign = campaign_of(shard.part)
     first: dict[str, tuple[int, int]] = {}  # claim to the length of its shortest program and its number
     findings: dict[str, tuple[int, ConformanceError]] = {}
     for number in range(shard.first, shard.first + shard.programs):
-        came.programs += 1
+        result.programs += 1
         try:
             walk(campaign, shard.seed, shard.part.name, number)
         except ConformanceError as finding:
@@ -151,22 +157,23 @@ def _walks(shard: Shard) -> ShardResult:
             if id_ not in first or first[id_][0] > len(witness.moves):
                 first[id_] = len(witness.moves), number
     for id_, witness in campaign.seen.runs.items():
-        came.shown.append(CampaignEvidence(id_, first[id_][1], [(move.action, list(move.args)) for move in witness.moves]))
-    for number, met in sorted(findings.values(), key=lambda one: len(one[1].moves))[:KEPT]:
-        small = shorter(campaign, met)
+        result.shown.append(CampaignEvidence(id_, first[id_][1], [(move.action, list(move.args)) for move in witness.moves]))
+    for number, divergence in sorted(findings.values(), key=lambda entry: len(entry[1].moves))[:KEPT]:
+        small = shorter(campaign, divergence)
         steps = [(move.action, list(move.args)) for move in small.moves]
-        came.departed.append(Divergence(number, small.text, list(small.steps), steps))
+        result.departed.append(Divergence(number, small.text, list(small.steps), steps))
     coverage = campaign.offers.coverage()
-    came.steps, came.taken = campaign.seen.steps, dict(coverage.taken)
-    came.guards = {f"{action}: {guard}": (true, false) for (action, guard), (true, false) in coverage.guards.items()}
-    came.pairs = {f"{one}: {other}": times for (one, other), times in coverage.pairs.items()}
-    return came
+    result.steps, result.taken = campaign.seen.steps, dict(coverage.taken)
+    result.guards = {f"{action}: {guard}": (true, false) for (action, guard), (true, false) in coverage.guards.items()}
+    result.pairs = {f"{earlier}: {later}": times for (earlier, later), times in coverage.pairs.items()}
+    return result
 
 
 def walk(campaign: Campaign, seed: int, part: str, number: int) -> None:
-    """Perform the program with this number: enabled actions at random, some of them muted. Raises Finding.
+    """Run the program with this number: random enabled actions. In half of the programs a random subset of actions is disabled (swarm
+    testing). Raises ConformanceError.
 
-    Each program has its own seed, so that it is the same one in any shard.
+    Each program has its own seed, so that it is the same program in any shard.
     """
     chance = random.Random(f"{seed} {part} {number}")
     muted = frozenset[int]() if chance.random() < 0.5 else frozenset(v for v in range(ACTION_CLASSES) if chance.random() < 0.5)
@@ -185,29 +192,29 @@ def walk(campaign: Campaign, seed: int, part: str, number: int) -> None:
 
 
 def moves(steps: Sequence[tuple[str, Any]]) -> list[Move]:
-    """Steps of a program of the specification as moves."""
+    """Convert the steps of a program of the specification to moves."""
     return [Move(name, tuple(args)) for name, args in steps]
 
 
 def _messages(shard: Shard) -> ShardResult:
-    """Programs of messages: the seed is the number of the shard's first one, as they are drawn together.
+    """Run programs of messages. They are drawn together, so their seed derives from the number of the shard's first program.
 
-    They stop where each claim is broken, and then the rest is drawn anew.
+    A drawing ends when each claim is broken. The remaining programs are then drawn with a new seed.
     """
     source = shard.part.source
     condition, expected = str(dict(source.given)["programs"]), dict(shard.part.expected)
-    came = ShardResult(shard.key, shard.part.name)
+    result = ShardResult(shard.key, shard.part.name)
     breaches: dict[str, history.BrokenClaim] = {}
-    while came.programs < shard.programs:
-        seed = random.Random(f"{shard.seed} {shard.part.name} {shard.first + came.programs}").getrandbits(48)
-        left = shard.programs - came.programs
-        found = history.campaign(source.profile, condition, expected, programs=left, seed=seed, searched=0, small=False)
-        if not found.programs:
+    while result.programs < shard.programs:
+        seed = random.Random(f"{shard.seed} {shard.part.name} {shard.first + result.programs}").getrandbits(48)
+        remaining = shard.programs - result.programs
+        drawn = history.campaign(source.profile, condition, expected, programs=remaining, seed=seed, searched=0, small=False)
+        if not drawn.programs:
             break
-        came.programs += found.programs
-        came.steps += found.steps
-        for id_, breach in found.breaches.items():
+        result.programs += drawn.programs
+        result.steps += drawn.steps
+        for id_, breach in drawn.breaches.items():
             if id_ not in breaches or len(breach.steps) < len(breaches[id_].steps):
                 breaches[id_] = breach
-    came.shown = [CampaignEvidence(id_, shard.first, list(breach.steps), breach.text) for id_, breach in breaches.items()]
-    return came
+    result.shown = [CampaignEvidence(id_, shard.first, list(breach.steps), breach.text) for id_, breach in breaches.items()]
+    return result

@@ -1,4 +1,4 @@
-"""What all shards found together: coverage added up, the smallest program of each finding, and whether it was expected."""
+"""Merge the results of all shards: total coverage, the smallest program of each finding, and whether it was expected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .shard import CampaignEvidence, CampaignPart, Divergence, ShardResult, camp
 
 @dataclass
 class CampaignTotals:
-    """Sums over shards. `shown` and `departed` keep the smallest program of each part, and how many shards had one."""
+    """Sums over shards. `shown` and `departed` hold the smallest program of each part, and the number of shards that had one."""
 
     shards: int = 0
     programs: int = 0
@@ -32,23 +32,23 @@ class CampaignTotals:
     shown: dict[tuple[str, str], tuple[CampaignEvidence, int]] = field(default_factory=dict)  # part, claim
     departed: dict[tuple[str, str], tuple[Divergence, int]] = field(default_factory=dict)  # part, program
 
-    def add(self, came: ShardResult) -> None:
-        """Add a shard. The order of shards makes no difference."""
+    def add(self, result: ShardResult) -> None:
+        """Add a shard's result. The order of the shards makes no difference."""
         self.shards += 1
-        self.programs += came.programs
-        self.steps += came.steps
-        scope = came.part.partition("[")[0]
-        guards = {_of_action(key): seen for key, seen in came.guards.items()}
-        pairs = Counter({_of_action(key): times for key, times in came.pairs.items()})
-        mine = Coverage(came.taken, guards, pairs)
-        self.coverage[scope] = self.coverage[scope].merge(mine) if scope in self.coverage else mine
-        for one in came.shown:
-            known, times = self.shown.get((came.part, one.claim), (one, 0))
-            self.shown[came.part, one.claim] = min(known, one, key=_size), times + 1
-        for other in came.departed:
-            key = came.part, " ; ".join(other.labels)
-            first, times = self.departed.get(key, (other, 0))
-            self.departed[key] = min(first, other, key=_size), times + 1
+        self.programs += result.programs
+        self.steps += result.steps
+        scope = result.part.partition("[")[0]
+        guards = {_of_action(key): sides for key, sides in result.guards.items()}
+        pairs = Counter({_of_action(key): times for key, times in result.pairs.items()})
+        coverage = Coverage(result.taken, guards, pairs)
+        self.coverage[scope] = self.coverage[scope].merge(coverage) if scope in self.coverage else coverage
+        for evidence in result.shown:
+            known, times = self.shown.get((result.part, evidence.claim), (evidence, 0))
+            self.shown[result.part, evidence.claim] = min(known, evidence, key=_size), times + 1
+        for divergence in result.departed:
+            key = result.part, " ; ".join(divergence.labels)
+            first, times = self.departed.get(key, (divergence, 0))
+            self.departed[key] = min(first, divergence, key=_size), times + 1
 
 
 def _of_action(key: str) -> tuple[str, str]:
@@ -56,16 +56,16 @@ def _of_action(key: str) -> tuple[str, str]:
     return action, other
 
 
-def _size(one: CampaignEvidence | Divergence) -> tuple[int, int]:
-    return len(one.steps), one.number
+def _size(shown: CampaignEvidence | Divergence) -> tuple[int, int]:
+    return len(shown.steps), shown.number
 
 
 @dataclass(frozen=True)
 class CampaignFinding:
-    """A finding, or an expected violation: `property` is empty for a step that the specification does not allow.
+    """A finding, or an expected violation. `property` is empty for a step that the specification does not allow.
 
-    `number` and `seed` name the program it was first seen in, `steps` its smallest form, `file` what `rocketproof replay`, `show` or
-    pytest take, `trace` what `rocketproof explore` opens, `shards` how many shards showed it.
+    `number` and `seed` identify the program that first showed it, and `steps` is its smallest form. `file` is accepted by `rocketproof
+    replay`, `show` or pytest, `trace` by `rocketproof explore`. `shards` counts the shards that showed it.
     """
 
     property: str
@@ -83,67 +83,72 @@ class CampaignFinding:
     trace: str
 
     def is_expected(self) -> bool:
-        """Whether the catalogue says that it can be shown."""
+        """Return whether the catalogue expects the violation, or expects the state to be reached."""
         return self.expected in ("violated", "reached")
 
     def data(self) -> dict[str, Any]:
-        """JSON values."""
+        """Return JSON values."""
         return {**vars(self), "steps": list(self.steps)}
 
 
 def conclude(
     totals: CampaignTotals, parts: Sequence[CampaignPart], tasks: Sequence[CheckTask], seed: int, folder: Path
 ) -> list[CampaignFinding]:
-    """The findings with their smallest programs written to files: what was not expected comes first.
+    """Write the smallest program of each finding to a file, and return the findings, unexpected ones first.
 
     Raises InputError if a file cannot be written.
     """
     named = {part.name: part for part in parts}
-    of = {(task.source, task.claim): task for task in reversed(tasks)}
-    paths = witnessfiles.paths(folder, list(of.values()))
-    found = [_departure(named[part], one, times, seed, folder) for (part, _), (one, times) in totals.departed.items()]
-    for (part, id_), (one, times) in totals.shown.items():
-        task = of[named[part].source, id_]
-        found.append(_showing(named[part], task, one, times, seed, paths[task]))
-    once: dict[tuple[str, tuple[str, ...]], CampaignFinding] = {}
-    for each in sorted(found, key=lambda f: (f.is_expected(), f.property, len(f.steps), f.part)):
-        once.setdefault((each.property, each.steps), each)
-    return list(once.values())
+    task_of = {(task.source, task.claim): task for task in reversed(tasks)}
+    paths = witnessfiles.paths(folder, list(task_of.values()))
+    findings = [_departure(named[part], shown, times, seed, folder) for (part, _), (shown, times) in totals.departed.items()]
+    for (part, id_), (shown, times) in totals.shown.items():
+        task = task_of[named[part].source, id_]
+        findings.append(_showing(named[part], task, shown, times, seed, paths[task]))
+    distinct: dict[tuple[str, tuple[str, ...]], CampaignFinding] = {}
+    for finding in sorted(findings, key=lambda f: (f.is_expected(), f.property, len(f.steps), f.part)):
+        distinct.setdefault((finding.property, finding.steps), finding)
+    return list(distinct.values())
 
 
-def _departure(part: CampaignPart, one: Divergence, times: int, seed: int, folder: Path) -> CampaignFinding:
+def _departure(part: CampaignPart, divergence: Divergence, times: int, seed: int, folder: Path) -> CampaignFinding:
     source = part.source
     try:
-        perform(campaign_of(part), moves(one.steps))
+        perform(campaign_of(part), moves(divergence.steps))
     except ConformanceError as finding:
         file = report.save(source, finding, folder)
     else:
         raise _other_release(f"a step of {part.name}")
-    steps = tuple(one.labels)
+    steps = tuple(divergence.labels)
     trace = str(report.course_of(file))
-    return CampaignFinding("", ALLOWED, "", part.name, source.profile, "", seed, one.number, times, steps, one.text, str(file), trace)
+    return CampaignFinding(
+        "", ALLOWED, "", part.name, source.profile, "", seed, divergence.number, times, steps, divergence.text, str(file), trace
+    )
 
 
-def _showing(part: CampaignPart, task: CheckTask, one: CampaignEvidence, times: int, seed: int, path: str) -> CampaignFinding:
+def _showing(part: CampaignPart, task: CheckTask, evidence: CampaignEvidence, times: int, seed: int, path: str) -> CampaignFinding:
     source = part.source
     if source.is_messages:
-        breach = history.BrokenClaim(history.CLAIMS[one.claim], one.text, tuple((name, args) for name, args in one.steps))
+        breach = history.BrokenClaim(history.CLAIMS[evidence.claim], evidence.text, tuple((name, args) for name, args in evidence.steps))
         breach = history.smallest(source.profile, task.condition, breach)
         history.save(path, source.profile, task.condition, breach, task.expected)
         steps, text = tuple(f"{name} {args}" if args else name for name, args in breach.steps), breach.text
     else:
-        witness = smallest(campaign_of(part), task.claim, moves(one.steps))
+        witness = smallest(campaign_of(part), task.claim, moves(evidence.steps))
         keep_witness(path, witnessfiles.text(task, witness))
-        steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), one.text
+        steps, text = tuple(witness.instance.model.named(m.action).label(m.args) for m in witness.moves), evidence.text
     expected = {"reachable": "reached"}.get(task.kind, task.expected if task.expected == "violated" else "holds")
     return CampaignFinding(
-        task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, one.number, times, steps, text, path,
+        task.property, task.sentence, expected, part.name, source.profile, task.condition, seed, evidence.number, times, steps, text, path,
         opened(path),
     )  # fmt: skip
 
 
 def smallest(campaign: Campaign, claim: str, program: list[Move]) -> Witness:
-    """The run of this program's shortest form that still shows the claim: no step of it can be left out. Raises InputError if none does."""
+    """Shrink a program while it still shows the claim, and return the run: no step can be left out.
+
+    Raises InputError if the program does not show the claim.
+    """
     best = _shows(campaign, claim, program)
     if best is None:
         raise _other_release(f"the program of {claim}")
@@ -151,13 +156,13 @@ def smallest(campaign: Campaign, claim: str, program: list[Move]) -> Witness:
 
 
 def _shows(campaign: Campaign, claim: str, program: Sequence[Move]) -> Witness | None:
-    """The run up to where it shows the claim; None where it does not, or is no program."""
-    (watched,) = (one for one in campaign.watched if one.id == claim)
-    left = deque(program)
+    """Return the run up to the step that shows the claim; None if the claim is not shown or a step is not enabled."""
+    (watched,) = (property_ for property_ in campaign.watched if property_.id == claim)
+    remaining = deque(program)
     try:
         run = campaign.begin()
         while run.satisfied(watched) != (watched.kind == "reachable"):
-            if not left or not run.attempt(left.popleft()):
+            if not remaining or not run.attempt(remaining.popleft()):
                 return None
     except ConformanceError:
         return None

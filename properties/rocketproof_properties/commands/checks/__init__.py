@@ -1,1 +1,1 @@
-"""One check: what was asked for becomes tasks, tasks become units of work for the engines, and these become rows of the verdict matrix."""
+"""The command `check`: a request becomes tasks, tasks become units of work for the engines, and units yield rows of the verdict matrix."""

@@ -1,7 +1,7 @@
-"""Certificates as files: which model, which claim, and the invariant that proves it, in the words in which `show` prints terms.
+"""Certificate files: the model, the claim, and the invariant that proves it, as terms in the notation of `show`.
 
-A file is JSON, and nothing in it is believed: the model is built anew from where it comes from, the claim has to be the model's, and the
-invariant is read as terms of that model and checked (`rocketproof_model.proofs.certificate`).
+A file is JSON and is not trusted. The model is built again from its origin, and the claim must be the model's claim. The invariant is
+parsed as terms of that model and checked (`rocketproof_model.proofs.certificate`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What a file says, in the model that it belongs to."""
+    """The content of a file, with its terms in the model that it belongs to."""
 
     source: ModelSource
     instance: Instance
@@ -47,9 +47,10 @@ class Certificate:
 
 
 def save(folder: Path | None, witness: str, task: CheckTask, invariants: Sequence[str] | None) -> str | None:
-    """Write the certificate of a proof below the folder, and return its path, named as the task's witness; None where there is no proof.
+    """Write the certificate of a proof into the folder and return its path, which derives from the name of the task's witness. Return None
+    if there is no proof.
 
-    `invariants` are the terms that the proof takes beside its claim. Raises InputError if the file cannot be written.
+    `invariants` are the terms that the proof uses in addition to its claim. Raises InputError if the file cannot be written.
     """
     if folder is None:
         return None
@@ -77,7 +78,7 @@ def _text(task: CheckTask, invariants: Sequence[str]) -> str:
 
 
 def load(path: str) -> Certificate:
-    """The certificate in a file. Raises InputError, in one line, for a file that is none, or that is not about the model as it is."""
+    """Load a certificate. Raises InputError, in one line, for a file that is no certificate or whose model has changed."""
     data = _parsed(path)
     source = ModelSource.read(data["origin"])
     try:
@@ -85,16 +86,18 @@ def load(path: str) -> Certificate:
     except (RocketproofError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: its model cannot be built: {error}") from None
     differs = [
-        (what, have, said)
-        for what, have, said in (
+        (what, actual, recorded)
+        for what, actual, recorded in (
             ("model", instance.model.name, data["model"]),
             ("constants", _constants(instance), data["constants"]),
             ("claim", show(claim.formula), data["claim"]),
         )
-        if have != said
+        if actual != recorded
     ]
-    for what, have, said in differs:
-        raise InputError(f"{path}: it is about another model: its {what} is {_short(said)}, that of the model {_short(have)}; {_AGAIN}")
+    for what, actual, recorded in differs:
+        raise InputError(
+            f"{path}: it is about another model: its {what} is {_short(recorded)}, that of the model {_short(actual)}; {_AGAIN}"
+        )
     terms = []
     for number, text in enumerate(data["invariants"], 1):
         if not isinstance(text, str):
@@ -132,7 +135,7 @@ def _stated(source: ModelSource, id_: str, kind: str, widen: Sequence[tuple[str,
 
 
 def widened(instance: Instance, claims: list[Property], ends: Sequence[tuple[str, int]]) -> tuple[Instance, list[Property]]:
-    """The instance and the claims with these variables going up to their ends, without the bounds that read them."""
+    """Extend the range of these variables in the instance and the claims to the given ends, without the bounds that read them."""
     if not ends:
         return instance, claims
     from rocketproof_model.transforms.widening import widened

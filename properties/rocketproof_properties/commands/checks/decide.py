@@ -1,7 +1,7 @@
-"""One unit of work: the tasks of one engine on one instance, answered together. No engine is called anywhere else.
+"""Decide one unit of work: the tasks of one engine on one instance. Every call of an engine is in this module.
 
-The explicit engine answers all tasks of an instance by one search over all claims of the specification, so that one
-compiled kernel serves every unit of a scope. Tasks that differ only in their profile's name share one answer.
+The explicit engine answers all tasks of an instance in one search over all claims of the specification. A single compiled kernel therefore
+serves every unit of a scope. Tasks that differ only in their profile's name share one answer.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 Widen = tuple[tuple[str, int], ...]
 Widened = tuple["Instance", dict[tuple[str, str], Property]]
-"""A wider instance, and claims about it by id and kind."""
-RUNS, STEPS = 10_000, 100  # of a simulation
+"""A widened instance, and its claims by id and kind."""
+RUNS, STEPS = 10_000, 100  # per simulation, per run
 LOCAL = "liveness is decided in one machine's memory: --engine explicit"
 
 
 def decide(unit: Unit, budget: Budget, report: Report) -> UnitResult:
     """Answer a unit's tasks. Raises RocketproofError if a model file is wrong or a witness cannot be written.
 
-    Limits and Ctrl-C are answers, not errors; so are mistakes of an engine, which must not cost what was established.
+    Limits and Ctrl-C are answers, not errors. An engine's internal error is a problem of the answer, so that earlier verdicts are kept.
     """
     work = Work(unit, budget, report)
     reason = GAVE_UP
@@ -79,20 +79,20 @@ def decide(unit: Unit, budget: Budget, report: Report) -> UnitResult:
         if unit.source.file is not None or isinstance(error, InputError):
             raise
         work.answer.problems.append(f"{unit}: {error}")
-    except Exception as error:  # noqa: BLE001  (a mistake of ours must not cost the verdicts established so far)
-        if interrupts.came():  # which a library has made another exception of
+    except Exception as error:  # noqa: BLE001  (an internal error must not discard the verdicts established so far)
+        if interrupts.came():  # a library has turned the interrupt into another exception
             reason, work.answer.interrupted = INTERRUPTED, True
         else:
             at = traceback.extract_tb(error.__traceback__)[-1]
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            work.answer.problems.append(f"{unit} failed: {said} ({Path(at.filename).name}:{at.lineno})")
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            work.answer.problems.append(f"{unit} failed: {message} ({Path(at.filename).name}:{at.lineno})")
     for task in unit.tasks:
         work.answer.rows.setdefault(task, undecided(task, reason))
     return work.answer
 
 
 class Work:
-    """The engines on one subject. What they answer goes through `enter`."""
+    """The engines, applied to one subject. Their answers are recorded by `enter`."""
 
     def __init__(self, unit: Unit, budget: Budget, report: Report) -> None:
         self.unit, self.budget, self.report = unit, budget, report
@@ -103,16 +103,20 @@ class Work:
 
     @property
     def limits(self) -> Limits:
-        """What an engine may use from now on: all engines that this unit asks share its time."""
+        """The limits of the next engine: all engines of this unit share its time."""
         return replace(self.budget.limits, seconds=self.watch.left)
 
     @property
     def subject(self) -> CheckSubject:
-        """The instance. The reference implementation performs steps of the specification, and needs that itself."""
+        """The subject of the unit.
+
+        The stateful engine needs the specification itself, because the implementation performs its steps. The other engines use the cached
+        form.
+        """
         return self.unit.source.subject() if self.unit.engine == "stateful" else self.unit.source.kept()
 
     def on(self, subject: CheckSubject) -> None:
-        """Let the unit's engine answer its tasks."""
+        """Run the unit's engine on its tasks."""
         engines = {
             "explicit": self.explicit,
             "symbolic": self.symbolic,
@@ -123,14 +127,14 @@ class Work:
         engines[self.unit.engine](subject)
 
     def enter(self, tasks: Iterable[CheckTask], outcome: Outcome, proof: str, vacuous: bool = False) -> None:
-        """Keep an answer as the rows of its tasks, and its evidence as files."""
+        """Record an answer as the rows of its tasks, and its evidence."""
         for task in tasks:
             evidence = self.answer.evidence[task] = VerdictEvidence.of(task, outcome)
             row = decided(task, outcome, proof=proof, vacuous=vacuous)
             self.answer.rows[task] = evidence.written(row, task, self.paths[task], self.budget.certificates)
 
     def fault(self, fault: ModelFault) -> None:
-        """Keep what was decided before an error of the model, and the path to the error."""
+        """Record what was decided before a model error, and the path to the error."""
         source = self.unit.source
         decided = {o.property: o for o in fault.outcomes if o.verdict != "unknown"}
         for tasks, claim in self.questions(self.subject):
@@ -138,8 +142,8 @@ class Work:
                 self.enter(tasks, decided[claim], "up to the model error")
         path = witnessfiles.save_fault(self.unit.paths[0], source, self.unit.engine, fault.witness)
         remedy = "fix the model: give the variable a wider type, or the action a guard"
-        said = f"{self.unit if source.file is None else source.file}: {fault}; {remedy}; its path: {witnessfiles.show_command(path)}"
-        (self.answer.problems if source.file is None else self.answer.faults).append(said)
+        message = f"{self.unit if source.file is None else source.file}: {fault}; {remedy}; its path: {witnessfiles.show_command(path)}"
+        (self.answer.problems if source.file is None else self.answer.faults).append(message)
 
     def stop_if_interrupted(self) -> None:
         if any(row.reason == INTERRUPTED for row in self.answer.rows.values()):
@@ -149,26 +153,26 @@ class Work:
         from rocketproof_model import observing, search
 
         claims, extra = _searched(subject)
-        instance, asked, budget = subject.instance, [*claims, *extra], self.budget
+        instance, searched, budget = subject.instance, [*claims, *extra], self.budget
         live = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind in LIVE]
-        symmetry, kept = budget.symmetry and not live, None
+        symmetry, checkpoint = budget.symmetry and not live, None
         if budget.checkpoint is not None:
             from rocketproof_model.explicit.checkpoint import SearchCheckpoint
 
-            kept = SearchCheckpoint(budget.checkpoint / search.question(instance, asked, symmetry=symmetry)[:16])
+            checkpoint = SearchCheckpoint(budget.checkpoint / search.question(instance, searched, symmetry=symmetry)[:16])
         limits = replace(self.limits, disk=budget.disk)
-        found = search.explore(
-            instance, asked, workers=budget.workers, limits=limits, report=self.report, symmetry=symmetry, checkpoint=kept
+        exploration = search.explore(
+            instance, searched, workers=budget.workers, limits=limits, report=self.report, symmetry=symmetry, checkpoint=checkpoint
         )
-        files = f", {found.disk / (1 << 20):,.1f} MB of files" if found.disk else ""
-        proof = _size(found) + files + _reduction(found, live=bool(live), wanted=self.budget.symmetry)
-        never = self.searched(subject, found, extra, proof)
+        files = f", {exploration.disk / (1 << 20):,.1f} MB of files" if exploration.disk else ""
+        proof = _size(exploration) + files + _reduction(exploration, live=bool(live), wanted=self.budget.symmetry)
+        never = self.searched(subject, exploration, extra, proof)
         if live:
             from rocketproof_model import liveness
 
             wanted = [claim for _, claim in live]
             answers = liveness.check(
-                subject.instance, wanted, limits=self.limits, report=self.report, workers=budget.workers, exploration=found
+                subject.instance, wanted, limits=self.limits, report=self.report, workers=budget.workers, exploration=exploration
             )
             for (tasks, claim), outcome in zip(live, answers, strict=True):
                 self.enter(tasks, outcome, proof, vacuity.PREFIX + claim.id in never)
@@ -181,7 +185,7 @@ class Work:
                 self.observed(tasks, outcome, never)
 
     def spark(self, subject: CheckSubject) -> None:
-        """The same search on Spark's workers, for what is not about cycles."""
+        """Run the explicit search on Spark's workers, for all claims except liveness."""
         from rocketproof_model import observing
         from rocketproof_traces.common.errors import TraceError
         from rocketproof_traces.spark import search
@@ -194,8 +198,8 @@ class Work:
         claims, extra = _searched(subject)
         cluster = self.budget.cluster
 
-        def explore(instance: Instance, asked: Sequence[Property]) -> Explored:
-            return search.explore(cluster.session(), instance, asked, scratch=cluster.scratch, limits=self.limits, report=self.report)
+        def explore(instance: Instance, properties: Sequence[Property]) -> Explored:
+            return search.explore(cluster.session(), instance, properties, scratch=cluster.scratch, limits=self.limits, report=self.report)
 
         def ask(observed: Instance, plain: Sequence[Property]) -> Outcome:
             first, *rest = plain
@@ -203,8 +207,8 @@ class Work:
             return replace(outcome, verdict="unknown", reason=LOCAL) if rest and outcome.verdict == "holds" else outcome
 
         try:
-            found = explore(subject.instance, [*claims, *extra])
-            never = self.searched(subject, found, extra, _size(found))
+            explored = explore(subject.instance, [*claims, *extra])
+            never = self.searched(subject, explored, extra, _size(explored))
             for tasks, claim in self.questions(subject):
                 if claim.kind in OBSERVED:
                     self.observed(tasks, observing.through(subject.instance, claim, ask), never)
@@ -212,16 +216,16 @@ class Work:
             raise InputError(str(error)) from None
 
     def observed(self, tasks: list[CheckTask], outcome: Outcome, never: set[str]) -> None:
-        """Enter what a search of the observed model decided."""
+        """Record the result of a search on the observed model."""
         vacuous = vacuity.PREFIX + outcome.property.id in never
         self.enter(tasks, outcome, f"{outcome.states or 0:,} states with its observer", vacuous)
         self.stop_if_interrupted()
 
-    def searched(self, subject: CheckSubject, found: Explored, extra: Sequence[Property], proof: str) -> set[str]:
-        """Enter what a search decided; the ids of premises that never held."""
-        self.answer.coverage, self.answer.complete = found.coverage, found.finished
-        outcomes = {o.property: o for o in found.outcomes}
-        never = {p.id for p in extra if found.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
+    def searched(self, subject: CheckSubject, explored: Explored, extra: Sequence[Property], proof: str) -> set[str]:
+        """Record the results of a search. Return the ids of premises that never held."""
+        self.answer.coverage, self.answer.complete = explored.coverage, explored.finished
+        outcomes = {o.property: o for o in explored.outcomes}
+        never = {p.id for p in extra if explored.finished and vacuity.occurred(p.kind, outcomes[p].verdict) is False}
         for tasks, claim in self.questions(subject):
             if claim.kind in SEARCHED:
                 self.enter(tasks, outcomes[claim], proof, vacuity.PREFIX + claim.id in never)
@@ -255,7 +259,7 @@ class Work:
         self.stop_if_interrupted()
 
     def induction(self, subject: CheckSubject, tasks: list[CheckTask], claim: Property) -> None:
-        """Prove by induction. A task without a method was bounded before; what that found stands."""
+        """Prove by induction. A task without a method was checked to a bound before; a violation found then remains."""
         from rocketproof_model import observing, symbolic
 
         task = tasks[0]
@@ -273,35 +277,38 @@ class Work:
             self.enter(tasks, outcome, f"induction, k = {k}")
 
     def invariants(self, subject: CheckSubject, questions: Sequence[tuple[list[CheckTask], Property]]) -> None:
-        """Prove by induction with invariants that reached states suggest; claims about one model are proved together."""
+        """Prove by induction with inferred invariants. Claims about one model are proved together."""
         from rocketproof_model.proofs import invariants
 
         together: dict[Widen, list[list[CheckTask]]] = {}
         for tasks, _ in questions:
             together.setdefault(tasks[0].widen, []).append(tasks)
-        for widen, asked in together.items():
+        for widen, group in together.items():
             instance, claims = self.widened(subject, widen)
-            wanted = [claims[tasks[0].claim, tasks[0].kind] for tasks in asked]
-            for tasks, outcome in zip(asked, invariants.prove(instance, wanted, limits=self.limits), strict=True):
-                found = len(outcome.details.get("invariants", ()))
-                self.enter(tasks, _described(outcome, tasks[0]), f"induction, {counted(found, 'invariant')} found")
+            wanted = [claims[tasks[0].claim, tasks[0].kind] for tasks in group]
+            for tasks, outcome in zip(group, invariants.prove(instance, wanted, limits=self.limits), strict=True):
+                count = len(outcome.details.get("invariants", ()))
+                self.enter(tasks, _described(outcome, tasks[0]), f"induction, {counted(count, 'invariant')} found")
 
     def spacer(self, subject: CheckSubject, tasks: list[CheckTask]) -> None:
-        """Let z3's Spacer decide."""
         from rocketproof_model.proofs import spacer
 
         task = tasks[0]
         instance, claims = self.widened(subject, task.widen)
         outcome = _described(spacer.prove(instance, claims[task.claim, task.kind], limits=self.limits), task)
-        found = outcome.details.get("invariants")
-        self.enter(tasks, outcome, "spacer" if found is None else f"spacer, {counted(len(found), 'invariant')} found")
+        inferred = outcome.details.get("invariants")
+        self.enter(tasks, outcome, "spacer" if inferred is None else f"spacer, {counted(len(inferred), 'invariant')} found")
 
     def widened(self, subject: CheckSubject, widen: Widen) -> Widened:
-        """The instance with wider variables, and the claims and lemmas of all tasks about it. It is made once, so that an engine can use
-        what it knows of it again."""
+        """Return the instance with widened variables, and the claims and lemmas of all tasks about it.
+
+        The result is cached so that engines can reuse what they derive from it.
+        """
         if widen not in self.wide:
-            alike = [task for task in self.unit.tasks if task.widen == widen]
-            named = dict.fromkeys(pair for task in alike for pair in ((task.claim, task.kind), *((id_, "always") for id_ in task.lemmas)))
+            same_widening = [task for task in self.unit.tasks if task.widen == widen]
+            named = dict.fromkeys(
+                pair for task in same_widening for pair in ((task.claim, task.kind), *((id_, "always") for id_ in task.lemmas))
+            )
             instance, claims = widened(subject.instance, [subject.property(*pair) for pair in named], widen)
             self.wide[widen] = instance, dict(zip(named, claims, strict=True))
         return self.wide[widen]
@@ -312,12 +319,12 @@ class Work:
         questions = [(tasks, claim) for tasks, claim in self.questions(subject) if claim.kind not in OBSERVED]
         wanted = [claim for _, claim in questions]
         budget = self.budget
-        found = simulate.estimate(
+        estimate = simulate.estimate(
             subject.instance, wanted, runs=RUNS, steps=STEPS, seed=budget.seed, limits=self.limits, report=self.report
         )  # fmt: skip
-        self.answer.coverage, self.answer.complete = found.coverage, not found.reason
-        for (tasks, _), tally in zip(questions, found.tallies, strict=True):
-            self.enter(tasks, simulate.outcome(found, tally), f"{found.runs:,} runs")
+        self.answer.coverage, self.answer.complete = estimate.coverage, not estimate.reason
+        for (tasks, _), tally in zip(questions, estimate.tallies, strict=True):
+            self.enter(tasks, simulate.outcome(estimate, tally), f"{estimate.runs:,} runs")
         for tasks, claim in self.questions(subject):
             if claim.kind in OBSERVED:
                 outcome = observing.simulate(subject.instance, claim, runs=RUNS, steps=STEPS, seed=budget.seed, limits=self.limits)
@@ -330,7 +337,7 @@ class Work:
         questions = list(self.questions(subject))
         expected = {id(claim): tasks[0].expected for tasks, claim in questions}
         budget = self.budget
-        found = engine.campaign(
+        result = engine.campaign(
             self.unit.source,
             subject,
             [claim for _, claim in questions],
@@ -340,39 +347,39 @@ class Work:
             limits=self.limits,
             report=self.report,
         )
-        self.answer.coverage = found.coverage
-        for finding in found.findings:
-            kept = report.save(self.unit.source, finding)
-            walk = f"rocketproof explore {report.course_of(kept)}"
-            self.answer.problems.append(f"{self.unit}: {finding.text}\nAs a test: {kept}\nTo walk in the steps: {walk}")
-        for (tasks, _), outcome in zip(questions, found.outcomes, strict=True):
-            self.enter(tasks, outcome, f"{found.programs:,} programs, {found.steps:,} steps")
+        self.answer.coverage = result.coverage
+        for finding in result.findings:
+            file = report.save(self.unit.source, finding)
+            command = f"rocketproof explore {report.course_of(file)}"
+            self.answer.problems.append(f"{self.unit}: {finding.text}\nAs a test: {file}\nTo walk in the steps: {command}")
+        for (tasks, _), outcome in zip(questions, result.outcomes, strict=True):
+            self.enter(tasks, outcome, f"{result.programs:,} programs, {result.steps:,} steps")
 
     def history(self) -> None:
-        """Programs of messages; a breach's witness is a test."""
+        """Run programs of messages. The witness of a broken claim is a test."""
         from ...conformance.stateful import history
 
         budget, source = self.budget, self.unit.source
         condition = self.unit.tasks[0].condition
         expected = {task.claim: task.expected for task in self.unit.tasks}
-        found = history.campaign(
+        result = history.campaign(
             source.profile, condition, expected, programs=budget.programs, seed=budget.seed, limits=self.limits, report=self.report
         )
         for task in self.unit.tasks:
-            breach = found.breaches.get(task.claim)
+            breach = result.breaches.get(task.claim)
             saved = history.save(self.paths[task], source.profile, condition, breach, task.expected)
             self.answer.rows[task] = replace(
-                undecided(task, "" if breach else found.reason),
+                undecided(task, "" if breach else result.reason),
                 verdict="violated" if breach else "unknown",
-                seconds=round(found.seconds, 3),
+                seconds=round(result.seconds, 3),
                 witness=saved,
                 length=len(breach.steps) if breach else None,
-                proof=f"{found.programs:,} programs, {found.steps:,} steps",
+                proof=f"{result.programs:,} programs, {result.steps:,} steps",
                 note=breach.text if breach else "",
             )
 
     def questions(self, subject: CheckSubject) -> Iterator[tuple[list[CheckTask], Property]]:
-        """Tasks that one answer serves, with their claim."""
+        """Yield groups of tasks that share an answer, with their claim."""
         same: dict[tuple[Any, ...], list[CheckTask]] = {}
         for task in self.unit.tasks:
             same.setdefault((task.claim, task.kind, task.method, task.widen, task.lemmas), []).append(task)
@@ -381,31 +388,31 @@ class Work:
 
 
 def _searched(subject: CheckSubject) -> tuple[list[Property], list[Property]]:
-    """The claims that a search asks, and the premises of all claims."""
+    """Return the claims that a search decides, and the premises of all claims."""
     return [p for p in subject.properties if p.kind in SEARCHED], vacuity.premises(subject.properties)
 
 
-def _size(found: Explored) -> str:
-    return f"{found.states:,} states"
+def _size(explored: Explored) -> str:
+    return f"{explored.states:,} states"
 
 
-def _reduction(found: Exploration, *, live: bool, wanted: bool) -> str:
-    """What the search made of the model's symmetry, in words; "" where there is none or nobody wants it."""
-    declared = [index.name for index in symmetric_indices(found.instance.model.variables)]
+def _reduction(exploration: Exploration, *, live: bool, wanted: bool) -> str:
+    """Describe the symmetry reduction of a search; "" if the model declares no symmetry or the user disabled it."""
+    declared = [index.name for index in symmetric_indices(exploration.instance.model.variables)]
     if not declared or not wanted:
         return ""
-    if found.symmetric:
-        return f" up to symmetry of {', '.join(found.symmetric)}"
-    reason = "fairness is each element's own" if live else found.asymmetry
+    if exploration.symmetric:
+        return f" up to symmetry of {', '.join(exploration.symmetric)}"
+    reason = "fairness is each element's own" if live else exploration.asymmetry
     return f" without the symmetry of {', '.join(declared)}: {reason}" if reason else ""
 
 
 def _bound(task: CheckTask) -> int | None:
-    """The depth to which a task is looked at first; a task without a method of its own is bounded, then proved."""
+    """Return the depth of a task's bounded check. A task without a method is checked to a bound first, then proved."""
     method, _, number = task.method.partition(":")
     return whole_number(number) if method == "bounded" else DEPTH if method == "" else None
 
 
 def _described(outcome: Outcome, task: CheckTask) -> Outcome:
-    """The outcome without its witness where that is one of a wider model, which no file of a witness describes."""
+    """Remove the witness of a widened model: witness files cannot describe it."""
     return replace(outcome, witness=None) if task.widen else outcome

@@ -1,7 +1,7 @@
-"""The verdict matrix: tasks become units of work, units are decided, and the rows are judged against what is expected.
+"""The verdict matrix: group tasks into units of work, decide the units, and compare the rows with the expected verdicts.
 
-Nothing is printed here; a listener hears what is going on. Whatever stops a run (a limit, Ctrl-C, an engine that fails),
-the rows decided so far stay, and the others say `unknown` with the reason.
+Nothing is printed here; a listener is notified of the progress. If a run is stopped by a limit, Ctrl-C or a failing engine, the rows
+decided so far are kept. The others are `unknown` with the reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .verdictcache import VerdictCache
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that no run of a profile exercised: an action (`guard` stopped it) or one answer of a guard."""
+    """An action or an answer of a guard that no run of a profile exercised. For an action, `guard` is the guard that disabled it."""
 
     profile: str
     action: str
@@ -37,11 +37,12 @@ class Gap:
 
 @dataclass
 class CheckReport:
-    """All rows of a run in the order of the plan, and what else a reader has to know.
+    """All rows of a run in the order of the plan, with coverage and errors.
 
-    `covered` gives for each profile how many actions happened, of how many; `coverage` has it in full, with `guards` by action and
-    name and the sentences of `actions`. `broken` are the tasks whose units had problems, `faults` errors of a user's
-    model, each in one line.
+    - `covered`: for each profile, how many actions happened, and of how many.
+    - `coverage`: the full coverage by profile; `guards` by action and name, and the sentences of `actions`.
+    - `broken`: the tasks whose units had problems.
+    - `faults`: errors of a user's model, one line each.
     """
 
     rows: list[VerdictRow] = field(default_factory=list)
@@ -58,13 +59,16 @@ class CheckReport:
 
     @property
     def exit_code(self) -> int:
-        differing = [one for one in self.rows if one.agrees is False or one.vacuous]
-        undecided = self.interrupted or any(one.agrees is None for one in self.rows)
+        differing = [row for row in self.rows if row.agrees is False or row.vacuous]
+        undecided = self.interrupted or any(row.agrees is None for row in self.rows)
         return exit_code(findings=self.problems or differing, undecided=undecided, unreadable=self.faults)
 
 
 class RunListener(Protocol):
-    """Hears about a run as it goes; `number` of `of` units have been begun. `decided` hears the verdicts of a unit."""
+    """Is notified of a run's progress.
+
+    In `begin`, `number` is the 1-based number of the unit, `of` the number of all units. `decided` receives the verdicts of a unit.
+    """
 
     def begin(self, number: int, of: int, unit: Unit) -> None: ...
 
@@ -75,12 +79,14 @@ class RunListener(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run: `seconds` bound the whole run, `memory` the bytes of the engines' arrays at any time.
+    """How to run a check.
 
-    `fair`: no unit gets more of the seconds than an equal share of what is left, instead of all that is left. `first`: rows by
-    `memory.key` whose units are decided before the others. `checkpoint`: where searches keep their progress,
-    and may have `disk` bytes of states. `certificates`: where proofs are kept. `cache`: verdicts of
-    earlier runs.
+    - `seconds`: limit of the whole run. `fair`: each unit gets at most an equal share of the remaining seconds, instead of all of them.
+    - `memory`: limit in bytes of all engines' arrays together.
+    - `first`: rows, as `memory.key`, whose units are decided before the others.
+    - `checkpoint`: folder in which searches save their progress; they may write `disk` bytes of states there.
+    - `certificates`: folder for proofs.
+    - `cache`: verdicts of earlier runs.
     """
 
     seconds: float | None = None
@@ -100,13 +106,13 @@ class Settings:
 
 
 def units(tasks: Sequence[CheckTask], witnesses: Path, first: frozenset[tuple[str, ...]] = frozenset()) -> list[Unit]:
-    """The tasks grouped by instance and engine, in the order of their first tasks; those with a task of `first` come first."""
+    """Group the tasks by instance and engine, in the order of their first tasks. Units with a task of `first` are at the front."""
     paths = witnessfiles.paths(witnesses, tasks)
     groups: dict[tuple[Any, ...], list[CheckTask]] = {}
     for task in tasks:
         groups.setdefault((task.engine, task.source.key), []).append(task)
-    made = [Unit(g[0].source, g[0].engine, tuple(g), tuple(paths[t] for t in g)) for g in groups.values()]
-    return sorted(made, key=lambda unit: (not any(memory.key(task) in first for task in unit.tasks), ENGINES.index(unit.engine)))
+    grouped = [Unit(g[0].source, g[0].engine, tuple(g), tuple(paths[t] for t in g)) for g in groups.values()]
+    return sorted(grouped, key=lambda unit: (not any(memory.key(task) in first for task in unit.tasks), ENGINES.index(unit.engine)))
 
 
 def run(tasks: Sequence[CheckTask], listener: RunListener, settings: Settings = Settings()) -> CheckReport:
@@ -132,8 +138,8 @@ def run(tasks: Sequence[CheckTask], listener: RunListener, settings: Settings = 
 class _Run:
     """The state of one run: rows by task, coverage by profile."""
 
-    def __init__(self, made: list[Unit], listener: RunListener, settings: Settings) -> None:
-        self.units, self.listener, self.settings = made, listener, settings
+    def __init__(self, units: list[Unit], listener: RunListener, settings: Settings) -> None:
+        self.units, self.listener, self.settings = units, listener, settings
         self.watch = Watch(Limits(seconds=settings.seconds))
         self.processes = 1
         self.begun = 0
@@ -147,14 +153,14 @@ class _Run:
         self.interrupted = False
 
     def all(self) -> None:
-        made = [unit for unit in self.units if not self.known(unit)]
+        undecided_units = [unit for unit in self.units if not self.known(unit)]
         cache = self.settings.cache
         work = decide if cache is None else cache.decide
-        if processes.available(made, self.settings.workers):
-            self.processes = min(self.settings.workers, len(made))
-            processes.run(made, self.processes, work, self.budget, self.begin, self.listener.progress, self.done)
+        if processes.available(undecided_units, self.settings.workers):
+            self.processes = min(self.settings.workers, len(undecided_units))
+            processes.run(undecided_units, self.processes, work, self.budget, self.begin, self.listener.progress, self.done)
             return
-        for unit in made:
+        for unit in undecided_units:
             budget = self.budget()
             if budget is None:
                 return
@@ -166,7 +172,7 @@ class _Run:
             self.done(unit, work(unit, budget, progress))
 
     def known(self, unit: Unit) -> bool:
-        """Take a unit's verdicts from the cache, if it has all of them and no model has to be built to see that."""
+        """Take a unit's verdicts from the cache. Return False if some are missing or the model would have to be built to look them up."""
         cache = self.settings.cache
         if cache is None or cache.fresh or not unit.source.is_cached:
             return False
@@ -178,17 +184,19 @@ class _Run:
         return True
 
     def budget(self) -> Budget | None:
-        """What the next unit may use; None if the time is over."""
+        """Return the limits of the next unit; None if the time limit is reached."""
         if self.watch.expired:
             return None
-        memory, left = self.settings.memory, self.watch.left
-        if left is not None and self.settings.fair:
-            left *= min(1.0, self.processes / (len(self.units) - self.begun))
-        limits = Limits(seconds=left, memory=None if memory is None else memory // self.processes)
-        own = self.settings
-        disk = None if own.disk is None else own.disk // self.processes
-        workers, kept = own.workers // self.processes, own.certificates
-        return Budget(limits, workers, own.seed, own.programs, own.cluster, own.symmetry, own.checkpoint, disk, kept)
+        memory, remaining = self.settings.memory, self.watch.left
+        if remaining is not None and self.settings.fair:
+            remaining *= min(1.0, self.processes / (len(self.units) - self.begun))
+        limits = Limits(seconds=remaining, memory=None if memory is None else memory // self.processes)
+        settings = self.settings
+        disk = None if settings.disk is None else settings.disk // self.processes
+        workers, certificates = settings.workers // self.processes, settings.certificates
+        return Budget(
+            limits, workers, settings.seed, settings.programs, settings.cluster, settings.symmetry, settings.checkpoint, disk, certificates
+        )
 
     def begin(self, unit: Unit) -> None:
         self.begun += 1
@@ -215,20 +223,20 @@ class _Run:
 
 
 def gaps(label: str, coverage: Coverage, guards: dict[tuple[str, str], Guard]) -> list[Gap]:
-    """What a profile's runs never exercised, each with the guard in question and its sentence."""
-    found = []
+    """Return what a profile's runs never exercised, each with the guard concerned and its sentence."""
+    result = []
     stopped = dict(coverage.never())
     for action, guard in stopped.items():
-        found.append(Gap(label, action, guard, guards[action, guard].sentence if guard else "", "action"))
+        result.append(Gap(label, action, guard, guards[action, guard].sentence if guard else "", "action"))
     for action, guard, answer in coverage.one_sided():
         rule = guards[action, guard]
         if action not in stopped and not rule.bound:
-            found.append(Gap(label, action, guard, rule.sentence, "false" if answer else "true"))
-    return found
+            result.append(Gap(label, action, guard, rule.sentence, "false" if answer else "true"))
+    return result
 
 
 def default_memory() -> int | None:
-    """Bytes that the engines may take if the user says nothing: three quarters of what is free now."""
+    """Return the default memory limit in bytes: three quarters of the memory that is free now; None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             free = next(whole_number(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))

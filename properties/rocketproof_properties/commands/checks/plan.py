@@ -1,15 +1,14 @@
-"""What is to be decided: tasks, chosen from the catalogue or from a model file by what the user asked for.
+"""Select the tasks that a request asks for, from the catalogue or from a model file.
 
-A task is one property in one source (model, scope, profile, switches) by one engine, with the verdict that this engine is
-expected to give. Bounded checking and simulation only refute: where a claim is expected to hold, they are expected to end
-`unknown` at their bound.
+A task is one property in one source (model, scope, profile, switches) for one engine, with the verdict expected from this engine. Bounded
+checking and simulation only refute. For a claim that is expected to hold, their expected verdict is `unknown`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocketproof_model.result import LIVE
 
@@ -17,13 +16,16 @@ from ...catalogue.modelfile import DEFAULT, load, settings
 from ...catalogue.source import WITHOUT_IMPLEMENTATION, ModelSource, specified
 from ...reports.choices import InputError, known, offer
 
+if TYPE_CHECKING:
+    from ...catalogue.table import Case
+
 DEPTH = 8
-NAMED = 8  # ids in a line about what is left out
+NAMED = 8  # maximum number of ids per line about skipped tasks
 ENGINES = ("explicit", "symbolic", "simulate", "stateful", "spark")
-ALL = "all"  # but for spark, which is the explicit engine on more machines
+ALL = "all"  # except for spark, which is the explicit engine on more machines
 INDUCTION, INVARIANTS, SPACER = "induction", "invariants", "spacer"
 PROOFS = {INDUCTION: ("always", "step"), INVARIANTS: ("always", "step"), SPACER: ("always", "reachable", "step", "deadlock_free")}
-"""Ways to a proof, and the kinds of property that each decides."""
+"""Proof methods, and the kinds of property that each decides."""
 _SEARCHES = ("always", "reachable", "step", "deadlock_free", "leads_to", "eventually_always", "until", "weak_until", "within")
 APPLICABLE = {
     "explicit": _SEARCHES,
@@ -41,7 +43,7 @@ _DECIDES = {"lemma": "symbolic", "history": "stateful"}
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """What the user asked for; empty and None mean no wish."""
+    """What the user asked for. Empty and None mean no restriction."""
 
     file: str | None = None
     properties: tuple[str, ...] = ()
@@ -54,7 +56,7 @@ class CheckRequest:
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The scope and the sizes instead of the usual ones."""
+        """The user's scope and sizes that replace the defaults."""
         return (*([] if self.scope is None else [self.scope]), *self.given)
 
 
@@ -62,10 +64,11 @@ class CheckRequest:
 class CheckTask:
     """`property` is the printed id, `claim` the id of the formula (a property may have several).
 
-    `method` says how the symbolic engine goes about it (`bounded:8`, `induction:1`, `invariants`, `spacer`,
-    `lemma`); "" leaves it to the engine.
-    `widen`: variables with the upper end up to which a proof takes them; `lemmas`: claims that an induction proves along.
-    `chosen`: the scope and the sizes that the user gave instead of the usual ones.
+    - `method`: the symbolic engine's method (`bounded:8`, `induction:1`, `invariants`, `spacer`, `lemma`); "" leaves the choice to the
+      engine.
+    - `widen`: variables whose upper bound a proof raises to the given value.
+    - `lemmas`: claims that an induction proves together with this claim.
+    - `chosen`: the user's scope and sizes that replace the defaults.
     """
 
     source: ModelSource
@@ -85,24 +88,24 @@ class CheckTask:
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """Tasks in the order of printing, and in words what was left out though it was asked for."""
+    """Tasks in the order of printing, and sentences about requested tasks that were left out."""
 
     tasks: tuple[CheckTask, ...]
     left_out: tuple[str, ...] = ()
 
 
 def expectation(kind: str, engine: str, method: str, expected: str) -> str:
-    """The verdict this engine can give if the claim's verdict is `expected`."""
+    """Return the verdict that this engine can give if the claim's verdict is `expected`."""
     if engine == "spark" and (kind in LIVE or (kind == "until" and expected == "holds")):
-        return "unknown"  # cycles are looked for in one machine's memory, and without one `until` can only be refuted
+        return "unknown"  # spark does not search for cycles; without that, `until` can only be refuted
     refutes_only = engine in ("simulate", "stateful") or method.startswith("bounded")
     unreachable_by_refuting = "violated" if kind == "reachable" else "holds"
     return "unknown" if refutes_only and expected == unreachable_by_refuting else expected
 
 
 def plan(request: CheckRequest) -> CheckPlan:
-    """The tasks of a request. Raises InputError for names that do not exist and for requests that leave nothing to do."""
-    given = settings(request.given, request.file)
+    """Return the tasks of a request. Raises InputError for unknown names and for a request without tasks."""
+    sizes = settings(request.given, request.file)
     if request.engine is not None:
         known("engine", request.engine, (*ENGINES, ALL))
     if request.proof is not None:
@@ -112,17 +115,17 @@ def plan(request: CheckRequest) -> CheckPlan:
                 f"--proof {request.proof} with --engine {request.engine}: only the symbolic engine proves; leave out one of them"
             )
         request = replace(request, engine=request.engine or "symbolic")
-    return _from_catalogue(request) if request.file is None else _from_file(request, given)
+    return _from_catalogue(request) if request.file is None else _from_file(request, sizes)
 
 
-def _from_file(request: CheckRequest, given: Mapping[str, Any]) -> CheckPlan:
+def _from_file(request: CheckRequest, sizes: Mapping[str, Any]) -> CheckPlan:
     assert request.file is not None
     if request.profiles:
         raise InputError(f"--profile {request.profiles[0]} with a model file; a file has scopes, not profiles: leave out --profile")
     if request.condition is not None:
         raise InputError("--condition with a model file; conditions belong to the specification: leave out --condition")
-    loaded = load(request.file, request.scope, given)
-    source = ModelSource(loaded.scope or DEFAULT, given=tuple(sorted(given.items())), file=request.file)
+    loaded = load(request.file, request.scope, sizes)
+    source = ModelSource(loaded.scope or DEFAULT, given=tuple(sorted(sizes.items())), file=request.file)
     subject = source.subject()
     ids = [known("property", id_, [p.id for p in subject.properties]) for id_ in request.properties]
     tasks: list[CheckTask] = []
@@ -142,7 +145,8 @@ def _from_file(request: CheckRequest, given: Mapping[str, Any]) -> CheckPlan:
     return _plan(tasks, _not_by(request.engine, questions, never="stateful"))
 
 
-def _from_catalogue(request: CheckRequest) -> CheckPlan:
+def _cases(request: CheckRequest) -> tuple[str | None, list[Case]]:
+    """Return the scope and the cases of the catalogue that a request selects. Raises InputError if there is no case."""
     from rocketproof_profiles import PROFILES
     from rocketproof_spec import NAMES, SCOPES
 
@@ -151,8 +155,8 @@ def _from_catalogue(request: CheckRequest) -> CheckPlan:
     ids = [known("property", id_, [*(c.property for c in CASES), *(c.claim for c in CASES)]) for id_ in request.properties]
     profiles = [known("profile", name, PROFILES) for name in request.profiles]
     scope = None if request.scope is None else known("scope", request.scope, NAMES)
-    wished = bool(ids) or request.condition is not None or request.engine is not None
-    cases = [c for c in CASES if c.kind != "history" or (wished and scope is None)]  # the others need no implementation
+    restricted = bool(ids) or request.condition is not None or request.engine is not None
+    cases = [c for c in CASES if c.kind != "history" or (restricted and scope is None)]  # the other kinds need no implementation
     chosen = [c for c in cases if (not ids or c.property in ids or c.claim in ids) and (not profiles or c.profile in profiles)]
     if not chosen:
         about = ", ".join(ids) or "any property"
@@ -162,14 +166,19 @@ def _from_catalogue(request: CheckRequest) -> CheckPlan:
         raise InputError(f"the catalogue has no verdict on {about} for {', '.join(profiles)}; use --profile {having}")
     if request.condition is not None:
         conditions = [c.condition for c in chosen]
-        asked = request.condition.strip()
-        exact = [c for c in chosen if c.condition.lower() == asked.lower()]
-        chosen = exact or [c for c in chosen if asked and asked.lower() in c.condition.lower()]
+        condition = request.condition.strip()
+        exact = [c for c in chosen if c.condition.lower() == condition.lower()]
+        chosen = exact or [c for c in chosen if condition and condition.lower() in c.condition.lower()]
         if not chosen:
-            raise InputError(f"unknown condition {asked!r}; {offer(asked, [repr(c) for c in conditions])}")
-    alike = SCOPES[scope].like if scope in SCOPES and SCOPES[scope].like else scope
-    if scope is not None and any(c.scope == alike for c in chosen):
-        chosen = [c for c in chosen if c.scope == alike]
+            raise InputError(f"unknown condition {condition!r}; {offer(condition, [repr(c) for c in conditions])}")
+    base_scope = SCOPES[scope].like if scope in SCOPES and SCOPES[scope].like else scope
+    if scope is not None and any(c.scope == base_scope for c in chosen):
+        chosen = [c for c in chosen if c.scope == base_scope]
+    return scope, chosen
+
+
+def _from_catalogue(request: CheckRequest) -> CheckPlan:
+    scope, chosen = _cases(request)
     tasks: list[CheckTask] = []
     questions: list[tuple[str, str, str]] = []
     unstated: dict[str, None] = {}
@@ -190,7 +199,7 @@ def _from_catalogue(request: CheckRequest) -> CheckPlan:
                 unperformed[source.scope] = None
                 continue
         if "explicit" not in case.engines and engines and "stateful" not in case.engines:
-            # A second engine of a case that the explicit one decides too, or a proof beyond the scope.
+            # The case repeats a case of the explicit engine with another engine, or proves it beyond the scope.
             engines = tuple(e for e in engines if e != "stateful")
             if not engines:
                 continue
@@ -201,26 +210,29 @@ def _from_catalogue(request: CheckRequest) -> CheckPlan:
             task = CheckTask(source, case.property, case.claim, case.kind, case.sentence, case.condition, engine, method, expected)
             tasks.append(replace(task, why=case.reason, widen=tuple(case.widen), lemmas=tuple(case.lemmas), chosen=request.chosen))
     missing = [f"scope {scope} does not state {', '.join(unstated)}"] if unstated else []
-    nobody = [f"nothing performs scope {name} on the implementation; use --engine explicit" for name in unperformed if scope is not None]
-    return _plan(tasks, [*_not_by(request.engine, questions), *missing, *nobody])
+    unperformable = [
+        f"nothing performs scope {name} on the implementation; use --engine explicit" for name in unperformed if scope is not None
+    ]
+    return _plan(tasks, [*_not_by(request.engine, questions), *missing, *unperformable])
 
 
 def _plan(tasks: list[CheckTask], left_out: list[str]) -> CheckPlan:
     if not tasks:
         raise InputError(f"nothing to check: {left_out[0]}" if left_out else "nothing to check; leave out an option")
     same: dict[tuple[object, ...], CheckTask] = {}
-    for task in tasks:  # two cases of the catalogue may differ in nothing but the engine that it names
+    for task in tasks:  # two cases of the catalogue may differ only in the engine
         same.setdefault((task.source, task.claim, task.kind, task.condition, task.engine, task.method), task)
     return CheckPlan(tuple(same.values()), tuple(left_out))
 
 
-def _engines(kind: str, asked: str | None) -> tuple[str, ...]:
-    return tuple(e for e in ENGINES if kind in APPLICABLE[e] and (asked == e or (asked == ALL and e != "spark")))
+def _engines(kind: str, requested: str | None) -> tuple[str, ...]:
+    return tuple(e for e in ENGINES if kind in APPLICABLE[e] and (requested == e or (requested == ALL and e != "spark")))
 
 
 def method_of(kind: str, engine: str, method: str, proof: str | None = None) -> str:
-    """What the symbolic engine does: a proof of the wished form where there is one for this kind of property; else what the catalogue says;
-    else bounded checking, and for `PROVABLE` kinds then induction."""
+    """Return the symbolic engine's method: the requested proof if it applies to this kind of property, else the catalogue's method, else
+    bounded checking. `PROVABLE` kinds are then proved by induction.
+    """
     if engine != "symbolic":
         return ""
     if proof is not None and kind in PROOFS[proof]:
@@ -231,9 +243,9 @@ def method_of(kind: str, engine: str, method: str, proof: str | None = None) -> 
 
 
 def _not_by(engine: str | None, questions: list[tuple[str, str, str]], never: str = "") -> list[str]:
-    """What the engine that was asked for does not decide, or some of all: a line for each kind of property.
+    """Describe the properties that the requested engines do not decide, one line per kind of property.
 
-    A question is a kind, the name under which the property is declared, and its id. `never` is an engine that decides none.
+    A question is a kind, the name under which the property is declared, and its id. `never` is an engine that decides none of them.
     """
     by_kind: dict[tuple[str, str], dict[str, None]] = {}
     for kind, name, id_ in questions:
@@ -250,6 +262,6 @@ def _not_by(engine: str | None, questions: list[tuple[str, str, str]], never: st
 
 
 def _listed(names: Sequence[str], most: int) -> str:
-    """`a, b and c`, or `a, b and 7 more`."""
+    """Return `a, b and c`, or `a, b and 7 more`."""
     *first, last = names if len(names) <= most else (*names[: most - 1], f"{len(names) - most + 1} more")
     return f"{', '.join(first)} and {last}" if first else last

@@ -1,7 +1,7 @@
-"""Units of work on several processes: twice as fast on two cores as threads, as compiling and z3 run side by side too.
+"""Run units of work in several processes. They are twice as fast on two cores as threads, because compilation and z3 also run in parallel.
 
-A process prefers units of a kind it has had (its kernel is loaded), then a kind that nobody has had, so that no kernel is
-compiled twice. Ctrl-C is passed on by the parent only: the processes end what they do with what they have.
+A process prefers units of a kind that it had before, because that kernel is loaded. Next it prefers a kind that no process had, so that no
+kernel is compiled twice. Only the parent forwards Ctrl-C. The workers then end their unit with the results so far.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from .units import Budget, Unit, UnitResult
 STOP_SIGNAL = getattr(signal, "SIGUSR1", None)
 Decide = Callable[[Unit, Budget, Report], UnitResult]
 """Answers a unit within a budget, and reports its progress."""
-PATIENCE = 0.6  # seconds that a process has to put its results together after Ctrl-C
+PATIENCE = 0.6  # seconds that a worker has to return its results after Ctrl-C
 
 
 @dataclass
 class _Worker:
-    """One process, what it works on and the kinds of unit it has had."""
+    """A worker process, its current unit, and the kinds of unit it had so far."""
 
     process: BaseProcess
     pipe: Connection
@@ -42,7 +42,7 @@ class _Worker:
 
 
 def available(units: Sequence[Unit], workers: int) -> bool:
-    """Whether several processes are worth starting for these units."""
+    """Return whether it is worth starting several processes for these units."""
     return workers > 1 and len(units) > 1 and STOP_SIGNAL is not None and all(unit.engine != "spark" for unit in units)
 
 
@@ -55,26 +55,25 @@ def run(
     progress: Callable[[Unit, Progress], None],
     done: Callable[[Unit, UnitResult], None],
 ) -> None:
-    """Answer all units by `decide`, which each process gets a copy of; `done` hears each answer. `budget()` is asked before each unit, None
-    means that the time is over.
+    """Answer all units by `decide`, which each process receives a copy of, and pass each answer to `done`. `budget()` is called before each
+    unit; None means that the time limit is reached.
 
-    Raises KeyboardInterrupt after Ctrl-C, when the answers that could be had have been passed to `done`, and the
-    RocketproofError of a unit that met one.
+    Raises KeyboardInterrupt after Ctrl-C, once all available answers were passed to `done`. Raises the RocketproofError of a unit.
     """
     waiting = list(units)
-    hands: list[_Worker] = []
+    pool: list[_Worker] = []
     try:
-        hands += [_start(decide) for _ in range(min(workers, len(units)))]
+        pool += [_start(decide) for _ in range(min(workers, len(units)))]
         try:
-            _loop(hands, waiting, decide, budget, begin, progress, done)
+            _loop(pool, waiting, decide, budget, begin, progress, done)
         except KeyboardInterrupt:
-            _stop(hands, done)
+            _stop(pool, done)
             raise
     finally:
-        for hand in hands:
-            hand.pipe.close()
-            hand.process.terminate()
-            hand.process.join()
+        for worker in pool:
+            worker.pipe.close()
+            worker.process.terminate()
+            worker.process.join()
 
 
 def _start(decide: Decide) -> _Worker:
@@ -88,7 +87,7 @@ def _start(decide: Decide) -> _Worker:
 
 
 def _loop(
-    hands: list[_Worker],
+    workers: list[_Worker],
     waiting: list[Unit],
     decide: Decide,
     budget: Callable[[], Budget | None],
@@ -97,51 +96,51 @@ def _loop(
     done: Callable[[Unit, UnitResult], None],
 ) -> None:
     while True:
-        for hand in hands:
-            if hand.unit is None and waiting:
-                given = budget()
-                if given is None:
+        for worker in workers:
+            if worker.unit is None and waiting:
+                unit_budget = budget()
+                if unit_budget is None:
                     waiting.clear()
                     break
-                hand.unit = _choose(hand, hands, waiting)
-                hand.kinds.add(_kind(hand.unit))
-                hand.pipe.send((hand.unit, given))
-                begin(hand.unit)
-        busy = {hand.pipe: hand for hand in hands if hand.unit is not None}
+                worker.unit = _choose(worker, workers, waiting)
+                worker.kinds.add(_kind(worker.unit))
+                worker.pipe.send((worker.unit, unit_budget))
+                begin(worker.unit)
+        busy = {worker.pipe: worker for worker in workers if worker.unit is not None}
         if not busy:
             return
         for pipe in wait(list(busy), timeout=1.0):
-            hand = busy[pipe]  # type: ignore[index]
-            _hear(hand, progress, done, _lost)
-            if hand.process.exitcode is not None:
-                hand.pipe.close()
-                hands[hands.index(hand)] = _start(decide)
+            worker = busy[pipe]  # type: ignore[index]
+            _receive(worker, progress, done, _lost)
+            if worker.process.exitcode is not None:
+                worker.pipe.close()
+                workers[workers.index(worker)] = _start(decide)
 
 
-def _hear(
-    hand: _Worker,
+def _receive(
+    worker: _Worker,
     progress: Callable[[Unit, Progress], None],
     done: Callable[[Unit, UnitResult], None],
     lost: Callable[[Unit, int | None], UnitResult],
 ) -> None:
-    unit = hand.unit
+    unit = worker.unit
     assert unit is not None
     try:
-        said: Any = hand.pipe.recv()
+        message: Any = worker.pipe.recv()
     except (EOFError, ConnectionError):
-        hand.process.join()
-        said = lost(unit, hand.process.exitcode)
-    if isinstance(said, Progress):
-        progress(unit, said)
+        worker.process.join()
+        message = lost(unit, worker.process.exitcode)
+    if isinstance(message, Progress):
+        progress(unit, message)
         return
-    hand.unit = None
-    if not isinstance(said, UnitResult):
-        raise RocketproofError(said)
-    done(unit, said)
+    worker.unit = None
+    if not isinstance(message, UnitResult):
+        raise RocketproofError(message)
+    done(unit, message)
 
 
 def _lost(unit: Unit, code: int | None) -> UnitResult:
-    """The answer of a process that ended without one; the system kills those that take too much memory."""
+    """Return the answer for a process that ended without an answer. The system kills a process that uses too much memory."""
     if code == -signal.SIGKILL:
         return UnitResult({task: undecided(task, MEMORY) for task in unit.tasks})
     problem = f"{unit}: its process ended with exit code {code}"
@@ -149,13 +148,13 @@ def _lost(unit: Unit, code: int | None) -> UnitResult:
 
 
 def _cut_off(unit: Unit, code: int | None) -> UnitResult:
-    """The answer of a process that Ctrl-C has ended before it had begun."""
+    """Return the answer for a process that Ctrl-C ended before it answered."""
     return UnitResult({task: undecided(task, INTERRUPTED) for task in unit.tasks})
 
 
-def _choose(hand: _Worker, hands: Sequence[_Worker], waiting: list[Unit]) -> Unit:
-    had = {kind for other in hands for kind in other.kinds}
-    best = min(range(len(waiting)), key=lambda n: (_kind(waiting[n]) not in hand.kinds, _kind(waiting[n]) in had, n))
+def _choose(worker: _Worker, workers: Sequence[_Worker], waiting: list[Unit]) -> Unit:
+    kinds = {kind for other in workers for kind in other.kinds}
+    best = min(range(len(waiting)), key=lambda n: (_kind(waiting[n]) not in worker.kinds, _kind(waiting[n]) in kinds, n))
     return waiting.pop(best)
 
 
@@ -163,26 +162,26 @@ def _kind(unit: Unit) -> tuple[str, str | None, str]:
     return (unit.engine, unit.source.file, unit.source.scope)
 
 
-def _stop(hands: list[_Worker], done: Callable[[Unit, UnitResult], None]) -> None:
-    """Pass Ctrl-C on and gather what the processes still answer."""
+def _stop(workers: list[_Worker], done: Callable[[Unit, UnitResult], None]) -> None:
+    """Forward Ctrl-C and collect the answers that the processes still return."""
 
     def gather(unit: Unit, answer: UnitResult) -> None:
-        done(unit, replace(answer, interrupted=False))  # it is known by now, and the others are to be heard too
+        done(unit, replace(answer, interrupted=False))  # the interruption is known, and the other workers' answers are collected too
 
-    for hand in hands:
-        if hand.unit is not None and hand.process.pid is not None and STOP_SIGNAL is not None:
+    for worker in workers:
+        if worker.unit is not None and worker.process.pid is not None and STOP_SIGNAL is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(hand.process.pid, STOP_SIGNAL)
-    until = time.monotonic() + PATIENCE
+                os.kill(worker.process.pid, STOP_SIGNAL)
+    deadline = time.monotonic() + PATIENCE
     with contextlib.suppress(RocketproofError):
-        while any(hand.unit is not None for hand in hands) and (left := until - time.monotonic()) > 0:
-            busy = {hand.pipe: hand for hand in hands if hand.unit is not None}
-            for pipe in wait(list(busy), timeout=left):
-                _hear(busy[pipe], lambda unit, at: None, gather, _cut_off)  # type: ignore[index]
+        while any(worker.unit is not None for worker in workers) and (remaining := deadline - time.monotonic()) > 0:
+            busy = {worker.pipe: worker for worker in workers if worker.unit is not None}
+            for pipe in wait(list(busy), timeout=remaining):
+                _receive(busy[pipe], lambda unit, at: None, gather, _cut_off)  # type: ignore[index]
 
 
 def _work(pipe: Connection, decide: Decide) -> None:
-    """A process's life: units in, progress and answers out."""
+    """Run a worker process: receive units, send progress and answers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pools.unblock(signal.SIGINT)
     try:
@@ -191,10 +190,10 @@ def _work(pipe: Connection, decide: Decide) -> None:
         while True:
             unit, budget = pipe.recv()
             try:
-                said: UnitResult | str = decide(unit, budget, pipe.send)
+                reply: UnitResult | str = decide(unit, budget, pipe.send)
             except RocketproofError as error:
-                said = str(error)
-            pipe.send(said)
+                reply = str(error)
+            pipe.send(reply)
     except KeyboardInterrupt:
         interrupts.heard()
     except (EOFError, ConnectionError):

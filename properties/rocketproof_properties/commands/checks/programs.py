@@ -1,7 +1,7 @@
-"""`rocketproof test`: programs of the specification on the implementation, in every case of the catalogue.
+"""`rocketproof test`: run programs of the specification on the implementation, in every case of the catalogue.
 
-A profile that the catalogue does not judge throughout is tested under the verdicts of P49, which it refines, and under its own
-where it has one.
+The catalogue has no complete set of verdicts for some profiles. Such a profile is tested with the verdicts of P49, which it refines, and
+with its own verdicts where it has some.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .show import RunLine
 
 BASE = "P49"
 COMMAND = "test"
-"""Under which its failures are remembered."""
+"""The name under which failures are remembered."""
 
 
 def tasks(profile: str) -> tuple[CheckTask, ...]:
-    """Every property of the states and of histories in every case of the profile, for the stateful engine."""
+    """Return the tasks of the stateful engine: every property of states and histories in every case of the profile."""
     from ...catalogue.table import CASES
 
     named = any(case.profile == profile for case in CASES)
@@ -35,17 +35,17 @@ def tasks(profile: str) -> tuple[CheckTask, ...]:
     if profile in SEEDS:
         return own
     derived = plan(CheckRequest(profiles=(BASE,), engine="stateful")).tasks
-    known_better = {(task.claim, task.condition) for task in own}
-    taken = [replace(t, source=replace(t.source, profile=profile)) for t in derived if (t.claim, t.condition) not in known_better]
-    return (*taken, *own)
+    overridden = {(task.claim, task.condition) for task in own}
+    inherited = [replace(t, source=replace(t.source, profile=profile)) for t in derived if (t.claim, t.condition) not in overridden]
+    return (*inherited, *own)
 
 
 def run(
     *, profile: str, programs: int, seed: int, workers: int, seconds: float | None = None
 ) -> tuple[matrix.CheckReport, programs_summary.TestRun]:
-    """Run about `programs` programs, shared by the specification's instances; the verdicts, and what was run.
+    """Run about `programs` programs, divided among the instances of the specification. Return the verdicts, and what was run.
 
-    Each condition of programs of messages gets as many as an instance gets, on top of them.
+    Each condition of programs of messages gets the same number as an instance, in addition to `programs`.
     """
     profile = known("profile", profile, PROFILES)
     chosen = tasks(profile)
@@ -75,8 +75,10 @@ def run(
 
 
 def _reach(actions: list[str], chosen: Sequence[CheckTask]) -> tuple[set[str], list[str]]:
-    """Perform the actions that no program happened to reach, by the shortest way that the search knows, in the first case that has
-    one; those done, and the problems with the others."""
+    """Perform each action that no program reached, by the shortest path of a search, in the first source that has it.
+
+    Return the performed actions, and a problem for each other action.
+    """
     sources = list(dict.fromkeys(task.source for task in chosen if not task.source.is_messages))
     done: set[str] = set()
     problems = []

@@ -1,7 +1,4 @@
-"""What programs and replays of witnesses came to, for people.
-
-Hundreds of verdicts as expected are counted; one that is not stands in its row of the matrix.
-"""
+"""Print the results of programs: expected verdicts as counts, each unexpected verdict as a row of the matrix."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _EXPECTED = {
 
 @dataclass(frozen=True)
 class TestRun:
-    """A run: `each` programs in each of so many instances of the specification and conditions of messages."""
+    """A test run: `each` programs in every instance of the specification and in every condition of messages."""
 
     profile: str
     each: int
@@ -33,7 +30,7 @@ class TestRun:
 
 
 def render(report: CheckReport, ran: TestRun, *, every: bool) -> None:
-    """Print what came out: with `every` the whole matrix, else what differs, and how much is as expected."""
+    """Print the results: the whole matrix with `every`, else the rows that differ and counts of the others."""
     page = Page()
     if every:
         show.print_report(report, page=page)
@@ -49,17 +46,17 @@ def render(report: CheckReport, ran: TestRun, *, every: bool) -> None:
 
 
 def print_summary(report: CheckReport, profile: str, page: Page) -> None:
-    """The rows that differ, counts of the others, what was not decided, what no program did, and problems."""
+    """Print the rows that differ, counts of the others, undecided rows, actions that never happened, and problems."""
     differ = [row for row in report.rows if show.mark(row) == "!"]
     if differ:
         show.print_matrix(differ, page)
         show.print_witnesses(differ, page)
         page.line()
     page.line(f"{profile}, as expected:")
-    for verdict, said in _EXPECTED.items():
-        alike = [row for row in report.rows if row.agrees and row.expected == verdict]
-        if alike:
-            page.line(f"  {len(alike):4} {said}{_longest(alike)}", "green")
+    for verdict, description in _EXPECTED.items():
+        matching = [row for row in report.rows if row.agrees and row.expected == verdict]
+        if matching:
+            page.line(f"  {len(matching):4} {description}{_longest(matching)}", "green")
     _print_undecided([row for row in report.rows if row.agrees is None], page)
     show.print_coverage(report, page, guards=False)
     show.print_unseen(report.coverage, page)
@@ -72,7 +69,7 @@ def _longest(rows: Sequence[VerdictRow]) -> str:
 
 
 def _print_undecided(rows: Sequence[VerdictRow], page: Page) -> None:
-    """For each reason how many properties were not broken so far, and the ids of what was not shown so far (and in how many cases)."""
+    """Print, per reason, how many properties are not broken so far, and the ids of what was not shown so far with their counts."""
     for reason in dict.fromkeys(row.reason for row in rows):
         stopped = show.STOPPED.get(reason, reason)
         safe = sum(row.expected == "unknown" for row in rows if row.reason == reason)

@@ -1,4 +1,4 @@
-"""A check, or a test by programs, as a run that reports are written from; and the run whose `--json` was saved."""
+"""Convert a check, or a test by programs, into the run that reports are written from; also from a saved `--json` file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def run(
     left_out: Sequence[str] = (),
     places: Mapping[str, SourcePlace] = MappingProxyType({}),
 ) -> Run:
-    """The rows as results, with the coverage; an error of an engine is a result too. `places` says by id where properties are stated."""
+    """Return the rows as results, with the coverage. An engine's error is a result too. `places` maps ids to the source of the property."""
     results = [result(row, places.get(row.id)) for row in report.rows]
     results += [
-        Result("run", _ERROR, "error", "error", about=first_line(one), message=first_line(one), details=one)
-        for one in [*report.problems, *report.faults]
+        Result("run", _ERROR, "error", "error", about=first_line(problem), message=first_line(problem), details=problem)
+        for problem in [*report.problems, *report.faults]
     ]
     return Run(
         command,
@@ -51,20 +51,20 @@ def run(
 
 
 def stated(sources: Mapping[str, ModelSource]) -> dict[str, SourcePlace]:
-    """Where the properties of model files are stated: file and line by id."""
-    found = {}
+    """Return the file and line at which each property of a model file is declared, by id."""
+    places = {}
     for id_, source in sources.items():
         file, _, line = source.subject().property(id_).place.rpartition(":")
         if is_digits(line):
-            found[id_] = SourcePlace(file, whole_number(line))
-    return found
+            places[id_] = SourcePlace(file, whole_number(line))
+    return places
 
 
 def result(row: VerdictRow, place: SourcePlace | None = None) -> Result:
-    """A verdict of the matrix."""
+    """Return a row of the matrix as a result."""
     outcome: Outcome = "differs" if row.vacuous or row.agrees is False else "undecided" if row.agrees is None else "ok"
-    said = show.remark(row) or (f"expected because {row.why}" if row.why and row.verdict == row.expected else "")
-    counted = {"states": row.states, "transitions": row.transitions, "depth": row.depth, "steps": row.length, "cached": row.cached or None}
+    message = show.remark(row) or (f"expected because {row.why}" if row.why and row.verdict == row.expected else "")
+    numbers = {"states": row.states, "transitions": row.transitions, "depth": row.depth, "steps": row.length, "cached": row.cached or None}
     return Result(
         row.id,
         row.sentence,
@@ -75,25 +75,25 @@ def result(row: VerdictRow, place: SourcePlace | None = None) -> Result:
         row.condition,
         row.engine,
         row.scope,
-        message=said,
+        message=message,
         details=lines(
             [
                 f"explored or proved: {row.proof}" if row.proof else "",
                 _CACHED * row.cached,
                 f"expected because {row.why}" if row.why else "",
-                *_stands_on(row),
+                *_invariants(row),
             ]
         ),
         witness=row.witness or "",
         commands=(witnessfiles.show_command(row.witness),) if row.witness else (),
         place=place,
         seconds=row.seconds,
-        properties={name: str(value) for name, value in counted.items() if value is not None},
+        properties={name: str(value) for name, value in numbers.items() if value is not None},
     )
 
 
-def _stands_on(row: VerdictRow) -> list[str]:
-    return [f"it stands on: {one}" for one in row.invariants]
+def _invariants(row: VerdictRow) -> list[str]:
+    return [f"it stands on: {invariant}" for invariant in row.invariants]
 
 
 def _covered(report: CheckReport, label: str) -> Covered:
@@ -111,8 +111,10 @@ def _covered(report: CheckReport, label: str) -> Covered:
 
 
 def read(data: Any) -> Run | None:
-    """The run of which `check --json` or `test --json` wrote this, None if it is none. What the file lacks (the kind of a property,
-    whether it was vacuous) is taken for the usual."""
+    """Return the run whose `check --json` or `test --json` wrote `data`; None for other data.
+
+    Fields that the file lacks get default values, such as the kind of a property and whether it was vacuous.
+    """
     if not isinstance(data, list) or not all(isinstance(row, dict) and set(FIELDS) - LATER <= row.keys() for row in data):
         return None
     rows = settle([_row(row) for row in data])
@@ -120,5 +122,5 @@ def read(data: Any) -> Run | None:
 
 
 def _row(record: Mapping[str, Any]) -> VerdictRow:
-    given = {name: record[name] for name in FIELDS if name != "property" and name not in LATER}
-    return VerdictRow(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **given)
+    values = {name: record[name] for name in FIELDS if name != "property" and name not in LATER}
+    return VerdictRow(str(record["property"]), kind="history" if record["scope"] == MESSAGES else "", **values)

@@ -1,4 +1,4 @@
-"""A row of the verdict matrix: plain data that says what was decided, what was expected and whether the two agree."""
+"""A row of the verdict matrix: the verdict, the expected verdict, and whether they agree, as plain data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ FIELDS = (
     "seconds", "witness", "trace", "invariants", "certificate", "fairness", "cached",
 )  # fmt: skip
 LATER = frozenset({"trace", "invariants", "certificate", "fairness", "cached"})
-"""Fields that rows of earlier versions have not."""
+"""Fields that rows of earlier versions lack."""
 LIMITS = (TIME, MEMORY, STATES, DISK, INTERRUPTED)
 
 
 @dataclass(frozen=True)
 class Fairness:
-    """What the answer about a fair loop depends on, by actions: if the property holds, those whose fairness cannot be left out, and a
-    set that suffices; if it is violated, each whose fairness alone would make it hold, and whether that is weak or strong."""
+    """The fairness assumptions that a verdict about fair loops depends on, by action.
+
+    - If the property holds: `needed` are the actions whose fairness cannot be removed, `enough` is a sufficient set.
+    - If it is violated: `strengthen` are the actions whose fairness alone would make it hold, each with `weak` or `strong`.
+    """
 
     needed: tuple[str, ...] = ()
     enough: tuple[str, ...] = ()
@@ -32,22 +35,22 @@ class Fairness:
 
     @staticmethod
     def of(outcome: Outcome) -> Fairness | None:
-        """None where no engine has said it."""
-        said = outcome.details
-        if "needs_fairness" in said:
-            return Fairness(tuple(said["needs_fairness"]), tuple(said["enough_fairness"]))
-        return Fairness(strengthen=tuple(said["strengthen"].items())) if "strengthen" in said else None
+        """Return None if no engine determined the fairness."""
+        details = outcome.details
+        if "needs_fairness" in details:
+            return Fairness(tuple(details["needs_fairness"]), tuple(details["enough_fairness"]))
+        return Fairness(strengthen=tuple(details["strengthen"].items())) if "strengthen" in details else None
 
     @staticmethod
     def read(record: Mapping[str, Any] | None) -> Fairness | None:
-        """The fairness that `record` gave."""
+        """Parse the result of `record`."""
         if record is None:
             return None
         return Fairness(tuple(record["needed"]), tuple(record["enough"]), tuple(record["strengthen"].items()))
 
     @property
     def note(self) -> str:
-        """What of it a property that holds needs, in words."""
+        """The fairness that a property needs to hold, as a sentence."""
         if not self.enough:
             return "needs no fairness"
         rest = [name for name in self.enough if name not in self.needed]
@@ -55,18 +58,20 @@ class Fairness:
         return "; ".join([*parts, f"fairness of {', '.join(self.enough)} suffices"] if rest else parts)
 
     def record(self) -> dict[str, Any]:
-        """The JSON object."""
+        """Return the JSON object."""
         return {"needed": list(self.needed), "enough": list(self.enough), "strengthen": dict(self.strengthen)}
 
 
 @dataclass(frozen=True)
 class VerdictRow:
-    """One verdict; `id` is the property's. `witness` is the file's path, `length` its steps, `proof` what was explored or
-    proved, in words, `why` the reason of the expected verdict. `invariants` are formulas that a proof takes beside the claim, and
-    `certificate` is the file that holds it. `fairness` is what a claim about fair loops depends on.
+    """One verdict. `id` is the property's id.
 
-    `settled`: another engine decided the same case as expected, so that a failed proof by induction says nothing against it.
-    `cached`: an earlier run decided it, which took the `seconds`.
+    - `witness`: the path of the witness file; `length`: its number of steps.
+    - `proof`: a description of what was explored or proved. `why`: the reason of the expected verdict.
+    - `invariants`: formulas that a proof uses in addition to the claim; `certificate`: the file that contains them.
+    - `fairness`: the fairness assumptions that a claim about fair loops depends on.
+    - `settled`: another engine decided the same case as expected, so that a failed proof by induction is no disagreement.
+    - `cached`: an earlier run decided the row; `seconds` is the duration of that run.
     """
 
     id: str
@@ -97,33 +102,35 @@ class VerdictRow:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the verdict is the expected one; None where nothing was decided although something else was expected."""
+        """Whether the verdict is the expected verdict; None if nothing was decided although another verdict was expected."""
         if self.verdict == "not inductive" and self.settled:
             return True
         if self.verdict == self.expected and (self.verdict != "unknown" or self.reason not in LIMITS):
             return True
         if self.kind == "history" and self.reason == BOUND:
-            return False  # a known violation that so many programs do not show has vanished
+            return False  # no program shows a known violation any more
         return None if self.verdict in ("unknown", "not inductive") else False
 
     @property
     def case(self) -> tuple[str, str, str, str, str]:
-        """What engines must not contradict each other about; a property with several formulas has several sentences."""
+        """The key within which engines must not contradict each other. A property with several formulas has several sentences."""
         return (self.id, self.profile, self.condition, self.scope, self.sentence)
 
     @property
     def trace(self) -> str | None:
-        """The file that `rocketproof explore` opens: the witness, or the history beside a program of messages; None where there is none."""
+        """The file that `rocketproof explore` opens: the witness, or the history that belongs to a program of messages; None without
+        witness.
+        """
         return None if self.witness is None else opened(self.witness)
 
     def record(self) -> dict[str, Any]:
-        """The JSON object of `check --json`."""
+        """Return the JSON object of `check --json`."""
         own = {"property": self.id, "fairness": None if self.fairness is None else self.fairness.record()}
         return {name: own[name] if name in own else getattr(self, name) for name in FIELDS}
 
 
 def undecided(task: CheckTask, reason: str) -> VerdictRow:
-    """The row of a task that nobody decided."""
+    """Return the row of a task that no engine decided."""
     return VerdictRow(
         task.property, task.sentence, task.kind, task.source.profile, task.condition, task.engine, task.source.scope, "unknown", reason,
         task.expected, why=task.why,
@@ -131,7 +138,7 @@ def undecided(task: CheckTask, reason: str) -> VerdictRow:
 
 
 def decided(task: CheckTask, outcome: Outcome, *, proof: str, vacuous: bool) -> VerdictRow:
-    """The row of an engine's answer, without its files."""
+    """Return the row of an engine's answer, without its files."""
     return replace(
         undecided(task, outcome.reason), verdict=outcome.verdict, states=outcome.states, transitions=outcome.transitions,
         depth=outcome.depth, seconds=round(outcome.seconds, 3),
@@ -154,18 +161,18 @@ def _note(outcome: Outcome) -> str:
 
 
 def settle(rows: list[VerdictRow]) -> list[VerdictRow]:
-    """Mark the failed inductions on cases that another engine decided as expected in the same run."""
+    """Mark failed inductions on cases that another engine decided as expected in the same run."""
     done = {r.case for r in rows if r.agrees and r.verdict in ("holds", "violated")}
     return [replace(r, settled=True) if r.verdict == "not inductive" and r.case in done else r for r in rows]
 
 
 def contradictions(rows: Iterable[VerdictRow]) -> list[str]:
-    """Cases on which one engine says `holds` and another `violated`: one of the engines is wrong."""
-    said: dict[tuple[str, str, str, str, str], dict[str, str]] = {}
+    """Return a sentence for each case on which one engine reports `holds` and another `violated`: one of them is wrong."""
+    verdicts_of: dict[tuple[str, str, str, str, str], dict[str, str]] = {}
     for row in rows:
-        said.setdefault(row.case, {}).setdefault(row.verdict, row.engine)
+        verdicts_of.setdefault(row.case, {}).setdefault(row.verdict, row.engine)
     return [
         f"{' '.join(filter(None, case[:4]))}: {verdicts['holds']} says holds, {verdicts['violated']} says violated; one engine is wrong"
-        for case, verdicts in said.items()
+        for case, verdicts in verdicts_of.items()
         if "holds" in verdicts and "violated" in verdicts
     ]

@@ -1,4 +1,4 @@
-"""What a check of many properties came to: a line for each, and in full only the verdicts that are not as expected."""
+"""Print a check of many properties: one line per property, and in full only the verdicts that are not as expected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNDECIDED = "undecided"
 
 
 def render(report: CheckReport, left_out: Sequence[str] = ()) -> None:
-    """Print the properties with how often each verdict came out, what is not as expected, and the closing line."""
+    """Print the properties with counts of their verdicts, the verdicts that are not as expected, and the closing line."""
     page = Page()
     _print_properties(report.rows, page)
     differ = [row for row in report.rows if show.mark(row) == "!"]
@@ -39,16 +39,16 @@ def render(report: CheckReport, left_out: Sequence[str] = ()) -> None:
 
 
 def _print_properties(rows: Sequence[VerdictRow], page: Page) -> None:
-    """A line for each property and sentence: its worst mark, its verdicts counted, and what it says."""
+    """Print a line for each property and sentence: its worst mark, the counts of its verdicts, and the sentence."""
     claims: dict[tuple[str, str], list[VerdictRow]] = {}
     for row in rows:
         claims.setdefault((row.id, row.sentence), []).append(row)
     words = sorted({_word(row) for row in rows}, key=_order)
     lines = []
-    for (id_, said), members in claims.items():
+    for (id_, sentence), members in claims.items():
         counts = Counter(map(_word, members))
         sign = max(map(show.mark, members), key=list(show.STYLES).index)
-        lines.append(TableRow((id_, *(str(counts[word] or "") for word in words)), said, show.STYLES[sign], sign))
+        lines.append(TableRow((id_, *(str(counts[word] or "") for word in words)), sentence, show.STYLES[sign], sign))
     page.table(lines, ("", *words), right=range(1, 1 + len(words)))
 
 
@@ -57,15 +57,15 @@ def _word(row: VerdictRow) -> str:
 
 
 def _order(word: str) -> tuple[int, str]:
-    """Places of the columns: what is usual comes first."""
+    """Return the sort key of a column, with the usual verdicts first."""
     known = ("holds", "violated", "not inductive", "unknown", _UNDECIDED)
     return known.index(word) if word in known else len(known), word
 
 
 def _print_files(rows: Sequence[VerdictRow], page: Page) -> None:
-    """How many witnesses were written, where, and how one is looked at."""
-    found = [row for row in rows if row.witness is not None]
-    if found:
-        path = next((row for row in found if row.verdict == "violated"), found[0]).witness or ""
-        count = counted(len({row.witness for row in found}), "witness", "witnesses")
+    """Print how many witnesses were written, their folder, and the command that shows a witness."""
+    with_witness = [row for row in rows if row.witness is not None]
+    if with_witness:
+        path = next((row for row in with_witness if row.verdict == "violated"), with_witness[0]).witness or ""
+        count = counted(len({row.witness for row in with_witness}), "witness", "witnesses")
         page.line(f"\n{count} in {shlex.quote(str(Path(path).parent))}; to look at one:\n  {witnessfiles.show_command(path)}")

@@ -1,4 +1,4 @@
-"""What one unit of work is: tasks of one engine on one instance, the bounds it has, where it runs, and what comes out of it."""
+"""A unit of work: tasks of one engine on one instance, its limits, and its result."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .evidence import VerdictEvidence
 from .plan import CheckTask
 from .rows import VerdictRow
 
-PROGRAMS = 100  # of the stateful engine, for each instance
+PROGRAMS = 100  # of the stateful engine, per instance
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Tasks of one engine whose sources give the same instance; `paths` says where each one's witness goes."""
+    """Tasks of one engine whose sources build the same instance. `paths` are the paths of the tasks' witness files."""
 
     source: ModelSource
     engine: str
@@ -35,8 +35,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class SparkCluster:
-    """Where Spark runs: the URL of a master or of a Spark Connect server (default: this machine), how many cores, and the folder that
-    driver and workers share (default: that for temporary files)."""
+    """Where Spark runs: the URL of a master or of a Spark Connect server (default: this machine), and the number of cores.
+
+    `scratch` is the folder that driver and workers share (default: the folder for temporary files).
+    """
 
     master: str | None = None
     remote: str | None = None
@@ -44,7 +46,7 @@ class SparkCluster:
     scratch: Path | None = None
 
     def session(self) -> Any:
-        """The Spark session, made at the first call. Raises TraceError where there can be none."""
+        """Return the Spark session, created by the first call. Raises TraceError if no session can be created."""
         from rocketproof_traces.spark.session import session
 
         return session(self.master, self.remote, self.cores)
@@ -52,8 +54,11 @@ class SparkCluster:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bounds of one unit, and how it may run. Searches keep their progress in `checkpoint`, each in a folder of its own, and go on there
-    when memory ends with at most `disk` bytes. Proofs are kept in `certificates`."""
+    """Limits and options of one unit.
+
+    Each search saves its progress in its own folder of `checkpoint`. When its memory is full, it writes at most `disk` bytes there. Proofs
+    are saved in `certificates`.
+    """
 
     limits: Limits = Limits()
     workers: int = 1
@@ -68,8 +73,10 @@ class Budget:
 
 @dataclass
 class UnitResult:
-    """What came out: rows by task (those missing were not decided) with their evidence, coverage, what went wrong, and the errors of a
-    user's model. `complete` is False where a limit ended a search, so that its counts are of a part of the states."""
+    """The result of a unit: rows by task with their evidence, coverage, problems, and errors of a user's model.
+
+    Tasks without a row were not decided. `complete` is False if a limit ended a search, so that its counts cover a part of the states.
+    """
 
     rows: dict[CheckTask, VerdictRow] = field(default_factory=dict)
     evidence: dict[CheckTask, VerdictEvidence] = field(default_factory=dict)

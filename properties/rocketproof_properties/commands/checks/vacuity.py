@@ -1,8 +1,8 @@
-"""Premises: the part of a property that must have been true somewhere, or the property said nothing.
+"""Vacuity: a property is vacuous in a run if its premise never held.
 
-`implies(p, c)` is the term `~p | c`. A property is vacuous in a run if each of its conjuncts has such a premise and none of
-them ever held. The engines find that out: the premise goes along as one more claim, `reachable` for a state and, where it
-speaks of the state after, a `step` that the negation holds (violated where the premise occurred).
+`implies(p, c)` is the term `~p | c`. A property is vacuous in a run if each of its conjuncts has such a premise and no premise ever held.
+The engines check this with an auxiliary claim for the premise. It is `reachable` for a premise about one state. For a premise that reads
+the next state, it is a `step` claim of the negation, which is violated where the premise occurs.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ PREFIX = "premise of "
 
 
 def premises(claims: Iterable[Property]) -> list[Property]:
-    """One auxiliary claim for each property that has a premise; `occurred` reads its verdict."""
-    made = []
+    """Return an auxiliary claim for each property that has a premise. `occurred` interprets its verdict."""
+    auxiliary = []
     for claim in claims:
         term = premise(claim)
         if term is None or claim.kind == "lemma":
             continue
         if any(e.op == "after" for e in walk(term)):
-            made.append(Property(PREFIX + claim.id, f"the premise of {claim.id} occurs", "step", ~term, place=claim.place))
+            auxiliary.append(Property(PREFIX + claim.id, f"the premise of {claim.id} occurs", "step", ~term, place=claim.place))
         else:
-            made.append(Property(PREFIX + claim.id, f"the premise of {claim.id} occurs", "reachable", term, place=claim.place))
-    return made
+            auxiliary.append(Property(PREFIX + claim.id, f"the premise of {claim.id} occurs", "reachable", term, place=claim.place))
+    return auxiliary
 
 
 def occurred(kind: str, verdict: str) -> bool | None:
-    """Whether the premise held in some explored state, from the verdict on the auxiliary claim; None if undecided."""
+    """Return whether the premise held in some explored state, from the verdict on the auxiliary claim; None if undecided."""
     if verdict not in ("holds", "violated"):
         return None
     return (verdict == "violated") == (kind == "step")

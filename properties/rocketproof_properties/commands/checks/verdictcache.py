@@ -1,8 +1,8 @@
-"""Verdicts of earlier runs, each used again for as long as nothing that it depends on has changed.
+"""A cache of verdicts. A cached verdict is used until something that it depends on changes.
 
-A verdict depends on the content of the model and of the claim, the values of the constants, the engine with its options, and the code of
-the engine. Limits of time, memory and workers can only keep it from being reached, so what they have cut short is not kept. A file that
-is damaged, somebody else's or of other code counts as absent, and without a cache that can be written every verdict is computed.
+A verdict depends on the content of the model and of the claim, the values of the constants, the engine with its options, and the engine's
+code. Limits of time, memory and workers can only prevent a verdict, so a result that they cut short is not cached. A file that is damaged,
+foreign or written by other code is ignored. If the cache cannot be written, every verdict is computed.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from .rows import Fairness, VerdictRow, undecided
 from .units import Budget, Unit, UnitResult
 
 NAME: Final = "verdicts"
-"""Of the folders in the cache."""
+"""Name of the folder in the cache."""
 ENGINES: Final = ("explicit", "symbolic", "simulate")
-"""Engines whose verdicts depend on the model alone. The others run the reference implementation, or a cluster."""
+"""Engines whose verdicts depend only on the model. The others run the reference implementation, or a cluster."""
 MOST: Final = 4000
-"""Files in the folder; of more than that the older half is removed."""
+"""Maximum number of files in the folder. If there are more, the older half is deleted."""
 _LIBRARIES: Final = ("llvmlite", "numpy", "z3-solver")
 _OWN: Final = ("verdict", "reason", "states", "transitions", "depth", "seconds", "length", "proof", "note", "vacuous")
-"""Fields of a row that the engine decided; others are those of its task."""
+"""Fields of a row that the engine decides. The others come from the task."""
 
 
 class VerdictCache:
-    """The verdicts of one folder in the cache. `fresh`: none is used, and those of this run take the places of earlier ones.
+    """The verdicts of one folder in the cache. With `fresh`, no cached verdict is used, and new verdicts replace old ones.
 
-    A copy in another process begins without the digests that are remembered here.
+    A copy in another process starts with empty caches of digests.
     """
 
     def __init__(self, *, fresh: bool = False, symmetry: bool = True, seed: int = 0) -> None:
@@ -63,53 +63,56 @@ class VerdictCache:
         return partial(VerdictCache, fresh=self.fresh, symmetry=self.symmetry, seed=self.seed), ()
 
     def decide(self, unit: Unit, budget: Budget, report: Report) -> UnitResult:
-        """Answer a unit's tasks: the known verdicts, and those that are decided now and kept. Raises what `decide` raises."""
-        known = self.answer(unit, budget.certificates)
-        left = [(task, path) for task, path in zip(unit.tasks, unit.paths, strict=True) if task not in known.rows]
-        if not left:
-            return known
-        rest = replace(unit, tasks=tuple(task for task, _ in left), paths=tuple(path for _, path in left))
+        """Answer a unit's tasks from the cache, decide the rest, and cache the new verdicts. Raises what `decide` raises."""
+        cached = self.answer(unit, budget.certificates)
+        missing = [(task, path) for task, path in zip(unit.tasks, unit.paths, strict=True) if task not in cached.rows]
+        if not missing:
+            return cached
+        rest = replace(unit, tasks=tuple(task for task, _ in missing), paths=tuple(path for _, path in missing))
         answer = decide(rest, budget, report)
         self.keep(rest, answer)
-        return replace(answer, rows=known.rows | answer.rows)
+        return replace(answer, rows=cached.rows | answer.rows)
 
     def answer(self, unit: Unit, certificates: Path | None) -> UnitResult:
-        """The known verdicts on a unit's tasks, with their files written again. One search decides all claims of the explicit engine, so
-        of its tasks all are known, or none is. Raises InputError if a file cannot be written."""
-        found = UnitResult()
+        """Return the cached verdicts on a unit's tasks, and write their files again.
+
+        One search decides all claims of the explicit engine, so either all of its tasks are cached, or none. Raises InputError if a file
+        cannot be written.
+        """
+        result = UnitResult()
         if self.fresh or not _is_cached(unit):
-            return found
+            return result
         subject = unit.source.kept()
         entry = _read(self._path(unit, subject))
         verdicts: Mapping[str, Any] = entry.get("verdicts", {})
         known = {task: verdicts.get(self._key(task, unit, subject)) for task in unit.tasks}
         if not all(known.values()) and unit.engine != "symbolic":
-            return found
+            return result
         for task, path in zip(unit.tasks, unit.paths, strict=True):
             record = known[task]
             if record is not None:
                 row, evidence = _row(task, record)
-                found.rows[task] = evidence.written(row, task, path, certificates)
-        if len(found.rows) == len(unit.tasks):
-            found.coverage = _coverage(entry["coverage"])
-        return found
+                result.rows[task] = evidence.written(row, task, path, certificates)
+        if len(result.rows) == len(unit.tasks):
+            result.coverage = _coverage(entry["coverage"])
+        return result
 
     def keep(self, unit: Unit, answer: UnitResult) -> None:
-        """Keep the verdicts of an answer that no limit has cut short."""
+        """Cache the verdicts of an answer that no limit cut short."""
         if not _is_cached(unit) or not answer.complete or answer.interrupted or answer.problems or answer.faults:
             return
         subject = unit.source.kept()
-        found = {
+        verdicts = {
             self._key(task, unit, subject): {**{name: getattr(row, name) for name in _OWN}, **_evidence(row, answer.evidence[task])}
             for task, row in answer.rows.items()
             if row.verdict != "unknown" or row.reason == BOUND
         }
-        if not found:
+        if not verdicts:
             return
         path = self._path(unit, subject)
         before = {} if self.fresh else _read(path).get("verdicts", {})
-        entry = {"coverage": _coverage_record(answer.coverage), "verdicts": {**before, **found}}
-        with suppress(OSError):  # the next run computes it again
+        entry = {"coverage": _coverage_record(answer.coverage), "verdicts": {**before, **verdicts}}
+        with suppress(OSError):  # then the next run computes it again
             if not self._swept:
                 self._sweep()
             diskcache.write(path, json.dumps(entry).encode())
@@ -121,7 +124,7 @@ class VerdictCache:
             os.unlink(path)
 
     def _path(self, unit: Unit, subject: CheckSubject) -> Path:
-        """The file of an instance under an engine's options."""
+        """Return the file for an instance and an engine's options."""
         instance = subject.instance
         content: list[Any] = [unit.engine, self._model(subject), self._contents.constants(instance)]
         if unit.engine == "explicit":
@@ -134,10 +137,10 @@ class VerdictCache:
         return self.folder / f"{_digest(content)}.json"
 
     def _key(self, task: CheckTask, unit: Unit, subject: CheckSubject) -> str:
-        """What a task asks of its instance, and what its witness file states of where that comes from."""
+        """Return a digest of a task's claims, method and source."""
         together = [(task.claim, task.kind), *((id_, "always") for id_ in task.lemmas)]
         if task.method == INVARIANTS:  # claims about one model are proved together
-            together += [(one.claim, one.kind) for one in unit.tasks if one.method == INVARIANTS and one.widen == task.widen]
+            together += [(other.claim, other.kind) for other in unit.tasks if other.method == INVARIANTS and other.widen == task.widen]
         claims = [self._claim(subject.property(id_, kind), subject) for id_, kind in together]
         return _digest([task.source.record(), task.property, task.method, task.widen, claims])
 
@@ -159,7 +162,10 @@ class VerdictCache:
 
 @cache
 def engine_code() -> str:
-    """A digest of the code that decides verdicts and writes their evidence, without the specification: its models are digested."""
+    """Return a digest of the code that decides verdicts and writes their evidence.
+
+    The specification is excluded, because its models are digested.
+    """
     packages = [Path(str(package.__file__)).parent for package in (rocketproof_model, rocketproof_protocol, witness)]
     files = [path for folder in (*packages, Path(__file__).parent) for path in folder.rglob("*.py")]
     return _digest([diskcache.code_digest([*files, Path(premises.__file__)]), *map(version, _LIBRARIES)])
@@ -170,7 +176,7 @@ def _is_cached(unit: Unit) -> bool:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """What `VerdictCache.keep` wrote, nothing if it is not there."""
+    """Return what `VerdictCache.keep` wrote, or an empty mapping."""
     data = diskcache.read(path)
     if data is None:
         return {}
@@ -196,7 +202,7 @@ def _evidence(row: VerdictRow, evidence: VerdictEvidence) -> dict[str, Any]:
 def _coverage_record(coverage: Coverage | None) -> dict[str, Any] | None:
     if coverage is None:
         return None
-    return {"taken": coverage.taken, "guards": [[*names, *seen] for names, seen in coverage.guards.items()]}
+    return {"taken": coverage.taken, "guards": [[*names, *sides] for names, sides in coverage.guards.items()]}
 
 
 def _coverage(record: Mapping[str, Any] | None) -> Coverage | None:

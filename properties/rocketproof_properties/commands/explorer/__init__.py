@@ -1,1 +1,1 @@
-"""What the explorer opens: witnesses, properties with their counterexamples, histories and findings, as the page's documents."""
+"""The documents that the explorer opens: witnesses, properties with their counterexamples, histories and findings."""

@@ -1,5 +1,7 @@
-"""What a running explorer offers besides files: properties with the cases that a search decides, the known hazards that such a case shows,
-and scopes to walk in; those of the specification, or of a model file."""
+"""The catalogue of a running explorer, for the specification or a model file.
+
+It lists properties with the cases that a search decides, the known hazards that such a case shows, and scopes to explore.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +14,35 @@ from .traces import ENGINE
 
 
 def properties(file: str | None) -> Sequence[Mapping[str, Any]]:
-    """Properties that a search decides, each with its cases."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return the properties that a search decides, each with its cases."""
+    rows: dict[str, dict[str, Any]] = {}
     for source, id_, sentence, condition, expected in _cases(file):
-        row = found.setdefault(id_, {"id": id_, "sentence": sentence, "cases": []})
+        row = rows.setdefault(id_, {"id": id_, "sentence": sentence, "cases": []})
         case = {"profile": source[1], "scope": source[0], "condition": condition, "expected": expected}
         if case not in row["cases"]:
             row["cases"].append(case)
-    return list(found.values())
+    return list(rows.values())
 
 
 def hazards(offered: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, str]]:
-    """The known hazards of which a search finds a counterexample, each with the case in which it does.
+    """Return the known hazards for which a search finds a counterexample, each with its case.
 
-    A hazard is shown by the first property that it names, unless that is the property of a hazard before it: then it only touches it.
+    The first property of a hazard shows it. If an earlier hazard already names that property, the later hazard is not listed.
     """
     from ...hazards import HAZARDS
 
     cases = {row["id"]: [case for case in row["cases"] if case["expected"] == "violated"] for row in offered}
-    found: list[Mapping[str, str]] = []
-    seen: set[str] = set()
-    for one in HAZARDS.values():
-        shown = next(iter(one.properties), "")
-        fitting = [case for profile in one.profiles for case in cases.get(shown, ()) if case["profile"] == profile]
-        if fitting and shown not in seen:
-            case = min(fitting, key=lambda case: (one.profiles.index(case["profile"]), "administrator" in case["condition"]))
+    result: list[Mapping[str, str]] = []
+    touched: set[str] = set()
+    for hazard in HAZARDS.values():
+        shown = next(iter(hazard.properties), "")
+        fitting = [case for profile in hazard.profiles for case in cases.get(shown, ()) if case["profile"] == profile]
+        if fitting and shown not in touched:
+            case = min(fitting, key=lambda case: (hazard.profiles.index(case["profile"]), "administrator" in case["condition"]))
             where = {name: case[name] for name in ("profile", "scope", "condition")}
-            found.append({"id": one.id, "title": one.title, "property": shown, **where})
-        seen.update(one.properties)
-    return found
+            result.append({"id": hazard.id, "title": hazard.title, "property": shown, **where})
+        touched.update(hazard.properties)
+    return result
 
 
 def _cases(file: str | None) -> list[tuple[tuple[str, str], str, str, str, str]]:
@@ -54,7 +56,7 @@ def _cases(file: str | None) -> list[tuple[tuple[str, str], str, str, str, str]]
 
 
 def scopes(file: str | None) -> Sequence[Mapping[str, str]]:
-    """The finite sizes in which one can walk freely, each with what it is about."""
+    """Return the finite sizes that can be explored freely, each with a description."""
     if file is not None:
         return [{"name": name, "about": ""} for name in modelfile.load(file).scopes]
     from rocketproof_spec import NAMES, SCOPES

@@ -1,4 +1,4 @@
-"""What `rocketproof explore` does: find what was asked for, then write it as a page or serve it."""
+"""Implements `rocketproof explore`: find the trace, then write it as a page or serve it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .traces import Wish
 
 
 def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, browser: bool, around: int | None = None) -> int:
-    """Write the page of what was asked for, or serve it until Ctrl-C; the exit code. Raises RocketproofError in one line."""
+    """Write the page of the requested trace, or serve it until Ctrl-C, and return the exit code. Raises RocketproofError in one line."""
     if html is not None:
         check_writable(html, "--html")
     openings = _openings(what, wish, around)
     if html is not None and openings.opened is None:
-        lies = () if what is None else openings.files()
-        remedy = f"give one file of the folder; the first is {next(iter(lies))}" if lies else "give a witness, or --property ID"
+        files = () if what is None else openings.files()
+        remedy = f"give one file of the folder; the first is {next(iter(files))}" if files else "give a witness, or --property ID"
         raise InputError(f"--html needs one trace to show; {remedy}")
     _present(openings, html, port, browser=browser)
     return 0
 
 
 def present(opened: Opened, html: Path | None, port: int, *, browser: bool) -> None:
-    """Write the page of this, or serve it until Ctrl-C. Raises RocketproofError in one line."""
+    """Write the page of an opened trace, or serve it until Ctrl-C. Raises RocketproofError in one line."""
     _present(Openings(opened), html, port, browser=browser)
 
 
@@ -49,24 +49,24 @@ def _present(openings: Openings, html: Path | None, port: int, *, browser: bool)
     page.template()
     out = Page()
 
-    def said(address: str) -> None:
+    def announce(address: str) -> None:
         out.line(address)
         tell("the explorer answers on this machine only; Ctrl-C ends it")
 
-    serve(Explorer(openings, _version()), port, browser=browser, said=said)
+    serve(Explorer(openings, _version()), port, browser=browser, said=announce)
 
 
 def _openings(what: str | None, wish: Wish, around: int | None) -> Openings:
-    """What there is to open, with what it begins with. `what` is a file or a folder, None for the specification."""
+    """Return what can be opened, with the trace shown first. `what` is a file or a folder, None for the specification."""
     narrowed = any((wish.property, wish.scope, wish.condition))
     if around is not None and (what is None or _is_model(what) or Path(what).is_dir()):
         raise InputError("--around without a history; give the file of one, as in `rocketproof explore HISTORY --around EVENT`")
     with ProgressLine() as line:
         if what is None or _is_model(what):
-            wished = narrowed or wish.profile is not None
-            if what is not None and not wished:
-                load(what)  # what is wrong with the file is said here, not on the page
-            return Openings(traces.of_wish(replace(wish, file=what), line.show) if wished else None, what)
+            has_wish = narrowed or wish.profile is not None
+            if what is not None and not has_wish:
+                load(what)  # report errors of the file here, not on the page
+            return Openings(traces.of_wish(replace(wish, file=what), line.show) if has_wish else None, what)
         if narrowed:
             raise InputError(f"{what} with --property, --scope or --condition; a file is opened as it is: leave them out")
         path = Path(what)
@@ -80,7 +80,7 @@ def _openings(what: str | None, wish: Wish, around: int | None) -> Openings:
 
 
 def _is_model(what: str) -> bool:
-    """Whether a file is a model of the user's own, and not the program of a finding beside its report."""
+    """Return whether a file is a user's model, and not the program of a finding in a report's folder."""
     path = Path(what.partition(NAMED)[0])
     return path.suffix == ".py" and not (path.absolute().parent.parent / REPORT).is_file()
 
@@ -88,7 +88,7 @@ def _is_model(what: str) -> bool:
 def _version() -> str:
     try:
         return version("rocketproof")
-    except PackageNotFoundError:  # a folder on the path that was not installed
+    except PackageNotFoundError:  # run from a folder on the path, without installation
         return ""
 
 

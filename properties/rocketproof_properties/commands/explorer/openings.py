@@ -1,5 +1,7 @@
-"""What a running explorer can open: the catalogue's properties in their cases, or those of a model file; scopes; and what lies in a folder:
-witnesses, histories, findings of a validation."""
+"""What a running explorer can open: properties of the catalogue or of a model file, scopes, and the files of a folder.
+
+The files are witnesses, histories and findings of a validation.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,11 @@ _WISHES: Final = ("property", "profile", "scope", "condition")
 
 @dataclass
 class Openings:
-    """`opened` is what the page begins with; `file` is a model file, None for the specification; `folder` holds witnesses, histories or a
-    validation's report. Histories are judged by `profile`, if there is one; those of a report by its own."""
+    """`opened` is shown first.
+
+    `file` is a model file, None for the specification. `folder` holds witnesses, histories or a validation's report. Histories are judged
+    by `profile`, if given; histories of a report are judged by the report's profile.
+    """
 
     opened: Opened | None = None
     file: str | None = None
@@ -39,28 +44,28 @@ class Openings:
         return self.opened
 
     def catalogue(self) -> Mapping[str, Any]:
-        """Known hazards, properties with their cases, witness files and scopes, by what `open` takes."""
+        """Return known hazards, properties with their cases, witness files and scopes, each with the arguments of `open`."""
         if self._rows is None:
             offered = properties(self.file)
             self._rows = {"hazards": [] if self.file else hazards(offered), "properties": offered, "scopes": scopes(self.file)}
-        kept = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
-        return {**self._rows, "witnesses": kept}
+        witnesses = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
+        return {**self._rows, "witnesses": witnesses}
 
     def files(self) -> dict[str, str]:
-        """What lies in the folder by its path, with what it is called; of a validation's report its findings."""
+        """Return the title of each file of the folder, by path. For a validation's report, the files are the histories of its findings."""
         if (self.folder / REPORT).is_file():
-            return {str(one.history): one.title for one in findings.of_report(self.folder)}
+            return {str(finding.history): finding.title for finding in findings.of_report(self.folder)}
         paths = [path for pattern in (f"*{WITNESS}", *HISTORIES) for path in self.folder.glob(pattern)]
         return {str(path): _title(path.name.removesuffix(WITNESS)) for path in sorted(paths)}
 
     def _profile(self, path: str) -> str | None:
-        """The profile that a history of the folder is judged by."""
+        """Return the profile that a history of the folder is judged by."""
         if (self.folder / REPORT).is_file():
-            return next((one.profile for one in findings.of_report(self.folder) if str(one.history) == path), self.profile)
+            return next((finding.profile for finding in findings.of_report(self.folder) if str(finding.history) == path), self.profile)
         return self.profile
 
     def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
-        """What a page wishes for. Raises RocketproofError."""
+        """Open what a page requests. Raises RocketproofError."""
         for name, value in wish.items():
             if name not in (*_WISHES, "witness") or not (value is None or isinstance(value, str)):
                 raise InputError(f"{name} is nothing that can be opened; send witness, or {', '.join(_WISHES)}, as text")
@@ -72,14 +77,16 @@ class Openings:
 
 
 def _title(stem: str) -> str:
-    """`LIV-03 · P49 · endless sends` of a witness of the specification; another file is called by its name."""
-    found = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
-    return " · ".join(part for part in (found[1], found[2], (found[3] or "").replace("-", " ")) if part) if found else stem
+    """Return a title such as `LIV-03 · P49 · endless sends` for a witness of the specification; other files keep their name."""
+    match = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
+    return " · ".join(part for part in (match[1], match[2], (match[3] or "").replace("-", " ")) if part) if match else stem
 
 
 def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:
-    """A witness file, a history, a recording, or the program of a validation's finding; of a long history what lies `around` an event.
-    Raises RocketproofError."""
+    """Open a witness file, a history, a recording, or the program of a validation's finding.
+
+    A long history is cut to the part `around` an event. Raises RocketproofError.
+    """
     file = Path(path)
     if file.suffix == ".py":
         return findings.opened(findings.of_program(file), report, around)

@@ -1,4 +1,4 @@
-"""Pages of the explorer of what a run found, which the run's page (`--html DIR`) lists: witnesses, histories, recordings."""
+"""Explorer pages of a run's witnesses, histories and recordings. The page of the run (`--html DIR`) lists them."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from .openings import WITNESS
 
 @dataclass(frozen=True)
 class PageEntry:
-    """A page to write: the stem of its file, what it is called, a few words beside, and what makes its document."""
+    """A page to write: the stem of its file, its title, a short remark for the list, and the function that builds its document."""
 
     stem: str
     title: str
-    said: str
+    remark: str
     make: Callable[[], Mapping[str, Any]]
 
 
 def of_run(run: Run, most: int) -> list[PageEntry]:
-    """Those of the witnesses of a run's results, what is not as expected first; no more than `most`."""
+    """Return the pages of the witnesses of a run's results, unexpected verdicts first; at most `most`."""
     entries: dict[str, PageEntry] = {}
-    for one in (*run.attention, *run.results):
-        if one.witness.endswith(WITNESS) and one.witness not in entries:
-            said = ", ".join(part for part in (one.profile, one.condition, one.scope) if part)
-            title = f"{one.id} {one.verdict}: {one.sentence}"
-            entries[one.witness] = PageEntry(Path(one.witness).name.removesuffix(WITNESS), title, said, _witness(one.witness))
+    for result in (*run.attention, *run.results):
+        if result.witness.endswith(WITNESS) and result.witness not in entries:
+            remark = ", ".join(part for part in (result.profile, result.condition, result.scope) if part)
+            title = f"{result.id} {result.verdict}: {result.sentence}"
+            entries[result.witness] = PageEntry(Path(result.witness).name.removesuffix(WITNESS), title, remark, _witness(result.witness))
     return list(entries.values())[:most]
 
 
@@ -47,30 +47,37 @@ def _witness(path: str) -> Callable[[], Mapping[str, Any]]:
     return lambda: traces.of_file(path).document()
 
 
-def of_judgement(file: Path, found: HistoryVerdict | Judgement) -> list[PageEntry]:
-    """That of a judged history, or of each `cfg` of a recording. Raises RocketproofError for a file that cannot be read again."""
-    made = histories.documents(file, found)
-    return [PageEntry(stem, one["title"], one["verdict"]["sentence"], partial(dict, one)) for stem, one in made.items()]
+def of_judgement(file: Path, judged: HistoryVerdict | Judgement) -> list[PageEntry]:
+    """Return the page of a judged history, or of each `cfg` of a recording. Raises RocketproofError if the file cannot be read again."""
+    documents = histories.documents(file, judged)
+    return [
+        PageEntry(stem, document["title"], document["verdict"]["sentence"], partial(dict, document)) for stem, document in documents.items()
+    ]
 
 
 def of_validation(report: Path) -> list[PageEntry]:
-    """Those of the histories of a validation's findings. Raises InputError."""
-    return [PageEntry(Path(one.history).stem, one.title, one.program, _finding(one)) for one in findings.of_report(report)]
+    """Return the pages of the histories of a validation's findings. Raises InputError."""
+    return [
+        PageEntry(Path(finding.history).stem, finding.title, finding.program, _finding(finding)) for finding in findings.of_report(report)
+    ]
 
 
-def _finding(kept: findings.SavedFinding) -> Callable[[], Mapping[str, Any]]:
-    return lambda: findings.opened(kept, lambda _: None).document()
+def _finding(finding: findings.SavedFinding) -> Callable[[], Mapping[str, Any]]:
+    return lambda: findings.opened(finding, lambda _: None).document()
 
 
 def write(folder: Path, entries: Sequence[PageEntry]) -> list[Listed]:
-    """Write the pages; where they stand. Of what cannot be shown there is the reason. Ctrl-C leaves out the rest. Raises InputError."""
+    """Write the pages and return their list entries.
+
+    A page that cannot be built is listed with the reason. Ctrl-C skips the rest. Raises InputError.
+    """
     listed: list[Listed] = []
     used: set[str] = set()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with counting("page") as report:
             for number, entry in enumerate(entries, 1):
-                interrupts.stop_if_interrupted()  # while results are written no signal raises by itself
+                interrupts.stop_if_interrupted()  # while results are written, a signal raises no exception
                 report(number, len(entries))
                 name = next(n for n in chain([f"{entry.stem}.html"], (f"{entry.stem}-{k}.html" for k in count(2))) if n not in used)
                 used.add(name)
@@ -79,7 +86,7 @@ def write(folder: Path, entries: Sequence[PageEntry]) -> list[Listed]:
                 except RocketproofError as error:
                     listed.append(Listed("", entry.title, str(error)))
                 else:
-                    listed.append(Listed(f"{folder.name}/{name}", entry.title, entry.said))
+                    listed.append(Listed(f"{folder.name}/{name}", entry.title, entry.remark))
     except KeyboardInterrupt:
         interrupts.heard()
     except OSError as error:

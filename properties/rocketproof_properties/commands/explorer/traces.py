@@ -1,6 +1,6 @@
-"""Traces to explore: a witness file, the counterexample of a property, which is found first, or a walk from the initial state.
+"""Traces to explore: a witness file, the counterexample of a property, or a walk from the initial state.
 
-A property without a counterexample opens as a walk that says so.
+A counterexample is searched for when it is requested. A property without a counterexample opens as a walk, with a note.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ ENGINE = "explicit"
 
 @dataclass(frozen=True)
 class Wish:
-    """Which trace a user wants: a property with what narrows its cases, or without a property a walk in a scope. `file` is a model file,
-    None for the specification."""
+    """The trace that a user requests: a property and filters of its cases, or a walk in a scope if there is no property.
+
+    `file` is a model file, None for the specification.
+    """
 
     property: str | None = None
     profile: str | None = None
@@ -37,35 +39,35 @@ class Wish:
 
 
 def of_file(path: str) -> Trace:
-    """The trace of a witness file. Raises RocketproofError in one line."""
+    """Return the trace of a witness file. Raises RocketproofError in one line."""
     source, witness = witnessfiles.load_with_source(path)
     claim = witness.property
     return Trace(witness, _subject(source, _condition(source, claim.id, claim.kind), ""), _of_path(path, len(witness.moves)))
 
 
 def of_wish(wish: Wish, report: Progress) -> Trace:
-    """The trace that was wished for. Raises RocketproofError in one line."""
+    """Return the requested trace. Raises RocketproofError in one line."""
     if wish.property is None:
         if wish.condition is not None:
             raise InputError("--condition without --property; a condition belongs to a property's case")
         source = choose(wish.file, wish.scope, wish.profile)
         return walk(source.subject().instance, _subject(source, "", ""))
     tasks = _tasks(wish)
-    told: list[str] = []
+    outcomes: list[str] = []
     for task in tasks:
-        row, found = _decided(task, report)
-        if found is not None:
-            return found
-        told.append(f"{task.source.profile} {task.condition}".strip() + f": {_outcome(row)}")
+        row, trace = _decided(task, report)
+        if trace is not None:
+            return trace
+        outcomes.append(f"{task.source.profile} {task.condition}".strip() + f": {_outcome(row)}")
     source = tasks[0].source
     subject = source.subject()
     claim = subject.property(tasks[0].claim, tasks[0].kind)
-    note = f"There is no trace to show ({'; '.join(told)}): this is a walk from the initial state."
+    note = f"There is no trace to show ({'; '.join(outcomes)}): this is a walk from the initial state."
     return walk(subject.instance, _subject(source, tasks[0].condition, ENGINE), claim, note, _of_task(tasks[0]))
 
 
 def _tasks(wish: Wish) -> list[CheckTask]:
-    """The cases of a property that a search decides: those in which there should be something to see, else the first."""
+    """Return the cases of a property that a search decides: those expected to have a witness, else the first."""
     assert wish.property is not None
     profiles = () if wish.profile is None else (wish.profile,)
     chosen = plan(CheckRequest(wish.file, (wish.property,), profiles, wish.scope, None, wish.condition))
@@ -77,12 +79,12 @@ def _tasks(wish: Wish) -> list[CheckTask]:
         )
     if wish.profile is None and wish.file is None:
         tasks = [task for task in tasks if task.source.profile == "P49"] or tasks
-    seen = [task for task in tasks if task.expected == ("holds" if task.kind == "reachable" else "violated")]
-    return seen or tasks[:1]
+    with_witness = [task for task in tasks if task.expected == ("holds" if task.kind == "reachable" else "violated")]
+    return with_witness or tasks[:1]
 
 
 def _decided(task: CheckTask, report: Progress) -> tuple[VerdictRow, Trace | None]:
-    """Decide one case; what came out, and its trace if there is one. Raises RocketproofError."""
+    """Decide one case. Return its row, and its trace if there is one. Raises RocketproofError."""
     from rocketproof_model.result import Limits
     from rocketproof_model.result import Progress as At
     from rocketproof_traces.common import pools
@@ -119,7 +121,7 @@ def _subject(source: ModelSource, condition: str, engine: str) -> TraceSubject:
 
 
 def _condition(source: ModelSource, id_: str, kind: str) -> str:
-    """The words of the catalogue for what a witness was made under."""
+    """Return the catalogue's condition for the case of a witness."""
     from ...catalogue.table import CASES
 
     if source.file is not None:
@@ -130,11 +132,11 @@ def _condition(source: ModelSource, id_: str, kind: str) -> str:
 
 def _of_path(path: str, steps: int) -> tuple[CommandLine, ...]:
     file = shlex.quote(path)
-    found = [CommandLine("show it as text", f"rocketproof show {file}")]
+    commands = [CommandLine("show it as text", f"rocketproof show {file}")]
     if steps:
-        found.append(CommandLine("explain a step", f"rocketproof explain {file} --step 1"))
+        commands.append(CommandLine("explain a step", f"rocketproof explain {file} --step 1"))
     return (
-        *found,
+        *commands,
         CommandLine("perform it on the implementation", f"rocketproof replay {file}"),
         CommandLine("write it as a test", f"rocketproof to-test {file} > test_it.py"),
         CommandLine("open it again", f"rocketproof explore {file}"),
@@ -142,8 +144,8 @@ def _of_path(path: str, steps: int) -> tuple[CommandLine, ...]:
 
 
 def _of_task(task: CheckTask) -> tuple[CommandLine, ...]:
-    wished = _options(task)
-    return (CommandLine("check it again", f"rocketproof check {wished}"), CommandLine("open it again", f"rocketproof explore {wished}"))
+    options = _options(task)
+    return (CommandLine("check it again", f"rocketproof check {options}"), CommandLine("open it again", f"rocketproof explore {options}"))
 
 
 def _options(task: CheckTask) -> str:

@@ -1,1 +1,1 @@
-"""What `import rocketproof` offers beyond the language: deciding, asserting, judging and driving from a program of one's own."""
+"""What `import rocketproof` offers in addition to the modelling language: decide, assert, judge, audit and explore."""

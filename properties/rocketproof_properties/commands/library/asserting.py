@@ -1,4 +1,4 @@
-"""`assert_holds` and `assert_violated`: a property decided inside a test of one's own, and a failure that shows why."""
+"""`assert_holds` and `assert_violated`: decide a property inside a test, and explain a failure with the witness."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..checks import witnessfiles
 from .checking import Engine, Outcomes, check
 from .subjects import Chosen, ModelLike
 
-WIDTH = 100  # columns of a witness in a failure: pytest puts two before it
+WIDTH = 100  # columns of a witness in a failure; pytest adds two
 
 
 class Refuted(AssertionError):
-    """A verdict is not the asserted one. `outcome` has the witness, if there is one, and `file` is where that is kept."""
+    """The verdict is not the asserted verdict. `outcome` has the witness, if any, and `file` is the path of the witness file."""
 
-    __module__ = "rocketproof"  # the name by which a test knows it
+    __module__ = "rocketproof"  # the public name
 
     def __init__(self, text: str, outcome: Outcome, file: str | None = None) -> None:
         super().__init__(text)
@@ -43,26 +43,29 @@ def assert_holds(
     seed: int = 0,
     **values: Any,
 ) -> Outcomes:
-    """Assert that a property of a model holds, or all of them; arguments as of `check`.
+    """Assert that a property of a model holds, or all of them. The arguments are the same as for `check`.
 
-    Raises Refuted, an AssertionError whose text has the shortest witness as `rocketproof show` prints it and the file in which it is kept,
-    also for a property that holds only because its premise is nowhere true; Undecided where a limit or the engine left it open; and
-    RocketproofError for wrong arguments. Returns the outcomes, for more questions.
+    Returns the outcomes. Raises:
+
+    - Refuted, an AssertionError, if a property is violated. Its text has the shortest witness as `rocketproof show` prints it, and the path
+      of the witness file. Also raised for a property that holds only because its premise is never true.
+    - Undecided if a limit or the engine left the property open.
+    - RocketproofError for wrong arguments.
     """
     __tracebackhide__ = True
-    found = check(
+    outcomes = check(
         model, property=property, engine=engine, scope=scope, profile=profile, limits=limits, workers=workers, seed=seed, **values
     )
-    made = found.chosen
-    if found.violated:
-        first, *others = found.violated
-        raise _refuted(made, first, others)
-    _decided(made, found)
-    for outcome in found:
-        if outcome.property.id in found.vacuous:
-            said = f"{_named(outcome)} holds in {made.name} only because its premise is true in no reachable state"
-            raise Refuted(f"{said}: {outcome.property.sentence}", outcome)
-    return found
+    chosen = outcomes.chosen
+    if outcomes.violated:
+        first, *others = outcomes.violated
+        raise _refuted(chosen, first, others)
+    _decided(chosen, outcomes)
+    for outcome in outcomes:
+        if outcome.property.id in outcomes.vacuous:
+            reason = f"{_named(outcome)} holds in {chosen.name} only because its premise is true in no reachable state"
+            raise Refuted(f"{reason}: {outcome.property.sentence}", outcome)
+    return outcomes
 
 
 def assert_violated(
@@ -77,34 +80,34 @@ def assert_violated(
     seed: int = 0,
     **values: Any,
 ) -> Witness | None:
-    """Assert that a property does not hold, as of a mutant or of a known flaw; arguments as of `check`.
+    """Assert that a property is violated, for example for a mutant or a known flaw. The arguments are the same as for `check`.
 
-    Returns the witness, so that its steps can be asserted too; None for a state that cannot be reached, of which there is none. Raises
-    Refuted, an AssertionError, where the property holds, and Undecided where a limit or the engine left that open.
+    Returns the witness, so that its steps can be asserted too; None for a `reachable` property, whose violation has no witness. Raises
+    Refuted, an AssertionError, if the property holds, and Undecided if a limit or the engine left it open.
     """
     __tracebackhide__ = True
-    found = check(
+    outcomes = check(
         model, property=property, engine=engine, scope=scope, profile=profile, limits=limits, workers=workers, seed=seed, **values
     )
-    made = found.chosen
-    if found.violated:
-        return found.violated[0].witness
-    _decided(made, found)
-    (outcome, *_) = found
+    chosen = outcomes.chosen
+    if outcomes.violated:
+        return outcomes.violated[0].witness
+    _decided(chosen, outcomes)
+    (outcome, *_) = outcomes
     size = "" if outcome.states is None else f", in {outcome.states:,} states"
-    raise Refuted(f"{_named(outcome)} holds in {made.name}{size}: {outcome.property.sentence}", outcome)
+    raise Refuted(f"{_named(outcome)} holds in {chosen.name}{size}: {outcome.property.sentence}", outcome)
 
 
-def _decided(made: Chosen, found: Outcomes) -> None:
+def _decided(chosen: Chosen, outcomes: Outcomes) -> None:
     __tracebackhide__ = True
-    for outcome in found.undecided:
-        what = f"{_named(outcome)} of {made.name} is {outcome.verdict}"
+    for outcome in outcomes.undecided:
+        what = f"{_named(outcome)} of {chosen.name} is {outcome.verdict}"
         raise Undecided(f"{what} ({outcome.reason or 'no reason'}); give higher limits, smaller sizes or another engine", outcome)
 
 
-def _refuted(made: Chosen, outcome: Outcome, others: Iterable[Outcome]) -> Refuted:
+def _refuted(chosen: Chosen, outcome: Outcome, others: Iterable[Outcome]) -> Refuted:
     claim, witness = outcome.property, outcome.witness
-    lines = [f"{_named(outcome)} is violated in {made.name}"]
+    lines = [f"{_named(outcome)} is violated in {chosen.name}"]
     file = None
     if witness is None:
         searched = "" if outcome.states is None else f" of {outcome.states:,}"
@@ -112,12 +115,12 @@ def _refuted(made: Chosen, outcome: Outcome, others: Iterable[Outcome]) -> Refut
     else:
         lines += ["", shown(witness)]
         try:
-            file = _kept(made, witness)
+            file = _save(chosen, witness)
         except InputError as error:
             lines.append(f"not kept: {error}")
         else:
-            lines += ["", _kept_text(made, file)]
-    lines += [f"also violated: {one.property.id}: {one.property.sentence}" for one in others]
+            lines += ["", _kept_text(chosen, file)]
+    lines += [f"also violated: {other.property.id}: {other.property.sentence}" for other in others]
     return Refuted("\n".join(lines), outcome, file)
 
 
@@ -126,7 +129,7 @@ def _named(outcome: Outcome) -> str:
 
 
 def shown(witness: Witness) -> str:
-    """A witness as `rocketproof show` prints it, without colours."""
+    """Return a witness as `rocketproof show` prints it, without colours."""
     from rich.console import Console
 
     from rocketproof_traces.witness.show import render, story
@@ -136,19 +139,19 @@ def shown(witness: Witness) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().rstrip().splitlines())
 
 
-def _kept(made: Chosen, witness: Witness) -> str:
-    """The file of a witness: the same name in every run of the same model with the same values."""
+def _save(chosen: Chosen, witness: Witness) -> str:
+    """Write the witness file and return its path. The same model with the same values gives the same name in every run."""
     from rocketproof_traces.witness import itf
 
-    given = "-".join(f"{name}-{value}" for name, value in made.sizes.items())
-    name = "-".join(witnessfiles.slug(part) for part in (made.subject.instance.model.name, witness.property.id, given) if part)
-    origin = {} if made.source is None else made.source.record()
+    values = "-".join(f"{name}-{value}" for name, value in chosen.sizes.items())
+    name = "-".join(witnessfiles.slug(part) for part in (chosen.subject.instance.model.name, witness.property.id, values) if part)
+    origin = {} if chosen.source is None else chosen.source.record()
     path = str(witnessfiles.DEFAULT_FOLDER / f"{name}.itf.json")
     keep_witness(path, itf.dumps(witness, origin))
     return path
 
 
-def _kept_text(made: Chosen, file: str) -> str:
-    if made.source is not None:
+def _kept_text(chosen: Chosen, file: str) -> str:
+    if chosen.source is not None:
         return f"rocketproof show {shlex.quote(file)}"
     return f"kept in {file}: rocketproof.load_witness({file!r}, model) reads it (its model is built inside a function)"

@@ -1,4 +1,4 @@
-"""`check`: properties of a model decided in this process, the outcomes as objects."""
+"""`check`: decide properties of a model in this process and return the outcomes as objects."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LEMMA = "lemma"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcomes(Sequence[Outcome]):
-    """What `check` found: an Outcome for each property, in the order in which the model states them.
+    """The result of `check`: an Outcome for each property, in the order in which the model declares them.
 
-    `outcomes["mutual exclusion"]` is the one of a property, by its id or its sentence. `vacuous` are ids of properties that hold only
-    because their premise never did: `implies(p, q)` in a model in which p is nowhere true.
+    `outcomes["mutual exclusion"]` is the outcome of a property, by its id or its sentence. `vacuous` are the ids of properties that hold
+    only because their premise never did: `implies(p, q)` in a model in which p is never true.
     """
 
     instance: Instance
@@ -43,41 +43,48 @@ class Outcomes(Sequence[Outcome]):
         return iter(self.outcomes)
 
     def __getitem__(self, key: Any) -> Any:
-        """The outcome of a property (by id, sentence or the Property itself), or those at places. Raises InputError for one not asked."""
+        """Return the outcome of a property (by id, sentence or the Property itself), or the outcomes at an index or slice.
+
+        Raises InputError for a property that was not checked.
+        """
         if isinstance(key, int | slice):
             return self.outcomes[key]
         for claim in self.chosen.claims(key):
             for outcome in self.outcomes:
                 if outcome.property is claim:
                     return outcome
-        raise InputError(f"property {key!r} was not asked for; those that were: {', '.join(one.property.id for one in self.outcomes)}")
+        raise InputError(
+            f"property {key!r} was not asked for; those that were: {', '.join(checked.property.id for checked in self.outcomes)}"
+        )
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{one.property.id}: {one.verdict}" for one in self.outcomes)
-        return f"<Outcomes of {self.chosen.name}: {said}>"
+        verdicts = ", ".join(f"{outcome.property.id}: {outcome.verdict}" for outcome in self.outcomes)
+        return f"<Outcomes of {self.chosen.name}: {verdicts}>"
 
     def __bool__(self) -> bool:
-        """Refused: `assert check(model)` would pass whatever came out."""
+        """Raise TypeError: `assert check(model)` would pass for every result."""
         raise TypeError("outcomes are neither true nor false; ask .held, or use assert_holds(...)")
 
     @property
     def held(self) -> bool:
         """Whether every property holds, and none of them vacuously."""
-        return not self.vacuous and all(one.verdict == "holds" for one in self.outcomes)
+        return not self.vacuous and all(outcome.verdict == "holds" for outcome in self.outcomes)
 
     @property
     def violated(self) -> tuple[Outcome, ...]:
-        """Those that do not hold, the shortest witness first."""
-        return tuple(sorted((one for one in self.outcomes if one.verdict == "violated"), key=lambda one: len(one.witness or ())))
+        """The violated properties, the shortest witness first."""
+        return tuple(
+            sorted((outcome for outcome in self.outcomes if outcome.verdict == "violated"), key=lambda outcome: len(outcome.witness or ()))
+        )
 
     @property
     def undecided(self) -> tuple[Outcome, ...]:
-        """Those that a limit or the engine left open; `reason` says why."""
-        return tuple(one for one in self.outcomes if one.verdict not in ("holds", "violated"))
+        """The properties that a limit or the engine left open; `reason` is the cause."""
+        return tuple(outcome for outcome in self.outcomes if outcome.verdict not in ("holds", "violated"))
 
 
 class _Collected(Work):
-    """The engines, whose answers are kept as they are."""
+    """The engines; their answers are kept as outcomes."""
 
     def __init__(self, unit: Unit, budget: Budget, report: Report) -> None:
         super().__init__(unit, budget, report)
@@ -106,20 +113,23 @@ def check(
 ) -> Outcomes:
     """Decide properties of a model, by default all of them, in this process.
 
-    `model` is a Model, an Instance, a function that builds a Model, or the path of a model file (`FILE::NAME` for another name of it than
-    `model`); None is the built-in specification in `scope` (`tiny`) and `profile` (`P49`). `property` names some, by id or sentence.
-    `values` are sizes, the parameters of the function that builds the model, and constants of the model.
+    `model` is a Model, an Instance, a function that builds a Model, or the path of a model file. `FILE::NAME` selects another name in the
+    file than `model`. None is the built-in specification in `scope` (`tiny`) and `profile` (`P49`). `property` selects properties by id or
+    sentence. `values` are sizes, parameters of the function that builds the model, and constants of the model.
 
-    `engine`: `explicit` searches all states; `symbolic` bounds by z3, then proves by induction; `simulate` takes random paths from `seed`,
-    and only refutes. A lemma is always z3's. `symmetry=False` searches all states of a model with symmetric indices.
-    `limits` bounds seconds, bytes and states; `workers` are threads, one for each core unless given. What a limit ends is `unknown`, with
-    the reason. Raises RocketproofError, in one line, for what is no model, no property or no size, and for an engine that does not decide
-    such a property; and ModelFault, with `witness`, its path, and `outcomes`, what was decided before, for a model that has no value
-    somewhere, or one outside its type.
+    `engine`: `explicit` searches all states; `symbolic` checks to a bound with z3, then proves by induction; `simulate` takes random paths
+    from `seed` and only refutes. A lemma is always decided by z3. `symmetry=False` searches all states of a model with symmetric indices.
+
+    `limits` bounds seconds, bytes and states. `workers` is the number of threads, by default one per core. A property that a limit cuts
+    short is `unknown`, with the reason.
+
+    Raises RocketproofError, in one line, for an invalid model, property or size, and if the engine does not decide this kind of property.
+    Raises ModelFault for a model whose effect has no value in some state, or a value outside its type. ModelFault has `witness`, the path
+    to that state, and `outcomes`, the properties decided before.
     """
     __tracebackhide__ = True
-    made = chosen(model, values, scope=scope, profile=profile)
-    claims = made.claims(property)
+    selection = chosen(model, values, scope=scope, profile=profile)
+    claims = selection.claims(property)
     known("engine", engine, ENGINES)
     if workers is not None and workers < 1:
         raise InputError(f"workers={workers} is not positive; give 1 or more, or leave it out")
@@ -127,31 +137,31 @@ def check(
         if claim.kind != LEMMA and claim.kind not in APPLICABLE[engine]:
             raise InputError(f"{engine} does not decide {claim.id} ({claim.declared}); use engine='explicit'")
     budget = Budget(limits, workers or cores(), seed, symmetry=symmetry)
-    found: dict[tuple[str, str], Outcome] = {}
+    outcome_of: dict[tuple[str, str], Outcome] = {}
     vacuous: set[str] = set()
-    for name, some in (
+    for name, group in (
         (engine, [claim for claim in claims if claim.kind != LEMMA]),
         ("symbolic", [claim for claim in claims if claim.kind == LEMMA]),
     ):
-        if some:
-            work = _answered(CheckSubject(made.subject.instance, tuple(some)), name, budget)
-            found |= work.outcomes
+        if group:
+            work = _answered(CheckSubject(selection.subject.instance, tuple(group)), name, budget)
+            outcome_of |= work.outcomes
             vacuous |= work.vacuous
-    if any(one.reason == INTERRUPTED for one in found.values()):
+    if any(outcome.reason == INTERRUPTED for outcome in outcome_of.values()):
         raise KeyboardInterrupt
-    outcomes = tuple(found[claim.id, claim.kind] for claim in claims)
-    return Outcomes(made.subject.instance, outcomes, frozenset(vacuous), made)
+    outcomes = tuple(outcome_of[claim.id, claim.kind] for claim in claims)
+    return Outcomes(selection.subject.instance, outcomes, frozenset(vacuous), selection)
 
 
 def _answered(subject: CheckSubject, engine: Any, budget: Budget) -> _Collected:
-    """What an engine says of the subject's properties; unknown where a limit ended it."""
+    """Run an engine on the subject's properties. A property that a limit cut short is unknown."""
     tasks = tuple(_task(claim, engine) for claim in subject.properties)
     work = _Collected(Unit(tasks[0].source, engine, tasks, ("",) * len(tasks)), budget, _silent)
     try:
         work.on(subject)
         reason = MEMORY
     except ModelFault as fault:
-        before = ", ".join(repr(one.property.id) for one in fault.outcomes if one.verdict == "violated")
+        before = ", ".join(repr(outcome.property.id) for outcome in fault.outcomes if outcome.verdict == "violated")
         raise ModelFault(f"{fault}; violated before that: {before}", fault.witness, fault.outcomes) if before else fault from None
     except LimitReached as error:
         reason = error.reason
@@ -169,4 +179,4 @@ def _task(claim: Property, engine: str) -> CheckTask:
 
 
 def _silent(at: Progress) -> None:
-    """Nobody hears how far it is."""
+    """Ignore the progress."""

@@ -1,4 +1,4 @@
-"""`explore`: a model, a counterexample or a witness of a program's own, opened in a browser or written as a page."""
+"""`explore`: open a model, a counterexample or a witness in a browser, or write it as a page."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def explore(
     limits: Limits = Limits(),
     **values: Any,
 ) -> None:
-    """Open a counterexample, or a walk, in a browser; the page is served on this machine only, until Ctrl-C.
+    """Open a counterexample, or a walk, in a browser. The page is served on this machine only, until Ctrl-C.
 
-    `model` is a Witness, the path of a witness file, or what `check` takes. With `property` it is decided, and its witness is opened; one
-    that has none, and a model without `property`, open as a walk from the initial state. With `html` the page is written to that file,
-    which needs nothing else, and nothing is served. `port` 0 is any free one; `browser=False` only prints the address.
+    `model` is a Witness, the path of a witness file, or what `check` accepts. With `property`, the property is decided and its witness
+    opens. If there is no witness or no `property`, a walk from the initial state opens. With `html`, a self-contained page is written to
+    that file, and nothing is served. `port` 0 means any free port; `browser=False` only prints the address.
 
-    Raises RocketproofError, in one line, for what is no model, witness or property, a port in use, and a file that cannot be written.
+    Raises RocketproofError, in one line, for an invalid model, witness or property, a port in use, and a file that cannot be written.
     """
     if not 0 <= port < 1 << 16:
         raise InputError(f"port={port} is no port; give 0 to 65535")
@@ -58,28 +58,34 @@ def _opened(
     limits: Limits,
     values: dict[str, Any],
 ) -> Trace:
-    def as_it_is() -> None:
-        if values or any(one is not None for one in (property, scope, profile)):
+    def reject_options() -> None:
+        if values or any(option is not None for option in (property, scope, profile)):
             raise InputError("a witness with a property, a scope, a profile or values; a witness is opened as it is: leave them out")
 
     if isinstance(model, Witness):
-        as_it_is()
+        reject_options()
         return Trace(model, TraceSubject(model.instance.model.name))
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(WITNESS):
-        as_it_is()
+        reject_options()
         return traces.of_file(os.fspath(model))
     if property is None:
-        made = chosen(model, values, scope=scope, profile=profile)
-        return walk(made.subject.instance, _subject(made))
-    found = check(model, property=property, scope=scope, profile=profile, limits=limits, **values)
-    subject = _subject(found.chosen)
-    shown = next((one for one in found if one.witness is not None), None)
+        selection = chosen(model, values, scope=scope, profile=profile)
+        return walk(selection.subject.instance, _subject(selection))
+    outcomes = check(model, property=property, scope=scope, profile=profile, limits=limits, **values)
+    subject = _subject(outcomes.chosen)
+    shown = next((outcome_ for outcome_ in outcomes if outcome_.witness is not None), None)
     if shown is not None and shown.witness is not None:
         return Trace(shown.witness, subject)
-    outcome: Outcome = found[0]
-    said = f"{outcome.property.id}: {outcome.verdict}{f' ({outcome.reason})' if outcome.reason else ''}"
-    return walk(found.instance, subject, outcome.property, f"There is no trace to show ({said}): this is a walk from the initial state.")
+    outcome: Outcome = outcomes[0]
+    verdict = f"{outcome.property.id}: {outcome.verdict}{f' ({outcome.reason})' if outcome.reason else ''}"
+    return walk(
+        outcomes.instance, subject, outcome.property, f"There is no trace to show ({verdict}): this is a walk from the initial state."
+    )
 
 
-def _subject(made: Chosen) -> TraceSubject:
-    return TraceSubject(made.name) if made.source is None else TraceSubject(made.name, made.source.scope, made.source.profile)
+def _subject(selection: Chosen) -> TraceSubject:
+    return (
+        TraceSubject(selection.name)
+        if selection.source is None
+        else TraceSubject(selection.name, selection.source.scope, selection.source.profile)
+    )

@@ -1,4 +1,4 @@
-"""`judge` and `audit`: what a broker answered, and what it has stored, judged in this process."""
+"""`judge` and `audit`: check recorded responses and stored data of a broker in this process."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ def judge(
     time: float | None = None,
     report: Report | None = None,
 ) -> Judged:
-    """Does the specification explain what a broker answered? `history` is a recorded history of clients, or a recording of single cases.
+    """Judge a broker's responses by the specification. `history` is a recorded history of clients, or a recording of single cases.
 
-    The result has `verdict` (`ok`, `illegal`, or `unknown` where a bound left it open), `findings` (the first event of each part that
-    nothing explains, with the guard that refuses it), `explained`, `out_of_reach` and `data()`, its JSON form. `limit` bounds the states
-    of each part that are expanded, `time` the seconds of computing after the last answer that was explained; `report(done, all)` is
-    called on the way. Raises RocketproofError for an unknown profile and for what is no history.
+    The result has `verdict`, `findings`, `explained`, `out_of_reach` and `data()`, its JSON form. `verdict` is `ok`, `illegal`, or
+    `unknown` if a bound left it open. `findings` has the first unexplained event of each part, with the guard that refuses it. `limit`
+    bounds the number of states expanded per part. `time` bounds the seconds of computing without a further explained response.
+    `report(done, all)` is called during the run.
+
+    Raises RocketproofError for an unknown profile and for a file that is no history.
     """
     from ...judging.onefile import judge_file
 
@@ -52,13 +54,15 @@ def audit(
     limit: int = 100,
     report: Report | None = None,
 ) -> Audited:
-    """Is what a broker has stored what RocketMQ promises? `stores` are folders with a commitlog.
+    """Check whether stored data keeps what RocketMQ promises. `stores` are folders with a commitlog.
 
-    The result has `findings`, `broken("error", "warning")` (the rules that something breaks), `count(id)`, `problems` (files that cannot
-    be read) and `data()`, its JSON form. `property` names properties or rules to look at, all unless given; `broker_conf` is the broker's
-    configuration file, and `settings` such as `{"maxMessageSize": "4194304"}` come before it; `out` is a folder for the findings; `limit`
-    bounds the findings that are kept of a rule in each part of the log; `workers` are processes of this machine, one for each core unless
-    given, or 1 to stay in this one; `report(bytes, all)` is called on the way. Raises RocketproofError for wrong arguments.
+    The result has `findings`, `broken("error", "warning")` (the broken rules), `count(id)`, `problems` (files that cannot be read) and
+    `data()`, its JSON form. `property` selects properties or rules, by default all. `broker_conf` is the broker's configuration file;
+    `settings` such as `{"maxMessageSize": "4194304"}` override it. `out` is a folder for the findings. `limit` bounds the findings kept per
+    rule and part of the log. `workers` is the number of processes, by default one per core; 1 stays in this process. `report(bytes, all)`
+    is called during the run.
+
+    Raises RocketproofError for wrong arguments.
     """
     from ..audits.folders import folders_of
 
@@ -68,11 +72,11 @@ def audit(
     from ...judging.engines import spreading
     from ..audits import brokerconf, command
 
-    given = brokerconf.of_broker(
+    broker_settings = brokerconf.of_broker(
         None if broker_conf is None else Path(broker_conf), [f"{name}={value}" for name, value in (settings or {}).items()]
     )
     name = known("profile", profile, PROFILES)
-    plan = command.plan_of(name, (property,) if isinstance(property, str) else tuple(property), limit, given)
+    plan = command.plan_of(name, (property,) if isinstance(property, str) else tuple(property), limit, broker_settings)
     spread = spreading("local", workers, None, None, short=True)
     folder = None if out is None else Path(out)
     return command.run(folders, plan, name, folder, spread, report or silent)

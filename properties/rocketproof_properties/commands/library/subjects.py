@@ -1,7 +1,7 @@
-"""What a caller may give as a model: one that is built, a function that builds it, a Python file, or nothing for the specification.
+"""The models that a caller may pass: a Model, a function that builds it, a Python file, or None for the specification.
 
-A witness is kept with where its model can be found again, so that the commands show it: the file, and the name of the model or of the
-function that builds it. A model that lives inside a function has no such place.
+A witness file records where its model can be built again, so that the commands can show it: the file, and the name of the model or of the
+function. A model inside a function has no such location.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from ...catalogue.source import CheckSubject, ModelSource, choose
 from ...reports.choices import InputError, offer
 
 ModelLike: TypeAlias = Model | Instance | Callable[..., Model] | str | os.PathLike[str] | None
-"""A model, one with its constants, a function that builds one, the path of a model file; None is the built-in specification."""
+"""A model, a model with constants, a function that builds a model, or the path of a model file. None is the built-in specification."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """An instance with what is stated of it; `source` is where another process finds it, None where none can. `sizes` is what was given."""
+    """An instance with its properties.
+
+    `source` is where another process can build it again, or None. `sizes` are the values passed by the caller.
+    """
 
     subject: CheckSubject
     source: ModelSource | None
@@ -35,39 +38,39 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """The model in words, with what was given."""
-        given = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
-        return f"{self.subject.instance.model.name}{f' with {given}' if given else ''}"
+        """The model's name, with the values passed by the caller."""
+        values = ", ".join(f"{name}={value}" for name, value in self.sizes.items())
+        return f"{self.subject.instance.model.name}{f' with {values}' if values else ''}"
 
-    def claims(self, wanted: str | Property | Iterable[str | Property] | None) -> tuple[Property, ...]:
-        """The properties that are meant: by id, by sentence, or a Property; all for None. Raises InputError for one that there is not."""
+    def claims(self, selector: str | Property | Iterable[str | Property] | None) -> tuple[Property, ...]:
+        """Return the selected properties: by id, by sentence, or as a Property; all for None. Raises InputError for an unknown property."""
         __tracebackhide__ = True
-        if wanted is None:
+        if selector is None:
             if not self.subject.properties:
                 raise InputError(f"model {self.name} has no properties; state some with m.always(...), m.reachable(...) or the like")
             return self.subject.properties
-        several = [wanted] if isinstance(wanted, str | Property) else list(wanted)
-        if not several:
+        selectors = [selector] if isinstance(selector, str | Property) else list(selector)
+        if not selectors:
             raise InputError("no property; name one, or leave `property` out for all")
-        meant: dict[Property, None] = {}
-        for one in several:
-            meant |= dict.fromkeys(self._claims(one))
-        return tuple(meant)
+        selected: dict[Property, None] = {}
+        for property_ in selectors:
+            selected |= dict.fromkeys(self._claims(property_))
+        return tuple(selected)
 
-    def _claims(self, wanted: str | Property) -> list[Property]:
+    def _claims(self, selector: str | Property) -> list[Property]:
         __tracebackhide__ = True
-        if isinstance(wanted, Property):
-            return [wanted]
+        if isinstance(selector, Property):
+            return [selector]
         stated = self.subject.properties
-        said = _words(wanted)
-        for same in (
-            [one for one in stated if one.id == wanted],
-            [one for one in stated if said in (_words(one.id), _words(one.sentence))],
-            [one for one in stated if one.id.startswith(f"{wanted}.")],
+        words = _words(selector)
+        for matches in (
+            [claim for claim in stated if claim.id == selector],
+            [claim for claim in stated if words in (_words(claim.id), _words(claim.sentence))],
+            [claim for claim in stated if claim.id.startswith(f"{selector}.")],
         ):
-            if same:
-                return same
-        raise InputError(f"unknown property {wanted!r}; {offer(wanted, [one.id for one in stated])}")
+            if matches:
+                return matches
+        raise InputError(f"unknown property {selector!r}; {offer(selector, [claim.id for claim in stated])}")
 
 
 def chosen(
@@ -77,9 +80,9 @@ def chosen(
     scope: str | None = None,
     profile: str | None = None,
 ) -> Chosen:
-    """Build what the caller gave. `values` are sizes for a function that builds a model, and constants of it.
+    """Build the model that the caller passed. `values` are sizes for a function that builds a model, and constants of the model.
 
-    Raises InputError, in one line, for values that fit neither, and for a scope or profile where there is none.
+    Raises InputError, in one line, for values that are neither, and for a scope or profile of a user's own model.
     """
     __tracebackhide__ = True  # pytest shows the line of the test that called
     if model is None or isinstance(model, str | os.PathLike):
@@ -100,8 +103,8 @@ def chosen(
 def _instance(model: Model | Instance | Callable[..., Model], values: Mapping[str, Any]) -> Instance:
     __tracebackhide__ = True
     if isinstance(model, Instance):
-        given = with_constants(model.model, values)
-        return Instance(model.model, model.constants | {name: given.constants[name] for name in values})
+        checked = with_constants(model.model, values)
+        return Instance(model.model, model.constants | {name: checked.constants[name] for name in values})
     if isinstance(model, Model):
         return with_constants(model, values)
     if not callable(model):
@@ -111,11 +114,11 @@ def _instance(model: Model | Instance | Callable[..., Model], values: Mapping[st
         inspect.signature(model).bind(**sizes)
     except TypeError as error:
         raise InputError(f"{_called(model)}() cannot be called so: {error}; give its sizes by name, such as B=2") from None
-    made = model(**sizes)
-    if not isinstance(made, Model):
-        raise InputError(f"{_called(model)}() returned {type(made).__name__}; end it with `return m`, the Model")
-    left = {name: value for name, value in values.items() if name not in sizes}
-    return with_constants(made, left, list(inspect.signature(model).parameters))
+    built = model(**sizes)
+    if not isinstance(built, Model):
+        raise InputError(f"{_called(model)}() returned {type(built).__name__}; end it with `return m`, the Model")
+    constants = {name: value for name, value in values.items() if name not in sizes}
+    return with_constants(built, constants, list(inspect.signature(model).parameters))
 
 
 def _check(instance: Instance) -> None:
@@ -127,22 +130,22 @@ def _check(instance: Instance) -> None:
 
 
 def _source(model: Model | Instance | Callable[..., Model], instance: Instance, values: Mapping[str, Any]) -> ModelSource | None:
-    """Where the model can be built again; None if it is not a name of a file's, or was given what no file can hold."""
-    found = _place(model.model if isinstance(model, Instance) else model)
+    """Return where the model can be built again; None if it is not a module-level name, or if a value cannot be written to a file."""
+    location = _place(model.model if isinstance(model, Instance) else model)
     if isinstance(model, Instance):
         differ = {name for name, (_, default) in model.model.constants.items() if instance.constants[name] != default}
         values = {name: _plain(model.model.constants[name][0], instance.constants[name]) for name in sorted(differ)}
-    if found is None or not all(_is_plain(value) for value in values.values()):
+    if location is None or not all(_is_plain(value) for value in values.values()):
         return None
-    return ModelSource(DEFAULT, given=_given(values), file=found)
+    return ModelSource(DEFAULT, given=_given(values), file=location)
 
 
 def _place(model: Model | Callable[..., Model]) -> str | None:
-    """`FILE::NAME` of a function or Model that is a name of its module."""
+    """Return `FILE::NAME` of a function or Model that is a module-level name."""
     if isinstance(model, Model):
         file = model.actions[0].place.rpartition(":")[0]
-        modules = [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == file]
-        name = next((name for one in modules for name, value in vars(one).items() if value is model), None)
+        modules = [loaded for loaded in list(sys.modules.values()) if getattr(loaded, "__file__", None) == file]
+        name = next((name for loaded in modules for name, value in vars(loaded).items() if value is model), None)
     else:
         name = getattr(model, "__name__", None)
         module = sys.modules.get(getattr(model, "__module__", "") or "")

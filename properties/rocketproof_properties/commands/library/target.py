@@ -1,4 +1,4 @@
-"""`Target`: a broker for a program of one's own, whose answers are recorded and judged."""
+"""`Target`: a broker for a user's program; its responses are recorded and judged."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 
 class Target:
-    """A broker, or one that is started for this: a context manager that gives clients of it and judges what they have seen.
+    """A context manager for a broker, running or started for this, with clients whose histories are judged.
 
-    `where` is an address such as `127.0.0.1:10911`, or `apache:4.9.4` (a release, started), `served` (the implementation, over TCP),
-    `inprocess` (the same without), or the TOML file of a target of one's own. `profile` is what it is judged by; `P49` for an address
-    unless given. `nameserver` is the name server's address. Histories are kept in the folder `histories`, next to those that are there,
-    else only while it is open.
-    `needs` is a configuration that `validate` has programs for, such as `no write permission` or `regionId=eu, traceOn=false`: the brokers
-    get its settings.
+    `where` is an address such as `127.0.0.1:10911`, or the TOML file of a user's target. Other values start a broker: `apache:4.9.4` (a
+    release), `served` (the implementation over TCP), `inprocess` (the implementation without TCP). `profile` is the profile to judge by, by
+    default `P49` for an address. `nameserver` is the name server's address. Histories are added to the folder `histories`; without it they
+    are deleted when the target is closed.
+
+    `needs` is a configuration for which `validate` has programs, such as `no write permission` or `regionId=eu, traceOn=false`. The brokers
+    run with its settings.
 
         with rocketproof.Target("127.0.0.1:10911", profile="P494") as target:
             client = target.client()
@@ -54,7 +55,7 @@ class Target:
         self._suite: Suite | None = None
 
     def __enter__(self) -> Target:
-        """Reach the broker, or start it. Raises RocketproofError if that fails."""
+        """Connect to the broker, or start it. Raises RocketproofError if that fails."""
         from ...brokers.choose import choose_named
         from ...brokers.deployment import Setup
         from ...brokers.runs.configured import configured
@@ -79,24 +80,26 @@ class Target:
         self._stack.close()
 
     def client(self) -> SuiteClient:
-        """A client with names of topics and groups that no other one has; what it sends and gets is recorded."""
-        made = self._open.client()
-        self._stack.callback(_finish, made)
-        return made
+        """Return a client with its own topics and groups. Its requests and responses are recorded."""
+        new_client = self._open.client()
+        self._stack.callback(_finish, new_client)
+        return new_client
 
     def judge(self, client: SuiteClient, accept: Collection[str] = ()) -> JudgedProgram:
-        """Read back what a client left, and judge all of it. Raises AssertionError for what is not as described, and Undecided where the
-        judge reached its bound.
+        """Read the state that a client left, and judge its whole history. Raises AssertionError for a deviation, and Undecided if the judge
+        reached its bound.
 
-        `accept` are ids of properties whose findings are no failure; what the catalogue expects of the profile needs none.
+        `accept` are ids of properties whose findings are no failure. Violations that the catalogue expects for the profile are always
+        accepted.
         """
         __tracebackhide__ = True
         return self._open.judge(client, accept)
 
     def perform(self, steps: Sequence[tuple[str, Mapping[str, Any]]], accept: Collection[str] = ()) -> JudgedProgram:
-        """Perform a program, such as `[("send", {"topic": "orders"}), ("back", {})]`, under names of its own, and judge it as `judge` does.
+        """Run a program, such as `[("send", {"topic": "orders"}), ("back", {})]`, with its own topics and groups, and judge it as `judge`
+        does.
 
-        Steps of several clients have `"client": n`; they are performed at the same time.
+        Steps of several clients have `"client": n`; they run concurrently.
         """
         __tracebackhide__ = True
         return self._open.perform([(name, dict(args)) for name, args in steps], accept)
@@ -109,6 +112,6 @@ class Target:
 
 
 def _finish(client: SuiteClient) -> None:
-    """Close a client that was not judged; a broker that is gone by then has been heard of before."""
+    """Close a client that was not judged. A lost broker was reported before."""
     with suppress(RocketproofError):
         client.finish()

@@ -1,4 +1,4 @@
-"""`assert_shows`: given steps are taken on the model, or on the implementation, and show what a property's witness has to show."""
+"""`assert_shows`: take given steps on the model, or on the implementation, and assert that they show a property's witness."""
 
 from __future__ import annotations
 
@@ -36,32 +36,34 @@ def assert_shows(
     profile: str | None = None,
     **values: Any,
 ) -> Witness:
-    """Assert that steps such as `"look(p=0)"` can be taken from the initial state and show that the property is violated.
+    """Assert that steps such as `"look(p=0)"` are enabled from the initial state and show that the property is violated.
 
-    A property `reachable` is shown by its state, any other one by its violation; what only an endless path violates needs `loop`, the
-    number of the state that the last one returns to. `model`, `scope`, `profile` and `values` are those of `check`; for the specification
-    (`None`) the same may be done `on="implementation"`, or on brokers that are started: `on="apache:4.9.4"`, `"served"`, a TOML file.
+    A `reachable` property is shown by its state, any other property by its violation. A violation that only an infinite path shows needs
+    `loop`, the number of the state to which the last state returns. `model`, `scope`, `profile` and `values` are the same as for `check`.
+    For the specification (`None`), the steps can also be performed `on="implementation"`, or on brokers that are started:
+    `on="apache:4.9.4"`, `"served"`, a TOML file.
 
-    Returns the witness. Raises Refuted, an AssertionError, for a step that a guard refuses (with its sentence and values), for steps that
-    do not show it, and for an implementation that does otherwise; RocketproofError for what is no step, property or model.
+    Returns the witness. Raises Refuted, an AssertionError, for a step that a guard refuses, with its sentence and values. Refuted is also
+    raised for steps that do not show the property, and for an implementation that deviates. Raises RocketproofError for an invalid step,
+    property or model.
     """
     __tracebackhide__ = True
-    made = chosen(model, values, scope=scope, profile=profile)
-    claim = next((one for one in made.claims(property) if one.kind != "lemma"), None)
+    selection = chosen(model, values, scope=scope, profile=profile)
+    claim = next((stated for stated in selection.claims(property) if stated.kind != "lemma"), None)
     if claim is None:
         raise InputError(f"{property} is a lemma, which no steps show; assert_violated decides it")
-    witness = _walked(made, claim, steps, loop)
+    witness = _walked(selection, claim, steps, loop)
     missing = unshown(witness)
     if missing:
-        raise Refuted(f"the steps do not show {claim.id!r} of {made.name}: {missing}\n\n{shown(witness)}", _outcome(witness))
+        raise Refuted(f"the steps do not show {claim.id!r} of {selection.name}: {missing}\n\n{shown(witness)}", _outcome(witness))
     if on is not None:
-        _perform(made, witness, on)
+        _perform(selection, witness, on)
     return witness
 
 
-def _walked(made: Chosen, claim: Property, steps: Sequence[str], loop: int | None) -> Witness:
+def _walked(selection: Chosen, claim: Property, steps: Sequence[str], loop: int | None) -> Witness:
     __tracebackhide__ = True
-    instance = made.subject.instance
+    instance = selection.subject.instance
     if loop is not None and not 0 <= loop <= len(steps):
         raise InputError(f"loop={loop} is the number of no state; give 0 to {len(steps)}")
     walked = Witness(instance, claim, (), (initial(instance),))
@@ -70,21 +72,21 @@ def _walked(made: Chosen, claim: Property, steps: Sequence[str], loop: int | Non
         state = walked.states[-1]
         try:
             guard = refusing(instance, state, action, args)
-            after = state if guard is not None else effect(instance, state, action, args)
+            next_state = state if guard is not None else effect(instance, state, action, args)
         except EvaluationError as error:
-            raise Refuted(f"step {number} of {made.name}, {action.label(args)}, has no meaning: {error}", _outcome(walked)) from None
+            raise Refuted(f"step {number} of {selection.name}, {action.label(args)}, has no meaning: {error}", _outcome(walked)) from None
         if guard is not None:
             why = refusal_of(guard, instance, scope_of(instance, state, action, args), action.label(args))
-            have = ", ".join(f"{name} = {value}" for name, value in why.values.items())
-            said = f"step {number} of {made.name}, {action.label(args)}, is refused by guard {guard.name!r} ({guard.sentence})"
-            raise Refuted(f"{said}{f' with {have}' if have else ''}", _outcome(walked))
-        walked = replace(walked, moves=(*walked.moves, Move(action.name, tuple(args))), states=(*walked.states, after))
+            values = ", ".join(f"{name} = {value}" for name, value in why.values.items())
+            refusal = f"step {number} of {selection.name}, {action.label(args)}, is refused by guard {guard.name!r} ({guard.sentence})"
+            raise Refuted(f"{refusal}{f' with {values}' if values else ''}", _outcome(walked))
+        walked = replace(walked, moves=(*walked.moves, Move(action.name, tuple(args))), states=(*walked.states, next_state))
     return replace(walked, loop=loop)
 
 
 def unshown(witness: Witness) -> str:
-    """Why a path from the initial state is no witness of its property; "" for one that is."""
-    claim, words = witness.property, [said.word for said in truths(witness)]
+    """Return why a path from the initial state is no witness of its property; "" if it is a witness."""
+    claim, words = witness.property, [truth.word for truth in truths(witness)]
     if claim.kind not in LASTING or (claim.kind == "until" and witness.loop is None):
         return "" if words[-1] == SHOWN[claim.kind] else f"at the end it {words[-1] or 'is not asked'}"
     if witness.loop is None:
@@ -94,14 +96,14 @@ def unshown(witness: Witness) -> str:
             return "it holds all along the loop"
     elif any(word != WAITING for word in words[witness.loop :]):
         return "in the loop it is not always waited for"
-    taken = _taken(witness, witness.loop)
-    if taken is None:
+    moves = _taken(witness, witness.loop)
+    if moves is None:
         return f"no step leads from the last state back to state {witness.loop}"
-    return _forbidden(witness.instance, witness.states[witness.loop :], taken)
+    return _excluding_fairness(witness.instance, witness.states[witness.loop :], moves)
 
 
 def _taken(witness: Witness, loop: int) -> set[Move] | None:
-    """The steps of the loop that change the state, with any that closes it; None if none does."""
+    """Return the state-changing steps of the loop, including those that close it; None if no step closes it."""
     path = witness.states[loop:]
     taken = {move for move, (before, after) in zip(witness.moves[loop:], pairwise(path), strict=True) if before != after}
     last, first = path[-1], path[0]
@@ -111,8 +113,11 @@ def _taken(witness: Witness, loop: int) -> set[Move] | None:
     return taken | closing if closing else None
 
 
-def _forbidden(instance: Instance, cycle: Sequence[State], taken: set[Move]) -> str:
-    """The fairness that rules the loop out; "" where none does. A step that changes nothing counts for no fairness, as in TLA+."""
+def _excluding_fairness(instance: Instance, cycle: Sequence[State], taken: set[Move]) -> str:
+    """Return the fairness assumption that excludes the loop; "" if none does.
+
+    As in TLA+, a step that changes nothing does not count for fairness.
+    """
     for action in instance.model.actions:
         if action.fair is None:
             continue
@@ -126,13 +131,13 @@ def _forbidden(instance: Instance, cycle: Sequence[State], taken: set[Move]) -> 
 
 
 def _changes(instance: Instance, state: State, action: Action, args: Sequence[int]) -> bool:
-    """Whether the instance is enabled and leads to another state."""
+    """Return whether the action is enabled and leads to another state."""
     return refusing(instance, state, action, args) is None and effect(instance, state, action, args) != state
 
 
-def _perform(made: Chosen, witness: Witness, on: str) -> None:
+def _perform(selection: Chosen, witness: Witness, on: str) -> None:
     __tracebackhide__ = True
-    source = made.source
+    source = selection.source
     if source is None or source.file is not None:
         raise InputError(f"on={on!r} with a model of your own; only the specification has an implementation: leave it out")
     if on == IMPLEMENTATION:
@@ -148,7 +153,7 @@ def _perform(made: Chosen, witness: Witness, on: str) -> None:
 
 
 def _implementation(source: ModelSource, witness: Witness) -> str:
-    """What the implementation does otherwise on the simulated cluster; "" if nothing."""
+    """Return how the implementation deviates on the simulated cluster; "" if it does not."""
     from ...conformance.stateful.replay import replay_witness
 
     done = replay_witness(source, witness)
@@ -158,5 +163,5 @@ def _implementation(source: ModelSource, witness: Witness) -> str:
 
 
 def _outcome(witness: Witness) -> Outcome:
-    """The path so far, with no verdict of its own."""
+    """Return the path so far as an outcome without verdict."""
     return Outcome(witness.property, "explicit", "unknown", "", witness, depth=len(witness))

@@ -1,4 +1,4 @@
-"""`load_witness`: a file that a check has kept, as a Witness again."""
+"""`load_witness`: load a witness file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .subjects import ModelLike, chosen
 
 
 def load_witness(file: str | os.PathLike[str], model: ModelLike = None, **values: Any) -> Witness:
-    """The witness in a file that `rocketproof check` or `assert_holds` has kept, in the instance it was found in.
+    """Load a witness from a file that `rocketproof check` or `assert_holds` has written, with its instance.
 
-    `model` (with sizes and constants as of `check`) is needed for a file that does not say where its model is, such as of one that is
-    built inside a function, and for traces of other tools. Raises RocketproofError, in one line, for a file that is no witness, or one
-    whose steps the model does not allow any more.
+    `model` (with sizes and constants as for `check`) is required for a file without the location of its model, and for traces of other
+    tools. A model that is built inside a function has no location. Raises RocketproofError, in one line, for a file that is no witness, or
+    whose steps the model no longer allows.
     """
     path = os.fspath(file)
     if model is None:
         return witnessfiles.load(path)
     subject = chosen(model, values).subject
-    found = itf.read(path)
-    return restore(found, subject.instance, subject.property(found.property, found.kind) if found.property else None)
+    parsed = itf.read(path)
+    return restore(parsed, subject.instance, subject.property(parsed.property, parsed.kind) if parsed.property else None)

@@ -1,1 +1,1 @@
-"""Faults of the machine on brokers that are started here: kills, losses of power, and a disk that is slow, full or broken."""
+"""Faults of the machine on brokers that are started for the tests: kills, power losses, and a disk that is slow, full or broken."""

@@ -1,4 +1,4 @@
-"""Which faults a validation lets happen, and all of them behind each other (`--faults kill:20,power,disk`)."""
+"""Run the faults of a validation one after another (`--faults kill:20,power,disk`)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .found import FaultTests
 from .kinds import DISK, KILL, POWER, SLAVE, THREADS, TRACED
 
 NEEDED: Final = frozenset({Capability.START, Capability.STOP, Capability.KILL, Capability.RESTART, Capability.STORE})
-"""What a target has to offer."""
+"""The capabilities that a target needs."""
 
 
 class _Run(Protocol):
-    def __call__(self, target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
+    def __call__(self, target: ValidationTarget, results: FaultTests, rounds: int, *, seed: int, over: Callable[[], bool]) -> None: ...
 
 
 _RUNS: Final[Mapping[str, _Run]] = {KILL: kills.run, POWER: power.run, DISK: disk.run, THREADS: threads.run, SLAVE: slaves.run}
 
 
 def refuse(target: ValidationTarget, kinds: Mapping[str, int]) -> None:
-    """Raises InputError for kinds of faults that cannot happen to a target, which says what is missing."""
-    lacks = sorted(one.value for one in NEEDED - target.offers)
+    """Raise InputError for kinds of faults that are impossible on a target; the message names what is missing."""
+    lacks = sorted(capability.value for capability in NEEDED - target.offers)
     if kinds and lacks:
         raise InputError(f"--faults {','.join(kinds)} with {target.name}, which does not offer {', '.join(lacks)}; leave it out")
     traced = [kind for kind in kinds if kind in TRACED]
@@ -37,22 +37,25 @@ def refuse(target: ValidationTarget, kinds: Mapping[str, int]) -> None:
 
 def run(
     target: ValidationTarget,
-    found: FaultTests,
+    results: FaultTests,
     rounds: int,
     *,
     seed: int = 0,
-    until: Callable[[FaultTests], bool] = lambda found: False,
+    until: Callable[[FaultTests], bool] = lambda results: False,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> None:
-    """Faults of one kind, up to so many, on brokers that are started for it; `until` ends it early. Raises TargetError, NotOffered."""
-    began = time.monotonic() - found.seconds
+    """Inject up to `rounds` faults of one kind into brokers that are started for it.
+
+    `until` ends it early. Raises TargetError, NotOffered.
+    """
+    began = time.monotonic() - results.seconds
 
     def over() -> bool:
-        progress(found.rounds, rounds)
-        return until(found)
+        progress(results.rounds, rounds)
+        return until(results)
 
     try:
-        _RUNS[found.kind](target, found, rounds, seed=seed, over=over)
+        _RUNS[results.kind](target, results, rounds, seed=seed, over=over)
     finally:
-        found.seconds = time.monotonic() - began
-    progress(found.rounds, rounds)
+        results.seconds = time.monotonic() - began
+    progress(results.rounds, rounds)

@@ -1,7 +1,7 @@
-"""What has to hold behind a fault of the machine, and of which releases it is known that it does not.
+"""The claims that must hold after a fault of the machine, and the releases that are known to violate them.
 
-A claim is named as a campaign's findings are. `broken` has by the kind of the fault since which profile it does not hold, with the reason,
-or, with no reason, that it does again; a profile that is not named is as the one that it refines.
+A claim is named like the findings of a campaign. `broken` maps a kind of fault and a profile to the reason why the claim does not hold from
+this profile on. An empty reason means that it holds again. A profile that is not listed inherits from the profile that it refines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SWALLOWED: Final = {"P40": "PER-01: an error of the disk is logged, and the ans
 
 @dataclass(frozen=True)
 class FaultClaim:
-    """A property of a broker behind a fault. `ids`: the properties and rules of the description that it is made of."""
+    """A property of a broker after a fault. `ids` are the properties and rules of the description that it consists of."""
 
     name: str
     ids: str
@@ -36,7 +36,7 @@ class FaultClaim:
     broken: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def why_not(self, kind: str, profile: str) -> str:
-        """Why it is known not to hold behind this kind of fault, "" where it has to hold."""
+        """Return why it is known not to hold after this kind of fault, "" if it must hold."""
         return inherited(self.broken.get(kind, {}), profile)
 
 
@@ -132,4 +132,4 @@ FAULT_CLAIMS: Final[Mapping[str, FaultClaim]] = {
         FaultClaim("route", "NS-08 HAZ-43", "name servers list those of a master and its slave that run"),
     )
 }
-"""All of them by their names."""
+"""All claims by name."""

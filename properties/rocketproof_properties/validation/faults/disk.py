@@ -1,8 +1,8 @@
-"""The disk of a broker is broken, slow or full for a while, and is well again.
+"""Disk faults: the disk of a broker is broken, slow or full for a while, and then works again.
 
-strace is attached to a broker under load: its calls fail then, or take long, until it is detached. The broker flushes synchronously, so
-that an answer promises something while the disk cannot keep it; and dispatch, deliveries of delayed messages and answers have to go on when
-the disk does. Its files are small, so that it needs new ones meanwhile.
+strace is attached to a broker under load. The broker's system calls then fail or take long, until strace is detached. The broker flushes
+synchronously, so that its responses promise durability that the disk cannot provide. When the disk works again, dispatch, delivery of
+delayed messages and responses must continue. The broker's files are small, so that it needs new files during the fault.
 """
 
 from __future__ import annotations
@@ -43,17 +43,20 @@ SETTINGS: Final = {
     "flushDelayOffsetInterval": "500",
 }
 _DELIVERIES: Final[tuple[Mapping[str, str], ...]] = ({}, {"enableScheduleAsyncDeliver": "true"})
-"""How delayed messages are delivered, store by store."""
+"""Settings for the delivery of delayed messages, which alternate between stores."""
 _MIX: Final = Mix((200, 5000, 20000), 4)
-_SLOW: Final = 2.5  # seconds of one flush
-_LONG: Final = 3.0  # seconds of a fault
-_BACK: Final = 20.0  # seconds in which a broker has to work again
+_SLOW: Final = 2.5  # seconds per flush
+_LONG: Final = 3.0  # seconds per fault
+_BACK: Final = 20.0  # seconds within which a broker must work again
 
 
 @dataclass(frozen=True)
 class DiskFault:
-    """A fault in words, and as strace's `inject` has it. `fails`: no flush goes through while it lasts; `slow`: none before so
-    many seconds. `full`: a pattern of files below the store that get no page which they have not got yet, in place of `inject`."""
+    """A fault, with its description and strace's `inject` expression.
+
+    `fails`: no flush succeeds during the fault. `slow`: seconds before which no flush succeeds. `full`: instead of `inject`, a pattern of
+    files in the store that get no new pages.
+    """
 
     name: str
     inject: str = ""
@@ -72,17 +75,19 @@ FAULTS: Final = (
 )
 
 
-def run(target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
-    """Let the disk have a fault so many times, all kinds in turn. Raises TargetError, NotOffered."""
-    assert found.kind == DISK
+def run(target: ValidationTarget, results: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
+    """Inject `rounds` disk faults, all kinds in turn. Raises TargetError, NotOffered."""
+    assert results.kind == DISK
     plan = RoundPlan(lambda first: {**SETTINGS, **_DELIVERIES[first // len(FAULTS) % len(_DELIVERIES)]}, len(FAULTS), _MIX)
-    each(target, found, rounds, plan, lambda store: DiskRound(store, FAULTS).run(), seed=seed, over=over)
+    each(target, results, rounds, plan, lambda store: DiskRound(store, FAULTS).run(), seed=seed, over=over)
 
 
 @contextmanager
 def full(files: Iterable[Path]) -> Iterator[None]:
-    """Let files that are mapped end behind the last page in which something is written. Who writes into them further on gets SIGBUS, as
-    where a file has holes and the disk has no more room. Nothing of them is lost."""
+    """Truncate mapped files after the last page that has data.
+
+    A write beyond it gets SIGBUS, as in a sparse file on a full disk. No data is lost.
+    """
     sizes = {path: path.stat().st_size for path in files}
     for path, size in sizes.items():
         used = len(path.read_bytes().rstrip(b"\0"))
@@ -95,74 +100,78 @@ def full(files: Iterable[Path]) -> Iterator[None]:
 
 
 class DiskRound:
-    """One round under a fault of these, which come in turn."""
+    """One round with one of the faults, which alternate."""
 
     def __init__(self, store: PromisedStore, faults: Sequence[DiskFault]) -> None:
         self._store, self._running = store, traceable(store.running)
-        self._fault = faults[store.found.rounds % len(faults)]
-        self._output = store.folder / f"{store.found.rounds}.inject"
-        store.where = f"fault {store.found.rounds + 1}: {self._fault.name}"
+        self._fault = faults[store.results.rounds % len(faults)]
+        self._output = store.folder / f"{store.results.rounds}.inject"
+        store.where = f"fault {store.results.rounds + 1}: {self._fault.name}"
         self._from = self._to = 0
 
     def run(self) -> bool:
-        """Load, a fault, its end, a kill, a start and a look; whether the broker can be worked with."""
+        """Load the broker, inject the fault, kill and restart the broker, and check it. Return whether the broker is usable."""
         store = self._store
         loaded = store.load(CLIENTS, self._strike, (0.3, 1.3))
-        self._unconfirmed(loaded)
-        silent = sum(one.op == "send" and one.closed != "ok" for one in loaded.asked)
-        store.wrong("answered", [f"{silent} of {len(loaded.asked)} requests"] if silent else [])
-        store.take(loaded, refused=False)
-        if not self._back():
+        self._check_confirmations(loaded)
+        silent = sum(exchange.op == "send" and exchange.closed != "ok" for exchange in loaded.asked)
+        store.report("answered", [f"{silent} of {len(loaded.asked)} requests"] if silent else [])
+        store.record_acknowledged(loaded, refused=False)
+        if not self._works_again():
             return False
-        self._deliveries()
+        self._check_deliveries()
         self._running.kill(BROKER)
         if not store.restart():
             return False
-        store.found.states += 1
-        store.look(loaded.open)
+        store.results.states += 1
+        store.check(loaded.open)
         return True
 
     def _strike(self) -> None:
-        with self._lasting():
+        with self._active_fault():
             self._from = wall()
             if self._fault.slow:
-                self._early()
+                self._check_early_delivery()
             interrupts.pause(_LONG)
             self._to = wall()
 
-    def _lasting(self) -> AbstractContextManager[None]:
-        """The fault, for as long as the context lasts."""
+    def _active_fault(self) -> AbstractContextManager[None]:
+        """Return a context in which the fault is active."""
         if self._fault.full:
             return full(self._running.store(BROKER).glob(self._fault.full))
         return strace.failing(self._running.pid(BROKER), self._fault.inject, self._output)
 
-    def _early(self) -> None:
-        """Whether a message is delivered before any flush that began behind it can have ended."""
-        topic = f"early{self._store.found.rounds}"
+    def _check_early_delivery(self) -> None:
+        """Report a message that is delivered before any flush can have completed."""
+        topic = f"early{self._store.results.rounds}"
         with self._running.connect(BROKER) as sender, self._running.connect(BROKER) as reader:
             began = time.monotonic()
             sender.send_one_way(plain("send", topic=topic, body="early"))
 
-            def took() -> float:
-                """Seconds to an answer that has the message, 0 where none has it in time."""
+            def delivery_time() -> float:
+                """Return the seconds until the message was delivered, 0 if it was not delivered in time."""
                 answer = reader.ask(plain("pull", topic=topic, queue=0, offset=0), self._fault.slow)
                 seconds = time.monotonic() - began
                 return seconds if answer.code == SUCCESS and list(split(answer.body or b"")) and seconds < self._fault.slow else 0.0
 
-            if early := until(took, bool, self._fault.slow - 0.5, 0.05):
-                self._store.wrong("delivered", [f"a message is pulled {early:.2f} s after it was sent"])
+            if early := until(delivery_time, bool, self._fault.slow - 0.5, 0.05):
+                self._store.report("delivered", [f"a message is pulled {early:.2f} s after it was sent"])
 
-    def _unconfirmed(self, loaded: Loaded) -> None:
-        """Messages that were sent and acknowledged while no flush went through."""
+    def _check_confirmations(self, loaded: Loaded) -> None:
+        """Report messages that were sent and acknowledged while no flush succeeded."""
         if self._fault.fails:
-            sent = [one for one in loaded.asked if one.op == "send" and one.request["at"] > self._from and one.closed == "ok"]
-            answers = Counter(one.code for one in sent if one.outcome["at"] < self._to)
+            sent = [
+                exchange
+                for exchange in loaded.asked
+                if exchange.op == "send" and exchange.request["at"] > self._from and exchange.closed == "ok"
+            ]
+            answers = Counter(exchange.code for exchange in sent if exchange.outcome["at"] < self._to)
             if answers[SUCCESS]:
-                self._store.wrong("confirmed", [f"{answers[SUCCESS]} of {answers.total()} messages are answered 0"])
+                self._store.report("confirmed", [f"{answers[SUCCESS]} of {answers.total()} messages are answered 0"])
 
-    def _back(self) -> bool:
-        """Whether a message is taken and dispatched again, within a while."""
-        topic, last = f"back{self._store.found.rounds}", ""
+    def _works_again(self) -> bool:
+        """Return whether the broker stores and dispatches a message again within a while."""
+        topic, last = f"back{self._store.results.rounds}", ""
 
         def taken() -> bool:
             nonlocal last
@@ -183,10 +192,10 @@ class DiskRound:
 
         if until(taken, bool, _BACK, 0.2):
             return True
-        self._store.wrong("back", [f"{_BACK:g} s later {last}"])
+        self._store.report("back", [f"{_BACK:g} s later {last}"])
         return False
 
-    def _deliveries(self) -> None:
-        """Every message of the first delay level is delivered, once."""
-        missing = until(self._store.undelivered, lambda one: not one, _BACK, 0.5)
-        self._store.wrong("delayed", [missing] if missing else [])
+    def _check_deliveries(self) -> None:
+        """Report delayed messages that are not delivered exactly once."""
+        missing = until(self._store.undelivered, lambda text: not text, _BACK, 0.5)
+        self._store.report("delayed", [missing] if missing else [])

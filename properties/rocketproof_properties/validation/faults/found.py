@@ -1,4 +1,4 @@
-"""What came of faults of one kind: how often they struck, what was acknowledged before, and what was wrong behind them."""
+"""The results of faults of one kind: rounds, acknowledged messages, and violations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ...judging.judging import ProgramFinding
 
 
-class Wrong(NamedTuple):
-    """A sentence on what is not as a claim of `claims` says. `reason`: why that is known, "" for a finding."""
+class FaultViolation(NamedTuple):
+    """A violation of a claim of `claims`. `reason`: why the violation is known, "" for a finding."""
 
     where: str
     claim: str
@@ -22,10 +22,11 @@ class Wrong(NamedTuple):
 
 @dataclass
 class FaultTests:
-    """A campaign of one kind, as its report has it.
+    """The results of one kind of fault, as in the report.
 
-    `rounds`: how often a broker was loaded and the fault struck; `states`: on how many it was started afterwards. `open`: messages without
-    an answer; `kept`: those of them that are stored all the same. `unknown`: what could not be looked at, since an answer was lost."""
+    `rounds`: number of injected faults. `states`: number of disk states on which a broker was started afterwards. `open`: messages without
+    a response. `kept`: how many of them are stored nevertheless. `unknown`: what could not be checked, because a response was lost.
+    """
 
     kind: str
     rounds: int = 0
@@ -34,40 +35,45 @@ class FaultTests:
     open: int = 0
     kept: int = 0
     topics: int = 0
-    wrong: list[Wrong] = field(default_factory=list)
+    wrong: list[FaultViolation] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
     def findings(self) -> list[str]:
-        """What is wrong and not known."""
-        return [str(one) for one in self.wrong if not one.reason]
+        """The violations that are not known."""
+        return [str(violation) for violation in self.wrong if not violation.reason]
 
     @property
     def known(self) -> list[str]:
-        """Known violations that were met."""
-        return [f"{one} ({one.reason})" for one in self.wrong if one.reason]
+        """The known violations that occurred."""
+        return [f"{violation} ({violation.reason})" for violation in self.wrong if violation.reason]
 
     @property
     def verdicts(self) -> list[ProgramFinding]:
-        """All that is wrong, as a judge of programs would say it."""
+        """All violations as findings of programs."""
         return [
             ProgramFinding(
                 "claims",
-                f"{self.kind}.{one.claim.replace(' ', '_')}",
-                f"{one.where}: {one.text}",
-                known=bool(one.reason),
-                reason=one.reason,
+                f"{self.kind}.{violation.claim.replace(' ', '_')}",
+                f"{violation.where}: {violation.text}",
+                known=bool(violation.reason),
+                reason=violation.reason,
             )
-            for one in self.wrong
+            for violation in self.wrong
         ]
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return JSON values."""
         rest = {name: value for name, value in vars(self).items() if name not in ("wrong", "unknown", "seconds")}
-        return {**rest, "wrong": [one._asdict() for one in self.wrong], "unknown": [*self.unknown], "seconds": round(self.seconds, 1)}
+        return {
+            **rest,
+            "wrong": [violation._asdict() for violation in self.wrong],
+            "unknown": [*self.unknown],
+            "seconds": round(self.seconds, 1),
+        }
 
     @staticmethod
     def read(data: dict[str, Any]) -> FaultTests:
-        """What `data` has written."""
-        return FaultTests(**{**data, "wrong": [Wrong(**one) for one in data["wrong"]]})
+        """Parse the result of `data`."""
+        return FaultTests(**{**data, "wrong": [FaultViolation(**row) for row in data["wrong"]]})

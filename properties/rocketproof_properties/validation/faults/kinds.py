@@ -1,4 +1,4 @@
-"""The kinds of faults of the machine, and those that somebody asks for: nothing else is loaded for a mistake in `--faults`."""
+"""The kinds of faults of the machine, and the parser of `--faults`, which imports nothing else."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ THREADS: Final = "threads"
 SLAVE: Final = "slave"
 KINDS: Final = (KILL, POWER, DISK, THREADS, SLAVE)
 TRACED: Final = (POWER, DISK, THREADS)
-"""Those that strace does."""
+"""The kinds that need strace."""
 ROUNDS: Final[Mapping[str, int]] = {KILL: 20, POWER: 4, DISK: 4, THREADS: 2, SLAVE: 5}
-"""How often each kind strikes unless a number is given."""
+"""The default number of faults of each kind."""
 
 
 def parse(text: str) -> dict[str, int]:
-    """The kinds of `--faults`, each with how often it strikes. Raises InputError."""
-    found: dict[str, int] = {}
-    for one in text.split(","):
-        name, colon, rounds = one.strip().partition(":")
+    """Parse `--faults`: return the number of faults of each kind. Raises InputError."""
+    rounds_of: dict[str, int] = {}
+    for item in text.split(","):
+        name, colon, rounds = item.strip().partition(":")
         kind = known("kind of fault", name, KINDS)
-        if kind in found:
+        if kind in rounds_of:
             raise InputError(f"--faults {text}: {kind} is named twice; give it once, with a number such as {kind}:{2 * ROUNDS[kind]}")
         times = java_int(rounds) if colon else ROUNDS[kind]
         if times is None or times <= 0:
-            raise InputError(f"--faults {text}: {one.strip()!r} has no number of at least 1; give one such as {kind}:{ROUNDS[kind]}")
-        found[kind] = times
-    return found
+            raise InputError(f"--faults {text}: {item.strip()!r} has no number of at least 1; give one such as {kind}:{ROUNDS[kind]}")
+        rounds_of[kind] = times
+    return rounds_of

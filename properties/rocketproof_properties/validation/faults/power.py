@@ -1,9 +1,9 @@
-"""The power fails under a broker, and it starts on what the device has.
+"""Power losses: a broker starts on the data that the device has after a loss.
 
-A broker runs under load while strace writes down what it does to its files. Then it is killed, and of its files states are made that a loss
-of power at that moment may leave (`states`), and one at an earlier moment, when a file had just been made. On each of them the broker is
-started and looked at. The last one is where the next round begins, so that a loss may meet what an earlier one has left (PER-06). Every
-other round flushes asynchronously: then no message is promised.
+A broker runs under load while strace records its file operations. Then it is killed. The recording yields disk states that a power loss at
+that moment may leave (`states`). It also yields one state for an earlier moment, when a file had just been created. The broker is started
+and checked on each state. The next round starts from the last state, so that a loss may meet the remains of an earlier loss (PER-06). Every
+second round flushes asynchronously; then no message is promised.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .rounds import RoundPlan, each
 from .store import BROKER, Loaded, Promised, PromisedStore
 
 STATES: Final = 6
-"""Of one load."""
+"""Maximum number of disk states per load."""
 ROUNDS_PER_STORE: Final = 3
 CLIENTS: Final = 3
 BETWEEN: Final = (1.5, 4.0)
-"""Seconds of load: what is delayed for one is delivered in them."""
+"""Seconds of load: long enough for a message with a delay of one second to be delivered."""
 _SETTINGS: Final = {
     **SMALL_INDEX,
     "mappedFileSizeCommitLog": "65536",
@@ -37,29 +37,29 @@ _SETTINGS: Final = {
     "flushDelayOffsetInterval": "500",
 }
 _LATE: Final = 0.8
-"""Seconds; a broker flushes its queues each second, and notes it in its checkpoint."""
+"""Seconds. A broker flushes its queues every second, and records this in its checkpoint."""
 _FLUSHES: Final = ("SYNC_FLUSH", "ASYNC_FLUSH")
 
 
 def run(
     target: ValidationTarget,
-    found: FaultTests,
+    results: FaultTests,
     rounds: int,
     *,
     seed: int = 0,
     most: int = STATES,
     over: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Let the power fail so many times. Raises TargetError, NotOffered."""
-    assert found.kind == POWER
+    """Inject `rounds` power losses. Raises TargetError, NotOffered."""
+    assert results.kind == POWER
     plan = RoundPlan(lambda first: _SETTINGS, ROUNDS_PER_STORE)
-    each(target, found, rounds, plan, lambda store: _round(store, most, over), seed=seed, over=over)
+    each(target, results, rounds, plan, lambda store: _round(store, most, over), seed=seed, over=over)
 
 
 def _round(store: PromisedStore, most: int, over: Callable[[], bool]) -> bool:
-    """Load, a loss of power, a start and a look on each state that it may leave; whether the last one can be worked with."""
-    running, number = traceable(store.running), store.found.rounds + 1
-    flush, calls = _FLUSHES[store.found.rounds % len(_FLUSHES)], store.folder / f"{number}.calls"
+    """Load the broker, and start and check it on each state that a power loss may leave. Return whether it is usable on the last state."""
+    running, number = traceable(store.running), store.results.rounds + 1
+    flush, calls = _FLUSHES[store.results.rounds % len(_FLUSHES)], store.folder / f"{number}.calls"
     running.stop(BROKER)
     place = running.store(BROKER)
     before = strace.files_of(place)
@@ -73,54 +73,57 @@ def _round(store: PromisedStore, most: int, over: Callable[[], bool]) -> bool:
         running.around(BROKER, ())
         recorder.close()
     known = store.promised.copy()
-    store.take(loaded)
+    store.record_acknowledged(loaded)
     if recorder.late > _LATE:
-        store.unknown("calls", f"the machine is too busy: what was forced was read {recorder.late:.1f} s late")
+        store.report_unknown("calls", f"the machine is too busy: what was forced was read {recorder.late:.1f} s late")
         return False
     disk, usable = states.disk_of(before, recorder.done, strace.files_of(place)), True
-    lost = [_Left(states.described(disk, left), left, store.promised) for left in states.states(disk, most, store.chance.randrange(2**16))]
-    lost[0] = replace(lost[0], told=f"only what was forced; {lost[0].told}")
-    for state, left in enumerate([*_earlier(store, before, recorder.done, loaded, known), *lost][:most], 1):
+    lost = [
+        _DiskState(states.described(disk, files), files, store.promised)
+        for files in states.states(disk, most, store.chance.randrange(2**16))
+    ]
+    lost[0] = replace(lost[0], description=f"only what was forced; {lost[0].description}")
+    for state, disk_state in enumerate([*_earlier(store, before, recorder.done, loaded, known), *lost][:most], 1):
         if over():
             return False
         running.kill(BROKER)
-        _leave(place, left.files)
-        store.where = f"loss {number}, {flush}, state {state}: {left.told}"
-        store.promised = left.promised.copy()
-        store.found.states += 1
+        _restore(place, disk_state.files)
+        store.where = f"loss {number}, {flush}, state {state}: {disk_state.description}"
+        store.promised = disk_state.promised.copy()
+        store.results.states += 1
         usable = store.restart()
         if usable:
-            store.look(loaded.open, flushed=flush == "SYNC_FLUSH")
-            store.delays()
+            store.check(loaded.open, flushed=flush == "SYNC_FLUSH")
+            store.check_delays()
     return usable
 
 
 @dataclass(frozen=True)
-class _Left:
-    """What a loss of power leaves, and what the broker had promised by then."""
+class _DiskState:
+    """A disk state after a power loss, and what the broker had promised before it. `told` describes the state."""
 
-    told: str
+    description: str
     files: Mapping[str, bytes]
     promised: Promised
 
 
 def _earlier(
     store: PromisedStore, before: Mapping[str, bytes], done: Sequence[FileOperation], loaded: Loaded, known: Promised
-) -> Iterator[_Left]:
-    """The power fails earlier, when a file had just been made (`moments`): at one such moment, if any, with only what was forced then."""
-    made = [*states.moments(before, done)]
-    if made:
-        then = done[: store.chance.choice(made)]
+) -> Iterator[_DiskState]:
+    """Yield at most one state of an earlier power loss: only synced data, just after a file was created (`moments`)."""
+    moments = [*states.moments(before, done)]
+    if moments:
+        operations = done[: store.chance.choice(moments)]
         at_the_end, store.promised = store.promised, known
-        store.promise(loaded.until(then[-1].at))
+        store.promise(loaded.answered_by(operations[-1].at))
         store.promised = at_the_end
-        left = states.forced(states.disk_of(before, then, {}))
-        yield _Left(f"only what was forced when {then[-1].path} had just been made", left, known)
+        synced = states.forced(states.disk_of(before, operations, {}))
+        yield _DiskState(f"only what was forced when {operations[-1].path} had just been made", synced, known)
 
 
-def _leave(place: Path, left: Mapping[str, bytes]) -> None:
-    """Put the files of a state where the broker's are."""
+def _restore(place: Path, files: Mapping[str, bytes]) -> None:
+    """Replace the broker's files by the files of a disk state."""
     shutil.rmtree(place)
-    for path, data in left.items():
+    for path, data in files.items():
         (place / path).parent.mkdir(parents=True, exist_ok=True)
         (place / path).write_bytes(data)

@@ -1,4 +1,4 @@
-"""Round after round: a store is loaded and struck so many times, as long as its broker can be worked with; then there is a new one."""
+"""Run rounds of faults on stores. A new store is created when the broker is unusable, or when the rounds per store are used up."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from .store import MIXED, Mix, PromisedStore
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """`settings` by the number of the round in which a store begins; `per_store`: rounds on one store; `mix`: what clients send.
+    """`settings` by the number of the store's first round.
 
-    `own`: settings of further brokers by their names among the parts."""
+    `per_store`: rounds per store. `mix`: the messages of the clients. `own`: settings of further brokers, by name.
+    """
 
     settings: Callable[[int], Mapping[str, str]]
     per_store: int
@@ -27,7 +28,7 @@ class RoundPlan:
 
 def each(
     target: ValidationTarget,
-    found: FaultTests,
+    results: FaultTests,
     rounds: int,
     plan: RoundPlan,
     strike: Callable[[PromisedStore], bool],
@@ -35,15 +36,18 @@ def each(
     seed: int,
     over: Callable[[], bool],
 ) -> None:
-    """Up to so many rounds. `strike` does one, and says whether the next one can go on from it. Raises TargetError, NotOffered."""
+    """Run up to `rounds` rounds.
+
+    `strike` runs one, and returns whether the next round can use the same store. Raises TargetError, NotOffered.
+    """
     chance = random.Random(seed)
-    while found.rounds < rounds and not over():
-        settings = plan.settings(found.rounds)
+    while results.rounds < rounds and not over():
+        settings = plan.settings(results.rounds)
         common = {name: value for name, value in settings.items() if name not in target.lacks}
         setup = Setup(1 + len(plan.own), common, plan.own)
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder, target.open(setup) as running:
-            store = PromisedStore(running, target.profile, chance, found, Path(folder), plan.mix)
-            last, usable = min(found.rounds + plan.per_store, rounds), True
-            while usable and found.rounds < last and not over():
+            store = PromisedStore(running, target.profile, chance, results, Path(folder), plan.mix)
+            last, usable = min(results.rounds + plan.per_store, rounds), True
+            while usable and results.rounds < last and not over():
                 usable = strike(store)
-                found.rounds += 1
+                results.rounds += 1

@@ -1,8 +1,8 @@
-"""A master and its slave under load: one of the two ends, or what is between them, and the slave has to be as its master.
+"""Faults of a master and its slave under load: one of them is killed, or their connection is lost. The slave must then equal its master.
 
-The master is a SYNC_MASTER, so that an answer promises something about the slave. What it has acknowledged with 0 has to be there in the
-moment in which it may be needed; everything else as soon as the slave has had the time for it. The slave asks the name server by a wire
-that tells it another one in place of where its master listens for it: in 5.x `haMasterAddress` is set before there is anybody to tell.
+The master is a SYNC_MASTER, so that its responses promise something about the slave. What it acknowledged with code 0 must be on the slave
+at once, everything else within a while. The slave connects to the name server through a proxy that replaces the master's replication
+address in responses. The setting `haMasterAddress` is no alternative: in 5.x it is applied before the replication client exists.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .rounds import RoundPlan, each
 from .store import BROKER, Loaded, Mix, PromisedStore
 
 SECOND: Final = "broker-b"
-"""The slave among the parts; its name on the wire is its master's."""
+"""The slave's name among the deployment's brokers; in the cluster it has its master's name."""
 SETTINGS: Final = {
     "brokerRole": "SYNC_MASTER",
     "inSyncReplicas": "2",
@@ -51,31 +51,36 @@ SETTINGS: Final = {
     "flushDelayOffsetInterval": "1000",
     "mappedFileSizeCommitLog": "65536",
 }
-"""Since 5.0 a master is one of the replicas that it waits for; up to 4.5 `syncFlushTimeout` is how long it waits for its slave. A load
-fills more than one file of the log, on the slave too."""
+"""Since 5.0, a master is one of the replicas that it waits for.
+
+Up to 4.5, `syncFlushTimeout` is how long it waits for its slave. A load fills more than one file of the log, on the slave too.
+"""
 CLIENTS: Final = 3
 _MIX: Final = Mix(later=8)
-_FIRST: Final = 40.0  # seconds until a slave that has started follows
+_FIRST: Final = 40.0  # seconds within which a started slave must follow its master
 _CAUGHT: Final = 30.0
 _ASKS: Final = {"P40": "66", "P45": "12", "P440": "66", "P500": "66", "P533": "66"}
-"""Seconds, by the profile, in which a slave asks its master for tables and offsets: at least every ten from 4.5 to 4.9, else 60."""
+"""Seconds, by profile, within which a slave requests tables and offsets from its master: at least every ten from 4.5 to 4.9, else 60."""
 _ALONE: Final = {"P40": str(SLAVE_NOT_AVAILABLE), "P500": str(FLUSH_SLAVE_TIMEOUT), "P533": str(FLUSH_SLAVE_TIMEOUT)}
-"""What a master answers that has no slave, by the profile: since 5.0 it waits for one, as long as it is not led by a controller."""
-_NOTED: Final = 500  # milliseconds in which a master notes that a connection has ended
+"""The response code of a master without slave, by profile. Since 5.0 it waits for a slave, unless a controller manages it."""
+_NOTED: Final = 500  # milliseconds within which a master detects the end of a connection
 _WITHOUT: Final = (SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)
-_WRITTEN: Final = 13.0  # seconds in which a broker that has started writes down offsets for the first time
-_LATER: Final = 15.0  # seconds more, since it learns every ten whom to ask
+_WRITTEN: Final = 13.0  # seconds within which a restarted broker first writes its offsets
+_LATER: Final = 15.0  # further seconds, because it learns its master's address every ten seconds
 _ROUTED: Final = 25.0
 _DELIVERED: Final = 10.0
-_AGAIN: Final = 3.0  # seconds in which a broker that starts delivers what it has
-_PULLED: Final = 4  # queues that are pulled from both
+_AGAIN: Final = 3.0  # seconds within which a restarted broker delivers pending messages
+_PULLED: Final = 4  # number of queues that are pulled from both
 _REFUSED: Final = 3
 
 
 @dataclass(frozen=True)
 class Strike:
-    """What happens, in words, and for how many seconds of load. `ends`: the part that is killed; `held`: the wire lets nothing through,
-    and stays; `promoted`: the slave takes the master's place at last."""
+    """A fault with its description and the seconds of load during it.
+
+    `ends`: the broker that is killed. `held`: the connection stays open but transfers nothing. `promoted`: the slave becomes the master at
+    the end.
+    """
 
     name: str
     seconds: float = 3.0
@@ -93,9 +98,9 @@ STRIKES: Final = (
 )
 
 
-def run(target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
-    """Strike a pair so many times, in all ways in turn. Raises TargetError, NotOffered."""
-    assert found.kind == SLAVE
+def run(target: ValidationTarget, results: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
+    """Inject `rounds` faults into a pair, all kinds in turn. Raises TargetError, NotOffered."""
+    assert results.kind == SLAVE
     with Wire() as wire, Wire() as names:
         own = {"brokerName": BROKER, "brokerId": "1", "brokerRole": "SLAVE", "slaveReadEnable": "true", "namesrvAddr": names.address}
 
@@ -107,40 +112,40 @@ def run(target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int =
             return PairRound(store, wire).run()
 
         plan = RoundPlan(lambda first: SETTINGS, len(STRIKES), _MIX, {SECOND: own})
-        each(target, found, rounds, plan, strike, seed=seed, over=over)
+        each(target, results, rounds, plan, strike, seed=seed, over=over)
 
 
 class PairRound:
-    """One round with a pair. `master` and `slave` are what was promised on either."""
+    """One round with a pair. `master` and `slave` are what was promised on each."""
 
     def __init__(self, master: PromisedStore, wire: Wire) -> None:
-        self._strike = STRIKES[master.found.rounds % len(STRIKES)]
-        master.where = f"strike {master.found.rounds + 1}: {self._strike.name}"
-        self.master, self.slave, self._wire = master, master.beside(SECOND), wire
-        self._running, self._found = master.running, master.found
+        self._strike = STRIKES[master.results.rounds % len(STRIKES)]
+        master.where = f"strike {master.results.rounds + 1}: {self._strike.name}"
+        self.master, self.slave, self._wire = master, master.of_broker(SECOND), wire
+        self._running, self._results = master.running, master.results
         self._from = 0
         self._asks = float(inherited(_ASKS, master.profile))
 
     def run(self) -> bool:
-        """Load, a strike, a look at what there is then, its end, and a look at both; whether the pair can be worked with."""
+        """Load the pair, inject the fault, check the slave, end the fault, and check both. Return whether the pair is usable."""
         if not self._follows():
             return False
-        loaded = self.master.load(CLIENTS, self._struck, (0.3, 1.0))
-        self._unconfirmed(loaded)
-        self.master.take(loaded)
-        self._copied(loaded)
-        if not self._back(loaded):
+        loaded = self.master.load(CLIENTS, self._inject, (0.3, 1.0))
+        self._check_confirmations(loaded)
+        self.master.record_acknowledged(loaded)
+        self._check_copy(loaded)
+        if not self._end_fault(loaded):
             return False
         if not self._caught_up():
             return False
-        self._found.states += 1
-        self._same()
-        return not self._strike.promoted or self._promoted(loaded)
+        self._results.states += 1
+        self._check_tables()
+        return not self._strike.promoted or self._promote(loaded)
 
     # Load and strike
 
     def _follows(self) -> bool:
-        """Whether a message is answered 0, as soon as the slave has come."""
+        """Return whether a message is acknowledged with code 0 within a while, which requires the slave."""
 
         def sent() -> str:
             try:
@@ -150,11 +155,11 @@ class PairRound:
             except RemotingError as problem:
                 return worded(problem)
 
-        said = until(sent, lambda one: not one, _FIRST, 0.3)
-        self.master.wrong("follows", [f"{_FIRST:g} s later {said}"] if said else [])
-        return not said
+        problem_text = until(sent, lambda text: not text, _FIRST, 0.3)
+        self.master.report("follows", [f"{_FIRST:g} s later {problem_text}"] if problem_text else [])
+        return not problem_text
 
-    def _struck(self) -> None:
+    def _inject(self) -> None:
         strike = self._strike
         if strike.ends:
             self._running.kill(strike.ends)
@@ -165,160 +170,178 @@ class PairRound:
         self._from = wall()
         interrupts.pause(strike.seconds)
 
-    def _unconfirmed(self, loaded: Loaded) -> None:
-        """Messages that were sent and acknowledged while none reached the slave."""
+    def _check_confirmations(self, loaded: Loaded) -> None:
+        """Report messages that were sent and acknowledged while the slave received nothing."""
         if self._strike.seconds:
-            sent = [one for one in loaded.asked if one.op == "send" and one.request["at"] > self._from]
-            done = [one for one in sent if one.code == SUCCESS]
-            self.master.wrong("copied", [f"{len(done)} messages that were sent without a slave are answered 0"] if done else [])
-            wanted = FLUSH_SLAVE_TIMEOUT if self._strike.held else whole_number(inherited(_ALONE, self.master.profile))
-            late = [one.code for one in sent if one.request["at"] > self._from + _NOTED]
-            other = [code for code in late if code in _WITHOUT and code != wanted]
-            self.master.wrong("without", [f"{len(other)} of {len(late)} are answered {other[0]}, in place of {wanted}"] if other else [])
+            sent = [exchange for exchange in loaded.asked if exchange.op == "send" and exchange.request["at"] > self._from]
+            acknowledged = [exchange for exchange in sent if exchange.code == SUCCESS]
+            self.master.report(
+                "copied", [f"{len(acknowledged)} messages that were sent without a slave are answered 0"] if acknowledged else []
+            )
+            expected_code = FLUSH_SLAVE_TIMEOUT if self._strike.held else whole_number(inherited(_ALONE, self.master.profile))
+            late = [exchange.code for exchange in sent if exchange.request["at"] > self._from + _NOTED]
+            other = [code for code in late if code in _WITHOUT and code != expected_code]
+            self.master.report(
+                "without", [f"{len(other)} of {len(late)} are answered {other[0]}, in place of {expected_code}"] if other else []
+            )
 
-    def _copied(self, loaded: Loaded) -> None:
-        """Whether the slave has, as it is, what was acknowledged for it, and nothing but the beginning of its master's log."""
-        mine, theirs = self._log(SECOND), self._log(BROKER)
-        if mine is None or theirs is None:
-            self.slave.unknown("prefix", "its files cannot be read")
+    def _check_copy(self, loaded: Loaded) -> None:
+        """Report acknowledged messages that the slave lacks, and any difference from a prefix of its master's log."""
+        slave_log, master_log = self._log(SECOND), self._log(BROKER)
+        if slave_log is None or master_log is None:
+            self.slave.report_unknown("prefix", "its files cannot be read")
             return
-        self._prefix(mine, theirs)
-        promised = [place for one in loaded.asked if one.op == "send" and one.code == SUCCESS for place in places(one.outcome["fields"])]
-        ends = {place: place + int.from_bytes(theirs[place : place + 4]) for place in promised}
-        # A log's bytes end with the last that is not zero.
-        gone = [place for place, end in ends.items() if mine[place:end].rstrip(b"\0") != theirs[place:end].rstrip(b"\0")]
-        self.slave.wrong("copied", [f"{len(gone)} of {len(promised)} are not there, the first at {min(gone)}"] if gone else [])
+        self._prefix(slave_log, master_log)
+        promised = [
+            place
+            for exchange in loaded.asked
+            if exchange.op == "send" and exchange.code == SUCCESS
+            for place in places(exchange.outcome["fields"])
+        ]
+        ends = {place: place + int.from_bytes(master_log[place : place + 4]) for place in promised}
+        # Trailing zeros of a log are not part of it.
+        missing = [place for place, end in ends.items() if slave_log[place:end].rstrip(b"\0") != master_log[place:end].rstrip(b"\0")]
+        self.slave.report("copied", [f"{len(missing)} of {len(promised)} are not there, the first at {min(missing)}"] if missing else [])
 
     def _log(self, broker: str) -> bytes | None:
-        found = files(self._running.store(broker))
-        return None if found is None else found[0]
+        log_files = files(self._running.store(broker))
+        return None if log_files is None else log_files[0]
 
-    def _prefix(self, mine: bytes, theirs: bytes) -> None:
-        if not theirs.startswith(mine):
-            at = next((k for k, (one, other) in enumerate(zip(mine, theirs, strict=False)) if one != other), len(theirs))
-            self.slave.wrong("prefix", [f"{len(mine)} bytes are as those of its master up to {at}, which has {len(theirs)}"])
+    def _prefix(self, slave_log: bytes, master_log: bytes) -> None:
+        if not master_log.startswith(slave_log):
+            at = next(
+                (k for k, (byte, master_byte) in enumerate(zip(slave_log, master_log, strict=False)) if byte != master_byte),
+                len(master_log),
+            )
+            self.slave.report("prefix", [f"{len(slave_log)} bytes are as those of its master up to {at}, which has {len(master_log)}"])
 
     # Afterwards
 
-    def _back(self, loaded: Loaded) -> bool:
-        """End what struck; whether both run then."""
+    def _end_fault(self, loaded: Loaded) -> bool:
+        """End the fault. Return whether both brokers run then."""
         self._wire.restore()
         if self._strike.ends == SECOND:
-            had = self._delays()
+            offsets_before = self._delays()
             if not self.slave.restart():
                 return False
-            self._watch(_WRITTEN, had)
+            self._watch(_WRITTEN, offsets_before)
         if self._strike.ends == BROKER:
-            self._routed("1")
-            self._takes_none()
+            self._check_route("1")
+            self._check_rejections()
             if not self.master.restart():
                 return False
-            self.master.look(loaded.open)
+            self.master.check(loaded.open)
         return True
 
     def _caught_up(self) -> bool:
-        """Whether the slave's log becomes its master's, byte for byte."""
-        until(self.master.undelivered, lambda one: not one, _DELIVERED, 0.2)
+        """Return whether the slave's log becomes equal to its master's, byte for byte."""
+        until(self.master.undelivered, lambda text: not text, _DELIVERED, 0.2)
         both = partial(self._log, SECOND), partial(self._log, BROKER)
-        mine, theirs = until(lambda: (both[0](), both[1]()), lambda pair: pair[0] is not None and pair[0] == pair[1], _CAUGHT, 0.2)
-        if mine is None or theirs is None:
-            self.slave.unknown("follows", "the logs do not stand still")
+        slave_log, master_log = until(lambda: (both[0](), both[1]()), lambda pair: pair[0] is not None and pair[0] == pair[1], _CAUGHT, 0.2)
+        if slave_log is None or master_log is None:
+            self.slave.report_unknown("follows", "the logs do not stand still")
             return False
-        self._prefix(mine, theirs)
-        self.slave.wrong("follows", [f"{_CAUGHT:g} s later it has {len(mine)} bytes of {len(theirs)}"] if len(mine) < len(theirs) else [])
-        return mine == theirs
+        self._prefix(slave_log, master_log)
+        self.slave.report(
+            "follows",
+            [f"{_CAUGHT:g} s later it has {len(slave_log)} bytes of {len(master_log)}"] if len(slave_log) < len(master_log) else [],
+        )
+        return slave_log == master_log
 
-    def _same(self) -> None:
-        """Whether the slave, which has the whole log, has everything else of its master too."""
-        found = files(self._running.store(SECOND))
-        counts = {} if found is None else self.slave.whole(log_of(*found))
+    def _check_tables(self) -> None:
+        """Check that the slave, which has the whole log, has all other data of its master too."""
+        log_files = files(self._running.store(SECOND))
+        counts = {} if log_files is None else self.slave.check_log(log_of(*log_files))
         for what, promised in (("topic", self.slave.promised.topics), ("group", self.slave.promised.groups)):
-            gone = until(partial(self.slave.missing, f"{what}s", promised), lambda one: not one, self._asks + _LATER, 0.5)
-            self.slave.wrong(f"{what} lost", [f"{len(gone)} of {len(promised)}: {', '.join(gone[:5])}"] if gone else [])
-        self.slave.wrong("pulled", self._pulled(counts))
-        self._settled("offset lost", "consumerOffset.json")
-        self._settled("delay offset", "delayOffset.json")
-        self._takes_none()
-        self._routed("0", "1")
+            missing = until(partial(self.slave.missing, f"{what}s", promised), lambda names: not names, self._asks + _LATER, 0.5)
+            self.slave.report(f"{what} lost", [f"{len(missing)} of {len(promised)}: {', '.join(missing[:5])}"] if missing else [])
+        self.slave.report("pulled", self._different_queues(counts))
+        self._check_offsets("offset lost", "consumerOffset.json")
+        self._check_offsets("delay offset", "delayOffset.json")
+        self._check_rejections()
+        self._check_route("0", "1")
 
-    def _pulled(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
-        """Queues of which the two give out something else."""
-        plain_ones = sorted(key for key, count in counts.items() if key[0] != SCHEDULE and count)
-        readers = [Reader(self._running, one) for one in (SECOND, BROKER)]
-        for topic, queue in self.master.chance.sample(plain_ones, min(_PULLED, len(plain_ones))):
-            mine, theirs = (list(one.pull(topic, queue, 0, counts[topic, queue])) for one in readers)
-            if mine != theirs:
-                yield f"{topic} {queue}: {len(mine)} messages, {len(theirs)} of the master, and they are not the same"
-        for one in readers:
-            one.close()
+    def _different_queues(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
+        """Yield the queues for which the two brokers return different messages."""
+        queues = sorted(key for key, count in counts.items() if key[0] != SCHEDULE and count)
+        readers = [Reader(self._running, broker) for broker in (SECOND, BROKER)]
+        for topic, queue in self.master.chance.sample(queues, min(_PULLED, len(queues))):
+            slave_messages, master_messages = (list(reader.pull(topic, queue, 0, counts[topic, queue])) for reader in readers)
+            if slave_messages != master_messages:
+                yield f"{topic} {queue}: {len(slave_messages)} messages, {len(master_messages)} of the master, and they are not the same"
+        for reader in readers:
+            reader.close()
 
-    def _settled(self, claim: str, name: str) -> None:
-        """Whether what the slave has written down of offsets becomes what its master has."""
+    def _check_offsets(self, claim: str, name: str) -> None:
+        """Check that the offsets that the slave has written become equal to its master's."""
 
         def differing() -> list[str]:
-            mine, theirs = (offsets(self._running.store(one) / "config" / name) for one in (SECOND, BROKER))
-            if (mine is None) != (theirs is None):
-                return [f"{name} can be read on the {'master' if mine is None else 'slave'} alone"]
-            other = {key: value for key, value in sorted((theirs or {}).items()) if (mine or {}).get(key) != value}
-            return [f"{key}: {(mine or {}).get(key)}, {value} on the master" for key, value in other.items()]
+            slave_offsets, master_offsets = (offsets(self._running.store(broker) / "config" / name) for broker in (SECOND, BROKER))
+            if (slave_offsets is None) != (master_offsets is None):
+                return [f"{name} can be read on the {'master' if slave_offsets is None else 'slave'} alone"]
+            other = {key: value for key, value in sorted((master_offsets or {}).items()) if (slave_offsets or {}).get(key) != value}
+            return [f"{key}: {(slave_offsets or {}).get(key)}, {value} on the master" for key, value in other.items()]
 
-        found = until(differing, lambda one: not one, self._asks + _LATER, 0.5)
-        self.slave.wrong(claim, [f"{len(found)} differ: {found[0]}"] if found else [])
+        differences = until(differing, lambda texts: not texts, self._asks + _LATER, 0.5)
+        self.slave.report(claim, [f"{len(differences)} differ: {differences[0]}"] if differences else [])
 
-    def _takes_none(self) -> None:
-        """Whether the slave stores what is sent to it; its topic is one that it has."""
+    def _check_rejections(self) -> None:
+        """Check that the slave stores nothing that is sent to it, for topics that it has."""
         before = self._log(SECOND)
         topics = sorted(self.slave.promised.topics)[:_REFUSED]
-        taken: list[str] = []
+        accepted: list[str] = []
         try:
             with self._running.connect(SECOND) as line:
                 for topic in topics:
                     answer = line.ask(plain("send", topic=topic, body="for the master"), 6.0)
-                    taken += [f"a message is answered {answer.code} {answer.remark}"] if answer.code in OK else []
+                    accepted += [f"a message is answered {answer.code} {answer.remark}"] if answer.code in OK else []
         except RemotingError as problem:
-            self.slave.unknown("takes none", worded(problem))
+            self.slave.report_unknown("takes none", worded(problem))
         after = self._log(SECOND)
         if before is not None and after is not None and len(after) > len(before) and b"for the master" in after[len(before) :]:
-            taken.append("a message that was sent to it is in its log")
-        self.slave.wrong("takes none", taken[:1])
+            accepted.append("a message that was sent to it is in its log")
+        self.slave.report("takes none", accepted[:1])
 
-    def _routed(self, *ids: str) -> None:
-        """Whether the name server tells these ids of the pair."""
+    def _check_route(self, *ids: str) -> None:
+        """Check that the name server lists these broker ids of the pair."""
         topic, server = min(self.master.promised.topics, default="first"), self._running
 
-        def told() -> list[str]:
+        def listed_ids() -> list[str]:
             try:
                 with server.connect("name server") as line:
                     data = loads(line.ask(plain("route", topic=topic), 6.0).body or b"{}")
             except RemotingError as problem:
                 return [worded(problem)]
-            return sorted(str(number) for one in (data or {}).get("brokerDatas", ()) for number in one["brokerAddrs"])
+            return sorted(str(number) for entry in (data or {}).get("brokerDatas", ()) for number in entry["brokerAddrs"])
 
-        found = until(told, lambda one: one == [*ids], _ROUTED, 0.2)
-        self.master.wrong("route", [f"{topic}: the name server knows {found}, in place of {[*ids]}"] if found != [*ids] else [])
+        ids_found = until(listed_ids, lambda listed: listed == [*ids], _ROUTED, 0.2)
+        self.master.report("route", [f"{topic}: the name server knows {ids_found}, in place of {[*ids]}"] if ids_found != [*ids] else [])
 
-    # In the master's place
+    # Promotion
 
-    def _promoted(self, loaded: Loaded) -> bool:
-        """Watch the slave for a while, then end both and let the slave start as the master; there is no pair any more then."""
+    def _promote(self, loaded: Loaded) -> bool:
+        """Watch the slave for a while, kill both brokers, and start the slave as the master.
+
+        Return False, because the pair no longer exists.
+        """
         self._watch(self._asks, self._delays())
         self._running.kill(BROKER)
         self._running.kill(SECOND)
         if not self.slave.restart({"brokerId": "0", "brokerRole": "ASYNC_MASTER"}):
             return False
-        self._found.states += 1
-        self.slave.look(loaded.open)
+        self._results.states += 1
+        self.slave.check(loaded.open)
         interrupts.pause(_AGAIN)
-        self.slave.wrong("repeated", [said] if (said := self.slave.undelivered()) else [])
-        self.slave.delays()
+        self.slave.report("repeated", [text] if (text := self.slave.undelivered()) else [])
+        self.slave.check_delays()
         return False
 
     def _delays(self) -> dict[str, int] | None:
-        """How far delayed messages are delivered, as the slave has written it down."""
+        """Return the delivery offsets of delayed messages that the slave has written."""
         return offsets(self._running.store(SECOND) / "config" / "delayOffset.json")
 
     def _watch(self, seconds: float, had: Mapping[str, int] | None) -> None:
-        """Whether a slave keeps for so long what it has taken over: its topics, and delay offsets as it `had` them."""
+        """Check that a slave keeps for `seconds` what it has copied: its topics, and its delay offsets `had`."""
         topics = sorted({*self.slave.promised.topics}.difference(self.slave.missing("topics", self.slave.promised.topics)))
         missing: list[str] = []
         less = ""
@@ -329,20 +352,20 @@ class PairRound:
             if had and now is not None:
                 less = less or next((f"{key}: {now.get(key)} after {value}" for key, value in had.items() if now.get(key, -1) < value), "")
             interrupts.pause(0.01)
-        self.slave.wrong("topic lost", [f"for a while {len(missing)} of {len(topics)}: {', '.join(missing[:5])}"] if missing else [])
-        self.slave.wrong("delay offset", [f"for a while {less}"] if less else [])
+        self.slave.report("topic lost", [f"for a while {len(missing)} of {len(topics)}: {', '.join(missing[:5])}"] if missing else [])
+        self.slave.report("delay offset", [f"for a while {less}"] if less else [])
 
 
 def offsets(path: Path) -> dict[str, int] | None:
-    """The offsets of a file of a broker's settings, by what they are of; None where it cannot be read, as while it is replaced."""
+    """Return the offsets in a broker's file, by key; None if it cannot be read, such as while it is replaced."""
     try:
         table: dict[str, Any] = read_json(str(path)).get("offsetTable") or {}
     except StoredError:
         return None
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for name, value in table.items():
         if isinstance(value, dict):
-            found |= {f"{name} {queue}": whole_number(offset) for queue, offset in value.items()}
+            result |= {f"{name} {queue}": whole_number(offset) for queue, offset in value.items()}
         else:
-            found[str(name)] = whole_number(value)
-    return found
+            result[str(name)] = whole_number(value)
+    return result

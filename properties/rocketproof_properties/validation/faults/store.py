@@ -1,14 +1,13 @@
-"""A broker under load, and what has to be there of it afterwards.
+"""A broker under load, and the checks after a fault.
 
-Several clients send at a time, each over its own connection; they make topics and groups as they go, and delay some messages. When a fault
-has struck and the broker has started again on its files, these are read beside what it answers:
+Several clients send concurrently, each over its own connection. They create topics and groups and delay some messages. When the broker has
+started again after a fault, its files and responses are checked:
 
-- each acknowledged message is in the log, at the place that its answer named (INV-06);
-- the log is whole, and the offsets of each queue are 0, 1, 2 … in it (INV-34 and the other claims about whole logs), and in its consume
-  queue, and the next message has the next one (REC-03);
-- each topic to which a message was acknowledged, and each that an administrator made, is in the broker's table (INV-27), and so is each
-group;
-- and it starts at all.
+- Each acknowledged message is in the log, at the place that its response named (INV-06).
+- The log is intact (INV-34 and the other claims about whole logs).
+- The offsets of each queue are 0, 1, 2 … in the log and in its consume queue. The next message has the next offset (REC-03).
+- Each topic to which a message was acknowledged, and each topic and group that an administrator created, is in the broker's table (INV-27).
+- The broker starts.
 """
 
 from __future__ import annotations
@@ -48,31 +47,31 @@ from ...programs.call import Context
 from ...programs.names import ProgramNames
 from ...programs.vocabulary import Step, plain
 from .claims import FAULT_CLAIMS
-from .found import FaultTests, Wrong
+from .found import FaultTests, FaultViolation
 
 BROKER: Final = "broker-a"
 QUEUES: Final = 4
 LONGEST: Final = 0.4
-"""Seconds of load before a fault strikes, at most."""
+"""Maximum seconds of load before a fault."""
 _FIRST_ANSWER: Final = 20.0
 _SECONDS: Final = 5.0
-_NEW_TOPIC: Final = 12  # one message of so many goes to a new topic
-_OTHERS: Final = 30  # one step of so many is each of the others
+_NEW_TOPIC: Final = 12  # one message in 12 goes to a new topic
+_OTHERS: Final = 30  # each other step has a probability of 1 in 30
 END: Final = "end"
 LATER: Final = "-later"
-"""Ends the names of topics to which all messages are delayed."""
-_TOLD: Final = 5
-_PROBED: Final = 6  # queues to which one more message is sent after a start
-_DELAYED: Final = 6.0  # seconds for a message of the first level
+"""Suffix of the names of topics with delayed messages."""
+_LISTED: Final = 5
+_PROBED: Final = 6  # number of queues that get a further message after a restart
+_DELAYED: Final = 6.0  # seconds to wait for a message of the first delay level
 
 Place = tuple[int, int]
-"""Where a record lies in the log, and its size."""
+"""The place of a record in the log, and its size."""
 _NOTHING: Final = (0, 0)
 
 
 @dataclass(frozen=True)
 class Acknowledged:
-    """A message whose sender was answered that it is stored, and where: offsets of its queue and of the log."""
+    """A message that was acknowledged as stored, with its queue offset and its place in the log."""
 
     topic: str
     queue: int
@@ -80,15 +79,15 @@ class Acknowledged:
     place: int
     body: bytes | None
 
-    def is_(self, record: StoredRecord | None) -> bool:
-        """Whether a record is this message."""
-        mine = (self.topic, self.queue, self.offset, self.body)
-        return record is not None and (record.topic, record.queue_id, record.queue_offset, record.body) == mine
+    def matches(self, record: StoredRecord | None) -> bool:
+        """Return whether a record is this message."""
+        expected = (self.topic, self.queue, self.offset, self.body)
+        return record is not None and (record.topic, record.queue_id, record.queue_offset, record.body) == expected
 
 
 @dataclass
 class Promised:
-    """What a broker has acknowledged: messages by their places in the log, topics and groups."""
+    """What a broker has acknowledged: messages by place in the log, topics and groups."""
 
     messages: dict[int, Acknowledged] = field(default_factory=dict)
     topics: set[str] = field(default_factory=set)
@@ -100,26 +99,26 @@ class Promised:
 
 @dataclass
 class Loaded:
-    """What clients asked until a fault struck, and the bodies of the messages that nobody knows of."""
+    """The requests of all clients until a fault."""
 
     asked: list[Exchange]
 
     @property
     def acknowledged(self) -> list[Exchange]:
-        return [one for one in self.asked if one.code in OK]
+        return [exchange for exchange in self.asked if exchange.code in OK]
 
-    def until(self, seconds: float) -> Loaded:
-        """What had an answer by then, on the wall clock."""
-        return Loaded([one for one in self.asked if one.outcome.get("at", math.inf) < 1000 * seconds])
+    def answered_by(self, seconds: float) -> Loaded:
+        """Return the requests that were answered by this time of the wall clock, in seconds."""
+        return Loaded([exchange for exchange in self.asked if exchange.outcome.get("at", math.inf) < 1000 * seconds])
 
     @property
     def open(self) -> set[bytes | None]:
-        return {body_of(one.request) for one in self.asked if one.op == "send" and one.closed != "ok"}
+        return {body_of(exchange.request) for exchange in self.asked if exchange.op == "send" and exchange.closed != "ok"}
 
 
 @dataclass(frozen=True)
 class Mix:
-    """What clients send: sizes of bodies, and one delayed message of so many."""
+    """What clients send: the sizes of bodies, and one delayed message in `later` messages."""
 
     sizes: tuple[int, ...] = (10, 200, 2000)
     later: int = 30
@@ -129,8 +128,8 @@ MIXED: Final = Mix()
 
 
 def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
-    """What one client asks: messages to topics that it makes as it goes, some delayed, and an administrator's work now and then."""
-    topics, made = [f"{name}-0"], set[str]()
+    """Yield the steps of a client: messages to topics that it creates, some delayed, and occasionally an administrator's request."""
+    topics, used = [f"{name}-0"], set[str]()
     yield "group", {"group": f"{name}-g"}
     for number in itertools.count():
         other = chance.randrange(_OTHERS)
@@ -138,7 +137,7 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
             yield "topic", {"topic": f"{name}-a{number}", "read": 2, "write": 2}
         elif other == 1:
             yield "group", {"group": f"{name}-g{number}"}
-        elif other == 2 and topics[0] in made:
+        elif other == 2 and topics[0] in used:
             yield "commit", {"topic": topics[0], "group": f"{name}-g", "offset": number}
         if chance.randrange(_NEW_TOPIC) == 0:
             topics.append(f"{name}-{len(topics)}")
@@ -148,19 +147,19 @@ def _steps(name: str, chance: random.Random, mix: Mix) -> Iterator[Step]:
         else:
             body["properties"] = {KEYS: f"k{number}"}
             topic = chance.choice(topics[-3:])
-            made.add(topic)
+            used.add(topic)
             yield "send", {"topic": topic, "queue": chance.randrange(QUEUES), "nums": QUEUES, **body}
 
 
 class PromisedStore:
-    """One store of a campaign, and everything that was promised on it. `where` says in findings what happened to it."""
+    """One store of a campaign, and everything that was promised on it. `where` describes the current fault in findings."""
 
     def __init__(
         self,
         running: Deployment,
         profile: str,
         chance: random.Random,
-        found: FaultTests,
+        results: FaultTests,
         folder: Path,
         mix: Mix = MIXED,
         *,
@@ -170,21 +169,21 @@ class PromisedStore:
         self.broker = broker
         self.profile = profile
         self.chance = chance
-        self.found = found
+        self.results = results
         self.promised = Promised()
         self.where = ""
         self.folder = folder
         self._mix = mix
 
-    def beside(self, broker: str) -> PromisedStore:
-        """The store of another broker of the deployment, of which the same is promised."""
-        found = PromisedStore(self.running, self.profile, self.chance, self.found, self.folder, self._mix, broker=broker)
-        found.promised, found.where = self.promised, f"{self.where}, {broker}"
-        return found
+    def of_broker(self, broker: str) -> PromisedStore:
+        """Return the store of another broker of the deployment, with the same promises."""
+        other = PromisedStore(self.running, self.profile, self.chance, self.results, self.folder, self._mix, broker=broker)
+        other.promised, other.where = self.promised, f"{self.where}, {broker}"
+        return other
 
     def load(self, count: int, strike: Callable[[], None], between: tuple[float, float] = (0, LONGEST)) -> Loaded:
-        """What so many clients ask until the fault strikes, at a moment by chance."""
-        number = self.found.rounds
+        """Run `count` clients until the fault at a random time, and return their requests."""
+        number = self.results.rounds
         path = self.folder / f"{number}.ndjson"
         recording = HistoryRecorder(path, {})
         contexts = [Context(ProgramNames("", 0), self.broker) for _ in range(count)]
@@ -215,125 +214,132 @@ class PromisedStore:
         recording.close()
         return Loaded(load(path).asked)
 
-    def take(self, loaded: Loaded, *, refused: bool = True) -> None:
-        """Remember what was acknowledged; a refusal is a finding, if it is looked for. A broker that has too much to do is no finding: on a
-        busy machine each has, now and then (REM-06)."""
-        self.found.acknowledged += sum(one.op == "send" for one in loaded.acknowledged)
-        odd = [one for one in loaded.asked if one.closed == "ok" and one.code not in OK and not one.refused] if refused else []
-        remarks = Counter(f"{one.op}, code {one.code}: {one.outcome.get('remark')}" for one in odd)
-        self.wrong("refused", (f"{times} times {what}" for what, times in remarks.items()))
+    def record_acknowledged(self, loaded: Loaded, *, refused: bool = True) -> None:
+        """Record what was acknowledged.
+
+        With `refused`, report rejected requests. A rejection by an overloaded broker is not reported, because every broker rejects requests
+        on a busy machine (REM-06).
+        """
+        self.results.acknowledged += sum(exchange.op == "send" for exchange in loaded.acknowledged)
+        rejected = (
+            [exchange for exchange in loaded.asked if exchange.closed == "ok" and exchange.code not in OK and not exchange.refused]
+            if refused
+            else []
+        )
+        remarks = Counter(f"{exchange.op}, code {exchange.code}: {exchange.outcome.get('remark')}" for exchange in rejected)
+        self.report("refused", (f"{times} times {what}" for what, times in remarks.items()))
         self.promise(loaded)
 
     def promise(self, loaded: Loaded) -> None:
-        """Remember what was acknowledged."""
-        for one in loaded.acknowledged:
-            if one.op == "send":
-                self.remember(one.fields, one.outcome.get("fields") or {}, body_of(one.request))
-            elif one.op == "update_topic":
-                self.promised.topics.add(one.fields["topic"])
-            elif one.op == "update_group":
-                self.promised.groups.add(json.loads(body_of(one.request) or b"{}")["groupName"])
+        """Record what was acknowledged."""
+        for exchange in loaded.acknowledged:
+            if exchange.op == "send":
+                self.remember(exchange.fields, exchange.outcome.get("fields") or {}, body_of(exchange.request))
+            elif exchange.op == "update_topic":
+                self.promised.topics.add(exchange.fields["topic"])
+            elif exchange.op == "update_group":
+                self.promised.groups.add(json.loads(body_of(exchange.request) or b"{}")["groupName"])
 
     def restart(self, settings: Mapping[str, str] | None = None) -> bool:
-        """Start the broker again, with some settings changed for good; that it does not is a finding."""
+        """Start the broker again, with some settings permanently changed. Report a failure and return False."""
         try:
             come_back(self.running, self.broker, settings)
         except NotBack as problem:
-            self.wrong("start", [str(problem)])
+            self.report("start", [str(problem)])
             return False
-        self.wrong("unsized", self.running.unsized.pop(self.broker, []))
+        self.report("unsized", self.running.unsized.pop(self.broker, []))
         return True
 
     def remember(self, request: Mapping[str, str], answer: Mapping[str, str], body: bytes | None) -> Acknowledged | None:
-        """Note an acknowledged message; None if the answer does not say where it is."""
+        """Record an acknowledged message; return None if the response does not name its place."""
         queue, offset = java_int(answer.get("queueId", "")), java_long(answer.get("queueOffset", ""))
         if len(places(answer)) != 1 or queue is None or offset is None:
-            self.wrong("place", [f"an answer names none: {dict(answer)}"])
+            self.report("place", [f"an answer names none: {dict(answer)}"])
             return None
         (place,) = places(answer)
         if place in self.promised.messages:
-            self.wrong("place", [f"{place} of the log was given to two messages"])
+            self.report("place", [f"{place} of the log was given to two messages"])
         topic = request["topic"]
         self.promised.topics.add(topic)
         level = parse_properties(request.get("properties"), exact=False).get(DELAY)
         stored = (topic, queue) if level is None else (SCHEDULE, whole_number(level) - 1)
-        found = Acknowledged(*stored, offset, place, body)
-        self.promised.messages[place] = found
-        return found
+        message = Acknowledged(*stored, offset, place, body)
+        self.promised.messages[place] = message
+        return message
 
-    def look(self, unanswered: Collection[bytes | None], *, flushed: bool = True) -> None:
-        """Read files and answers of a broker that has started again. Without `flushed` no message was promised to be on the device."""
-        last = self._last()
-        found = files(self.running.store(self.broker))
-        if found is None:
-            self.wrong("log", ["its files cannot be read"])
+    def check(self, unanswered: Collection[bytes | None], *, flushed: bool = True) -> None:
+        """Check the files and responses of a restarted broker. Without `flushed`, no message was promised to be on the device."""
+        last = self._end_of_log()
+        log_files = files(self.running.store(self.broker))
+        if log_files is None:
+            self.report("log", ["its files cannot be read"])
             return
-        data, size = found
+        data, size = log_files
         if last is not None:
             data = data[: last + int.from_bytes(data[last : last + 4])]
         log = log_of(data, size)
         records = {record.at: record for record in log.records}
-        self.found.open += len(unanswered)
-        self.found.kept += len(set(unanswered) & {record.body for record in log.records})
-        lost = [place for place, one in self.promised.messages.items() if not one.is_(records.get(place))]
+        self.results.open += len(unanswered)
+        self.results.kept += len(set(unanswered) & {record.body for record in log.records})
+        lost = [place for place, message in self.promised.messages.items() if not message.matches(records.get(place))]
         if flushed:
-            self.wrong("lost", (str(self.promised.messages[place])[:200] for place in lost))
+            self.report("lost", (str(self.promised.messages[place])[:200] for place in lost))
         for place in lost:
             del self.promised.messages[place]
-        counts = self.whole(log)
-        self._tables()
-        self.wrong("next offset", self.strange_next(counts))
+        counts = self.check_log(log)
+        self._check_tables()
+        self.report("next offset", self.wrong_next_offsets(counts))
 
-    def whole(self, log: LogRecords) -> dict[tuple[str, int], int]:
-        """Whether a log is whole and its queues lead to it; how many messages each queue has."""
+    def check_log(self, log: LogRecords) -> dict[tuple[str, int], int]:
+        """Check that a log is intact and its queues lead to it. Return the number of messages of each queue."""
         queues: dict[tuple[str, int], list[Place]] = {}
         for record in log.records:
             queues.setdefault((record.topic, record.queue_id), []).append((record.at, record.total_size))
         phantoms = {key for key in queues if self._entries(key)[:1] == [_NOTHING]}
-        self.wrong("phantom", (f"{topic} {queue}: its first entry leads to nothing" for topic, queue in sorted(phantoms)))
+        self.report("phantom", (f"{topic} {queue}: its first entry leads to nothing" for topic, queue in sorted(phantoms)))
         for key in phantoms:
             del queues[key]
-        mine = replace(log, records=[record for record in log.records if (record.topic, record.queue_id) in queues])
-        claims = decided(log, mine, self.broker, self.profile, frozenset())
-        self.wrong("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text, _ in claims if text is not None))
+        readable = replace(log, records=[record for record in log.records if (record.topic, record.queue_id) in queues])
+        claims = decided(log, readable, self.broker, self.profile, frozenset())
+        self.report("log", (f"{claim.id}: {claim.sentence}: {text}" for claim, _, text, _ in claims if text is not None))
         end = time.monotonic() + _SECONDS
-        self.wrong("consume queue", filter(None, (self._undispatched(key, wanted, end) for key, wanted in queues.items())))
+        self.report("consume queue", filter(None, (self._undispatched(key, expected, end) for key, expected in queues.items())))
         return {key: len(entries) for key, entries in queues.items()}
 
-    def _last(self) -> int | None:
-        """The place of a message that is sent now, with which the log ends for the broker: behind it a loss of power may have left data."""
+    def _end_of_log(self) -> int | None:
+        """Send a message that ends the log for the broker, and return its place. A power loss may have left data after it."""
         try:
             with self.running.connect(self.broker) as line:
                 answer = line.ask(plain("send", topic=END, body="end"), _SECONDS)
         except RemotingError as problem:
-            self.unknown("log", worded(problem))
+            self.report_unknown("log", worded(problem))
             return None
         return next(iter(places(answer.ext_fields or {})), None)
 
-    def _tables(self) -> None:
-        """Topics and groups that are gone; nobody asks for them again."""
-        for what, promised, gone in (
+    def _check_tables(self) -> None:
+        """Report missing topics and groups, each once."""
+        for what, promised, missing in (
             ("topic lost", self.promised.topics, self.missing("topics", self.promised.topics)),
             ("group lost", self.promised.groups, self.missing("groups", self.promised.groups)),
         ):
-            self.wrong(what, [f"{len(gone)} of {len(promised)}: {', '.join(gone[:_TOLD])}"] if gone else [])
-            promised.difference_update(gone)
-        self.found.topics += len(self.promised.topics)
+            self.report(what, [f"{len(missing)} of {len(promised)}: {', '.join(missing[:_LISTED])}"] if missing else [])
+            promised.difference_update(missing)
+        self.results.topics += len(self.promised.topics)
 
     def missing(self, what: str, promised: Collection[str]) -> list[str]:
-        """Which of these the broker's table has not."""
+        """Return the promised names that the broker's table lacks."""
         reader = Reader(self.running, self.broker)
         known = reader.topics() if what == "topics" else reader.groups() if promised else {}
         reader.close()
         if known is None:
-            self.unknown(what, str(next(reversed(reader.faults), "the broker does not tell them")))
+            self.report_unknown(what, str(next(reversed(reader.faults), "the broker does not tell them")))
             return []
         return sorted(set(promised) - set(known))
 
-    def strange_next(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
-        """Queues whose next message has not the next offset."""
-        plain_ones = sorted(key for key in counts if key[0] != SCHEDULE and not key[0].endswith(LATER))
-        chosen = self.chance.sample(plain_ones, min(_PROBED, len(plain_ones)))
+    def wrong_next_offsets(self, counts: Mapping[tuple[str, int], int]) -> Iterator[str]:
+        """Yield queues whose next message does not get the next offset."""
+        queues = sorted(key for key in counts if key[0] != SCHEDULE and not key[0].endswith(LATER))
+        chosen = self.chance.sample(queues, min(_PROBED, len(queues)))
         try:
             with self.running.connect(self.broker) as line:
                 for topic, queue in chosen:
@@ -345,62 +351,73 @@ class PromisedStore:
                     if stored is not None and stored.offset != counts[topic, queue]:
                         yield f"{topic} {queue}: {stored.offset} after {counts[topic, queue]} messages"
         except RemotingError as problem:
-            self.unknown("next offset", worded(problem))
+            self.report_unknown("next offset", worded(problem))
 
-    def _undispatched(self, key: tuple[str, int], wanted: list[Place], end: float) -> str:
-        """In what the consume queue does not lead to exactly these records, even at the end of a while; where the broker stores by itself,
-        to them first. "" if it does."""
-        most = len(wanted) if key[0] == SCHEDULE or key[0].endswith(LATER) else None
-        found = until(lambda: self._entries(key)[:most], lambda one: one == wanted, end - time.monotonic(), 0.05)
-        if found == wanted:
+    def _undispatched(self, key: tuple[str, int], expected: list[Place], end: float) -> str:
+        """Return how the consume queue differs from these records at the time `end`; "" if it does not.
+
+        For queues in which the broker stores messages itself, only the first entries are compared.
+        """
+        most = len(expected) if key[0] == SCHEDULE or key[0].endswith(LATER) else None
+        entries = until(lambda: self._entries(key)[:most], lambda actual: actual == expected, end - time.monotonic(), 0.05)
+        if entries == expected:
             return ""
-        at = next((k for k, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1]), min(len(found), len(wanted)))
-        leads, has = (f"{one[at]}" if at < len(one) else "nothing" for one in (found, wanted))
-        return f"{key[0]} {key[1]}: entry {at} of {len(found)} leads to {leads}, and record {at} of {len(wanted)} is {has} (place, size)"
+        at = next(
+            (k for k, pair in enumerate(zip(entries, expected, strict=False)) if pair[0] != pair[1]), min(len(entries), len(expected))
+        )
+        leads, has = (f"{places_[at]}" if at < len(places_) else "nothing" for places_ in (entries, expected))
+        return (
+            f"{key[0]} {key[1]}: entry {at} of {len(entries)} leads to {leads}, and record {at} of {len(expected)} is {has} (place, size)"
+        )
 
     def _entries(self, key: tuple[str, int]) -> list[Place]:
-        """The entries of a queue, as many as the broker says: a start that ends a queue leaves its file as it is."""
+        """Return the entries of a queue, limited to the number that the broker reports.
+
+        A restart that shortens a queue does not change its file.
+        """
         reader = Reader(self.running, self.broker)
         count = reader.next_offset(*key)
         reader.close()
         return queue_entries(self.running.store(self.broker), *key)[:count]
 
-    def delays(self) -> None:
-        """Whether a message that is delayed now is delivered."""
-        topic = f"after{self.found.rounds}-{self.found.states}{LATER}"
+    def check_delays(self) -> None:
+        """Report if a message that is delayed now is not delivered."""
+        topic = f"after{self.results.rounds}-{self.results.states}{LATER}"
         try:
             with self.running.connect(self.broker) as line:
                 answer = line.ask(plain("send", topic=topic, properties={DELAY: "1"}, body="late"), _SECONDS)
             if answer.code in OK and not until(lambda: queue_entries(self.running.store(self.broker), topic, 0), bool, _DELAYED, 0.05):
-                said = (answer.ext_fields or {}).get("queueOffset", "?")
-                self.wrong("delayed", [f"a new message of the first level, {said} in its queue, is not delivered within {_DELAYED:g} s"])
+                offset = (answer.ext_fields or {}).get("queueOffset", "?")
+                self.report("delayed", [f"a new message of the first level, {offset} in its queue, is not delivered within {_DELAYED:g} s"])
         except RemotingError as problem:
-            self.unknown("delayed", worded(problem))
+            self.report_unknown("delayed", worded(problem))
 
     def undelivered(self) -> str:
-        """Which delayed messages of this round are not delivered, or more than once; "" where all is well."""
-        found = files(self.running.store(self.broker))
-        mine = f"r{self.found.rounds}c".encode()  # a kill lets a broker deliver again what it has delivered last
-        records = [one for one in log_of(*found).records if (one.body or b"").startswith(mine)] if found is not None else []
+        """Return which delayed messages of this round are not delivered, or are delivered more than once; "" if there are none."""
+        log_files = files(self.running.store(self.broker))
+        prefix = f"r{self.results.rounds}c".encode()  # after a kill a broker may repeat its last deliveries of earlier rounds
+        records = (
+            [stored for stored in log_of(*log_files).records if (stored.body or b"").startswith(prefix)] if log_files is not None else []
+        )
         waiting = Counter(record.body for record in records if record.topic == SCHEDULE)
         delivered = Counter(record.body for record in records if record.topic.endswith(LATER))
         never = len(waiting.keys() - delivered.keys())
         twice = sum(times > waiting[body] for body, times in delivered.items())
-        said = [f"{never} of {len(waiting)} are never delivered"] if never else []
-        return ", ".join([*said, *([f"{twice} are delivered more than once"] if twice else [])])
+        problems = [f"{never} of {len(waiting)} are never delivered"] if never else []
+        return ", ".join([*problems, *([f"{twice} are delivered more than once"] if twice else [])])
 
-    def unknown(self, what: str, why: str) -> None:
-        self.found.unknown.append(f"{self.where}: {what}: {why}")
+    def report_unknown(self, what: str, why: str) -> None:
+        self.results.unknown.append(f"{self.where}: {what}: {why}")
 
-    def wrong(self, claim: str, sentences: Iterable[str]) -> None:
-        why = FAULT_CLAIMS[claim].why_not(self.found.kind, self.profile)
-        self.found.wrong += [Wrong(self.where, claim, sentence, why) for sentence in sentences]
+    def report(self, claim: str, sentences: Iterable[str]) -> None:
+        why = FAULT_CLAIMS[claim].why_not(self.results.kind, self.profile)
+        self.results.wrong += [FaultViolation(self.where, claim, sentence, why) for sentence in sentences]
 
 
 def queue_entries(store: Path, topic: str, queue: int) -> list[Place]:
-    """The records that a consume queue leads to."""
-    found = Queues([str(store)]).find(topic, queue)
-    if found is None:
+    """Return the places and sizes of the records that a consume queue refers to."""
+    consume_queue = Queues([str(store)]).find(topic, queue)
+    if consume_queue is None:
         return []
-    entries = found.entries(0, found.max)
+    entries = consume_queue.entries(0, consume_queue.max)
     return list(zip(entries.physicalOffset.tolist(), entries.size.tolist(), strict=True))

@@ -1,7 +1,7 @@
-"""A broker can start no thread for a while, as where its user or its container has as many as it may.
+"""Thread exhaustion: a broker can start no thread for a while, as at a user's or container's limit.
 
-Who starts one gets an OutOfMemoryError in Java, which is no Exception: what a service does with an Error shows. Index files are so small
-that dispatch needs a thread for each that is full; and every other broker answers from a pool that still grows.
+In Java, the failed start raises OutOfMemoryError, which is no Exception. The test shows how services handle an Error. Index files are so
+small that dispatch needs a thread for each full file. Every second broker answers from a pool that still grows.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from .rounds import RoundPlan, each
 
 _SETTINGS: Final = {**disk.SETTINGS, "maxIndexNum": "40"}
 _POOLS: Final[tuple[Mapping[str, str], ...]] = ({}, {"putMessageFutureThreadPoolNums": "1000"})
-"""Store by store: the pool from which messages are answered has started its few threads before the fault, or starts one for each answer."""
+"""Alternating settings of the pool that answers messages: its few threads are started before the fault, or a thread is started for each
+response.
+"""
 FAULTS: Final = (DiskFault("no thread is started (EAGAIN)", "clone,clone3:error=EAGAIN"),)
 
 
-def run(target: ValidationTarget, found: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
-    """Let a broker start no thread, so many times. Raises TargetError, NotOffered."""
-    assert found.kind == THREADS
+def run(target: ValidationTarget, results: FaultTests, rounds: int, *, seed: int = 0, over: Callable[[], bool] = lambda: False) -> None:
+    """Prevent thread creation `rounds` times. Raises TargetError, NotOffered."""
+    assert results.kind == THREADS
     plan = RoundPlan(lambda first: {**_SETTINGS, **_POOLS[first % len(_POOLS)]}, 1)
-    each(target, found, rounds, plan, lambda store: DiskRound(store, FAULTS).run(), seed=seed, over=over)
+    each(target, results, rounds, plan, lambda store: DiskRound(store, FAULTS).run(), seed=seed, over=over)

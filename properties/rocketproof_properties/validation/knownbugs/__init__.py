@@ -1,1 +1,1 @@
-"""Real bugs of real releases: what they are, where they are mended, and the suite's own search on both releases."""
+"""Known bugs of RocketMQ releases: their description, the releases that have or fix them, and a search for them with the suite."""

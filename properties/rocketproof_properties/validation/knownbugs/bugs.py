@@ -1,4 +1,4 @@
-"""The bugs, as `bugs.toml` has them."""
+"""The known bugs, from `bugs.toml`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ HAZARD: Final = "HAZ-"
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug. `bad` and `good` are releases that can be started, "" where there is none. `breaks`: the properties and rules that it breaks;
-    `shows`: patterns of what a validation's finding is called where the bug is seen; `says` a regular expression that is found in its
-    words or in its condition. Any finding else is not this bug. `profile`: by which it is seen, where that is not the one of `good`.
-    `faults`: the kinds of faults of the machine that it takes. A hazard among the `shows` is that whose witness of the model shows it,
-    which a validation replays. `against`: no profile describes the two releases, so that they are compared, and a finding is what differs.
+    """A known bug.
+
+    - `bad` and `good`: releases with and without the bug that can be started, "" if there is none.
+    - `breaks`: the properties and rules that it violates.
+    - `shows`: patterns of the properties of a validation's findings that may show it. A hazard among them is shown by its witness, which a
+      validation replays.
+    - `says`: a regular expression that the finding's text or condition must match. Other findings are not this bug.
+    - `profile`: the profile that shows it, if it differs from the profile of `good`.
+    - `faults`: the kinds of machine faults that it needs.
+    - `against`: no profile describes the two releases, so they are compared, and a finding is a difference.
     """
 
     id: str
@@ -42,13 +47,19 @@ class Bug:
 
     @property
     def category(self) -> str:
-        """A: on one machine, within a minute; B: a fault of the machine, or what a loss of power leaves, is needed; C: a slave is."""
+        """A: on one machine, within a minute. B: needs a fault of the machine, or the disk state after a power loss. C: needs a slave."""
         return self.id[0]
 
     @property
     def how(self) -> str:
-        """How it is found: by search, with the programs of a validation, or with these beside the release that has it not; by faults of the
-        machine under load; by a witness, which the model's search has found and a validation replays; or by a script alone."""
+        """How the bug is found.
+
+        - `search`: the programs of a validation.
+        - `against`: the programs of a validation, compared with the release without the bug.
+        - `faults`: machine faults under load.
+        - `witness`: a witness of the model that a validation replays.
+        - `script`: only a script.
+        """
         if not self.shows:
             return "script"
         if self.against:
@@ -57,12 +68,12 @@ class Bug:
             return "faults"
         return "witness" if all(pattern.startswith(HAZARD) for pattern in self.shows) else "search"
 
-    def fits(self, found: ProgramFinding) -> bool:
-        """Whether a finding may be the bug."""
-        return self.matches(found.property, f"{found.text} {found.condition}")
+    def fits(self, finding: ProgramFinding) -> bool:
+        """Return whether a finding may be the bug."""
+        return self.matches(finding.property, f"{finding.text} {finding.condition}")
 
     def matches(self, name: str, text: str) -> bool:
-        """Whether what is called so, in these words, may be the bug."""
+        """Return whether a finding with this property and text may be the bug."""
         return any(fnmatchcase(name, pattern) for pattern in self.shows) and re.search(self.says, text) is not None
 
     def record(self) -> dict[str, Any]:
@@ -78,7 +89,7 @@ class Bug:
 
 @cache
 def bugs() -> tuple[Bug, ...]:
-    """All of them, in the order of their ids."""
+    """Return all bugs, in the order of their ids."""
     rows = tomllib.loads(resources.files("rocketproof_properties.validation.knownbugs").joinpath("bugs.toml").read_text("utf-8"))["bugs"]
     return tuple(
         Bug(**{**row, "breaks": tuple(row["breaks"].split()), "shows": tuple(row["shows"].split()), "faults": tuple(row.get("faults", ()))})
@@ -87,6 +98,6 @@ def bugs() -> tuple[Bug, ...]:
 
 
 def chosen(ids: Sequence[str]) -> tuple[Bug, ...]:
-    """The bugs with these ids, all for none. Raises InputError for one that there is not."""
-    by = {one.id: one for one in bugs()}
-    return tuple(by[known("bug", id_, by)] for id_ in ids) or bugs()
+    """Return the bugs with these ids, all for none. Raises InputError for an unknown id."""
+    by_id = {bug.id: bug for bug in bugs()}
+    return tuple(by_id[known("bug", id_, by_id)] for id_ in ids) or bugs()

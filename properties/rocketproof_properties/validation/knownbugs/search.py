@@ -1,5 +1,6 @@
-"""The suite's own search for a bug: a validation of a release with its ordinary programs, settings and starts, with the model's witnesses,
-or with faults of the machine under load, of the kinds that the bug takes."""
+"""Search for a bug by validating a release: with general programs, settings and restarts, with the model's witnesses, or with the machine
+faults that the bug needs.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +27,15 @@ On = Literal["bad", "good"]
 
 @dataclass(frozen=True)
 class BugSearch:
-    """What came of it. `first`: the property of a finding, or the hazard of a witness, that shows the bug, None where there is none;
-    `others` are further findings. `programs` and `seconds` are those up to the first program that shows it, or, with faults, the rounds
-    of them; `witnesses` are those that were performed. `steps`: how long the shortest program is that was found to show it, None where
-    none was looked for. `stopped`: what ended it early, "" if nothing did. `undecided`: verdicts that a judge left open."""
+    """The result of a search.
+
+    - `first`: the property of the finding, or the hazard of the witness, that shows the bug; None if nothing does. `others`: further
+      findings.
+    - `programs` and `seconds`: up to the first program that shows it; with faults, the number of rounds.
+    - `witnesses`: the number of replayed witnesses.
+    - `steps`: the length of the shortest program found that shows it, None if none was searched for.
+    - `stopped`: the reason of an early end, "" for none. `undecided`: number of verdicts that a judge left open.
+    """
 
     bug: Bug
     on: On
@@ -46,8 +52,10 @@ class BugSearch:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether it was seen where it is, and not where it is mended; None where nobody looked: a search that ended before its programs
-        or its time did, or that left verdicts open, has not shown that a bug is not there."""
+        """Whether the bug was shown in the bad release, or not shown in the good release.
+
+        None if the search was interrupted or left verdicts open: an incomplete search does not show that the bug is absent.
+        """
         ended = self.stopped and not self.stopped.startswith("--time")
         if self.first is None and (not (self.programs or self.witnesses) or ended or self.undecided):
             return None
@@ -55,7 +63,7 @@ class BugSearch:
 
     @property
     def exit_code(self) -> int:
-        """0 if it is as the list says, 1 if not, 3 if nobody knows."""
+        """0 if the result agrees with the list, 1 if not, 3 if undecided."""
         return exit_code(findings=self.agrees is False, undecided=self.agrees is None)
 
     def record(self) -> dict[str, Any]:
@@ -66,10 +74,10 @@ class BugSearch:
 def search(
     bug: Bug, on: On, folder: Path, *, programs: int, seed: int, seconds: float, progress: Progress, plain: bool = False
 ) -> BugSearch:
-    """Look for a bug in a release, in at most so many programs and seconds; `plain` programs are drawn by chance alone. It is judged by the
-    profile of the first release that has not the bug, or that which the list names: the release's own may describe it.
+    """Search for a bug in a release, with at most this many programs and seconds. With `plain`, programs are drawn at random only.
 
-    Raises InputError where that has no release or no search finds it, and TargetError.
+    The judge uses the profile of the first release without the bug, or the profile that the list names. The release's own profile may
+    describe the bug. Raises InputError if there is no such release or no search finds the bug, and TargetError.
     """
     release = bug.bad if on == "bad" else bug.good
     if not release:
@@ -78,8 +86,8 @@ def search(
         raise InputError(f"{bug.id} is not found by programs alone; it needs a script, or a fault of the machine: rocketproof zoo {bug.id}")
     if bug.how == "against":
         both = Apache(bug.good), Apache(release)
-        asked = AgainstRequest(*both, folder, programs, seed, seconds=seconds, until=partial(_differs, bug), plain=plain)
-        return compared(bug, on, release, folder, against(asked, progress))
+        comparison = AgainstRequest(*both, folder, programs, seed, seconds=seconds, until=partial(_differs, bug), plain=plain)
+        return compared(bug, on, release, folder, against(comparison, progress))
     target = Apache(release, profile=bug.profile or nearest_profile(bug.good or bug.bad))
     if bug.faults:
         faults = ValidationRequest(
@@ -89,7 +97,7 @@ def search(
             seed,
             seconds=seconds,
             faults=dict.fromkeys(bug.faults, programs),
-            until_fault=lambda one: bool(_struck(bug, one)),
+            until_fault=lambda tests: bool(_shown_by_faults(bug, tests)),
         )
         return judged(bug, on, release, folder, validate(faults, progress))
     request = ValidationRequest(
@@ -102,47 +110,47 @@ def search(
         plain=plain,
         audits=True,
         until=lambda judged: bool(_shown(bug, judged)),
-        witnesses=[one for one in WITNESSES if one.hazard in bug.shows],
+        witnesses=[witness for witness in WITNESSES if witness.hazard in bug.shows],
     )
     return judged(bug, on, release, folder, validate(request, progress))
 
 
-def _differs(bug: Bug, one: Differing) -> bool:
-    """Whether what two releases do otherwise may be the bug."""
-    return bug.matches(one.cause.about, f"{one.difference.where} {one.cause}")
+def _differs(bug: Bug, differing: Differing) -> bool:
+    """Return whether a difference between two releases may be the bug."""
+    return bug.matches(differing.cause.about, f"{differing.difference.where} {differing.cause}")
 
 
 def compared(bug: Bug, on: On, release: str, folder: Path, report: AgainstReport) -> BugSearch:
-    """What a comparison with the first release without it says of a bug."""
-    found = report.enough
-    others = tuple(dict.fromkeys(one.cause.about for one in report.differing if not _differs(bug, one)))
-    first, programs = (found.cause.about, found.at) if found is not None else (None, report.programs)
+    """Return the result for a bug of a comparison with the first release without it."""
+    shown = report.enough
+    others = tuple(dict.fromkeys(difference.cause.about for difference in report.differing if not _differs(bug, difference)))
+    first, programs = (shown.cause.about, shown.at) if shown is not None else (None, report.programs)
     seconds = report.seconds if report.seen is None else report.seen
-    steps = len(found.program.steps) if found is not None and found.again else None
+    steps = len(shown.program.steps) if shown is not None and shown.again else None
     return BugSearch(bug, on, release, first, others, programs, seconds, folder, steps=steps, stopped=report.stopped)
 
 
 def _shown(bug: Bug, program: JudgedProgram) -> list[str]:
-    """The properties by which a program may show a bug, known violations among them, and what is to come again before it counts."""
-    return [one.property for one in (*program.verdicts, *program.unconfirmed) if bug.fits(one)]
+    """Return the properties by which a program may show a bug, including known violations and unconfirmed verdicts."""
+    return [verdict.property for verdict in (*program.verdicts, *program.unconfirmed) if bug.fits(verdict)]
 
 
-def _struck(bug: Bug, faults: FaultTests) -> list[str]:
-    """The properties by which faults show a bug."""
-    return [one.property for one in faults.verdicts if bug.fits(one)]
+def _shown_by_faults(bug: Bug, faults: FaultTests) -> list[str]:
+    """Return the properties by which faults show a bug."""
+    return [verdict.property for verdict in faults.verdicts if bug.fits(verdict)]
 
 
 def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationReport) -> BugSearch:
-    """What a validation says of a bug: the first of its findings that may be it; a known violation counts, too."""
-    found = [one.verdict for one in report.findings]
-    shown = [one.property for one in found if bug.fits(one)]
-    shown += [one.property for judged_ in report.judged for one in judged_.verdicts if bug.fits(one)]
-    shown += [name for faults in report.faults for name in _struck(bug, faults)]
-    performed = [one for one in report.witnesses if one.reproduced is not None]
-    shown += [one.hazard for one in performed if one.reproduced and one.hazard in bug.shows]
-    found += [one for faults in report.faults for one in faults.verdicts if not one.known]
-    others = tuple(dict.fromkeys(one.property for one in found if not bug.fits(one)))
-    first, done = shown[0] if shown else None, len(report.judged) + sum(one.rounds for one in report.faults)
+    """Return the result for a bug of a validation: the first of its findings that may be the bug. Known violations count."""
+    findings = [entry.verdict for entry in report.findings]
+    shown = [entry.property for entry in findings if bug.fits(entry)]
+    shown += [entry.property for judged_ in report.judged for entry in judged_.verdicts if bug.fits(entry)]
+    shown += [name for faults in report.faults for name in _shown_by_faults(bug, faults)]
+    performed = [entry for entry in report.witnesses if entry.reproduced is not None]
+    shown += [entry.hazard for entry in performed if entry.reproduced and entry.hazard in bug.shows]
+    findings += [entry for faults in report.faults for entry in faults.verdicts if not entry.known]
+    others = tuple(dict.fromkeys(entry.property for entry in findings if not bug.fits(entry)))
+    first, done = shown[0] if shown else None, len(report.judged) + sum(entry.rounds for entry in report.faults)
     seconds = report.seconds if report.enough is None else report.enough
-    steps = min((len(one.program.steps) for one in report.findings if one.again and bug.fits(one.verdict)), default=None)
+    steps = min((len(entry.program.steps) for entry in report.findings if entry.again and bug.fits(entry.verdict)), default=None)
     return BugSearch(bug, on, release, first, others, done, seconds, folder, len(performed), steps, report.stopped, len(report.undecided))

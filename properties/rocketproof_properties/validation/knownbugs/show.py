@@ -1,4 +1,4 @@
-"""What is printed of the bugs: a line for each, all that is known of some, and what a search on a release has come to."""
+"""Print known bugs: one line each, or all details, and the result of a search."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ _FOUND: Final[Mapping[str, str]] = {
 
 
 def print_list(bugs: Sequence[Bug]) -> None:
-    """A line for each bug."""
+    """Print a line for each bug."""
     page = Page()
-    page.table((TableRow((one.id, one.bad, one.good or "open", one.how), one.cause) for one in bugs), indent=0)
+    page.table((TableRow((bug.id, bug.bad, bug.good or "open", bug.how), bug.cause) for bug in bugs), indent=0)
     page.line(
         f"\n{counted(len(bugs), 'bug')}: last release that has it, first one that has not, how it is found; rocketproof zoo ID --on bad"
     )
 
 
 def print_bugs(bugs: Sequence[Bug]) -> None:
-    """All that is known of each."""
+    """Print all details of each bug."""
     page = Page()
-    for one in bugs:
-        page.wrapped(one.cause, first=f"{one.id}  ", indent=len(one.id) + 2)
-        rows = [("issue", one.issue), ("has it", f"{one.bad} and before"), ("has it not", one.good or "no release yet")]
-        rows += [("found", _FOUND[one.how].format(", ".join(one.faults)))]
+    for bug in bugs:
+        page.wrapped(bug.cause, first=f"{bug.id}  ", indent=len(bug.id) + 2)
+        rows = [("issue", bug.issue), ("has it", f"{bug.bad} and before"), ("has it not", bug.good or "no release yet")]
+        rows += [("found", _FOUND[bug.how].format(", ".join(bug.faults)))]
         page.table(TableRow(row) for row in rows)
-        for id_ in one.breaks:
+        for id_ in bug.breaks:
             page.wrapped(rules()[id_].sentence if id_ in rules() else "", first=f"  breaks {id_}  ", indent=4)
 
 
-def print_search(found: BugSearch) -> None:
-    """What a search has come to, in a line."""
+def print_search(result: BugSearch) -> None:
+    """Print the result of a search."""
     page = Page()
-    if found.stopped:
-        page.line(f"stopped: {found.stopped}", "bold yellow")
-    if found.undecided:
+    if result.stopped:
+        page.line(f"stopped: {result.stopped}", "bold yellow")
+    if result.undecided:
         page.line(
-            f"{counted(found.undecided, 'verdict')} not decided; rocketproof validate --again {found.folder} --states 1000000",
+            f"{counted(result.undecided, 'verdict')} not decided; rocketproof validate --again {result.folder} --states 1000000",
             "bold yellow",
         )
-    seen = found.first or "not seen"
-    done = counted(found.programs, "round" if found.bug.faults else "program")
-    if found.witnesses and not found.programs:
-        done = counted(found.witnesses, "witness", "witnesses")
-    page.line(f"{found.bug.id} on {found.release}: {seen} in {done}, {found.seconds:.1f} s", "bold")
-    if found.steps is not None:
-        page.line(f"the shortest program that shows it: {counted(found.steps, 'step')}")
-    if found.others:
-        page.wrapped(", ".join(found.others), first="other findings: ", indent=2)
-    page.line(f"report: {found.folder}")
+    shown = result.first or "not seen"
+    done = counted(result.programs, "round" if result.bug.faults else "program")
+    if result.witnesses and not result.programs:
+        done = counted(result.witnesses, "witness", "witnesses")
+    page.line(f"{result.bug.id} on {result.release}: {shown} in {done}, {result.seconds:.1f} s", "bold")
+    if result.steps is not None:
+        page.line(f"the shortest program that shows it: {counted(result.steps, 'step')}")
+    if result.others:
+        page.wrapped(", ".join(result.others), first="other findings: ", indent=2)
+    page.line(f"report: {result.folder}")

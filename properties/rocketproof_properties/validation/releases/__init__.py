@@ -1,1 +1,1 @@
-"""What releases do otherwise: which switches describe one, and in which programs two differ."""
+"""Compare releases: the switches that describe a release, and the programs in which two releases differ."""

@@ -1,4 +1,4 @@
-"""What two differences have in common: the same field of the same kind of answer, with the same values but for names and numbers."""
+"""The cause of a difference: the same field of the same kind of response, with equal values except for names and numbers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ _INSIDE = re.compile(r"\[[^\]\[]*\]")
 _ID = re.compile(r"\b[0-9A-F]{16,}\b")
 _PORT = re.compile(r"[0-9]+(\.[0-9]+){3}:[0-9]+")
 MOST = 80
-"""Characters of a text that tell causes apart."""
+"""Number of characters of a text that distinguish causes."""
 
 
 class Cause(NamedTuple):
-    """`about` is what differs, such as `send.code` or `record.property CLUSTER`; the values are without names and numbers of a program.
-    `rules` decide it: of several, the value alone does not tell which."""
+    """`about` is what differs, such as `send.code` or `record.property CLUSTER`.
+
+    `one` and `other` are the values without a program's names and numbers. `rules` decide the value; if there are several, the value alone
+    does not show which.
+    """
 
     about: str
     one: str
@@ -32,26 +35,26 @@ class Cause(NamedTuple):
         return f"{self.about} is {self.one} and not {self.other}"
 
 
-def cause_of(found: FieldDifference, history: ParsedHistory) -> Cause:
-    """What a difference is about, whichever program shows it."""
-    op = next((one.op for one in history.asked if one.seq == found.seq), found.where.split()[0])
+def cause_of(difference: FieldDifference, history: ParsedHistory) -> Cause:
+    """Return the cause of a difference, independent of the program that shows it."""
+    op = next((one.op for one in history.asked if one.seq == difference.seq), difference.where.split()[0])
     about = {"the": "record"}.get(op, op)
-    one, other = (_plain(value, history) for value in (found.recorded, found.found))
-    if found.field == NEXT_OFFSET:
+    one, other = (_plain(value, history) for value in (difference.recorded, difference.found))
+    if difference.field == NEXT_OFFSET:
         one, other = "more", "less"
-        if isinstance(found.recorded, int) and found.recorded < found.found:
+        if isinstance(difference.recorded, int) and difference.recorded < difference.found:
             one, other = other, one
-    return Cause(f"{about}.{found.field}", one, other, rules_of(found, history))
+    return Cause(f"{about}.{difference.field}", one, other, rules_of(difference, history))
 
 
 def _plain(value: Any, history: ParsedHistory) -> str:
-    """A value without what another program would have otherwise: its names, numbers, and what stands in brackets."""
+    """Remove from a value what depends on the program: its names, numbers, and text in brackets."""
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
-        return f"{value[0]}: {_plain(value[1], history)}"  # an answer's code, with its remark
+        return f"{value[0]}: {_plain(value[1], history)}"  # a response's code, with its remark
     if isinstance(value, dict):
         return "an entry"
     if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False, default=lambda one: f"{len(one)} bytes")
+        return json.dumps(value, ensure_ascii=False, default=lambda data: f"{len(data)} bytes")
     prefix = history.names.prefix
     text = re.sub(re.escape(prefix) + r"[^,\]]*", "*", value) if prefix else value
     return _NUMBER.sub("#", _INSIDE.sub("[…]", _ID.sub("#", _PORT.sub("#", text))))[:MOST]

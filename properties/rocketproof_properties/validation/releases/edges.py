@@ -1,8 +1,7 @@
-"""Programs of what the general ones hardly draw, and releases often do otherwise: fields that may be left out, and batches of every size.
+"""Programs about frequent differences between releases that general programs hardly reach: optional fields, and batches of every size.
 
-Batches whose properties are about as long as a record's may be are apart because of what some releases do behind such a message: from
-4.8 to 5.3 a batch's properties and what the broker adds to them can be longer than their length field says, and then nothing behind it
-is dispatched.
+Batches with properties of about the maximum length are separate, because of a bug in releases 4.8 to 5.3. There a batch's properties, with
+what the broker adds, can be longer than their length field states. Nothing after such a message is dispatched.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ EDGES: Final = "batches of every size"
 LEFT_OUT: Final = "fields left out"
 _NAMED: Final = len("p\x01")
 _BELOW: Final = (0, 1, 2, 10, 25, 26, 30, 60, 70, 100)
-"""How many bytes fewer than the limit the text of properties has: what brokers add has up to some sixty."""
+"""How many bytes shorter than the limit the properties are. Brokers add up to about sixty bytes."""
 
 _item = st.tuples(
     st.sampled_from(("a", "b")),
@@ -47,12 +46,12 @@ _bare_back = step("back", group=("g", "h"), level=(0, 1, -1), most=(None, 16), n
 
 
 def left_out(count: int, seed: int, first: int) -> list[Program]:
-    """So many programs whose requests lack fields, numbered from `first` on."""
+    """Return `count` programs whose requests lack fields, numbered from `first` on."""
     drawn = examples(st.lists(weighted((4, _bare), (1, _plain), (1, _bare_back)), min_size=1, max_size=4), count, seed)
     return [Program(number, LEFT_OUT, tuple(steps)) for number, steps in enumerate(drawn, first)]
 
 
 def edges(count: int, seed: int, first: int) -> list[Program]:
-    """So many programs of batches, numbered from `first` on; the same seed gives the same ones."""
+    """Return `count` programs of batches, numbered from `first` on. Equal seeds give equal programs."""
     drawn = examples(_programs, count, seed)
     return [Program(number, EDGES, tuple(steps)) for number, steps in enumerate(drawn, first)]

@@ -1,8 +1,9 @@
-"""Which switches explain what a broker did otherwise than a profile says.
+"""Find the switches that explain how a broker deviates from a profile.
 
-A change of a switch explains a difference if the reference implementation of the changed profile does not differ there. The change that
-explains most is taken, then the next one beside it, until none explains anything. What one program needs several changes for is explained
-a difference at a time: of those that are left, the first has to come later, or there have to be fewer.
+A change of a switch explains a difference if the reference implementation with the changed profile does not differ there. The change that
+explains most is taken. This is repeated in combination with the changes taken, until no change explains anything. A program that needs
+several changes is explained one difference at a time: a change must move the first remaining difference to a later event, or reduce the
+number of differences.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ from .causes import Cause, cause_of
 from .switching import RecordedProgram
 
 SAMPLE: Final = 3
-"""Programs of a cause that are asked again under each change, the smallest ones."""
+"""Number of programs per cause that are replayed under each change, the smallest first."""
 
 DOUBTED: Final = 4
-"""Changes without which the search begins again where something is left: a change that explains one program may keep another from being
-explained."""
+"""Number of changes without which the search is repeated if something is unexplained: a change that explains one program may prevent the
+explanation of another.
+"""
 
 Tick = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A change, the programs that only it explains besides the other proposals, smallest first, and changes that explain the same."""
+    """A change, the programs that need it in addition to the other proposals (smallest first), and changes that explain the same."""
 
     change: SwitchChange
     shown: tuple[RecordedProgram, ...]
@@ -40,9 +42,9 @@ class Proposal:
 
 @dataclass
 class SwitchExplanation:
-    """What a profile says of a broker's programs. `decided`: for each switch that some program tells, the program that is smallest.
+    """The changes of a profile that explain a broker's programs.
 
-    `agreeing` programs are as the profile says, without a change; `unexplained` are the others that differ under the proposals too.
+    `agreeing` programs agree with the unchanged profile. `unexplained` programs differ even with all proposals.
     """
 
     profile: Profile
@@ -52,42 +54,44 @@ class SwitchExplanation:
 
     @property
     def changes(self) -> tuple[SwitchChange, ...]:
-        return tuple(one.change for one in self.proposals)
+        return tuple(proposal.change for proposal in self.proposals)
 
 
 def explain(recorded: Sequence[RecordedProgram], profile: Profile, tick: Tick = lambda what, done, all_: None) -> SwitchExplanation:
     """Find the changes of a profile that explain recorded programs."""
-    found = SwitchExplanation(profile)
-    recorded = [one for one in recorded if one.tells]
-    for number, one in enumerate(recorded, 1):
-        if not one.differences(profile):
-            found.agreeing.append(one)
+    explanation = SwitchExplanation(profile)
+    recorded = [program for program in recorded if program.is_comparable]
+    for number, program in enumerate(recorded, 1):
+        if not program.differences(profile):
+            explanation.agreeing.append(program)
         tick("comparing program", number, len(recorded))
-    chosen, instead = _chosen(recorded, profile, frozenset(), tick)
-    for change in sorted(chosen, key=lambda one: len(_explained_by(one, recorded, profile, chosen)))[:DOUBTED]:
-        open_ = _left(recorded, profile, chosen)
+    chosen, instead = _select(recorded, profile, frozenset(), tick)
+    for change in sorted(chosen, key=lambda candidate: len(_explained_by(candidate, recorded, profile, chosen)))[:DOUBTED]:
+        open_ = _unexplained_count(recorded, profile, chosen)
         if not open_:
             break
-        others = _chosen(recorded, profile, frozenset({change}), tick)
-        if _left(recorded, profile, others[0]) < open_:
+        others = _select(recorded, profile, frozenset({change}), tick)
+        if _unexplained_count(recorded, profile, others[0]) < open_:
             chosen, instead = others
-    found.proposals = [Proposal(one, tuple(_explained_by(one, recorded, profile, chosen)), instead[one]) for one in chosen]
-    for one in sorted(recorded, key=lambda each: each.size):
-        left = one.differences(profile, chosen)
-        if left:
-            found.unexplained.setdefault(cause_of(left[0], one.history), []).append(one)
-    return found
+    explanation.proposals = [
+        Proposal(change, tuple(_explained_by(change, recorded, profile, chosen)), instead[change]) for change in chosen
+    ]
+    for program in sorted(recorded, key=lambda candidate: candidate.size):
+        differences = program.differences(profile, chosen)
+        if differences:
+            explanation.unexplained.setdefault(cause_of(differences[0], program.history), []).append(program)
+    return explanation
 
 
-def _left(recorded: Sequence[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]) -> int:
-    """How many programs differ under these changes."""
-    return sum(bool(one.differences(profile, chosen)) for one in recorded)
+def _unexplained_count(recorded: Sequence[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]) -> int:
+    """Return how many programs differ under these changes."""
+    return sum(bool(program.differences(profile, chosen)) for program in recorded)
 
 
-def _chosen(
+def _select(
     recorded: Sequence[RecordedProgram], profile: Profile, without: frozenset[SwitchChange], tick: Tick
 ) -> tuple[list[SwitchChange], dict[SwitchChange, tuple[SwitchChange, ...]]]:
-    """The changes that explain most, one after the other, and what explains the same as each; some are not to be taken."""
+    """Return the changes that explain most, in order, and the equivalent alternatives of each. Changes in `without` are excluded."""
     chosen: list[SwitchChange] = []
     instead: dict[SwitchChange, tuple[SwitchChange, ...]] = {}
     while True:
@@ -96,84 +100,88 @@ def _chosen(
             break
         chosen.append(best)
         instead[best] = equal
-    for change in list(chosen):  # a later one may have made it needless
+    for change in list(chosen):  # a later change may have made it unnecessary
         if not _explained_by(change, recorded, profile, chosen):
             chosen = [other for other in chosen if other != change]
     return chosen, instead
 
 
 def _explained_by(
-    one: SwitchChange, recorded: Iterable[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]
+    change: SwitchChange, recorded: Iterable[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]
 ) -> list[RecordedProgram]:
-    """The programs that all the changes explain, and the others without this one do not; smallest first."""
-    without = [other for other in chosen if other != one]
-    whole = [each for each in recorded if not each.differences(profile, chosen) and each.differences(profile, without)]
-    return sorted(whole, key=lambda each: each.size)
+    """Return the programs that all changes together explain, but not without this change; smallest first."""
+    without = [other for other in chosen if other != change]
+    explained = [program for program in recorded if not program.differences(profile, chosen) and program.differences(profile, without)]
+    return sorted(explained, key=lambda program: program.size)
 
 
 def _best(
     recorded: Sequence[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange], without: frozenset[SwitchChange], tick: Tick
 ) -> tuple[SwitchChange | None, tuple[SwitchChange, ...]]:
-    """The change that explains most beside those that were chosen, and others that explain the same of the samples.
+    """Return the change that explains most in addition to those chosen, and others that explain the same samples.
 
-    What it explains has to be more than what it spoils: programs that were explained without it.
+    It must explain more programs than it breaks: programs that were explained without it.
     """
-    open_ = [one for one in recorded if one.differences(profile, chosen)]
+    open_ = [program for program in recorded if program.differences(profile, chosen)]
     sample = _sample(open_, profile, chosen)
-    taken = {one.switch for one in chosen}
-    free = [one for one in changes(profile) if one.switch not in taken and one not in without]
+    taken = {change.switch for change in chosen}
+    free = [change for change in changes(profile) if change.switch not in taken and change not in without]
     shown: dict[SwitchChange, frozenset[int]] = {}
     for number, change in enumerate(free, 1):
         tick("trying switch", number, len(free))
-        both = (*chosen, change)
+        combined = (*chosen, change)
         shown[change] = frozenset(
-            n for n, one in enumerate(sample) if _is_progress(one.differences(profile, chosen), one.differences(profile, both))
+            n
+            for n, program in enumerate(sample)
+            if _is_progress(program.differences(profile, chosen), program.differences(profile, combined))
         )
-    good = [one for one in recorded if not one.differences(profile, chosen)]
+    good = [program for program in recorded if not program.differences(profile, chosen)]
     for best in sorted((change for change in free if shown[change]), key=lambda change: (-len(shown[change]), distance(profile, change))):
-        both = (*chosen, best)
-        gained = sum(_is_progress(one.differences(profile, chosen), one.differences(profile, both)) for one in open_)
-        if gained > sum(bool(one.differences(profile, both)) for one in good):
-            return best, tuple(one for one in free if one != best and shown[one] == shown[best])
+        combined = (*chosen, best)
+        gained = sum(_is_progress(program.differences(profile, chosen), program.differences(profile, combined)) for program in open_)
+        if gained > sum(bool(program.differences(profile, combined)) for program in good):
+            return best, tuple(other for other in free if other != best and shown[other] == shown[best])
     return None, ()
 
 
 def _is_progress(before: Sequence[FieldDifference], after: Sequence[FieldDifference]) -> bool:
-    """Whether the first difference is gone, none comes earlier, and what is left was there before or is less: a change that spoils an
-    earlier answer may leave less behind it."""
+    """Return whether the first difference is gone, no earlier one appeared, and the rest is either known or smaller in number.
+
+    A change that breaks an earlier response may hide later differences.
+    """
     if before[0] in after or (after and _when(after[0]) < _when(before[0])):
         return False
-    return len(after) < len(before) or all(one in before for one in after)
+    return len(after) < len(before) or all(difference in before for difference in after)
 
 
-def _when(one: FieldDifference) -> float:
-    """The event that differs; what was read back at the end comes behind all."""
-    return one.seq if one.seq >= 0 else inf
+def _when(difference: FieldDifference) -> float:
+    """Return the number of the differing event; infinity for state that was read at the end."""
+    return difference.seq if difference.seq >= 0 else inf
 
 
 def _sample(open_: Sequence[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange]) -> list[RecordedProgram]:
-    """Some programs of each cause, small ones that let no time pass."""
-    by: dict[Cause, list[RecordedProgram]] = {}
-    for one in sorted(open_, key=lambda each: (each.program.waits, each.size)):
-        by.setdefault(cause_of(one.differences(profile, chosen)[0], one.history), []).append(one)
-    return [one for group in by.values() for one in group[:SAMPLE]]
+    """Return some programs of each cause, preferring small programs that do not wait."""
+    by_cause: dict[Cause, list[RecordedProgram]] = {}
+    for program in sorted(open_, key=lambda candidate: (candidate.program.waits, candidate.size)):
+        by_cause.setdefault(cause_of(program.differences(profile, chosen)[0], program.history), []).append(program)
+    return [program for group in by_cause.values() for program in group[:SAMPLE]]
 
 
-def told(
-    recorded: Iterable[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange], wanted: Iterable[SwitchChange], tick: Tick
+def excluding(
+    recorded: Iterable[RecordedProgram], profile: Profile, chosen: Sequence[SwitchChange], changes_: Iterable[SwitchChange], tick: Tick
 ) -> dict[SwitchChange, RecordedProgram]:
-    """Which programs tell that a switch has no other value: they agree with the profile, and would not with the change."""
+    """Return the programs that exclude another value of a switch: they agree with the profile, and would differ with the change."""
     agreeing = [
-        one
-        for one in sorted(recorded, key=lambda each: (each.program.waits, each.size))
-        if one.tells and not one.differences(profile, chosen)
+        program
+        for program in sorted(recorded, key=lambda candidate: (candidate.program.waits, candidate.size))
+        if program.is_comparable and not program.differences(profile, chosen)
     ]
-    found = {}
-    asked = list(wanted)
-    for number, change in enumerate(asked, 1):
-        tick("confirming switch", number, len(asked))
-        for one in agreeing:
-            if one.differences(profile, (*[each for each in chosen if each.switch != change.switch], change)):
-                found[change] = one
+    confirming = {}
+    candidates = list(changes_)
+    for number, change in enumerate(candidates, 1):
+        tick("confirming switch", number, len(candidates))
+        for program in agreeing:
+            if program.differences(profile, (*[other for other in chosen if other.switch != change.switch], change)):
+                confirming[change] = program
                 break
-    return found
+    return confirming

@@ -1,8 +1,8 @@
-"""The page that tells what changed from release to release: `python -m rocketproof_properties.validation.releases.page FOLDER > PAGE`.
+"""Write the page on changes between releases: `python -m rocketproof_properties.validation.releases.page FOLDER > PAGE`.
 
-It is made of the profiles, each switch with its sentence and its values, and of the histories in the folder: of a profile's switch the one
-that `PROFILE-switch.ndjson.gz` has, recorded of a release. Such a history is asked of the reference implementation twice: under the profile
-nothing differs, and with the value of the profile before it there is the difference that the page shows.
+The page is generated from the profiles, with the sentence and the values of each switch, and from the histories in the folder.
+`PROFILE-switch.ndjson.gz` is a history of a release for one switch of a profile. The reference implementation replays it twice. Under the
+profile nothing differs; with the value of the preceding profile it shows the difference on the page.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from .switching import RecordedProgram
 
 SUFFIX: Final = ".ndjson.gz"
 _PLACE: Final = re.compile(r", \w+\(\w+\.py:[0-9]+\)")
-"""Where the implementation has thrown."""
+"""The place in the implementation that raised an error."""
 _LONGEST, _BEFORE = 200, 40
-"""Characters of a value, and of what two long values begin with alike."""
+"""Maximum number of characters of a value, and of the common prefix of two long values."""
 _HEAD: Final = """# What changed from release to release
 
 What a client of Apache RocketMQ sees of a broker and a name server, where two releases do otherwise. Each entry is a rule of the model
@@ -44,7 +44,10 @@ Releases without a line of their own are as the ones before them, as far as gene
 
 
 def page(folder: Path) -> str:
-    """The page, of the histories in a folder. Raises ValueError for a history that does not tell its switch."""
+    """Return the page, with the histories in a folder.
+
+    Raises ValueError for a history that does not distinguish the values of its switch.
+    """
     parts = [_HEAD]
     for name, profile in PROFILES.items():
         if not profile.base:
@@ -55,7 +58,7 @@ def page(folder: Path) -> str:
 
 
 def differing(profile: Profile) -> Iterator[SwitchChange]:
-    """The switches that a profile has otherwise than the one which it refines."""
+    """Yield the switches whose value differs from the base profile."""
     base = PROFILES[profile.base]
     for name in sentences():
         if getattr(profile, name) != getattr(base, name):
@@ -64,15 +67,17 @@ def differing(profile: Profile) -> Iterator[SwitchChange]:
 
 @cache
 def sentences() -> dict[str, str]:
-    """What each switch decides, as the profile's source says below it."""
-    (made,) = (one for one in ast.parse(inspect.getsource(switches)).body if isinstance(one, ast.ClassDef) and one.name == "Profile")
-    found: dict[str, str] = {}
-    for field, text in zip(made.body, made.body[1:], strict=False):
-        said = text.value if isinstance(text, ast.Expr) else None
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(said, ast.Constant):
+    """Return the sentence of each switch, from the docstrings in the profile's source."""
+    (profile_class,) = (
+        node for node in ast.parse(inspect.getsource(switches)).body if isinstance(node, ast.ClassDef) and node.name == "Profile"
+    )
+    result: dict[str, str] = {}
+    for field, text in zip(profile_class.body, profile_class.body[1:], strict=False):
+        docstring = text.value if isinstance(text, ast.Expr) else None
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(docstring, ast.Constant):
             if field.target.id in switches.SWITCHES:
-                found[field.target.id] = " ".join(str(said.value).split())
-    return found
+                result[field.target.id] = " ".join(str(docstring.value).split())
+    return result
 
 
 def _title(name: str) -> str:
@@ -95,21 +100,23 @@ def _value(text: str) -> str:
 
 
 def _shown(profile: Profile, change: SwitchChange, path: Path) -> str:
-    one = RecordedProgram.read(path)
+    program = RecordedProgram.read(path)
     old = SwitchChange(change.switch, getattr(PROFILES[profile.base], change.switch))
-    differences = one.differences(profile, (old,))
-    if one.differences(profile) or not differences:
+    differences = program.differences(profile, (old,))
+    if program.differences(profile) or not differences:
         raise ValueError(f"{path}: it is not as {profile.name} says, or does not tell {change.switch}")
     first = differences[0]
-    names = one.history.names
-    release = (one.history.origin.get("target") or {}).get("version", "")
-    steps = "\n".join(f"    {name}({', '.join(f'{key}={_cut(value)}' for key, value in args.items())})" for name, args in one.program.steps)
-    needs = f", on a broker with {one.program.needs}" if one.program.needs else ""
+    names = program.history.names
+    release = (program.history.origin.get("target") or {}).get("version", "")
+    steps = "\n".join(
+        f"    {name}({', '.join(f'{key}={_cut(value)}' for key, value in args.items())})" for name, args in program.program.steps
+    )
+    needs = f", on a broker with {program.program.needs}" if program.program.needs else ""
     where = names.bare(first.where)
-    told = f"{first.field} of {where.partition(' (')[0]}" if first.seq >= 0 else f"{first.field} ({where})"
+    subject = f"{first.field} of {where.partition(' (')[0]}" if first.seq >= 0 else f"{first.field} ({where})"
     lines = [
         f"\nRecorded of {release}{needs}:\n\n{steps}\n",
-        f"\n| {told} | |\n| --- | --- |",
+        f"\n| {subject} | |\n| --- | --- |",
         *(f"| {who} | `{text}` |" for who, text in zip((release, "as before"), _cells(first.recorded, first.found, names), strict=True)),
         "",
     ]
@@ -121,15 +128,15 @@ def _cut(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def _cells(recorded: Any, found: Any, names: ProgramNames) -> list[str]:
-    """Two values as the page has them; of those that have no words what they begin with alike is left out, but for its end."""
-    texts = [_text(one, names) for one in (recorded, found)]
-    short = [textwrap.shorten(one, _LONGEST, placeholder="…") for one in texts]
+def _cells(recorded: Any, replayed: Any, names: ProgramNames) -> list[str]:
+    """Return two values as shown on the page. A common prefix of long values is cut, except for its end."""
+    texts = [_text(value, names) for value in (recorded, replayed)]
+    short = [textwrap.shorten(text, _LONGEST, placeholder="…") for text in texts]
     if "…" not in short:
         return short
-    other = (at for at, (one, two) in enumerate(zip(*texts, strict=False)) if one != two)
-    alike = max(0, next(other, min(map(len, texts))) - _BEFORE)
-    return [f"…{one[alike : alike + _LONGEST]}" for one in texts]
+    first_difference = (at for at, (first_char, second_char) in enumerate(zip(*texts, strict=False)) if first_char != second_char)
+    common = max(0, next(first_difference, min(map(len, texts))) - _BEFORE)
+    return [f"…{text[common : common + _LONGEST]}" for text in texts]
 
 
 def _text(value: Any, names: ProgramNames) -> str:

@@ -1,8 +1,8 @@
-"""`rocketproof profile`: which switches describe a release, each with the request that shows it.
+"""`rocketproof profile`: find the switches that describe a release, each with a request that shows its value.
 
-Programs are performed on the release: the general ones, and for each switch those that tell its values (`witnesses.py`). What it does
-otherwise than a profile says is explained by other values of switches, as far as any explains it, and each value is proposed with a program
-that was made small on the release itself. A person decides; what nothing explains is listed by its cause.
+The release runs general programs, and for each switch programs that distinguish its values (`witnesses.py`). Its deviations from a profile
+are explained by other values of switches where possible. Each value is proposed with a program that was shrunk on the release itself.
+Unexplained deviations are listed by cause. The user decides what to change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ..report import HISTORIES, prepare
 from .causes import Cause, cause_of
-from .explaining import SwitchExplanation, explain, told
+from .explaining import SwitchExplanation, excluding, explain
 from .smaller import all_smallest, plain, steps_of
 from .staging import Progress, ReleaseRun, Stage
 from .switching import RecordedProgram
@@ -35,15 +35,17 @@ from .witnesses import witnesses
 SCHEMA, VERSION = "rocketproof-profile", 1
 REPORT: Final = "profile.json"
 SHRINK: Final = 20.0
-"""Seconds for making one program smaller, unless given."""
+"""Default seconds for shrinking one program."""
 MOST_SHRUNK: Final = 12
-"""Unexplained differences whose programs are made smaller."""
+"""Maximum number of unexplained differences whose programs are shrunk."""
 
 
 @dataclass(frozen=True)
 class ProfileRequest:
-    """What to do: programs on the target, compared with the profile of the name `base`. Without a target the histories in the folder are
-    explained, which an earlier run or a validation has left there."""
+    """The programs run on the target, which is compared with the profile named `base`.
+
+    Without a target, the histories in the folder are explained; an earlier run or a validation has recorded them.
+    """
 
     base: str
     folder: Path
@@ -57,7 +59,7 @@ class ProfileRequest:
 
 @dataclass(frozen=True)
 class ShownDifference:
-    """A difference with the smallest program that was found for it."""
+    """A difference with the smallest program that shows it."""
 
     recorded: RecordedProgram
     difference: FieldDifference
@@ -77,22 +79,22 @@ class ShownDifference:
 
 @dataclass
 class ProfileReport(ReleaseRun):
-    """What was found. `agreed`: switches whose value a program has told, and `untold` those of which none tells other values."""
+    """The result. `agreed`: switches whose value a program confirms. `undistinguished`: switches whose other values no program excludes."""
 
     name: str
     base: str
     proposals: list[tuple[SwitchChange, int, ShownDifference, tuple[SwitchChange, ...]]] = field(default_factory=list)
     unexplained: list[tuple[Cause, int, ShownDifference]] = field(default_factory=list)
     agreed: dict[SwitchChange, RecordedProgram] = field(default_factory=dict)
-    untold: list[str] = field(default_factory=list)
+    undistinguished: list[str] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
-        """1 if the release is otherwise than the profile, 3 if that was not looked at to the end."""
+        """1 if the release deviates from the profile, 3 if the comparison is incomplete."""
         return exit_code(findings=self.proposals or self.unexplained, undecided=self.stopped)
 
     def data(self, folder: Path) -> dict[str, Any]:
-        """The JSON document."""
+        """Return the JSON document."""
         base = PROFILES[self.base]
         return {
             "schema": SCHEMA,
@@ -106,7 +108,7 @@ class ProfileReport(ReleaseRun):
                     "profile": shown(getattr(base, change.switch)),
                     "release": shown(change.value),
                     "programs": count,
-                    "instead": [str(one) for one in instead],
+                    "instead": [str(item) for item in instead],
                     "shown": example.data(folder),
                 }
                 for change, count, example, instead in self.proposals
@@ -116,20 +118,23 @@ class ProfileReport(ReleaseRun):
                 for cause, count, example in self.unexplained
             ],
             "agreed": [
-                {"switch": change.switch, "not": shown(change.value), "steps": steps_of(one.program), "needs": one.program.needs}
-                for change, one in self.agreed.items()
+                {"switch": change.switch, "not": shown(change.value), "steps": steps_of(item.program), "needs": item.program.needs}
+                for change, item in self.agreed.items()
             ],
-            "untold": self.untold,
+            "untold": self.undistinguished,
             "exit": self.exit_code,
         }
 
 
 def profile(request: ProfileRequest, progress: Progress = lambda what, done, all_: None) -> ProfileReport:
-    """Do it; what was recorded stays in the folder. Raises TargetError where the target cannot be set up, InputError."""
+    """Compare the release with the profile.
+
+    The histories stay in the folder. Raises TargetError if the target cannot be set up, InputError.
+    """
     began = time.monotonic()
     base = PROFILES[request.base]
     name = request.target.name if request.target is not None else str(request.folder)
-    made = ProfileReport(name, request.base, seed=request.seed)
+    report = ProfileReport(name, request.base, seed=request.seed)
     stage = None
     if request.target is None:
         recorded = saved(request.folder)
@@ -138,32 +143,32 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
         stage = Stage(request.target, request.folder / HISTORIES, request.seed, Bounds(request.workers, None, request.seconds))
         recorded = list(stage.record(_programs(request, request.target), progress).values())
         if stage.bounds.over:
-            made.stopped = f"--time {request.seconds:g}"
-    made.programs, made.requests = len(recorded), sum(len(one.history.asked) for one in recorded)
-    made.compared = sum(one.tells for one in recorded)
+            report.stopped = f"--time {request.seconds:g}"
+    report.programs, report.requests = len(recorded), sum(len(program.history.asked) for program in recorded)
+    report.compared = sum(program.is_comparable for program in recorded)
     try:
-        found = explain(recorded, base, progress)
-    except KeyboardInterrupt:  # the report names the folder with what was recorded
+        explanation = explain(recorded, base, progress)
+    except KeyboardInterrupt:  # the report names the folder with the histories
         interrupts.heard()
-        made.stopped, made.seconds = "Ctrl-C", time.monotonic() - began
-        return made
+        report.stopped, report.seconds = "Ctrl-C", time.monotonic() - began
+        return report
     smaller: dict[SwitchChange | Cause, RecordedProgram] = {}
     try:
-        _confirm(made, recorded, found, progress)
+        _confirm(report, recorded, explanation, progress)
         if stage is not None and request.shrink > 0 and not stage.bounds.over:
-            smaller = all_smallest(stage, _wanted(found, base), request.shrink, progress)
+            smaller = all_smallest(stage, _to_shrink(explanation, base), request.shrink, progress)
     except TargetError as problem:
-        made.stopped = str(problem)
+        report.stopped = str(problem)
     except KeyboardInterrupt:
         interrupts.heard()
-        made.stopped = "Ctrl-C"
-    _fill(made, found, base, smaller)
-    made.seconds = time.monotonic() - began
-    return made
+        report.stopped = "Ctrl-C"
+    _fill(report, explanation, base, smaller)
+    report.seconds = time.monotonic() - began
+    return report
 
 
 def saved(folder: Path) -> list[RecordedProgram]:
-    """The programs of an earlier run. Raises InputError for a folder that has none, TraceError."""
+    """Return the programs of an earlier run. Raises InputError for a folder without histories, TraceError."""
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--again {folder}: there are no histories in it; give the folder of a run of profile or validate")
@@ -171,47 +176,51 @@ def saved(folder: Path) -> list[RecordedProgram]:
 
 
 def _programs(request: ProfileRequest, target: ValidationTarget) -> list[Program]:
-    """The general programs and the witnesses, numbered."""
+    """Return the general programs and the witnesses, numbered."""
     configure, start = Capability.CONFIGURE in target.offers, Capability.START in target.offers
     general = generate(ProgramOptions(request.base, request.programs, request.seed, configure=configure, start=start, drawn=False))
     return [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
 
 
-def _confirm(made: ProfileReport, recorded: Sequence[RecordedProgram], found: SwitchExplanation, progress: Progress) -> None:
-    """For each switch the programs that tell that it has no other value."""
-    proposed = {one.switch for one in found.changes}
-    wanted = [one for one in changes(found.profile) if one.switch not in proposed]
-    made.agreed = told(recorded, found.profile, found.changes, wanted, progress)
-    seen = {one.switch for one in made.agreed} | proposed
-    made.untold = sorted({one.switch for one in wanted} - seen)
+def _confirm(report: ProfileReport, recorded: Sequence[RecordedProgram], explanation: SwitchExplanation, progress: Progress) -> None:
+    """Set, for each switch that is not proposed, the program that confirms its value."""
+    proposed = {change.switch for change in explanation.changes}
+    candidates = [change for change in changes(explanation.profile) if change.switch not in proposed]
+    report.agreed = excluding(recorded, explanation.profile, explanation.changes, candidates, progress)
+    decided = {change.switch for change in report.agreed} | proposed
+    report.undistinguished = sorted({change.switch for change in candidates} - decided)
 
 
-def _wanted(found: SwitchExplanation, base: Profile) -> dict[SwitchChange | Cause, tuple[RecordedProgram, Any]]:
-    """What is to be made smaller, each with the question whether a program still shows it."""
-    wanted: dict[SwitchChange | Cause, tuple[RecordedProgram, Any]] = {}
-    for proposal in found.proposals:
-        without = [one for one in found.changes if one != proposal.change]
-        wanted[proposal.change] = (
+def _to_shrink(explanation: SwitchExplanation, base: Profile) -> dict[SwitchChange | Cause, tuple[RecordedProgram, Any]]:
+    """Return the programs to shrink, each with a function that checks whether a smaller program still shows the same."""
+    result: dict[SwitchChange | Cause, tuple[RecordedProgram, Any]] = {}
+    for proposal in explanation.proposals:
+        without = [change for change in explanation.changes if change != proposal.change]
+        result[proposal.change] = (
             proposal.shown[0],
-            lambda one, without=without: not one.differences(base, found.changes) and bool(one.differences(base, without)),
+            lambda program, without=without: (
+                not program.differences(base, explanation.changes) and bool(program.differences(base, without))
+            ),
         )
-    for cause, group in list(found.unexplained.items())[:MOST_SHRUNK]:
-        wanted[cause] = group[0], lambda one, about=cause.about: about in _shown_by(one, base, found.changes)
-    return wanted
+    for cause, group in list(explanation.unexplained.items())[:MOST_SHRUNK]:
+        result[cause] = group[0], lambda program, about=cause.about: about in _shown_by(program, base, explanation.changes)
+    return result
 
 
-def _shown_by(one: RecordedProgram, base: Profile, chosen: Sequence[SwitchChange]) -> set[str]:
-    return {cause_of(each, one.history).about for each in one.differences(base, chosen)[:1]}
+def _shown_by(program: RecordedProgram, base: Profile, chosen: Sequence[SwitchChange]) -> set[str]:
+    return {cause_of(difference, program.history).about for difference in program.differences(base, chosen)[:1]}
 
 
-def _fill(made: ProfileReport, found: SwitchExplanation, base: Profile, smaller: dict[SwitchChange | Cause, RecordedProgram]) -> None:
-    for proposal in found.proposals:
-        one = smaller.get(proposal.change, proposal.shown[0])
-        without = [each for each in found.changes if each != proposal.change]
-        made.proposals.append(
-            (proposal.change, len(proposal.shown), ShownDifference(one, one.differences(base, without)[0]), proposal.instead)
+def _fill(
+    report: ProfileReport, explanation: SwitchExplanation, base: Profile, smaller: dict[SwitchChange | Cause, RecordedProgram]
+) -> None:
+    for proposal in explanation.proposals:
+        program = smaller.get(proposal.change, proposal.shown[0])
+        without = [change for change in explanation.changes if change != proposal.change]
+        report.proposals.append(
+            (proposal.change, len(proposal.shown), ShownDifference(program, program.differences(base, without)[0]), proposal.instead)
         )
-    for cause, group in found.unexplained.items():
-        one = smaller.get(cause, group[0])
-        made.unexplained.append((cause, len(group), ShownDifference(one, one.differences(base, found.changes)[0])))
-    made.unexplained.sort(key=lambda row: -row[1])
+    for cause, group in explanation.unexplained.items():
+        program = smaller.get(cause, group[0])
+        report.unexplained.append((cause, len(group), ShownDifference(program, program.differences(base, explanation.changes)[0])))
+    report.unexplained.sort(key=lambda row: -row[1])

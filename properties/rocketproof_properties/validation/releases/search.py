@@ -1,9 +1,9 @@
 """Find the witnesses of switches: `python -m rocketproof_properties.validation.releases.search --profile P533 --programs 300 --seed 1`.
 
-Each program runs on the implementation of a profile in this process, and its history is asked of the reference implementation under the
-profile with one switch changed: where that would have answered otherwise, the program tells the two values. Those of a switch that has
-none yet are made smaller and added to the file; one that tells nothing any more is taken out. With `--recorded tests/data/releases` the
-programs of the histories that are the reasons of switches are tried too.
+Each program runs on the implementation of a profile in this process. The reference implementation replays its history with one switch
+changed. If the replay differs, the program distinguishes the two values. For a switch without witness, such a program is shrunk and added
+to the file. A witness that no longer distinguishes its values is removed. With `--recorded tests/data/releases`, the programs of the
+histories that justify switches are tried too.
 """
 
 from __future__ import annotations
@@ -37,48 +37,52 @@ _SECONDS = 20.0
 def search(
     profile: str, programs: int, seed: int, folder: Path, progress: Progress, further: Sequence[Program] = ()
 ) -> list[dict[str, Any]]:
-    """The rows of the file anew: those that still tell their values, and one for each other value that a program tells, a drawn or a
-    `further` one."""
+    """Return the new rows of the file: those that still distinguish their values, and one for each other value that a generated or
+    `further` program distinguishes.
+    """
     base = PROFILES[profile]
     stage = Stage(InProcess(profile), folder, seed, Bounds(2))
-    kept = [row for row in rows() if row["profile"] != profile]
-    mine = [row for row in rows() if row["profile"] == profile]
-    old = [program(row, number) for number, row in enumerate(mine, 1)]
+    foreign = [row for row in rows() if row["profile"] != profile]
+    own = [row for row in rows() if row["profile"] == profile]
+    old = [program(row, number) for number, row in enumerate(own, 1)]
     general = generate(ProgramOptions(profile, programs, seed, configure=True, start=True, waits=False, concurrent=False, drawn=False))
-    drawn = [Program(number, one.source, one.steps, one.needs) for number, one in enumerate([*general, *further], len(old) + 1)]
+    drawn = [
+        Program(number, program_.source, program_.steps, program_.needs)
+        for number, program_ in enumerate([*general, *further], len(old) + 1)
+    ]
     recorded = stage.record([*old, *drawn], progress)
-    by_size = sorted((one for one in recorded.values() if one.tells), key=lambda one: one.size)
-    others = {(row["switch"], row["value"]) for row in kept}
-    wanted = [one for one in changes(base) if (one.switch, shown(one.value)) not in others]
-    found: dict[SwitchChange, RecordedProgram] = {}
-    for number, change in enumerate(wanted, 1):
-        progress("switch", number, len(wanted))
-        teller = next((one for one in by_size if _tells(one, change, profile)), None)
-        if teller is not None:
-            found[change] = teller
-    made = []
-    texts = {(row["switch"], row["value"]): row for row in mine}
+    by_size = sorted((program_ for program_ in recorded.values() if program_.is_comparable), key=lambda program_: program_.size)
+    others = {(row["switch"], row["value"]) for row in foreign}
+    candidates = [change for change in changes(base) if (change.switch, shown(change.value)) not in others]
+    witness_of: dict[SwitchChange, RecordedProgram] = {}
+    for number, change in enumerate(candidates, 1):
+        progress("switch", number, len(candidates))
+        witness = next((program_ for program_ in by_size if _distinguishes(program_, change, profile)), None)
+        if witness is not None:
+            witness_of[change] = witness
+    result = []
+    texts = {(row["switch"], row["value"]): row for row in own}
     number = 0
-    for needs in dict.fromkeys(one.program.needs for one in found.values()):
-        group = {change: one for change, one in found.items() if one.program.needs == needs}
+    for needs in dict.fromkeys(program_.program.needs for program_ in witness_of.values()):
+        group = {change: program_ for change, program_ in witness_of.items() if program_.program.needs == needs}
         for runner, _ in stage.runners([next(iter(group.values())).program]):
-            for change, one in group.items():
+            for change, program_ in group.items():
                 number += 1
-                progress("making smaller", number, len(found))
+                progress("making smaller", number, len(witness_of))
                 row = texts.get((change.switch, shown(change.value)))
-                if row is None or program(row).steps != one.program.steps:
-                    one = smallest(runner, one, partial(_tells, change=change, profile=profile), _SECONDS)
-                made.append(_row(profile, change, one.program))
-    return [*kept, *made]
+                if row is None or program(row).steps != program_.program.steps:
+                    program_ = smallest(runner, program_, partial(_distinguishes, change=change, profile=profile), _SECONDS)
+                result.append(_row(profile, change, program_.program))
+    return [*foreign, *result]
 
 
-def _tells(one: RecordedProgram, change: SwitchChange, profile: str) -> bool:
+def _distinguishes(recorded: RecordedProgram, change: SwitchChange, profile: str) -> bool:
     base = PROFILES[profile]
-    return not one.differences(base) and bool(one.differences(base, (change,)))
+    return not recorded.differences(base) and bool(recorded.differences(base, (change,)))
 
 
-def _row(profile: str, change: SwitchChange, made: Program) -> dict[str, Any]:
-    return {"switch": change.switch, "value": shown(change.value), "profile": profile, "needs": made.needs, "steps": steps_of(made)}
+def _row(profile: str, change: SwitchChange, program_: Program) -> dict[str, Any]:
+    return {"switch": change.switch, "value": shown(change.value), "profile": profile, "needs": program_.needs, "steps": steps_of(program_)}
 
 
 def main() -> None:
@@ -87,15 +91,15 @@ def main() -> None:
     parser.add_argument("--programs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--recorded", type=Path, help="a folder of histories, whose programs are tried too, such as tests/data/releases")
-    given = parser.parse_args()
-    recorded = [load(path).program for path in sorted(given.recorded.glob(f"*{SUFFIX}"))] if given.recorded else []
-    further = [one for one in recorded if one.needs != ENDED]  # which a target in this process cannot do
+    options = parser.parse_args()
+    recorded = [load(path).program for path in sorted(options.recorded.glob(f"*{SUFFIX}"))] if options.recorded else []
+    further = [program_ for program_ in recorded if program_.needs != ENDED]  # an in-process target cannot run them
     with output.phases() as progress, tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
-        made = search(given.profile, given.programs, given.seed, Path(folder), progress, further)
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in made)
+        found_rows = search(options.profile, options.programs, options.seed, Path(folder), progress, further)
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in found_rows)
     FILE.write_text(f"[\n{lines}\n]\n", "utf-8")
-    told = {row["switch"] for row in made}
-    output.tell(f"{len(made)} rows tell {len(told)} switches")
+    switches = {row["switch"] for row in found_rows}
+    output.tell(f"{len(found_rows)} rows tell {len(switches)} switches")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What `profile` and `compare` print."""
+"""Print the results of `profile` and `compare`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .profiling import REPORT, ProfileReport, ShownDifference
 
 
 def render(report: ProfileReport, folder: Path) -> None:
-    """Print the proposed switches with what shows each, then what nothing explains, then what no program tells."""
+    """Print the proposed switches with their programs, unexplained differences, and switches whose values no program distinguishes."""
     page = Page()
     base = PROFILES[report.base]
     if report.proposals:
@@ -28,7 +28,7 @@ def render(report: ProfileReport, folder: Path) -> None:
         before = shown(getattr(base, change.switch))
         page.wrapped(f"\n! {change.switch}: {shown(change.value)}, not {before}, in {counted(count, 'program')}", "bold")
         if instead:
-            page.wrapped("explained as well by " + ", or by ".join(str(one) for one in instead), first="    ", indent=6)
+            page.wrapped("explained as well by " + ", or by ".join(str(alternative) for alternative in instead), first="    ", indent=6)
         _print_example(example, page)
     if report.unexplained:
         page.line("\nWhat no switch explains:", "bold red")
@@ -38,49 +38,49 @@ def render(report: ProfileReport, folder: Path) -> None:
         _print_example(example, page)
     agreed = sorted({change.switch for change in report.agreed})
     page.wrapped(f"\n{counted(len(agreed), 'switch', 'switches')} as in {report.base}, told by a program: {', '.join(agreed) or 'none'}")
-    if report.untold:
-        page.wrapped(
-            f"{counted(len(report.untold), 'switch', 'switches')} of which no program tells the values: {', '.join(report.untold)}", "dim"
-        )
+    if unseen := report.undistinguished:
+        page.wrapped(f"{counted(len(unseen), 'switch', 'switches')} of which no program tells the values: {', '.join(unseen)}", "dim")
     if report.stopped:
         page.line(f"stopped: {report.stopped}", "bold yellow")
-    found = f"{counted(len(report.proposals), 'switch', 'switches')} proposed, {counted(len(report.unexplained), 'difference')} unexplained"
-    page.line(f"\n{report.name} from {report.base}: {found}; {report.size}", "bold")
+    summary = (
+        f"{counted(len(report.proposals), 'switch', 'switches')} proposed, {counted(len(report.unexplained), 'difference')} unexplained"
+    )
+    page.line(f"\n{report.name} from {report.base}: {summary}; {report.size}", "bold")
     page.line(f"report: {folder / REPORT}; explain it again: rocketproof profile --again {shlex.quote(str(folder))}", "dim")
 
 
 def render_differences(report: AgainstReport, folder: Path) -> None:
-    """Print each difference of two targets with its smallest program and the rules that decide what differs."""
+    """Print each difference of two targets with its smallest program and the deciding rules."""
     page = Page()
-    for number, one in enumerate(report.differing, 1):
-        rules = f" ({', '.join(one.cause.rules)})" if one.cause.rules else ""
-        word, style = ("? not reproduced", "bold yellow") if one.again is False else ("! difference", "bold red")
-        page.wrapped(f"{word} {number}: {one.cause.about}{rules} in {counted(one.count, 'program')}", style)
-        if one.also:
-            page.wrapped("and by the same cause " + ", ".join(one.also), first="    ", indent=6)
-        _print_program(one.program, page)
-        names = one.histories[0].history.names
-        page.wrapped(f"{names.bare(one.difference.where)}: {one.difference.field}", first="    ", indent=6)
-        for who, value in ((report.first, one.difference.recorded), (report.second, one.difference.found)):
+    for number, differing in enumerate(report.differing, 1):
+        rules = f" ({', '.join(differing.cause.rules)})" if differing.cause.rules else ""
+        word, style = ("? not reproduced", "bold yellow") if differing.again is False else ("! difference", "bold red")
+        page.wrapped(f"{word} {number}: {differing.cause.about}{rules} in {counted(differing.count, 'program')}", style)
+        if differing.also:
+            page.wrapped("and by the same cause " + ", ".join(differing.also), first="    ", indent=6)
+        _print_program(differing.program, page)
+        names = differing.histories[0].history.names
+        page.wrapped(f"{names.bare(differing.difference.where)}: {differing.difference.field}", first="    ", indent=6)
+        for who, value in ((report.first, differing.difference.recorded), (report.second, differing.difference.found)):
             page.wrapped(f"{who}: {_short(value, names)}", first="      ", indent=8)
         page.line()
     if report.stopped:
         page.line(f"stopped: {report.stopped}", "bold yellow")
-    found = counted(len(report.differing), "difference") if report.differing else "no difference"
-    page.line(f"{report.second} against {report.first}: {found}; {report.size}", "bold")
+    summary = counted(len(report.differing), "difference") if report.differing else "no difference"
+    page.line(f"{report.second} against {report.first}: {summary}; {report.size}", "bold")
     page.line(f"report: {folder / DIFFERENCES}", "dim")
 
 
 def _print_example(example: ShownDifference, page: Page) -> None:
-    one, names = example.difference, example.recorded.history.names
+    difference, names = example.difference, example.recorded.history.names
     _print_program(example.recorded.program, page)
-    page.wrapped(f"{names.bare(one.where)}: {one.field}", first="    ", indent=6)
-    for who, value in (("release", one.recorded), ("profile", one.found)):
+    page.wrapped(f"{names.bare(difference.where)}: {difference.field}", first="    ", indent=6)
+    for who, value in (("release", difference.recorded), ("profile", difference.found)):
         page.wrapped(f"{who}: {_short(value, names)}", first="      ", indent=8)
 
 
 def _print_program(program: Program, page: Page) -> None:
-    """The steps of a program, and what its broker needs."""
+    """Print the steps of a program, and the configuration of its broker."""
     for name, args in program.steps:
         text = ", ".join(f"{key}={value!r}" for key, value in args.items())
         page.line("    " + textwrap.shorten(f"{name}({text})", page.width - 4, placeholder="…"), "dim")

@@ -1,4 +1,4 @@
-"""Smaller programs that show the same on one target, which performs each of them, within a time."""
+"""Shrink recorded programs on a target, which runs each candidate, within a time limit."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ Shows = Callable[[RecordedProgram], bool]
 
 
 def smallest(runner: Runner, first: RecordedProgram, shows: Shows, seconds: float) -> RecordedProgram:
-    """The smallest program found in this time that still shows what `first` does; `first` itself if it does not come again."""
+    """Return the smallest program found in this time that still shows what `first` shows; `first` itself if it is not reproduced."""
     end = time.monotonic() + seconds
 
-    def tried(steps: Sequence[Step]) -> RecordedProgram | None:
+    def attempt(steps: Sequence[Step]) -> RecordedProgram | None:
         if not steps or time.monotonic() > end or runner.bounds.over:
             return None
         again = RecordedProgram.read(runner.perform(replace(first.program, steps=tuple(steps))))
-        return again if again.tells and shows(again) else None
+        return again if again.is_comparable and shows(again) else None
 
-    found = tried(first.program.steps)
-    return first if found is None else shrink(found.program.steps, found, tried, simpler=simpler_steps)[1]
+    reproduced = attempt(first.program.steps)
+    return first if reproduced is None else shrink(reproduced.program.steps, reproduced, attempt, simpler=simpler_steps)[1]
 
 
 def all_smallest(
-    stage: Stage, wanted: Mapping[Key, tuple[RecordedProgram, Shows]], seconds: float, progress: Progress
+    stage: Stage, to_shrink: Mapping[Key, tuple[RecordedProgram, Shows]], seconds: float, progress: Progress
 ) -> dict[Key, RecordedProgram]:
-    """The smallest program of each, which gets so many seconds. Raises TargetError."""
-    found: dict[Key, RecordedProgram] = {}
-    programs = {number: (key, replace(one.program, number=number)) for number, (key, (one, _)) in enumerate(wanted.items(), 1)}
+    """Shrink each program for `seconds`. Raises TargetError."""
+    result: dict[Key, RecordedProgram] = {}
+    programs = {number: (key, replace(recorded.program, number=number)) for number, (key, (recorded, _)) in enumerate(to_shrink.items(), 1)}
     for runner, group in stage.runners([program for _, program in programs.values()]):
         for program in group:
             key = programs[program.number][0]
-            one, shows = wanted[key]
-            progress("making smaller program", len(found) + 1, len(wanted))
-            found[key] = smallest(runner, one, shows, seconds)
-    return found
+            recorded, shows = to_shrink[key]
+            progress("making smaller program", len(result) + 1, len(to_shrink))
+            result[key] = smallest(runner, recorded, shows, seconds)
+    return result
 
 
 def steps_of(program: Program) -> list[list[object]]:
-    """A program's steps as JSON has them."""
+    """Return a program's steps as JSON values."""
     return [[name, dict(args)] for name, args in program.steps]
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; bytes by their number."""
+    """Return a value as a JSON value; bytes are described by their number."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value if isinstance(value, dict | str | int | float | bool) or value is None else str(value)
 
 
 def write_report(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a report beside its histories. Raises InputError if it cannot be written."""
+    """Write a report next to its histories. Raises InputError if it cannot be written."""
     try:
         path.write_text(json_text(data, indent=1) + "\n", "utf-8")
     except OSError as error:

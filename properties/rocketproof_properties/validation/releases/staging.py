@@ -1,7 +1,7 @@
-"""Programs on a target, and nothing but their histories: each configuration on brokers that have it, one target at a time.
+"""Run programs on a target and keep their histories. Each configuration runs on its own brokers, and only one target runs at a time.
 
-Programs whose sizes are at the limits come last, one after the other: a release may stop to serve others what it stores behind such a
-message, and is started anew then.
+Programs with sizes at the limits run last and one after another. A release may stop serving messages that it stores after such a message,
+and is then restarted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _CANARY: Final = Program(0, "canary", (("send", {"topic": "canary"}),))
 
 @dataclass(kw_only=True)
 class ReleaseRun:
-    """What a report about releases says of its run. `compared`: the programs that could be; `stopped`: what ended it early."""
+    """The data on a run in a report about releases.
+
+    `compared`: number of programs that could be compared. `stopped`: the reason of an early end.
+    """
 
     seed: int
     began: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -47,18 +50,20 @@ class ReleaseRun:
     stopped: str = ""
 
     def record(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {"tool": tool(), **{each.name: getattr(self, each.name) for each in fields(ReleaseRun)}, "seconds": round(self.seconds, 1)}
+        """Return JSON values."""
+        return {"tool": tool(), **{item.name: getattr(self, item.name) for item in fields(ReleaseRun)}, "seconds": round(self.seconds, 1)}
 
     @property
     def size(self) -> str:
-        """In words."""
+        """The size of the run as a sentence."""
         return f"{self.programs} programs, {self.compared} of them compared, {self.requests:,} requests, {self.seconds:.0f} s"
 
 
 class Stage:
-    """A target of which nothing runs between two uses. `folder` gets the histories; names of programs begin with `mark`, and are the same
-    on two targets that have the same one and perform the same programs."""
+    """A target that runs only while it is used.
+
+    `folder` gets the histories. Names of programs begin with `mark`. Two targets with equal marks and programs have equal names.
+    """
 
     def __init__(self, target: ValidationTarget, folder: Path, seed: int, bounds: Bounds, mark: str | None = None) -> None:
         self.target, self.folder, self.bounds = target, folder, bounds
@@ -67,21 +72,22 @@ class Stage:
         folder.mkdir(parents=True, exist_ok=True)
 
     def record(self, programs: Sequence[Program], progress: Progress = lambda what, done, all_: None) -> dict[int, RecordedProgram]:
-        """The history of each program by its number, which no other program may have; without those that no time was left for.
+        """Run the programs and return their histories, by the unique number of the program. Programs for which no time was left are
+        missing.
 
         Raises TargetError.
         """
-        found: dict[int, RecordedProgram] = {}
+        recorded: dict[int, RecordedProgram] = {}
 
         def done(program: Program, path: Path) -> None:
-            found[program.number] = RecordedProgram.read(path)
-            progress(f"{self.target.name}: program", len(found), len(programs))
+            recorded[program.number] = RecordedProgram.read(path)
+            progress(f"{self.target.name}: program", len(recorded), len(programs))
 
-        for runner, group in self.runners([one for one in programs if one.source != EDGES]):
-            alone = [one for one in group if one.needs == ALONE or looks(one)]
-            runner.run([one for one in group if one not in alone], done)
+        for runner, group in self.runners([program_ for program_ in programs if program_.source != EDGES]):
+            alone = [program_ for program_ in group if program_.needs == ALONE or looks(program_)]
+            runner.run([program_ for program_ in group if program_ not in alone], done)
             runner.run(alone, done, workers=1)
-        edges = [one for one in programs if one.source == EDGES]
+        edges = [program_ for program_ in programs if program_.source == EDGES]
         while edges and not self.bounds.over:
             with self.target.open() as running, self._runner(running, "") as runner:
                 while edges and not self.bounds.over:
@@ -89,10 +95,10 @@ class Stage:
                     done(program, runner.perform(program))
                     if not serves(runner):
                         break
-        return found
+        return recorded
 
     def runners(self, programs: Sequence[Program]) -> Iterator[tuple[Runner, list[Program]]]:
-        """A runner for the programs of each configuration, which ends when the next one is asked for."""
+        """Yield a runner for the programs of each configuration. A runner is closed when the iteration continues."""
         groups: dict[str, list[Program]] = {}
         for program in programs:
             groups.setdefault(program.needs, []).append(program)
@@ -124,13 +130,13 @@ class Stage:
                 runner.close()
 
     def _next(self) -> int:
-        """The number of the next history."""
+        """Return the number of the next history."""
         return 1 + max((java_int(path.stem) or 0 for path in self.folder.glob("*.ndjson")), default=0)
 
 
 def serves(runner: Runner) -> bool:
-    """Whether the broker still does for others what it answers: a message that is sent now can be read."""
+    """Return whether the broker still works: a message that is sent now can be read."""
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
         history = load(runner.perform(_CANARY, Path(folder)))
     counted = history.states.get("queues", {}).get("queues", ())
-    return any(one.code == 0 for one in history.asked) and any(end for _, _, end, *_ in counted)
+    return any(exchange.code == 0 for exchange in history.asked) and any(end for _, _, end, *_ in counted)

@@ -1,7 +1,6 @@
-"""Recorded programs, and what profiles that differ in single switches say of them.
+"""Recorded programs, compared with profiles in which single switches are changed.
 
-A program is recorded once. What a broker with another switch would have answered, the reference implementation says: it is asked the same
-again under each profile, so that no broker is needed to try one.
+A program is recorded once. The reference implementation replays it under each changed profile, so that no broker is needed to try a switch.
 """
 
 from __future__ import annotations
@@ -24,61 +23,66 @@ from ...programs.program import Program
 
 @dataclass
 class RecordedProgram:
-    """A program's history, and what was found out of it so far, by the changes that its profile had."""
+    """A program's history, with a cache of its differences by changes of its profile."""
 
     program: Program
     path: Path
     history: ParsedHistory
-    _found: dict[tuple[str, tuple[str, ...]], dict[tuple[Any, ...], list[FieldDifference]]] = field(default_factory=dict)
-    """By a profile's name and the switches that were read, and by the values that these had."""
-    _given: dict[tuple[str, frozenset[SwitchChange]], list[FieldDifference]] = field(default_factory=dict)
-    _whole: dict[tuple[str, str], list[FieldDifference]] = field(default_factory=dict)
+    _by_read: dict[tuple[str, tuple[str, ...]], dict[tuple[Any, ...], list[FieldDifference]]] = field(default_factory=dict)
+    """By a profile's name and the switches that were read, and by the values of these switches."""
+    _by_changes: dict[tuple[str, frozenset[SwitchChange]], list[FieldDifference]] = field(default_factory=dict)
+    _by_order: dict[tuple[str, str], list[FieldDifference]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> RecordedProgram:
-        """The history in a file. Raises TraceError."""
+        """Load the history in a file. Raises TraceError."""
         history = load(path)
         return cls(history.program, path, history)
 
     @property
-    def tells(self) -> bool:
-        """Whether it can be compared at all: one client at a time, nothing refused or lost for want of time, and read to its end."""
-        one = self.history
-        return one.whole and not (one.concurrent or self.program.concurrent or one.busy or any(each.leaves_doubt for each in faults(one)))
+    def is_comparable(self) -> bool:
+        """Whether it can be compared: one client at a time, no request rejected as busy or without response, and a complete history."""
+        history = self.history
+        return history.whole and not (
+            history.concurrent or self.program.concurrent or history.busy or any(fault.leaves_doubt for fault in faults(history))
+        )
 
     @property
-    def looks(self) -> int:
-        """How often the reference implementation was asked."""
-        return sum(map(len, self._found.values()))
+    def replays(self) -> int:
+        """The number of replays by the reference implementation."""
+        return sum(map(len, self._by_read.values()))
 
     @property
     def size(self) -> tuple[int, int]:
-        """Steps, and what they say."""
+        """The number of steps and of their arguments."""
         return len(self.program.steps), sum(len(args) for _, args in self.program.steps)
 
-    def differences(self, profile: Profile, given: Sequence[SwitchChange] = ()) -> list[FieldDifference]:
-        """Where the broker and the reference implementation of the changed profile differ, in order."""
-        key = profile.name, frozenset(given)
-        if key not in self._given:
-            self._given[key] = self._known(changed(profile, given)) if self.tells else []
-        return self._given[key]
+    def differences(self, profile: Profile, changes: Sequence[SwitchChange] = ()) -> list[FieldDifference]:
+        """Return the differences between the broker and the reference implementation of the changed profile, in order."""
+        key = profile.name, frozenset(changes)
+        if key not in self._by_changes:
+            self._by_changes[key] = self._known(changed(profile, changes)) if self.is_comparable else []
+        return self._by_changes[key]
 
     def _known(self, profile: Profile) -> list[FieldDifference]:
-        """What differs; a profile that has the values which were read under another one needs no second look."""
+        """Return the differences. No replay is needed for a profile that agrees with an earlier one in all switches that were read."""
         values = vars(profile)
-        for (name, read), found in self._found.items():
-            if name == profile.name and (known := found.get(tuple(values[one] for one in read))) is not None:
+        for (name, read), by_values in self._by_read.items():
+            if name == profile.name and (known := by_values.get(tuple(values[switch] for switch in read))) is not None:
                 return known
-        seen, names = watched(profile)
-        compared = self._compared(seen)
+        observed, names = watched(profile)
+        compared = self._compared(observed)
         read = tuple(sorted(names))
-        self._found.setdefault((profile.name, read), {})[tuple(values[one] for one in read)] = compared
+        self._by_read.setdefault((profile.name, read), {})[tuple(values[switch] for switch in read)] = compared
         return compared
 
     def _compared(self, profile: Profile) -> list[FieldDifference]:
-        """What differs over all orders and moments; where the order as it was asked shows the same as before, so do the others."""
+        """Return the differences that remain under every order and time of the requests.
+
+        The result is cached by the differences in recorded order.
+        """
         plainly = list(ReferenceReplay(self.history, profile, self.history.items).compare())
         key = profile.name, repr(plainly)
-        if key not in self._whole:
-            self._whole[key] = differences(self.history, profile) if plainly else []
-        return self._whole[key]
+        if key not in self._by_order:
+            self._by_order[key] = differences(self.history, profile) if plainly else []
+        return self._by_order[key]

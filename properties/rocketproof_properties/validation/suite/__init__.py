@@ -1,1 +1,1 @@
-"""The catalogue as a test suite: one run of programs on somebody's broker, and an item of pytest for each id that the run can judge."""
+"""The catalogue as a test suite: one run of programs on a user's broker, and a pytest item for each id that the run can judge."""

@@ -1,4 +1,4 @@
-"""The catalogue as nodes of pytest: an item for each entry, which passes, fails or is skipped by what the session's one run says of it."""
+"""The catalogue as pytest nodes: an item for each entry, which passes, fails or is skipped by the result of the session's single run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BASE: Final = Path(".rocketproof") / "suite"
 
 
 class Catalogue(pytest.Collector):
-    """The entries that the target's profile has and the target can show; of them those that are `wanted` by their nodes' ids."""
+    """The entries of the target's profile that the target can show, filtered by `wanted` (by node id)."""
 
     def __init__(self, *, wanted: Callable[[str], bool], **more: Any) -> None:
         super().__init__(**more)
@@ -47,8 +47,14 @@ class CatalogueItem(pytest.Item):
         if entry.expected == "violated":
             self.add_marker(getattr(pytest.mark, f"{NAME}_known"))
         self.extra_keyword_matches.update(entry.claims)
-        told = {"id": entry.id, "sentence": entry.sentence, "profile": profile, "expected": entry.expected, "condition": entry.condition}
-        self.user_properties += [(f"{NAME}_{name}", value) for name, value in told.items() if value]
+        properties = {
+            "id": entry.id,
+            "sentence": entry.sentence,
+            "profile": profile,
+            "expected": entry.expected,
+            "condition": entry.condition,
+        }
+        self.user_properties += [(f"{NAME}_{name}", value) for name, value in properties.items() if value]
 
     def __repr__(self) -> str:
         under = f" with {self.entry.condition}" if self.entry.condition else ""
@@ -58,12 +64,12 @@ class CatalogueItem(pytest.Item):
         return self.config.rootpath / NAME, None, f"{NAME}::{self.entry.title}"
 
     def setup(self) -> None:
-        """Have the run, or make it. What went wrong with it is told by one item; the others are skipped."""
-        found = self._results()
-        if found.error and shared.is_first_to_tell(self.config.stash[SCRATCH]):
-            pytest.fail(found.error, pytrace=False)
-        if found.error:
-            pytest.skip(f"there is no run: {found.error}")
+        """Get the session's run, or perform it. If it failed, one item reports the error and the others are skipped."""
+        results = self._results()
+        if results.error and shared.is_first_to_report(self.config.stash[SCRATCH]):
+            pytest.fail(results.error, pytrace=False)
+        if results.error:
+            pytest.skip(f"there is no run: {results.error}")
 
     def runtest(self) -> None:
         outcome = self._results().outcomes.get(self.entry.id) or EntryOutcome("skipped", "not exercised: the run has no verdict on it")
@@ -79,16 +85,16 @@ class CatalogueItem(pytest.Item):
             self.add_report_section("call", NAME, f"{outcome.words}\n{outcome.said}")
 
     def teardown(self) -> None:
-        """That the target ended the run early, or that something is undecided, is an error of one item, whatever that says itself."""
-        found = shared.known(self.config.stash[SCRATCH])
-        if found is not None and found.too_little and not found.error and shared.is_first_to_tell(self.config.stash[SCRATCH]):
-            pytest.fail(f"the run says less than it was asked for: {found.too_little}", pytrace=False)
+        """Report an early end of the run by the target, or undecided results, as an error of one item."""
+        results = shared.known(self.config.stash[SCRATCH])
+        if results is not None and results.too_little and not results.error and shared.is_first_to_report(self.config.stash[SCRATCH]):
+            pytest.fail(f"the run says less than it was asked for: {results.too_little}", pytrace=False)
 
     def _results(self) -> shared.SuiteResults:
         scratch, options = self.config.stash[SCRATCH], self.config.stash[OPTIONS]
-        found = shared.known(scratch)
-        if found is not None:
-            return found
+        results = shared.known(scratch)
+        if results is not None:
+            return results
         base = self.config.invocation_params.dir / BASE
         with ExitStack() as stack:
             terminal = self.config.pluginmanager.get_plugin("terminalreporter")

@@ -1,6 +1,6 @@
-"""What the plugin was asked for: on the command line, else by an environment variable, else in pytest's own configuration.
+"""The options of the pytest plugin: from the command line, else from environment variables, else from pytest's configuration.
 
-Nothing heavy is imported here: what is wrong is said before anything is collected.
+This module imports nothing heavy, so that errors are reported before collection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KINDS: Final = "the address of a broker or name server such as 127.0.0.1:10911,
 
 @dataclass(frozen=True)
 class Option:
-    """An option under its three names, of which `name` is the stem: --rocketproof-name, rocketproof_name, ROCKETPROOF_NAME."""
+    """An option with its three names: --rocketproof-name, rocketproof_name, ROCKETPROOF_NAME; `name` is the last part."""
 
     name: str
     metavar: str
@@ -46,7 +46,7 @@ class Option:
         return self.ini.upper()
 
     def given(self, config: pytest.Config) -> tuple[str, str]:
-        """Its text and where that comes from; two empty texts if nobody gave it."""
+        """Return its text and the source of the text; two empty texts if it is not set."""
         typed = config.getoption(self.ini)
         if typed is not None:
             return str(typed), self.flag
@@ -76,7 +76,7 @@ ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, STATES, ACCEPT
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. `target` is "" where there is none; `seconds` of None is no bound, `states` of None the usual one."""
+    """The values of all options. `target` is "" if there is none. `seconds` of None means no limit, `states` of None the default."""
 
     target: str = ""
     profile: str | None = None
@@ -92,20 +92,20 @@ class Options:
 
     @property
     def address(self) -> bool:
-        """Whether the target is one that runs already, given by its address."""
+        """Whether the target is a running broker, given by its address."""
         return is_address(self.target)
 
     def accepted(self) -> tuple[Accepted, ...]:
-        """The accepted differences. Raises InputError."""
+        """Return the accepted differences. Raises InputError."""
         from .. import accept
 
         return () if self.accept is None else accept.read(self.accept, ACCEPT.flag)
 
 
 def read(config: pytest.Config) -> Options:
-    """All options. Raises pytest.UsageError, one line that says which option is wrong and what to give."""
+    """Return all options. Raises pytest.UsageError with one line that names the wrong option and what to give."""
     target, where = TARGET.given(config)
-    made = Options(
+    options = Options(
         target,
         _profile(config),
         _text(config, NAME_SERVER, "give an address such as 127.0.0.1:9876", is_address),
@@ -119,47 +119,47 @@ def read(config: pytest.Config) -> Options:
         whole_number(states) if (states := _text(config, STATES, "give a number such as 1000000", _is_count)) else None,
     )
     _check_target(target, where, config.invocation_params.dir)
-    return made
+    return options
 
 
-def check(made: Options) -> None:
-    """That files and folders are as they have to be. Raises pytest.UsageError."""
+def check(options: Options) -> None:
+    """Check the files and folders that the options name. Raises pytest.UsageError."""
     from ...reports.choices import InputError
 
     try:
-        made.accepted()
+        options.accepted()
     except InputError as error:
         raise pytest.UsageError(f"{error}") from None
-    if made.store is not None and not (made.store / "commitlog").is_dir():
-        raise _wrong(STORE.flag, str(made.store), "give a store's folder, the one that has commitlog in it")
-    if made.store is not None and not made.address:
-        raise _wrong(STORE.flag, str(made.store), "the files of brokers that the suite starts are judged anyway: leave it out")
-    folder = made.report
+    if options.store is not None and not (options.store / "commitlog").is_dir():
+        raise _usage_error(STORE.flag, str(options.store), "give a store's folder, the one that has commitlog in it")
+    if options.store is not None and not options.address:
+        raise _usage_error(STORE.flag, str(options.store), "the files of brokers that the suite starts are judged anyway: leave it out")
+    folder = options.report
     if folder is not None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise _wrong(REPORT.flag, str(folder), "it exists and is not empty: give a new folder")
+        raise _usage_error(REPORT.flag, str(folder), "it exists and is not empty: give a new folder")
 
 
-def _wrong(where: str, given: str, remedy: str) -> pytest.UsageError:
+def _usage_error(where: str, given: str, remedy: str) -> pytest.UsageError:
     return pytest.UsageError(f"{where} {given}: {remedy}")
 
 
 def _check_target(target: str, where: str, folder: Path) -> None:
     form = form_of(target)
     if target and form is None:
-        raise _wrong(where, target, f"give {_KINDS}")
+        raise _usage_error(where, target, f"give {_KINDS}")
     if form is not None and form.kind == "pair":
         try:
             parts_of(target)
         except ValueError as problem:
-            raise _wrong(where, target, str(problem)) from None
+            raise _usage_error(where, target, str(problem)) from None
     if form is not None and form.kind == "file" and not (folder / target).is_file():
-        raise _wrong(where, target, "there is no such file")
+        raise _usage_error(where, target, "there is no such file")
 
 
 def _text(config: pytest.Config, option: Option, remedy: str, fits: Callable[[str], bool]) -> str | None:
     text, where = option.given(config)
     if text and not fits(text):
-        raise _wrong(where, text, remedy)
+        raise _usage_error(where, text, remedy)
     return text or None
 
 
@@ -190,12 +190,12 @@ def _seconds(config: pytest.Config) -> float | None:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise _wrong(where, text, "give a number of seconds above 0")
+        raise _usage_error(where, text, "give a number of seconds above 0")
     return seconds
 
 
 def _path(config: pytest.Config, option: Option) -> Path | None:
-    """A path; on the command line and in a variable from where pytest was started, in a file from that file's folder."""
+    """Return a path. It is relative to the working directory, or to the folder of the configuration file that sets it."""
     text, where = option.given(config)
     if not text:
         return None

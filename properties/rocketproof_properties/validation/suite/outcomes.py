@@ -1,8 +1,8 @@
-"""What a run says of each entry: passed, failed, undecided, skipped or accepted, in one line, with the evidence of a failure.
+"""The outcome of each entry of the catalogue in a run: passed, failed, undecided, skipped or accepted, in one line, with evidence.
 
-An entry passes only if a program put it to the test. A known violation passes where it was seen, and fails where it has vanished: where
-many programs that should show it do not. An entry of the specification is undecided where the judge reached its bound in a program that
-could contradict it, and a property of logs where a log could not be looked at.
+An entry passes only if a program tested it. A known violation passes if it was shown. It fails if it has vanished: many programs should
+show it and none did. An entry of the specification is undecided if the judge reached its bound in a program that could contradict it. A
+property of logs is undecided if a log could not be read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RANK: Final[Mapping[str, int]] = {"claims": 0, "specification": 1, "reference":
 
 @dataclass(frozen=True)
 class EntryOutcome:
-    """One entry's. `words` is a line; `said` the whole text of a failure; `files` what belongs to it, by what it is."""
+    """The outcome of one entry. `words` is one line, `said` the whole text of a failure, `files` the related files by kind."""
 
     status: Status
     words: str
@@ -49,15 +49,15 @@ class _Shown:
 
 
 Page = Callable[[Path, SuiteEntry], Path | None]
-"""Draws the history of an entry's failure: the page's file, None if there is none."""
+"""Draws the history of an entry's failure. Returns the page's file, or None."""
 
 
 def no_page(history: Path, entry: SuiteEntry) -> None:
-    """Draws nothing."""
+    """Draw no page."""
 
 
 def outcomes(report: ValidationReport, entries: Sequence[SuiteEntry], folder: Path, page: Page = no_page) -> dict[str, EntryOutcome]:
-    """Every entry's outcome, by its id. `folder` is the report's; `page` is called for each failure with a history."""
+    """Return every entry's outcome, by id. `folder` is the report's folder. `page` is called for each failure with a history."""
     return _Outcomes(report, entries, folder, page).all()
 
 
@@ -69,28 +69,32 @@ class _Outcomes:
         for judged in self.everything:
             for verdict in judged.findings:
                 self.shown.setdefault(entry_of(verdict), []).append(_Shown(judged, verdict))
-        self.found = {one.key: one for one in report.findings}
+        self.found = {finding.key: finding for finding in report.findings}
         self.guarded = frozenset(guards(report.profile).values())
         """Rules that guards of the specification state."""
 
     def all(self) -> dict[str, EntryOutcome]:
-        replayed = {one.hazard: one for one in self.report.witnesses}
+        replayed = {witness.hazard: witness for witness in self.report.witnesses}
         return {entry.id: self._of(entry, replayed.get(entry.witness or entry.id)) for entry in self.entries}
 
     def _of(self, entry: SuiteEntry, replayed: HazardReplayed | None) -> EntryOutcome:
         if entry.kind == "hazard" or entry.witness:
             return self._hazard(entry, replayed)
-        tested = [one for one in self.everything if puts_to_the_test(one, entry)]
+        tested = [program for program in self.everything if puts_to_the_test(program, entry)]
         if entry.expected == "violated":
             return self._known(entry, tested)
         shown = self.shown.get(entry.id, [])
         if shown:
-            return self._contradicted(entry, shown, len({id(one) for one in tested} | {id(one.judged) for one in shown}))
-        open_ = [one for one in self.everything if one.unknown and entry.kind == "specification" and could_contradict(one, entry.id)]
-        open_ += [one for one in self.everything if one.unknown and not tested and entry.id in self.guarded]
+            return self._contradicted(entry, shown, len({id(program) for program in tested} | {id(finding.judged) for finding in shown}))
+        open_ = [
+            program
+            for program in self.everything
+            if program.unknown and entry.kind == "specification" and could_contradict(program, entry.id)
+        ]
+        open_ += [program for program in self.everything if program.unknown and not tested and entry.id in self.guarded]
         if open_:
             return self._undecided(open_, len(tested))
-        unread = [one.left_open[entry.id] for one in self.everything if entry.id in one.left_open]
+        unread = [program.left_open[entry.id] for program in self.everything if entry.id in program.left_open]
         if unread:
             return EntryOutcome("undecided", f"undecided: {unread[0]}; {counted(len(tested), 'program')} do not contradict it")
         if not tested:
@@ -103,7 +107,7 @@ class _Outcomes:
         return EntryOutcome("undecided", f"undecided: {reached} ({first.unknown[0]}); {counted(tested, 'program')} do not contradict it")
 
     def _not_exercised(self, entry: SuiteEntry) -> EntryOutcome:
-        offered = {str(one) for one in self.report.target.get("offers", ())}
+        offered = {str(capability) for capability in self.report.target.get("offers", ())}
         if entry.needs is not None and entry.needs.value not in offered:
             return EntryOutcome("skipped", f"not exercised: the target does not offer {entry.needs.value!r}: {entry.lost}")
         tried = counted(len(self.report.judged), "program")
@@ -113,10 +117,10 @@ class _Outcomes:
 
     def _known(self, entry: SuiteEntry, tested: Sequence[JudgedProgram]) -> EntryOutcome:
         id_ = entry.id.partition("[")[0]
-        broken = [one for one in tested if not one.claims[id_][0]]
+        broken = [program for program in tested if not program.claims[id_][0]]
         why = f" ({entry.reason})" if entry.reason else ""
         if broken:
-            least = min(broken, key=lambda one: (one.events, one.program))
+            least = min(broken, key=lambda program: (program.events, program.program))
             verdict = next(v for v in least.verdicts if v.property == id_)
             words = f"violated, as {self.report.profile} expects{why}: in {len(broken)} of {counted(len(tested), 'program')}"
             return EntryOutcome("passed", words, verdict.text, {"history": str(least.path)})
@@ -138,19 +142,23 @@ class _Outcomes:
         return EntryOutcome("failed", words, text.not_reproduced(entry, replayed))
 
     def _contradicted(self, entry: SuiteEntry, shown: Sequence[_Shown], tried: int) -> EntryOutcome:
-        """The evidence is the program that was made smaller, if it still shows this, or the shortest of all."""
-        mine = [self.found[key] for key in dict.fromkeys((one.verdict.judge, one.verdict.property) for one in shown) if key in self.found]
-        small = [one for one in mine if entry_of(one.verdict) == entry.id]
-        evidence = min(small, key=lambda one: len(one.program.steps), default=None) or self._shortest(shown)
-        programs = len({id(one.judged) for one in shown})
-        lost = [one for one in mine if one.reproduced is False]
-        if mine and len(lost) == len(mine):
+        """Return a failure. Its evidence is the shrunk program if it still shows this finding, else the shortest program."""
+        findings = [
+            self.found[key]
+            for key in dict.fromkeys((finding.verdict.judge, finding.verdict.property) for finding in shown)
+            if key in self.found
+        ]
+        small = [finding for finding in findings if entry_of(finding.verdict) == entry.id]
+        evidence = min(small, key=lambda finding: len(finding.program.steps), default=None) or self._shortest(shown)
+        programs = len({id(finding.judged) for finding in shown})
+        lost = [finding for finding in findings if finding.reproduced is False]
+        if findings and len(lost) == len(findings):
             return EntryOutcome("skipped", f"seen in {counted(programs, 'program')} and not again when that was repeated: not reproduced")
-        accepted = [one.accepted for one in mine if one.accepted is not None]
-        if mine and len(accepted) == len(mine):
+        accepted = [finding.accepted for finding in findings if finding.accepted is not None]
+        if findings and len(accepted) == len(findings):
             return EntryOutcome("accepted", f"accepted: {accepted[0]}", evidence.verdict.text)
         path = self.folder / evidence.history
-        said = text.Failure(
+        failure = text.Failure(
             entry,
             evidence,
             load(path),
@@ -166,23 +174,29 @@ class _Outcomes:
             files["page"] = str(page)
         if evidence.file:
             files["program"] = str(self.folder / evidence.file)
-        return EntryOutcome("failed", said.line(), said.whole(files), files)
+        return EntryOutcome("failed", failure.line(), failure.whole(files), files)
 
     def _shortest(self, shown: Iterable[_Shown]) -> ValidationFinding:
-        programs = [(load(one.judged.path).program if one.judged.program else Program(0, one.judged.source, ()), one) for one in shown]
-        program, one = min(programs, key=lambda pair: (not pair[0].steps, len(pair[0].steps), pair[0].number))
-        return ValidationFinding(one.verdict, program, f"{one.judged.path.parent.name}/{one.judged.path.name}")
+        programs = [
+            (load(finding.judged.path).program if finding.judged.program else Program(0, finding.judged.source, ()), finding)
+            for finding in shown
+        ]
+        program, finding = min(programs, key=lambda pair: (not pair[0].steps, len(pair[0].steps), pair[0].number))
+        return ValidationFinding(finding.verdict, program, f"{finding.judged.path.parent.name}/{finding.judged.path.name}")
 
     def _first(self, entry: SuiteEntry, evidence: ValidationFinding, shown: Sequence[_Shown]) -> str:
-        """The entry at which to begin, "" if it is this one: of those with the same cause, or that all programs contradict which contradict
-        this one, the one that says most."""
-        alike = {entry_of(one.verdict) for one in self.report.findings if evidence.cause and one.cause == evidence.cause}
-        alike |= set.intersection(*({entry_of(v) for v in one.judged.findings} for one in shown))
-        rank = {one.id: (_rank(one), number) for number, one in enumerate(self.entries)}
-        better = [id_ for id_ in alike if id_ in rank and rank[id_] < rank[entry.id]]
+        """Return the entry to look at first; "" if it is this entry.
+
+        Candidates are entries with the same cause, and entries that every program contradicts which contradicts this entry. The most
+        specific one is chosen.
+        """
+        candidates = {entry_of(finding.verdict) for finding in self.report.findings if evidence.cause and finding.cause == evidence.cause}
+        candidates |= set.intersection(*({entry_of(v) for v in finding.judged.findings} for finding in shown))
+        rank = {other.id: (_rank(other), number) for number, other in enumerate(self.entries)}
+        better = [id_ for id_ in candidates if id_ in rank and rank[id_] < rank[entry.id]]
         return min(better, key=lambda id_: rank[id_], default="")
 
 
 def _rank(entry: SuiteEntry) -> int:
-    """What says more comes first: a rule, a property, the specification, the reference implementation."""
+    """Return the rank of an entry. From more to less specific: rule, property, specification, reference implementation."""
     return ("rule", "property", "specification", "reference", "hazard").index(entry.kind)

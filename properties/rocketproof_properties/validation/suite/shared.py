@@ -1,7 +1,7 @@
-"""One run for all processes of a pytest session: who comes first performs it, the others wait and read what came of it.
+"""One run for all processes of a pytest session. The first process performs it; the others wait and read the results.
 
-They meet in a folder that the session's first process has named (`Session.scratch`). What was recorded stays in the folder of the run, with
-`suite.json`: the outcome of each entry.
+The processes share a folder that the session's first process names. The histories stay in the folder of the run, with `suite.json`: the
+outcome of each entry.
 """
 
 from __future__ import annotations
@@ -42,15 +42,17 @@ VERSION: Final = 1
 FILE: Final = "suite.json"
 PAGES: Final = "pages"
 SHRINK: Final = 10.0
-"""Seconds for making the program of one finding smaller."""
+"""Seconds for shrinking the program of one finding."""
 INTERRUPTED: Final = "Ctrl-C"
 _RESULTS, _LOCK, _TOLD = "results.json", "lock", "told"
 
 
 @dataclass(frozen=True)
 class SuiteResults:
-    """What came of the run. `error`: why there is none; `stopped`: what ended it early; `undecided`: what no judge came to the end of;
-    `notes`: what else is to be said of it."""
+    """The results of the run.
+
+    `error`: why there is no run. `stopped`: the reason of an early end. `undecided`: what no judge decided. `notes`: further remarks.
+    """
 
     error: str = ""
     folder: str = ""
@@ -62,13 +64,12 @@ class SuiteResults:
 
     @property
     def too_little(self) -> str:
-        """Why the run says less than it was asked for: the target ended it, and not its user, or something is undecided; "" if it does
-        not."""
+        """Why the run is incomplete: the target (not the user) ended it, or something is undecided; "" if it is complete."""
         ended = self.stopped and self.stopped != INTERRUPTED and not self.stopped.startswith("--time")
         return self.stopped if ended else self.undecided
 
     def data(self) -> dict[str, Any]:
-        rows = {id_: one.data() for id_, one in self.outcomes.items()}
+        rows = {id_: outcome.data() for id_, outcome in self.outcomes.items()}
         return {"schema": SCHEMA, "version": VERSION, **vars(self), "notes": list(self.notes), "outcomes": rows}
 
     @staticmethod
@@ -79,46 +80,46 @@ class SuiteResults:
 
 
 def target_of(options: Options) -> ValidationTarget:
-    """What is validated. Raises InputError, TargetError."""
+    """Return the target to validate. Raises InputError, TargetError."""
     return choose_named(options.target, options.profile)
 
 
 def entries_of(target: ValidationTarget, options: Options) -> tuple[SuiteEntry, ...]:
-    """All entries for a target. Its store is offered too where a folder is given."""
+    """Return all entries for a target. A folder in the options counts as the capability to read its store."""
     return entries(target.profile, target.offers | ({Capability.STORE} if options.store is not None else set()))
 
 
 def known(scratch: Path) -> SuiteResults | None:
-    """What came of the run, None if nobody has made it yet."""
+    """Return the results of the run; None if it was not performed yet."""
     path = scratch / _RESULTS
     return SuiteResults.read(path) if path.exists() else None
 
 
 def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str, int, int], None]) -> SuiteResults:
-    """What came of the run; it is made now unless another process has. `base`: the folder under which runs get a number.
+    """Return the results of the run. Perform it unless another process has. `base` is the folder for numbered runs.
 
-    Raises KeyboardInterrupt when it was interrupted; what was recorded is kept.
+    Raises KeyboardInterrupt if it was interrupted; the histories are kept.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     with FileLock(scratch / _LOCK):
-        found = known(scratch)
-        if found is not None:
-            return found
+        results = known(scratch)
+        if results is not None:
+            return results
         try:
-            found = _perform(options, base, progress)
+            results = _perform(options, base, progress)
         except RocketproofError as error:
-            found = SuiteResults(error=f"{options.target}: {error}" if options.target not in str(error) else str(error))
+            results = SuiteResults(error=f"{options.target}: {error}" if options.target not in str(error) else str(error))
         except Exception as error:
             _keep(scratch, SuiteResults(error=f"the run failed: {type(error).__name__}: {error}"))
             raise
-        _keep(scratch, found)
-    if found.stopped == INTERRUPTED:
+        _keep(scratch, results)
+    if results.stopped == INTERRUPTED:
         raise KeyboardInterrupt
-    return found
+    return results
 
 
-def is_first_to_tell(scratch: Path) -> bool:
-    """Whether nobody has told yet what went wrong with the run; after this somebody has."""
+def is_first_to_report(scratch: Path) -> bool:
+    """Return True for the first call in a session, so that an error of the run is reported once."""
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         os.close(os.open(scratch / _TOLD, os.O_CREAT | os.O_EXCL))
@@ -158,15 +159,17 @@ def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
     def page(history: Path, entry: SuiteEntry) -> Path | None:
         return _drawn(history, folder / PAGES / f"{re.sub('[^A-Za-z0-9.-]+', '-', entry.id)}.html", target.profile, entry.title)
 
-    found = outcomes(report, entries_of(target, options), folder, page)
+    entry_outcomes = outcomes(report, entries_of(target, options), folder, page)
     stopped = report.stopped or report.transport.undecided
-    results = SuiteResults("", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), found, _undecided(report))
+    results = SuiteResults(
+        "", str(folder), stopped, _summary(report), (*report.notes, *_faults(report)), entry_outcomes, _undecided(report)
+    )
     (folder / FILE).write_text(json_text(results.data(), indent=1) + "\n", "utf-8")
     return results
 
 
 def _drawn(history: Path, file: Path, profile: str, title: str) -> Path | None:
-    """A history as a page, None where it cannot be drawn: a run's verdicts do not depend on it."""
+    """Write the page of a history; return None if it cannot be drawn, because a run's verdicts do not depend on it."""
     try:
         drawn = histories.of_file(history, profile, lambda _: None, title)
         file.parent.mkdir(exist_ok=True)
@@ -177,24 +180,24 @@ def _drawn(history: Path, file: Path, profile: str, title: str) -> Path | None:
 
 
 def _faults(report: ValidationReport) -> list[str]:
-    """What became of the connections, in a line, if anything did."""
+    """Return a line on the faults of the connections, if there are any."""
     counts = report.transport.counts
-    told = ", ".join(f"{kind} ({times} times)" for kind, times in counts.items())
-    return [f"faults of the connection, which are held against nobody: {told}"] if counts else []
+    listed = ", ".join(f"{kind} ({times} times)" for kind, times in counts.items())
+    return [f"faults of the connection, which are held against nobody: {listed}"] if counts else []
 
 
 def _undecided(report: ValidationReport) -> str:
-    """What is undecided, the first with its reason, and what to do; "" if nothing is."""
+    """Return the number of undecided verdicts, the first with its reason, and the remedy; "" if there are none."""
     if not report.undecided:
         return ""
-    first, many = report.undecided[0], counted(len(report.undecided), "verdict")
+    first, count = report.undecided[0], counted(len(report.undecided), "verdict")
     wider = f"; a larger {STATES.flag} may decide it" if first.remedy == MORE_STATES else "; another run may decide it"
-    return f"{many} not decided: {first.what} ({first.history}): {first.reason}{wider}"
+    return f"{count} not decided: {first.what} ({first.history}): {first.reason}{wider}"
 
 
 def _summary(report: ValidationReport) -> str:
     name, version = str(report.target.get("name", "")), str(report.target.get("version") or "")
     what = name if version in name else f"{name} {version}"
-    requests = sum(one.requests for one in report.judged)
+    requests = sum(program.requests for program in report.judged)
     done = f"{len(report.judged)} programs, {requests:,} requests, {report.seconds:.1f} s, seed {report.seed}"
     return f"{what} under {report.profile}: {done}"

@@ -1,4 +1,4 @@
-"""The text of a failure: what is expected, the shortest program as requests and answers, the guard that refuses, where the files are."""
+"""The text of a failure: the expectation, the shortest program as requests and responses, the guard that refuses, and the files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _USUAL: Final[Mapping[str, str]] = {
     "maxReconsumeTimes": "16",
     "batch": "false",
 }
-_UNTOLD: Final = frozenset({"producerGroup", "bornTimestamp", "topic", "group", "originMsgId", "originTopic", "clientID"})
+_HIDDEN_FIELDS: Final = frozenset({"producerGroup", "bornTimestamp", "topic", "group", "originMsgId", "originTopic", "clientID"})
 _ANSWERED: Final = ("queueId", "queueOffset", "offset", "timestamp")
 _UNPRINTED: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PARTED: Final = {"\x01": "=", "\x02": " "}
@@ -42,8 +42,10 @@ _PARTED: Final = {"\x01": "=", "\x02": " "}
 
 @dataclass(frozen=True)
 class Failure:
-    """What contradicts an entry: the finding with its history, in how many `programs` of those that were `tried`; `first` is the entry to
-    look at before this one, "" if none."""
+    """A contradiction of an entry: the finding with its history, and the number of `programs`, out of those `tried`, that show it.
+
+    `first` is the entry to look at first, "" for this entry.
+    """
 
     entry: SuiteEntry
     finding: ValidationFinding
@@ -55,11 +57,11 @@ class Failure:
     first: str
 
     def line(self) -> str:
-        """The failure in one line."""
+        """Return the failure in one line."""
         return " ".join(self._plain(self._differs()).split())
 
     def whole(self, files: Mapping[str, str]) -> str:
-        """Everything, in lines of at most WIDTH."""
+        """Return the whole text, in lines of at most WIDTH characters."""
         return "\n".join(self._lines(files))
 
     def _lines(self, files: Mapping[str, str]) -> Iterator[str]:
@@ -85,7 +87,7 @@ class Failure:
             yield f"run it alone: python {files['program']} BROKER"
 
     def _differs(self) -> str:
-        """The finding's words, without the sentence, which stands above, and without the guard, which stands below."""
+        """Return the finding's text without the sentence, which is printed above, and without the guard, which is printed below."""
         words = self.finding.verdict.text.removeprefix(f"{self.entry.sentence}: ")
         action, _, guard = self.finding.verdict.guard.partition(": ")
         return words.partition(f"; {action} is refused by guard '{guard}'")[0] if guard else words
@@ -103,15 +105,15 @@ class Failure:
                 yield from _folded(f"{id_} {rules()[id_].sentence}", "  ", "    ")
 
     def _table(self) -> Iterator[str]:
-        """The requests with their answers, by the numbers of their events; the one that the finding is about has an arrow."""
+        """Yield the requests with their responses, by event number. An arrow marks the request of the finding."""
         if not self.finding.program.steps and self.finding.program.number == 0:
             yield f"no single program shows it: {self.finding.program.source}"
             return
-        asked = self.history.asked
-        yield f"the shortest program that shows it, {counted(len(asked), 'request')}:"
+        requests = self.history.asked
+        yield f"the shortest program that shows it, {counted(len(requests), 'request')}:"
         rows: list[tuple[str, ...]] = [("   ", "event", *(["client"] if self.history.concurrent else []), "request", "answer")]
         about = self._about()
-        for item in [one for one in self.history.items if isinstance(one, Exchange) or one.op != OVER]:
+        for item in [entry for entry in self.history.items if isinstance(entry, Exchange) or entry.op != OVER]:
             events = sorted({item.seq, item.end or item.seq} if isinstance(item, Exchange) else {item.seq})
             who = [item.process.removeprefix("client ")] if isinstance(item, Exchange) else [""]
             cells = (self._request(item), self._answer(item)) if isinstance(item, Exchange) else (_happened(item), "")
@@ -121,70 +123,70 @@ class Failure:
         yield from _columns(rows)
 
     def _about(self) -> int:
-        """The event that the finding names, -1 if none."""
+        """Return the event that the finding names, -1 if none."""
         if self.finding.verdict.seq >= 0:
             return self.finding.verdict.seq
         named = re.search(r"\brequest ([0-9]+) \(", self.finding.verdict.text)
         return whole_number(named[1]) if named else -1
 
-    def _request(self, one: Exchange) -> str:
-        fields = one.fields
+    def _request(self, asked: Exchange) -> str:
+        fields = asked.fields
         about = fields.get("topic") or fields.get("group") or ""
-        shown = [f"{name} {_readable(value)}" for name, value in fields.items() if name not in _UNTOLD and value != _USUAL.get(name)]
-        name = REQUESTS.get(whole_number(one.request["code"]), str(one.request["code"])) if one.op == "other" else one.op
-        size = one.request.get("bodySize") or 0
+        shown = [f"{name} {_readable(value)}" for name, value in fields.items() if name not in _HIDDEN_FIELDS and value != _USUAL.get(name)]
+        name = REQUESTS.get(whole_number(asked.request["code"]), str(asked.request["code"])) if asked.op == "other" else asked.op
+        size = asked.request.get("bodySize") or 0
         body = [f"{size:,} bytes"] if size > 20 else []
         return self._plain(" ".join([name, about, *([", ".join([*shown, *body])] if shown or body else [])]))
 
-    def _answer(self, one: Exchange) -> str:
-        if one.one_way:
+    def _answer(self, exchange: Exchange) -> str:
+        if exchange.one_way:
             text = "wants none"
-        elif one.closed == "ok":
-            code = whole_number(one.outcome["code"])
-            fields = one.outcome.get("fields") or {}
-            told = [f"{name} {fields[name]}" for name in _ANSWERED if name in fields]
-            remark = str(one.outcome.get("remark") or "").split("\n")[0]
-            text = ", ".join([f"{code} {ANSWERS.get(code, '')}".strip(), *told, *([remark] if remark else [])])
+        elif exchange.closed == "ok":
+            code = whole_number(exchange.outcome["code"])
+            fields = exchange.outcome.get("fields") or {}
+            values = [f"{name} {fields[name]}" for name in _ANSWERED if name in fields]
+            remark = str(exchange.outcome.get("remark") or "").split("\n")[0]
+            text = ", ".join([f"{code} {ANSWERS.get(code, '')}".strip(), *values, *([remark] if remark else [])])
         else:
-            text = f"none: {one.outcome.get('error', 'the run ended')}"
-        strays = [f"{code} {ANSWERS.get(code, '')}".strip() for code in (whole_number(stray.get("code", -1)) for stray in one.strays)]
-        return self._plain(", and ".join([text, *(f"gets {stray}" if one.one_way else f"then {stray} again" for stray in strays)]))
+            text = f"none: {exchange.outcome.get('error', 'the run ended')}"
+        strays = [f"{code} {ANSWERS.get(code, '')}".strip() for code in (whole_number(stray.get("code", -1)) for stray in exchange.strays)]
+        return self._plain(", and ".join([text, *(f"gets {stray}" if exchange.one_way else f"then {stray} again" for stray in strays)]))
 
     def _topics(self) -> Iterator[str]:
-        """The program's topics as they were at its end, where the finding is about topics."""
+        """Yield the topics of the broker at the end of the program, if the finding is about topics."""
         about = self.finding.verdict.property
-        found = self.history.states.get("topics", {}).get("topics") or {}
-        if not found or not about.startswith(("topic.", "specification.topic")):
+        topics = self.history.states.get("topics", {}).get("topics") or {}
+        if not topics or not about.startswith(("topic.", "specification.topic")):
             return
         yield "topics of the broker at the end:"
-        for name, row in found.items():
+        for name, row in topics.items():
             config = f"read {row.get('readQueueNums')}, write {row.get('writeQueueNums')}, permission {row.get('perm')}"
             yield f"    {self._plain(name)}: {config}, flags {row.get('topicSysFlag')}"
 
     def _plain(self, text: str) -> str:
-        """Without the begin of all names of the run, which says nothing to a reader, and without what would move a terminal's cursor."""
+        """Remove the prefix of the run's names, which is irrelevant to a reader, and control characters."""
         return _UNPRINTED.sub("·", self.history.names.bare(text))
 
 
 def vanished(entry: SuiteEntry, words: str) -> str:
-    """That a known violation is not shown any more."""
+    """Return the text for a known violation that is no longer shown."""
     more = f"It is expected because: {entry.reason}. If the target has mended it, accept the difference or give another profile."
     return "\n".join([*_folded(entry.title, "", "  "), *_folded(words), *_folded(more)])
 
 
 def not_reproduced(entry: SuiteEntry, replayed: HazardReplayed) -> str:
-    """What was done and answered when a witness was replayed, up to where the target did otherwise."""
-    said = [line for one in replayed.said for line in _folded(one, "    ", "      ")]
-    return "\n".join([*_folded(entry.title, "", "  "), "the model's witness, as it was performed:", *said])
+    """Return the steps and responses of a replayed witness, up to the deviation of the target."""
+    lines = [line for step in replayed.said for line in _folded(step, "    ", "      ")]
+    return "\n".join([*_folded(entry.title, "", "  "), "the model's witness, as it was performed:", *lines])
 
 
 def _happened(item: Other) -> str:
-    told = ", ".join(f"{key} {value}" for key, value in item.value.items() if key not in ("at", "client"))
-    return f"{item.op} {told}".strip()
+    values = ", ".join(f"{key} {value}" for key, value in item.value.items() if key not in ("at", "client"))
+    return f"{item.op} {values}".strip()
 
 
 def _readable(value: Any) -> str:
-    """A field; properties with their separators as a reader knows them."""
+    """Return a field; properties are shown with readable separators."""
     text = str(value)
     for sign, shown in _PARTED.items():
         text = text.replace(sign, shown)
@@ -193,7 +195,7 @@ def _readable(value: Any) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with cells below each other; long ones go on in the next line."""
+    """Yield rows with aligned cells; long cells continue in the next line."""
     widths = [min(_CELL, max(len(row[k]) for row in rows)) for k in range(len(rows[0]))]
     for row in rows:
         cells = [

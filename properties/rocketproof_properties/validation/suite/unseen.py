@@ -1,7 +1,7 @@
-"""What the suite has no item for, and why: the rules and properties of the catalogue that no answer of a broker shows.
+"""The rules and properties of the catalogue that the suite has no item for, with the reason why no response of a broker shows them.
 
-The reason follows from where a thing is stated: a rule from the part of the implementation that keeps it, a property from its kind and the
-part of the specification that it is about.
+The reason follows from the place of the definition: for a rule, the module of the implementation; for a property, its kind and the part of
+the specification.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "broker.hooks": "of hooks and statistics inside the process",
     "broker.": "a step inside the broker: `specification` and `reference` compare what comes of it",
 }
-"""By the module of the implementation that keeps a rule, the first that fits."""
+"""By the module of the implementation that keeps a rule; the first match counts."""
 _ELSEWHERE: Final = "of constants and data that others use"
 _TOGETHER: Final = "decides what is answered or stored together with other rules: a difference is one of `reference`"
 _KINDS: Final[Mapping[str, str]] = {
@@ -51,29 +51,29 @@ _INSIDE: Final = "of moments inside a process, between one answer and the next"
 
 
 def unseen(profile: str) -> dict[str, list[str]]:
-    """The ids without an item, by reason, for a target that offers everything."""
-    seen = {one.id.partition("[")[0].partition(".")[0] for one in entries(profile, frozenset(Capability))}
-    found: dict[str, list[str]] = {}
-    for id_, reason in (*_rules(seen), *_properties(seen)):
-        found.setdefault(reason, []).append(id_)
-    return {reason: found[reason] for reason in sorted(found, key=lambda one: -len(found[one]))}
+    """Return the ids without an item, by reason, for a target with all capabilities."""
+    with_item = {entry.id.partition("[")[0].partition(".")[0] for entry in entries(profile, frozenset(Capability))}
+    by_reason: dict[str, list[str]] = {}
+    for id_, reason in (*_rules(with_item), *_properties(with_item)):
+        by_reason.setdefault(reason, []).append(id_)
+    return {reason: by_reason[reason] for reason in sorted(by_reason, key=lambda reason: -len(by_reason[reason]))}
 
 
-def _rules(seen: Collection[str]) -> Iterator[tuple[str, str]]:
+def _rules(with_item: Collection[str]) -> Iterator[tuple[str, str]]:
     places = implemented()
     for id_ in rules():
-        if id_ not in seen:
-            kept = " ".join(place.removeprefix("rocketproof_impl.") for place in places.get(id_, ()))
-            at = next((reason for module, reason in _PLACES.items() if re.search(rf"(^| ){re.escape(module)}", kept)), _ELSEWHERE)
+        if id_ not in with_item:
+            modules = " ".join(place.removeprefix("rocketproof_impl.") for place in places.get(id_, ()))
+            at = next((reason for module, reason in _PLACES.items() if re.search(rf"(^| ){re.escape(module)}", modules)), _ELSEWHERE)
             yield id_, _TOGETHER if id_ in TOGETHER else at
 
 
-def _properties(seen: Collection[str]) -> Iterator[tuple[str, str]]:
-    ids = {one.partition(".")[0] for one in (*(claim.id for claim in CLAIMS), *(claim.id for claim in HISTORY_CLAIMS))}
+def _properties(with_item: Collection[str]) -> Iterator[tuple[str, str]]:
+    ids = {stated.partition(".")[0] for stated in (*(claim.id for claim in CLAIMS), *(claim.id for claim in HISTORY_CLAIMS))}
     of_histories = {claim.id for claim in HISTORY_CLAIMS}
     of_states = {claim.id: claim for claim in reversed(CLAIMS)}
-    for id_ in sorted(ids - set(seen)):
-        claim = of_states.get(id_) or next((one for one in CLAIMS if one.id.startswith(f"{id_}.")), None)
+    for id_ in sorted(ids - set(with_item)):
+        claim = of_states.get(id_) or next((stated for stated in CLAIMS if stated.id.startswith(f"{id_}.")), None)
         yield id_, _HIDDEN if claim is None or id_ in of_histories else _reason(claim)
 
 
@@ -84,13 +84,13 @@ def _reason(claim: Claim) -> str:
 
 
 def table(profile: str) -> list[str]:
-    """The same as lines of Markdown."""
+    """Return `unseen` as lines of a Markdown table."""
     rows = [f"| {reason} | {_ranges(ids)} |" for reason, ids in unseen(profile).items()]
     return ["| why | rules and properties |", "| --- | --- |", *rows]
 
 
 def _ranges(ids: Collection[str]) -> str:
-    """Ids in order, those with numbers behind each other as a range."""
+    """Return sorted ids, with consecutive numbers as ranges."""
     runs: list[list[str]] = []
     for id_ in ids:
         name, _, number = id_.rpartition("-")

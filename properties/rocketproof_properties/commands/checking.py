@@ -256,7 +256,7 @@ def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> i
         Write the document of the trace to this file: the model, each state, what each step changes, what could happen there and what is
         refused, as the explorer's page reads it.
     """
-    from rocketproof_traces.witness.show import render, story
+    from rocketproof_traces.witness.show import render, witness_view
 
     from ..reports.output import Output
     from .checks import witnessfiles
@@ -272,7 +272,7 @@ def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> i
         from .explorer import traces
 
         write(json, traces.of_file(witness).document())
-    render(story(found), Output(width), explain_command(witness, found))
+    render(witness_view(found), Output(width), explain_command(witness, found))
     return OK
 
 

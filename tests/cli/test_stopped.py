@@ -117,7 +117,7 @@ def test_a_history_judged_in_part_raises_the_interrupt(tmp_path: Path, monkeypat
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(histories, "judge_part", interrupted)
+    monkeypatch.setattr(histories, "judge_partition", interrupted)
     monkeypatch.setattr(interrupts, "_heard", False)
     path = DATA / "history-4.9.3-operation-queue.ndjson.gz"
     with pytest.raises(KeyboardInterrupt):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from nonempty import nonempty
 from rocketproof_impl import java
 from rocketproof_protocol.numbers import INT, LONG, hexadecimal, is_digits, java_boolean, java_int, java_long, whole_number
-from rocketproof_traces.checker.places import are_read
+from rocketproof_traces.checker.group_offsets import are_readable
 from rocketproof_traces.history.cases import decodes_send_back
 from rocketproof_traces.stored.texts import integer, integer_of
 
@@ -72,7 +72,7 @@ def test_implementation_and_judge_read_the_same_texts(text: str) -> None:
     else:
         assert java.parse_int(text) == read
     assert decodes_send_back({"delayLevel": text, "offset": "0"}) is (read is not None)
-    assert are_read([text, None]) is (read is not None)
+    assert are_readable([text, None]) is (read is not None)
 
 
 @pytest.mark.parametrize(("value", "number"), [(7, 7), (True, 1), (1.9, 1), ("٣", 3), ("-7", -7)])

@@ -108,7 +108,7 @@ def test_the_picture_is_xml_and_tells_every_step(which: str, request: pytest.Fix
     for view in show.steps(witness)[1:]:
         assert view.label in texts
         assert all(any(c.before in t and c.after in t for t in texts) for c in view.changes)
-    assert all(name in texts for name in show.story(witness).lanes)
+    assert all(name in texts for name in show.witness_view(witness).lanes)
     assert witness.property.sentence in texts
     assert text == picture.svg(witness)
     assert "http" not in text.replace("http://www.w3.org/2000/svg", ""), "the picture is not self-contained"

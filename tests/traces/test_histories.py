@@ -499,7 +499,7 @@ def test_the_bound_is_told() -> None:
 
 def test_what_is_judged_is_kept_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     header, events = contend(Load(events=200, topics=3), 0)
-    tried = histories._tried
+    tried = histories._search_settings
     calls = iter([True, False])
 
     def stop(*args: Any) -> Any:
@@ -507,7 +507,7 @@ def test_what_is_judged_is_kept_when_it_is_interrupted(monkeypatch: pytest.Monke
             raise KeyboardInterrupt
         return tried(*args)
 
-    monkeypatch.setattr(histories, "_tried", stop)
+    monkeypatch.setattr(histories, "_search_settings", stop)
     found = judge_history(header, events, "P49")
     assert found.interrupted and found.verdict == "unknown"
     assert found.explained > 0 and len(found.unknown) == 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_traces.checker import part
+from rocketproof_traces.checker import partition_checker
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.checker.steps import CheckedRequest, Point, ResponsePoint, SearchEnd
 from rocketproof_traces.history import Event, Header
@@ -132,13 +132,13 @@ def contended(chance: Random, topic: str, more: str = "", *, alone: bool) -> lis
 def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatch: pytest.MonkeyPatch, *, alone: bool) -> None:
     compared: list[tuple[int, int, bool]] = []
 
-    class Both(part.Search):
+    class Both(partition_checker.Search):
         def run(self, starts: Sequence[Point], first: int = 0) -> SearchEnd:
             found = super().run(starts, first)
             compared.append((found.end, *explained(list(self.requests), list(self.answers), starts[0].shared)))
             return found
 
-    monkeypatch.setattr(part, "Search", Both)
+    monkeypatch.setattr(partition_checker, "Search", Both)
     verdicts = set()
     for seed in range(HISTORIES):
         events = contended(Random(seed), topic, more, alone=alone)

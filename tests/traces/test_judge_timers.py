@@ -12,7 +12,7 @@ from rocketproof_impl.store.settings import StoreSettings
 from rocketproof_impl.store.timers import to_timer_topic
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import WHEEL_TIMER_TOPIC
-from rocketproof_traces.checker.ways import timing_of
+from rocketproof_traces.checker.placement import timing_of
 from rocketproof_traces.history.exchange import Exchange
 
 NO_WHEEL = "accurate timer message is not enabled, timerWheelEnable is false"

@@ -10,7 +10,7 @@ from rocketproof_model import Bool, Instance, Int, Model, liveness, observing
 from rocketproof_model.language import OBSERVED
 from rocketproof_model.result import Witness
 from rocketproof_traces.explorer.document import at, of_witness
-from rocketproof_traces.witness.show import story
+from rocketproof_traces.witness.show import witness_view
 from rocketproof_traces.witness.truth import truths
 
 
@@ -57,7 +57,7 @@ def test_each_step_says_how_long_it_has_waited(id_: str) -> None:
     witness = witness_of(lamp(), id_)
     assert witness is not None
     words = [said.word for said in truths(witness)]
-    assert (words, story(witness).end) == SAID[id_]
+    assert (words, witness_view(witness).end) == SAID[id_]
 
 
 @pytest.mark.parametrize("id_", SAID)

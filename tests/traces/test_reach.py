@@ -21,7 +21,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "STORAGE_EMULATOR_HOST", "CLOUD_STORAGE_EMULATOR_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(paths, "getproxies", dict)
-    monkeypatch.setattr(reach, "_found", set())
+    monkeypatch.setattr(reach, "_reachable", set())
     monkeypatch.setattr(reach, "ANSWER_SECONDS", 0.2)
 
 

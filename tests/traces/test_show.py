@@ -17,7 +17,7 @@ MORE = "rocketproof explain w.itf.json --step 2"
 def text_of(witness: Witness, width: int = 100, encoding: str = "utf-8") -> str:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
-    show.render(show.story(witness), Console(file=out, width=width, no_color=True, force_terminal=False), MORE)
+    show.render(show.witness_view(witness), Console(file=out, width=width, no_color=True, force_terminal=False), MORE)
     out.flush()
     return raw.getvalue().decode(encoding)
 
@@ -48,7 +48,7 @@ def test_every_width_tells_everything(which: str, width: int, request: pytest.Fi
 @pytest.mark.parametrize("which", ["skew", "lasso"])
 def test_no_line_is_too_long_at_any_width(which: str, request: pytest.FixtureRequest) -> None:
     witness: Witness = request.getfixturevalue(which)
-    lanes = show.story(witness).lanes
+    lanes = show.witness_view(witness).lanes
     for width in (*range(20, 80), *range(80, 201, 6)):
         lines = text_of(witness, width).splitlines()[:-1]  # the last one is a command
         assert max(map(len, lines)) <= width
@@ -70,7 +70,7 @@ def test_a_terminal_without_unicode_gets_ascii(lasso: Witness, skew: Witness) ->
 
 
 def test_lanes_partners_and_changes(skew: Witness) -> None:
-    told = show.story(skew)
+    told = show.witness_view(skew)
     assert told.lanes == ("Producer 0", "Producer 1", "Broker 0", "Broker 1"), "the property speaks of a broker that does nothing"
     send = told.steps[2]
     assert (send.label, send.acting) == ("send(p=0, q=0)", Acting("Producer 0", "Broker 0"))
@@ -96,7 +96,7 @@ def test_the_truth_of_each_kind_of_property(
     witness = through(id_, *labels, loop=loop)
     assert [said.word for said in truth.truths(witness)] == truths
     if "fails" in truths:
-        assert show.story(witness).end.startswith(f"{id_} fails ")
+        assert show.witness_view(witness).end.startswith(f"{id_} fails ")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_truth_of_each_kind_of_property(
 )
 def test_steps_that_show_nothing_say_so(id_: str, labels: list[str], end: str, through: Callable[..., Witness]) -> None:
     """A witness that somebody has edited, or that belongs to a model that was mended."""
-    assert show.story(through(id_, *labels)).end == end
+    assert show.witness_view(through(id_, *labels)).end == end
 
 
 def test_a_long_step_is_folded_between_its_arguments(loud: Witness) -> None:
@@ -125,20 +125,20 @@ def test_a_long_step_is_folded_between_its_arguments(loud: Witness) -> None:
 
 
 def test_the_loop_is_marked(lasso: Witness, through: Callable[..., Witness]) -> None:
-    told = show.story(lasso)
+    told = show.witness_view(lasso)
     assert [v.number for v in told.steps if v.in_loop] == [3, 4]
     assert [v.number for v in told.steps if v.opens_loop] == [3]
     assert told.loop == "from here the steps 3-4 repeat for ever"
     assert told.end == "served waits for ever"
     stays = through("served", "take(c=0, i=1)", loop=1)
-    assert show.story(stays).loop == "after step 1 nothing changes any more, for ever"
+    assert show.witness_view(stays).loop == "after step 1 nothing changes any more, for ever"
     assert "nothing changes any more" in text_of(stays)
-    assert show.story(through("served", "take(c=0, i=1)", "rest()", loop=1)).loop == "from here step 2 repeats for ever"
+    assert show.witness_view(through("served", "take(c=0, i=1)", "rest()", loop=1)).loop == "from here step 2 repeats for ever"
 
 
 def test_a_start_apart_from_the_initial_state_is_told(loud: Witness) -> None:
     later = Witness(loud.instance, loud.property, loud.moves[1:], loud.states[1:])
-    start = show.story(later).steps[0]
+    start = show.witness_view(later).steps[0]
     assert start.label == "starts elsewhere"
     assert "holding[0] = 0" in text_of(later)
 

@@ -266,7 +266,7 @@ def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> i
         Write the trace to this file, in the format of the explorer's page: the model, each state, the changes of each step, and the
         enabled and disabled actions.
     """
-    from rocketproof_traces.witness.show import render, story
+    from rocketproof_traces.witness.show import render, witness_view
 
     from ..reports.output import Output
     from .checks import witnessfiles
@@ -282,7 +282,7 @@ def show(witness: str, /, *, width: Count | None = None, json: Json = None) -> i
         from .explorer import traces
 
         write(json, traces.of_file(witness).document())
-    render(story(loaded), Output(width), explain_command(witness, loaded))
+    render(witness_view(loaded), Output(width), explain_command(witness, loaded))
     return OK
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.checker.histories import UnexplainedEvent, judge_history
-from rocketproof_traces.checker.placed import COMMON
+from rocketproof_traces.checker.placement_checker import SHARED_TOPICS
 from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history.exchange import Exchange
 
@@ -192,7 +192,7 @@ def _is_own(found: UnexplainedEvent, about: Exchange | None, names: ProgramNames
     """
     if about is not None and "topic" in about.fields:
         return names.is_mine(str(about.fields["topic"]))
-    common = COMMON if about is not None else (HALF_TOPIC,)  # of which no report is judged
+    common = SHARED_TOPICS if about is not None else (HALF_TOPIC,)  # of which no report is judged
     return all(names.is_mine(topic) for topic in found.part.rpartition(" at ")[0].split(", ") if topic not in common)
 
 

@@ -24,9 +24,9 @@ from rocketproof_profiles import PROFILES, Profile, classify
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEMPLATE, TEMPLATES
-from rocketproof_traces.checker.histories import PartVerdict, cluster_of, judge_part
-from rocketproof_traces.checker.part import UnexplainedEvent
-from rocketproof_traces.checker.parts import UNREADABLE, HistoryPartition, Survey, commits, default_of, part_of
+from rocketproof_traces.checker.findings import UnexplainedEvent
+from rocketproof_traces.checker.histories import PartitionVerdict, cluster_of, judge_partition
+from rocketproof_traces.checker.partition import UNREADABLE, HistoryPartition, Survey, commits, default_of, partition_of
 from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history import Header
 from rocketproof_traces.history.cases import Config
@@ -66,11 +66,11 @@ class Touched:
             return None
         survey = Survey(cluster_of(self.header))
         for one in mine:
-            survey.ask(one.op, one.broker, one.seq, topic, TEMPLATE)
+            survey.add_request(one.op, one.broker, one.seq, topic, TEMPLATE)
         for one in self.asked:
             if commits(one):
-                survey.commit(one.broker, one.seq)
-        return part_of(survey, self.broker, (topic,), mine, [Snapshot(_BEFORE, self.broker, self.topics)], alone=False)
+                survey.add_commit(one.broker, one.seq)
+        return partition_of(survey, self.broker, (topic,), mine, [Snapshot(_BEFORE, self.broker, self.topics)], alone=False)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Shared:
 
     topic: str
     path: Path
-    verdict: PartVerdict
+    verdict: PartitionVerdict
     finding: UnexplainedEvent | None
 
 
@@ -102,7 +102,7 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
         unread = one.reason == UNREADABLE and one.end is not None and one.code not in OK
         return not (unread and one.topic in topics)  # what was refused unread changes nothing of a topic that is there
 
-    found = [timed(one) for one in read_exchanges(parsed.events).asked if one.broker == parsed.broker and counts(one)]
+    found = [timed(one) for one in read_exchanges(parsed.events).exchanges if one.broker == parsed.broker and counts(one)]
     found += _seen(parsed, times)
     if not any(one.op in JUDGED for one in found):
         return None
@@ -128,7 +128,7 @@ def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Exchange]
 
 
 def judge_topics(programs: Sequence[Touched], profile: str, bound: SearchBound) -> Iterator[Shared]:
-    """The verdict of each shared topic that can be judged, for each broker and its settings. `bound` as in `judge_part`."""
+    """The verdict of each shared topic that can be judged, for each broker and its settings. `bound` as in `judge_partition`."""
     groups: dict[tuple[Any, ...], list[Touched]] = {}
     for one in sorted(programs, key=lambda one: min(each.seq for each in one.asked)):
         groups.setdefault((one.deployment, one.broker, one.needs), []).append(one)
@@ -145,8 +145,8 @@ def judge_topics(programs: Sequence[Touched], profile: str, bound: SearchBound) 
             earlier += [(_BEFORE, where, queue) for _, where, queue in part.own]
             if _decided_elsewhere(part, PROFILES[profile], cluster_of(group[0].header)):
                 continue
-            part.asked = [_plain(one) for one in part.asked]
-            yield _shared(topic, [one for one, _ in parts], judge_part(part, group[0].header, profile, bound))
+            part.exchanges = [_plain(one) for one in part.exchanges]
+            yield _shared(topic, [one for one, _ in parts], judge_partition(part, group[0].header, profile, bound))
 
 
 def _made(group: Sequence[Touched]) -> dict[str, Config]:
@@ -158,9 +158,9 @@ def _made(group: Sequence[Touched]) -> dict[str, Config]:
 
 def _joined(parts: Sequence[HistoryPartition], earlier: Sequence[tuple[int, str, int]]) -> HistoryPartition:
     """The parts of all programs as one, with what earlier ones have left under way."""
-    asked = sorted((one for part in parts for one in part.asked), key=lambda one: one.seq)
+    asked = sorted((one for part in parts for one in part.exchanges), key=lambda one: one.seq)
     own = sorted((*earlier, *(one for part in parts for one in part.own)), key=lambda one: one[0])
-    joined = replace(parts[0], asked=asked, own=own, cut=None, why="")
+    joined = replace(parts[0], exchanges=asked, own=own, cut=None, why="")
     for part in parts:
         if part.cut is not None:
             joined.cut_at(part.cut, part.why)
@@ -170,7 +170,7 @@ def _joined(parts: Sequence[HistoryPartition], earlier: Sequence[tuple[int, str,
 def _decided_elsewhere(part: HistoryPartition, profile: Profile, cluster: str) -> bool:
     """Whether more than the requests of the part decides what the topic is and holds."""
     (topic,) = part.topics
-    sends = [one for one in part.asked if one.op in SENDS]
+    sends = [one for one in part.exchanges if one.op in SENDS]
     if topic in FILLED:
         return any(one.code in OK for one in sends)
     made = topic not in part.initial and classify(topic, profile) == "ordinary"
@@ -184,7 +184,7 @@ def _plain(one: Exchange) -> Exchange:
     return replace(one, request={**one.request, "fields": {**one.fields, "defaultTopic": TEMPLATE}})
 
 
-def _shared(topic: str, programs: Sequence[Touched], verdict: PartVerdict) -> Shared:
+def _shared(topic: str, programs: Sequence[Touched], verdict: PartitionVerdict) -> Shared:
     """The verdict with the program in which the event is that no state explains."""
     if not verdict.findings:
         return Shared(topic, programs[0].path, verdict, None)

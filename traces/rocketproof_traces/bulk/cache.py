@@ -1,7 +1,7 @@
-"""A folder of histories in Parquet, cut into pieces: what is read once and judged as often as one likes.
+"""A folder of histories in Parquet, cut into pieces: sources are read once and can be judged repeatedly.
 
-Beside the pieces of a source lies `NAME.pieces.json`, which says what they are; it is written last, so that a source is there as a
-whole or not at all, and writing it again does no harm. Folders may be anywhere pyarrow reaches (`hdfs://`, `s3://`, a path).
+`NAME.pieces.json` describes the pieces of a source. It is written last, so a source is either complete or absent, and writing it again is
+harmless. Folders may be anywhere pyarrow can access (`hdfs://`, `s3://`, a path).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .tables import EVENTS
 
 SUFFIX = ".pieces.json"
 BATCH = 16_384
-"""Events that are held at once while a piece is read or written."""
+"""The number of events held in memory while a piece is read or written."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Events of one history, in order, in a file of the cache; `newest` is the latest of their times."""
+    """Events of one history, in order, in a file of the cache; `newest` is the latest event time."""
 
     file: str
     history: str
@@ -42,8 +42,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class CachedSource:
-    """A source as the cache has it: `stamp` is its size and time, `origins` what its headers have, by history; `problems` are where nothing
-    more could be read: history, line or null, and the sentence."""
+    """A cached source. `stamp` is its size and time. `origins` are the origins in its headers, by history. `problems` are the places
+    where reading stopped: the history, the line or None, and a sentence."""
 
     source: str
     stamp: str
@@ -57,13 +57,13 @@ class CachedSource:
 
 
 def place(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a path or URL, and the path in it. Raises TraceError for one that cannot be reached."""
+    """Return the file system of a path or URL, and the path in it. Raises TraceError if it is unreachable."""
     return file_system(path) if is_remote(path) else (fs.LocalFileSystem(), path)
 
 
 @contextmanager
 def written(files: fs.FileSystem, path: str) -> Iterator[str]:
-    """A name to write to; the file has its own name only when all is written. Raises TraceError where it cannot be written."""
+    """Yield a temporary name to write to; the file gets its own name when it is complete. Raises TraceError if it cannot be written."""
     part = f"{path}.{uuid.uuid4().hex}.part"
     try:
         yield part
@@ -76,14 +76,14 @@ def written(files: fs.FileSystem, path: str) -> Iterator[str]:
 
 
 class PieceCache:
-    """One folder of pieces."""
+    """A folder of pieces."""
 
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/")
         self.files, self.path = place(self.root)
 
     def name(self, source: str) -> str:
-        """What the files of a source are called by."""
+        """Return the common name prefix of a source's files."""
         return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
     def create(self) -> None:
@@ -93,10 +93,10 @@ class PieceCache:
             raise TraceError(self.root, f"cannot be made ({error})", "give a folder of your own") from None
 
     def sources(self) -> dict[str, CachedSource]:
-        """What lies here, by source."""
-        found = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
-        names = sorted(info.path for info in found if info.path.endswith(SUFFIX))
-        return {one.source: one for one in map(self._manifest, names)}
+        """Return the cached sources by name."""
+        infos = self.files.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        names = sorted(info.path for info in infos if info.path.endswith(SUFFIX))
+        return {cached.source: cached for cached in map(self._manifest, names)}
 
     def _manifest(self, path: str) -> CachedSource:
         try:
@@ -109,7 +109,7 @@ class PieceCache:
             raise TraceError(path, f"is no list of pieces ({error})", "delete it: the source is read again") from None
 
     def put(self, source: CachedSource) -> None:
-        """Make what was written of a source valid, in place of what was there of it before."""
+        """Make the new files of a source valid, replacing its earlier ones."""
         name = self.name(source.source)
         path = f"{self.path}/{name}{SUFFIX}"
         data = asdict(source)
@@ -123,7 +123,7 @@ class PieceCache:
                     self.files.delete_file(info.path)
 
     def batches(self, piece: Piece, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """A piece as it is streamed from its file. Raises TraceError for one that is gone or damaged."""
+        """Yield a piece as a stream from its file. Raises TraceError if it is missing or damaged."""
         path = f"{self.path}/{piece.file}"
         try:
             with self.files.open_input_file(path) as file, pq.ParquetFile(file) as parquet:
@@ -133,7 +133,7 @@ class PieceCache:
 
 
 class Runs:
-    """Writes the events of one history as they come, into as many pieces as there are ascending runs."""
+    """Writes the events of one history as they arrive, one piece per ascending run of event numbers."""
 
     def __init__(self, cache: PieceCache, source: str, history: str, numbers: Iterator[int]) -> None:
         self._cache, self._source, self._history, self._numbers = cache, source, history, numbers
@@ -146,7 +146,7 @@ class Runs:
         return self._writer is not None
 
     def add(self, table: pa.Table) -> None:
-        """Append events, in the schema EVENTS; they are sorted among themselves."""
+        """Append events, in the schema EVENTS; they are sorted first."""
         if not table.num_rows:
             return
         seqs = table["seq"].to_numpy()
@@ -169,7 +169,7 @@ class Runs:
         return self._writer
 
     def drop(self) -> None:
-        """Give up the piece under way."""
+        """Discard the open piece."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -177,7 +177,7 @@ class Runs:
                 self._cache.files.delete_file(self._part)
 
     def close(self) -> None:
-        """End the piece under way."""
+        """Complete the open piece."""
         if self._writer is not None:
             self._writer.close()
             self._cache.files.move(self._part, f"{self._cache.path}/{self.pieces[-1].file}")
@@ -185,12 +185,12 @@ class Runs:
 
 
 def by_history(sources: Iterable[CachedSource]) -> dict[str, list[CachedSource]]:
-    """The sources that say something of each history."""
-    found: dict[str, list[CachedSource]] = {}
-    for one in sorted(sources, key=lambda one: one.source):
-        for history in one.histories:
-            found.setdefault(history, []).append(one)
-    return found
+    """Return the sources of each history."""
+    sources_of: dict[str, list[CachedSource]] = {}
+    for source in sorted(sources, key=lambda source: source.source):
+        for history in source.histories:
+            sources_of.setdefault(history, []).append(source)
+    return sources_of
 
 
 __all__ = ["BATCH", "SUFFIX", "Piece", "Runs", "PieceCache", "CachedSource", "by_history", "place", "written"]

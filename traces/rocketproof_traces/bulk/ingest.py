@@ -1,7 +1,8 @@
-"""From what somebody recorded to pieces in the cache: NDJSON histories and their pieces, recordings of single requests (all of these as
-they are or compressed), Parquet.
+"""Read sources into pieces in the cache: NDJSON histories and their pieces, recordings of single requests (all of them plain or
+compressed), and Parquet.
 
-A source is known by its shape. What can be read before a damaged place is kept, and the place is noted; nothing is read twice.
+The kind of a source is recognised by its content. Everything before a damaged place is kept, and the place is recorded. No source is read
+twice.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from .cache import BATCH, SUFFIX, CachedSource, PieceCache, Runs, place
 from .tables import EVENTS, event_row, object_of
 
 NEEDED = ("seq", "process", "type", "op", "value")
-"""The columns without which a table holds no events; `history` and `time` may be missing."""
+"""The required columns of a table of events; `history` and `time` are optional."""
 
 MOST_OPEN = 200
-"""Files that are written to at once."""
+"""The maximum number of files open for writing."""
 
 
 def sources(paths: list[str]) -> list[tuple[str, str]]:
-    """The files that these files and folders are, each with a stamp of its size and time. Raises TraceError for one that is not there."""
-    found = []
+    """Return the files in these files and folders, each with a stamp of its size and time. Raises TraceError for a missing path."""
+    stamped = []
     for path in paths:
         files, inner = place(path)
         with readable(path):
@@ -53,26 +54,26 @@ def sources(paths: list[str]) -> list[tuple[str, str]]:
                 infos = files.get_file_info(fs.FileSelector(inner, recursive=True))
         if info.type == fs.FileType.NotFound:
             raise TraceError(path, "is not there", "give files or folders of histories")
-        for one in infos:
-            hidden = any(part.startswith(("_", ".")) for part in one.path[len(inner) :].split("/"))
-            if one.type == fs.FileType.File and not hidden and not one.path.endswith(".part"):
-                inside = one.path[len(inner) :].strip("/")
-                found.append((join(path, *inside.split("/")) if inside else path, f"{one.size}-{one.mtime_ns}"))
-    return sorted(set(found))
+        for file in infos:
+            hidden = any(part.startswith(("_", ".")) for part in file.path[len(inner) :].split("/"))
+            if file.type == fs.FileType.File and not hidden and not file.path.endswith(".part"):
+                inside = file.path[len(inner) :].strip("/")
+                stamped.append((join(path, *inside.split("/")) if inside else path, f"{file.size}-{file.mtime_ns}"))
+    return sorted(set(stamped))
 
 
 def _below(folder: str) -> list[str]:
-    """The files below a folder of this machine, each once, though links may lead to it or to a folder around it. Its own name goes
-    before that of a link."""
-    found: dict[str, str] = {}
+    """Return the files in a local folder, each once, even if links lead to it or to a folder around it. A file's own name takes
+    precedence over that of a link."""
+    files: dict[str, str] = {}
     folders, links, known = [folder], list[str](), set[str]()
     while folders or links:
         here = folders.pop() if folders else links.pop(0)
         real = os.path.realpath(here)
-        if real in found or real in known:
+        if real in files or real in known:
             continue
         if not os.path.isdir(real):
-            found[real] = here
+            files[real] = here
             continue
         known.add(real)
         for name in sorted(os.listdir(here)):
@@ -82,19 +83,19 @@ def _below(folder: str) -> list[str]:
             elif os.path.isdir(path):
                 folders.append(path)
             else:
-                found[os.path.realpath(path)] = path
-    return list(found.values())
+                files[os.path.realpath(path)] = path
+    return list(files.values())
 
 
 def stamp_of(source: str) -> str:
-    """Size and time of a source; empty where it is gone."""
+    """Return size and time of a source, empty if it is missing."""
     files, inner = place(source)
     info = files.get_file_info(inner)
     return f"{info.size}-{info.mtime_ns}" if info.type == fs.FileType.File else ""
 
 
 def take(cache: PieceCache, source: str) -> CachedSource:
-    """Read a source into the cache. It gives the same pieces each time; a source that cannot be read is a problem of its history."""
+    """Read a source into the cache. Repeated calls give the same pieces. An unreadable source is a problem of its history."""
     ingest = _Ingest(cache, source)
     stamp = stamp_of(source)
     try:
@@ -102,8 +103,8 @@ def take(cache: PieceCache, source: str) -> CachedSource:
     except RocketproofError as error:
         ingest.stop(error)
     except (OSError, pa.ArrowException, OverflowError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        ingest.stop(TraceError(source, f"cannot be read ({' '.join(said.split())})", "give a history"))
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        ingest.stop(TraceError(source, f"cannot be read ({' '.join(reason.split())})", "give a history"))
     except BaseException:
         ingest.drop()
         raise
@@ -113,7 +114,7 @@ def take(cache: PieceCache, source: str) -> CachedSource:
 
 
 class _Ingest:
-    """One source being read."""
+    """A source that is being read."""
 
     def __init__(self, cache: PieceCache, source: str) -> None:
         self.cache, self.source = cache, source
@@ -129,12 +130,12 @@ class _Ingest:
         return tuple(piece for run in self._runs.values() for piece in run.pieces)
 
     def drop(self) -> None:
-        """Leave nothing half written: the process is about to end."""
+        """Discard incomplete files before the process ends."""
         for run in self._runs.values():
             run.drop()
 
     def stop(self, error: RocketproofError) -> None:
-        """Note where reading ended and why."""
+        """Record where and why reading stopped."""
         line = None
         text = str(error)
         if text.startswith(f"{self.source}:"):
@@ -206,7 +207,7 @@ class _Ingest:
                     self._derive(table)
 
     def _derive(self, table: pa.Table) -> None:
-        """Take a table of bare events, with the columns that repeat what their values say."""
+        """Add a table of bare events, with the columns derived from their values."""
         rows: list[dict[str, Any]] = []
         try:
             for row in table.to_pylist():
@@ -219,21 +220,23 @@ class _Ingest:
             raise TraceError(f"{self.source}: event {row['seq']}", "is no event", "seq is a number, value a JSON object")
         text = row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], default=str)
         value = object_of(text)
-        made = event_row(
+        event = event_row(
             str(row.get("history") or self.source),
             Event(row["seq"], str(row["type"]), str(row["process"]), str(row["op"]), value or {}, row.get("time")),
         )
-        return made if value is not None else {**made, "value": text}  # its history ends where this value is read
+        return event if value is not None else {**event, "value": text}  # the history ends when this value is parsed
 
     def _spread(self, table: pa.Table) -> None:
         names = table["history"].unique().to_pylist()
         for name in names:
             self.origins.setdefault(name, {})
-            self._put(name, table if len(names) == 1 else table.filter(pa.array([one == name for one in table["history"].to_pylist()])))
+            self._put(
+                name, table if len(names) == 1 else table.filter(pa.array([history == name for history in table["history"].to_pylist()]))
+            )
 
 
 def _piece_or_whole(path: Path) -> tuple[Header, Iterator[Event]]:
-    """A history file: one that names its history is a piece of it, and its numbers are those of the whole."""
+    """Read a history file. A file that names its history is a piece of it, with the event numbers of the whole."""
     header, numbered = history.read_piece(path)
     if isinstance(header.origin.get("history"), str):
         return header, (event for _, event in numbered)
@@ -241,7 +244,7 @@ def _piece_or_whole(path: Path) -> tuple[Header, Iterator[Event]]:
 
 
 def _first_object(path: Path) -> dict[str, Any]:
-    """The first line of a text file. Raises TraceError where it is no JSON object."""
+    """Return the first line of a text file. Raises TraceError if it is not a JSON object."""
     line = ""
     try:
         with open_text(path) as file:
@@ -255,7 +258,7 @@ def _first_object(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _here(source: str) -> Iterator[Path]:
-    """The source as a file of this machine."""
+    """Yield the source as a local file."""
     if "://" not in source:
         yield Path(source)
         return

@@ -1,6 +1,6 @@
-"""The judge of many histories in processes of this machine, without Spark or Java.
+"""Judge many histories in processes of this machine, without Spark or Java.
 
-A history is one process's work. One that is too long to be held is divided into files first, each with some of its parts.
+Each history is the work of one process. A history too long for memory is first divided into files, each with some of its partitions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .verdicts import judge_whole
 from .work import JudgingJob, Tell, cached, named, take_new, unjudged
 
 HELD = KEPT
-"""Events that one process holds at once."""
+"""The number of events that one process holds in memory."""
 WAVE = 1_000_000
-"""Events whose verdicts are written as one batch."""
+"""The number of events whose verdicts are written as one batch."""
 
 
 def judge(order: JudgingJob, cores: int = 1, tell: Tell = lambda _: None) -> Summary:
-    """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
+    """Judge the job's histories that have no current verdict, and return the summary of its folder. Raises TraceError."""
     spread = on_processes(cores)
     ready = cached(order)
     if ready is None:
@@ -55,7 +55,7 @@ def _judged(order: JudgingJob, todo: list[HistoryTask], spread: WorkerPool) -> I
 
 
 def _waves(todo: Iterable[HistoryTask]) -> Iterator[list[HistoryTask]]:
-    """The histories in batches; those that were written stay when the run is stopped."""
+    """Yield the histories in batches; written batches are kept if the run is stopped."""
     wave: list[HistoryTask] = []
     events = 0
     for task in todo:
@@ -82,7 +82,7 @@ def _judge_file(order: JudgingJob, file: Path) -> pa.Table:
 
 
 def spill(batches: Iterable[pa.RecordBatch], folder: Path, number: int) -> list[Path]:
-    """Rows of CALLS spread over `number` files, those of a part in one of them."""
+    """Write rows of CALLS to `number` files; the rows of a partition are in one file."""
     files = [folder / f"{k}.arrow" for k in range(number)]
     with ExitStack() as stack:
         writers = [stack.enter_context(pa.ipc.new_file(file, CALLS)) for file in files]

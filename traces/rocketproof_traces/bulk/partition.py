@@ -1,9 +1,9 @@
-"""One history divided into its parts while it streams by: in memory are its open calls, and what grows with its topics, not its events;
-of requests that were answered twice their numbers.
+"""Divide one history into partitions while it is streamed. Memory holds its open calls, data that grows with topics (not with events),
+and the numbers of requests answered twice.
 
-The events come from the history's pieces in the order of their numbers. Twice the same event is one. Where a number is missing the history
-ends for now: the rest may come later. A long one is read twice: first for what every part must know of the whole, then to give each call
-to its part.
+The events come from the history's pieces in the order of their numbers. Duplicate events count once. At a missing number the history ends
+for now, because the rest may arrive later. A long history is read twice: first for the facts that every partition needs, then to assign
+each call to its partition.
 """
 
 from __future__ import annotations
@@ -21,27 +21,39 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX, TEMPLATE, TEMPLATES
 
+from ..checker.group_offsets import DECIDED_BY_FIELDS
 from ..checker.histories import cluster_of, is_recording
-from ..checker.parts import Survey
-from ..checker.places import TOLD_BY_FIELDS
-from ..checker.ways import PLACING, linked, subject_of
+from ..checker.partition import Survey
+from ..checker.placement import PLACEMENT_OPS, linked_topics, subject_of
 from ..common.errors import TraceError, short
 from ..history import Event, Header, Rules
-from ..history.exchanges import CONFIGURE, PROGRESS, SENDS, STRAY, CallEvents, breaking, called, check_asked, of_stray, paired, snapshot
+from ..history.exchanges import (
+    CONFIGURE,
+    PROGRESS,
+    SENDS,
+    STRAY,
+    CallEvents,
+    breaking,
+    check_addressee,
+    paired,
+    read_exchange,
+    snapshot,
+    stray_request,
+)
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 
 TIMER = "TIMER_"
-"""What the properties of a message's own time begin with."""
+"""The prefix of the properties for a delivery time."""
 HISTORY = -1
-"""The number of the part that is the history itself."""
+"""The partition number of the history itself."""
 KEPT = 200_000
-"""Events of a history that is not read a second time."""
+"""The maximum number of events of a history that is kept in memory instead of being read twice."""
 _COLUMNS = ["seq", "time", "process", "type", "op", "value", "broker", "topic", "defaultTopic"]
 
 
 class CachedEvent(NamedTuple):
-    """An event as it lies in the cache, its value still text."""
+    """An event in the form of the cache, with its value as text."""
 
     seq: int
     time: int | None
@@ -56,9 +68,9 @@ class CachedEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class HistoryTask:
-    """A history that is to be judged: its pieces, what its header says, and the places where its sources could not be read on.
+    """A history to be judged: its pieces, its header's origin, and the places where reading its sources stopped.
 
-    `late`: seconds that a missing event is waited for, by the clock of the events, None for ever.
+    `late`: how long to wait for a missing event, in seconds of the events' clock, None for ever.
     """
 
     history: str
@@ -70,7 +82,7 @@ class HistoryTask:
 
 
 def partition(cache: PieceCache, task: HistoryTask) -> Iterator[pa.RecordBatch]:
-    """The history's rows of CALLS, those of a part in no certain order."""
+    """Yield the history's rows of CALLS, those of a partition in no particular order."""
     return _Partition(cache, task).batches()
 
 
@@ -79,16 +91,16 @@ class _Partition:
         self.cache, self.task = cache, task
         self.survey = Survey(cluster_of(Header(task.origin)), is_recording(Header(task.origin)))
         self.events = 0
-        self.missing: tuple[int, int] | None = None  # the first number that is not there, the first one after it
-        self.after: int | None = None  # when the event after the gap was
+        self.missing: tuple[int, int] | None = None  # the first missing number, and the next existing one
+        self.after: int | None = None  # the time of the event after the gap
         self.problem: tuple[int, str] | None = None
-        self.twice: set[int | None] = set()  # the events that began requests of which another answer came
+        self.twice: set[int | None] = set()  # the events that began requests with a second answer
         self.kept: list[CallEvents[CachedEvent] | CachedEvent] | None = None
 
     # Reading
 
     def _events(self) -> Iterator[CachedEvent]:
-        """The events up to the first that is missing or breaks the rules of histories."""
+        """Yield the events up to the first that is missing or violates the rules of histories."""
         rules, last = Rules(), None
         for row in _in_order(self.cache, self.task.pieces):
             if row.seq != rules.next:
@@ -102,11 +114,11 @@ class _Partition:
             try:
                 rules.check(self.task.history, row)
                 if row.type == "invoke":
-                    if row.broker is None or row.op == "end_transaction":  # else the value is read when its part is judged
+                    if row.broker is None or row.op == "end_transaction":  # other values are read when their partition is judged
                         value_of(row.seq, row.value)
-                    check_asked(row.seq, row.broker)
+                    check_addressee(row.seq, row.broker)
                 elif row.op == STRAY:
-                    self.twice.add(of_stray(value_of(row.seq, row.value)))
+                    self.twice.add(stray_request(value_of(row.seq, row.value)))
                 elif row.type == "state" and row.op == "topics":
                     snapshot(Event(row.seq, row.type, row.process, row.op, value_of(row.seq, row.value), row.time))
             except TraceError as error:
@@ -117,7 +129,7 @@ class _Partition:
             yield row
 
     def _again(self) -> Iterator[CachedEvent]:
-        """The same events once more."""
+        """Yield the same events a second time."""
         number = 0
         for row in _in_order(self.cache, self.task.pieces):
             if number == self.events:
@@ -126,59 +138,59 @@ class _Partition:
                 number += 1
                 yield row
 
-    def _look(self) -> None:
+    def _survey_history(self) -> None:
         """Survey the history."""
         survey, committed = self.survey, list[tuple[str, int]]()
-        found_all: Iterable[CallEvents[CachedEvent] | CachedEvent] = paired(self._events())
+        calls: Iterable[CallEvents[CachedEvent] | CachedEvent] = paired(self._events())
         if sum(piece.rows for piece in self.task.pieces) <= KEPT:
-            self.kept = found_all = list(found_all)
-        for found in found_all:
-            if isinstance(found, CallEvents):
-                begun = found.begun
-                if found.failed:
+            self.kept = calls = list(calls)
+        for call in calls:
+            if isinstance(call, CallEvents):
+                begun = call.begun
+                if call.failed:
                     continue
                 assert begun.broker is not None
                 if self._is_setting(begun):
                     continue
-                topic, others = self._about(found)
-                survey.ask(begun.op, begun.broker, begun.seq, topic, begun.default or TEMPLATE, others)
-                survey.hear(begun.op, begun.broker, begun.seq, _fields(begun) if begun.op in TOLD_BY_FIELDS else {})
+                topic, others = self._about(call)
+                survey.add_request(begun.op, begun.broker, begun.seq, topic, begun.default or TEMPLATE, others)
+                survey.add_offset_change(begun.op, begun.broker, begun.seq, _fields(begun) if begun.op in DECIDED_BY_FIELDS else {})
                 if begun.op == "end_transaction" and _committed(begun.value):
-                    survey.commit(begun.broker, begun.seq)
-                    if found.answer is not None:
+                    survey.add_commit(begun.broker, begun.seq)
+                    if call.answer is not None:
                         committed.append((begun.broker, begun.seq))
-            elif found.type == "state":
-                if found.op == "topics":
-                    survey.report(found.process, found.seq, json.loads(found.value).get("topics") or ())
-            elif found.type == "crash" or (found.type == "invoke" and not self._is_setting(found)):
-                survey.stop(breaking(found.type, found.seq, found.process if found.type == "crash" else str(found.broker)))
+            elif call.type == "state":
+                if call.op == "topics":
+                    survey.add_topics(call.process, call.seq, json.loads(call.value).get("topics") or ())
+            elif call.type == "crash" or (call.type == "invoke" and not self._is_setting(call)):
+                survey.add_break(breaking(call.type, call.seq, call.process if call.type == "crash" else str(call.broker)))
         for broker, opened in committed:
             if opened in self.twice:
-                survey.commit(broker, opened)
+                survey.add_commit(broker, opened)
 
     def _is_setting(self, begun: CachedEvent) -> bool:
         return begun.op == CONFIGURE and self.survey.is_setting(begun.op, object_of(begun.value) or {})
 
-    def _about(self, found: CallEvents[CachedEvent]) -> tuple[str | None, Sequence[str] | None]:
-        """The topic that a request is about, and others that its record may lie in."""
-        begun, answer = found.begun, found.answer
+    def _about(self, call: CallEvents[CachedEvent]) -> tuple[str | None, Sequence[str] | None]:
+        """Return the topic that a request is about, and other topics that may store its record."""
+        begun, answer = call.begun, call.answer
         waits = begun.op in SENDS and any(name in begun.value for name in (DELAY, TRAN_MSG, TIMER))
         waits = waits or (begun.op == "send" and str(begun.topic).startswith(RETRY_PREFIX))
         if begun.op in PROGRESS and begun.topic is not None and not self.survey.recorded:
             return begun.topic, []
-        if self.survey.recorded or not (waits or begun.op in PLACING):
+        if self.survey.recorded or not (waits or begun.op in PLACEMENT_OPS):
             return begun.topic, None
         try:
             end = None if answer is None else (answer.seq, value_of(answer.seq, answer.value))
-            one = called(begun.process, begun.op, begun.seq, value_of(begun.seq, begun.value), end, None)
+            exchange = read_exchange(begun.process, begun.op, begun.seq, value_of(begun.seq, begun.value), end, None)
         except TraceError:
-            return begun.topic, None  # it is said when its part is judged
-        return subject_of(one), linked(one)
+            return begun.topic, None  # reported when its partition is judged
+        return subject_of(exchange), linked_topics(exchange)
 
     # Writing
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        self._look()
+        self._survey_history()
         waiting: list[tuple[Any, ...]] = []
         for row in self._rows():
             waiting.append(row)
@@ -194,64 +206,64 @@ class _Partition:
         parts_of: dict[str, list[int]] = {}
         for number, (broker, _) in enumerate(groups):
             parts_of.setdefault(broker, []).append(number)
-        yield _brief(history, HISTORY, self._whole())
+        yield _brief(history, HISTORY, self._facts_of_history())
         for number, (broker, topics) in enumerate(groups):
-            yield _brief(history, number, self._told(broker, topics, alone=len(parts_of[broker]) == 1))
+            yield _brief(history, number, self._facts_for(broker, topics, alone=len(parts_of[broker]) == 1))
         wanted = [{*topics, *TEMPLATES, self.survey.cluster, broker} for broker, topics in groups]
-        for found in paired(self._again()) if self.kept is None else self.kept:
-            if isinstance(found, CallEvents):
-                begun, ended = found.begun, found.answer
-                topic = self._about(found)[0] if begun.op in PLACING else begun.topic
+        for call in paired(self._again()) if self.kept is None else self.kept:
+            if isinstance(call, CallEvents):
+                begun, ended = call.begun, call.answer
+                topic = self._about(call)[0] if begun.op in PLACEMENT_OPS else begun.topic
                 part = of.get((str(begun.broker), topic or ""))
                 judged = [part] if part is not None and self.survey.belongs(begun.op, topic) else []
                 if self._is_setting(begun):
                     judged = parts_of.get(str(begun.broker), [])
-                if found.failed or not judged:
+                if call.failed or not judged:
                     continue
                 took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
                 closed, answer = (None, None) if ended is None else (ended.seq, ended.value)
                 kind = "twice" if begun.seq in self.twice and ended is not None else "call"
                 for part in judged:
                     yield history, part, kind, begun.seq, closed, took, begun.process, begun.op, begun.value, answer
-            elif found.type == "state" and found.op == "topics":
-                topics_said = json.loads(found.value).get("topics") or {}
-                for part in parts_of.get(found.process, ()):
+            elif call.type == "state" and call.op == "topics":
+                topics_said = json.loads(call.value).get("topics") or {}
+                for part in parts_of.get(call.process, ()):
                     mine = {name: topics_said[name] for name in wanted[part] if name in topics_said}
-                    yield history, part, "topics", found.seq, None, None, found.process, found.op, json.dumps({"topics": mine}), None
+                    yield history, part, "topics", call.seq, None, None, call.process, call.op, json.dumps({"topics": mine}), None
 
-    def _told(self, broker: str, topics: Sequence[str], *, alone: bool) -> dict[str, Any]:
-        """What a part must know of the whole."""
+    def _facts_for(self, broker: str, topics: Sequence[str], *, alone: bool) -> dict[str, Any]:
+        """Return the facts about the whole history that a partition needs."""
         survey = self.survey
         return {
             "origin": self.task.origin,
             "broker": broker,
             "topics": topics,
             "alone": alone,
-            "begun": survey.begun[broker],
+            "begun": survey.first_requests[broker],
             "break": survey.breaks.get(broker),
             "retry": survey.retries.get(broker),
             "commits": survey.commits.get(broker, []),
-            "unheard": survey.unheard.get(broker),
+            "unheard": survey.unseen_from.get(broker),
             "placed": survey.is_placed(broker, topics),
         }
 
-    def _whole(self) -> dict[str, Any]:
+    def _facts_of_history(self) -> dict[str, Any]:
         problems: list[dict[str, Any]] = [{"file": f, "line": line, "seq": None, "text": text} for f, line, text in self.task.problems]
         unknown = None
         if self.problem is not None:
             problems.append({"file": None, "line": None, "seq": self.problem[0], "text": self.problem[1]})
         elif self.missing is not None:
             first, after = self.missing
-            said = f"events {first} to {after - 1}" if after - 1 > first else f"event {first}"
+            events = f"events {first} to {after - 1}" if after - 1 > first else f"event {first}"
             if self._given_up():
-                problems.append({"file": None, "line": None, "seq": first, "text": f"{said} never came"})
+                problems.append({"file": None, "line": None, "seq": first, "text": f"{events} never came"})
             else:
-                unknown = f"{self.task.history}: {said} did not come yet"
-        found = {"events": self.events, "left_out": dict(self.survey.left_out), "problems": problems}
-        return {**found, "unknown": unknown, "stamp": self.task.stamp}
+                unknown = f"{self.task.history}: {events} did not come yet"
+        facts = {"events": self.events, "left_out": dict(self.survey.left_out), "problems": problems}
+        return {**facts, "unknown": unknown, "stamp": self.task.stamp}
 
     def _given_up(self) -> bool:
-        """Whether what is missing is older than the history's events are waited for."""
+        """Whether the missing event is older than the limit for late events."""
         if self.task.late is None or self.after is None:
             return False
         return max(piece.newest for piece in self.task.pieces) - self.after >= self.task.late * 1e9
@@ -265,21 +277,21 @@ def _committed(value: str) -> bool:
 
 
 def _fields(begun: CachedEvent) -> Mapping[str, str]:
-    """The fields of a request's header, none where it has none that can be read."""
-    found = (object_of(begun.value) or {}).get("fields")
-    return found if isinstance(found, Mapping) else {}
+    """Return the fields of a request's header, empty if none are readable."""
+    fields = (object_of(begun.value) or {}).get("fields")
+    return fields if isinstance(fields, Mapping) else {}
 
 
 def value_of(seq: int, text: str) -> dict[str, Any]:
-    """The value of an event. Raises TraceError where the text is no JSON object."""
+    """Return the value of an event. Raises TraceError if the text is not a JSON object."""
     value = object_of(text)
     if value is None:
         raise TraceError(f"event {seq}", f"its value is {short(text)}", "a value is a JSON object")
     return value
 
 
-def _brief(history: str, part: int, told: Mapping[str, Any]) -> tuple[Any, ...]:
-    return history, part, "brief", 0, None, None, None, None, json.dumps(told), None
+def _brief(history: str, part: int, facts: Mapping[str, Any]) -> tuple[Any, ...]:
+    return history, part, "brief", 0, None, None, None, None, json.dumps(facts), None
 
 
 def _batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
@@ -293,7 +305,7 @@ def _read(cache: PieceCache, piece: Piece) -> Iterator[CachedEvent]:
 
 
 def _in_order(cache: PieceCache, pieces: Iterable[Piece]) -> Iterator[CachedEvent]:
-    """The events of pieces by their numbers: one piece after the other, and side by side where they overlap."""
+    """Yield the events of pieces by their numbers: piece by piece, merging pieces that overlap."""
     ordered = sorted(pieces, key=lambda p: (p.first, p.last, p.file))
     at = 0
     while at < len(ordered):

@@ -1,6 +1,6 @@
-"""The folder of what was judged: `verdicts/batch-N/` with rows of VERDICTS, and what they come to, newest batch of a history first.
+"""The folder of verdicts: `verdicts/batch-N/` with rows of VERDICTS, and their summary. For each history the newest batch counts.
 
-A batch counts when it has its `_SUCCESS`, which is written last; one without is written again from its beginning.
+A batch is valid once it has `_SUCCESS`, which is written last. A batch without it is written again.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .tables import FINDINGS, JSON_COLUMNS, UNREADABLE, VERDICTS
 DONE = "_SUCCESS"
 _NAME = "batch-"
 _UNREADABLE = "unreadable"
-"""The verdict on a part or a history that could not be read to its end."""
+"""The verdict on a partition or a history that could not be read to its end."""
 
 
 @dataclass
 class Summary:
-    """What the verdicts of a folder come to. `histories` and `parts` count them by verdict; `unread` are histories of which nothing could
-    be judged."""
+    """The summary of a folder's verdicts. `histories` and `parts` count histories and partitions by verdict; `unread` counts histories
+    of which nothing could be judged."""
 
     profile: str
     histories: Counter[str] = field(default_factory=Counter)
@@ -48,13 +48,13 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """The verdict on all histories: unreadable if nothing could be judged, else one that cannot be read counts as refused."""
+        """The verdict on all histories. It is unreadable if nothing could be judged; otherwise an unreadable history counts as refused."""
         if self.unread == self.histories.total():
             return _UNREADABLE
         return all_of(JudgingOutcome.REFUSED if verdict == _UNREADABLE else JudgingOutcome(verdict) for verdict in self.histories).value
 
     def data(self) -> dict[str, Any]:
-        """All of it as JSON values; findings with the keys of FINDINGS."""
+        """Return the summary as JSON values; findings have the keys of FINDINGS."""
         return {
             **{key: value for key, value in vars(self).items() if key not in ("rows", "unread")},
             "verdict": self.verdict,
@@ -64,16 +64,16 @@ class Summary:
 
 
 class FolderResults:
-    """The batches of one folder."""
+    """The batches of a folder."""
 
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/")
         self.files, self.path = place(self.root)
 
     def _batches(self) -> list[tuple[int, str]]:
-        """Batches that are whole: number and path, oldest first."""
-        found = self.files.get_file_info(fs.FileSelector(f"{self.path}/verdicts", allow_not_found=True))
-        names = [(info.base_name.removeprefix(_NAME), info.path) for info in found if info.base_name.startswith(_NAME)]
+        """Return the complete batches: number and path, oldest first."""
+        infos = self.files.get_file_info(fs.FileSelector(f"{self.path}/verdicts", allow_not_found=True))
+        names = [(info.base_name.removeprefix(_NAME), info.path) for info in infos if info.base_name.startswith(_NAME)]
         whole = [
             (number, path)
             for name, path in names
@@ -82,7 +82,7 @@ class FolderResults:
         return sorted(whole)
 
     def next(self) -> str:
-        """The name in this folder of the batch that comes next; what an interrupted one left there is gone."""
+        """Return the name of the next batch in the folder, and delete the remains of an interrupted one."""
         batches = self._batches()
         name = f"verdicts/{_NAME}{(batches[-1][0] if batches else 0) + 1:06d}"
         path = f"{self.path}/{name}"
@@ -107,12 +107,12 @@ class FolderResults:
         for number, path in self._batches():
             files = fs.FileSelector(path)
             names = [info.path for info in self.files.get_file_info(files) if info.path.endswith(".parquet")]
-            found = ds.dataset(names, schema=VERDICTS, format="parquet", filesystem=self.files)
-            for batch in found.to_batches(columns=columns):
+            dataset = ds.dataset(names, schema=VERDICTS, format="parquet", filesystem=self.files)
+            for batch in dataset.to_batches(columns=columns):
                 yield number, pa.Table.from_batches([batch])
 
     def stamps(self) -> dict[str, tuple[int, str]]:
-        """Of each history the newest batch, and what was judged in it."""
+        """Return for each history the newest batch, and the stamp of what was judged in it."""
         newest: dict[str, tuple[int, str]] = {}
         for number, table in self._rows(["history", "part", "stamp"]):
             columns = (table[name].to_pylist() for name in ("history", "part", "stamp"))
@@ -120,47 +120,47 @@ class FolderResults:
         return newest
 
     def summary(self, profile: str) -> Summary:
-        """What all histories come to; the findings are written to `findings.parquet` beside the verdicts."""
+        """Return the summary of all histories, and write the findings to `findings.parquet` next to the verdicts."""
         newest = {history: number for history, (number, _) in self.stamps().items()}
-        found = Summary(profile)
+        summary = Summary(profile)
         verdicts: dict[str, str] = {}
         for number, table in self._rows(VERDICTS.names):
             for row in table.to_pylist():
                 if newest.get(row["history"]) == number:
-                    _count(found, row, verdicts)
-        found.histories.update(verdicts.values())
-        found.findings.sort(key=lambda f: (f["history"], f["seq"] is None, f["seq"] or 0, f["part"] or ""))
-        found.rows.sort(key=lambda r: (r["history"], r["part"] or ""))
-        self._write(found)
-        return found
+                    _count(summary, row, verdicts)
+        summary.histories.update(verdicts.values())
+        summary.findings.sort(key=lambda f: (f["history"], f["seq"] is None, f["seq"] or 0, f["part"] or ""))
+        summary.rows.sort(key=lambda r: (r["history"], r["part"] or ""))
+        self._write(summary)
+        return summary
 
-    def _write(self, found: Summary) -> None:
-        rows = [{**f, **{name: json.dumps(f[name]) for name in JSON_COLUMNS if f[name] is not None}} for f in found.findings]
+    def _write(self, summary: Summary) -> None:
+        rows = [{**f, **{name: json.dumps(f[name]) for name in JSON_COLUMNS if f[name] is not None}} for f in summary.findings]
         path = f"{self.path}/findings.parquet"
         self.files.create_dir(self.path, recursive=True)
         with written(self.files, path) as part:
             pq.write_table(pa.Table.from_pylist(rows, FINDINGS), part, filesystem=self.files)
 
 
-def _count(found: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> None:
+def _count(summary: Summary, row: dict[str, Any], verdicts: dict[str, str]) -> None:
     history, verdict = row["history"], row["verdict"]
     both = {verdict, verdicts.get(history, verdict)}
     verdicts[history] = _UNREADABLE if _UNREADABLE in both else all_of(map(JudgingOutcome, both)).value
     if row["part"] is not None:
-        found.parts[verdict] += 1
+        summary.parts[verdict] += 1
     elif not row["events"] and verdict == "unreadable":
-        found.unread += 1
-    found.events += row["events"]
-    found.explained += row["explained"]
-    found.expanded += row["expanded"]
-    found.out_of_reach.update(json.loads(row["outOfReach"]))
+        summary.unread += 1
+    summary.events += row["events"]
+    summary.explained += row["explained"]
+    summary.expanded += row["expanded"]
+    summary.out_of_reach.update(json.loads(row["outOfReach"]))
     if row["unknown"]:
-        found.unknown.append(row["unknown"])
+        summary.unknown.append(row["unknown"])
     for finding in row["findings"]:
         read = {name: None if finding[name] is None else json.loads(finding[name]) for name in JSON_COLUMNS}
-        found.findings.append({"history": history, **finding, **read})
+        summary.findings.append({"history": history, **finding, **read})
     kept = ("history", "part", "verdict", "events", "explained", "expanded")
-    found.rows.append({name: row[name] for name in kept} | {"out_of_reach": json.loads(row["outOfReach"])})
+    summary.rows.append({name: row[name] for name in kept} | {"out_of_reach": json.loads(row["outOfReach"])})
 
 
 __all__ = ["DONE", "UNREADABLE", "FolderResults", "Summary"]

@@ -1,4 +1,4 @@
-"""The Arrow schemas of this room's tables about histories, and how rows of them are made."""
+"""The Arrow schemas of the tables about histories, and functions that build their rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from rocketproof_protocol.numbers import whole_number
 
-from ..checker.part import UnexplainedEvent
-from ..checker.parts import default_of
+from ..checker.findings import UnexplainedEvent
+from ..checker.partition import default_of
 from ..history import Event
 from ..history.exchanges import addressee
 
@@ -32,8 +32,8 @@ EVENTS = pa.schema(
         pa.field("queueOffset", pa.int64()),
     ]
 )
-"""Events of histories. `value` is JSON. The columns after it repeat what `value` says: of an invocation broker, topic and default
-topic, of its end the code, queue and offset of the answer."""
+"""Events of histories. `value` is JSON. The columns after it repeat parts of `value`: for an invocation the broker, the topic and the
+default topic, for its end the code, queue and offset of the answer."""
 
 CALLS = pa.schema(
     [
@@ -49,9 +49,13 @@ CALLS = pa.schema(
         pa.field("answer", pa.string()),
     ]
 )
-"""A history divided: rows of the kind `call` (a request, `asked` and `answer` as JSON), `twice` (one that was answered twice), `topics`
-(what a broker said of its topics, in `asked`), `brief` (what a part must know of the whole, in `asked`); part -1 is the history itself,
-with one row `brief`."""
+"""A history divided into partitions. `part` is the partition's number; -1 is the history itself, with a single row `brief`. The kinds of
+rows are:
+
+* `call`: a request, with `asked` and `answer` as JSON. `twice`: a request that was answered twice.
+* `topics`: a broker's report of its topics, in `asked`.
+* `brief`: the facts about the whole history that a partition needs, in `asked`.
+"""
 
 _FINDING = [
     pa.field("kind", pa.string()),
@@ -86,12 +90,18 @@ VERDICTS = pa.schema(
         pa.field("findings", pa.list_(pa.struct(_FINDING))),
     ]
 )
-"""What was judged: a row for each part, and one for each history, whose `part` is null. `verdict` is ok, illegal, unknown, or unreadable
-where not all could be read; `outOfReach` counts requests by reason (JSON). `stamp` says of which events and by what it was judged."""
+"""The verdicts: a row for each partition, and one for each history, whose `part` is null.
+
+`verdict` is ok, illegal, unknown, or unreadable if a part could not be read. `outOfReach` counts requests by reason (JSON). `stamp`
+identifies the judged events and the job.
+"""
 
 FINDINGS = pa.schema([pa.field("history", pa.string()), *_FINDING])
-"""A row for each finding. `kind` is `not explained` for an answer that no state explains, `not readable` for a place in a file or a
-history from which on nothing can be read, with `recorded` saying why. `values` and `state` are JSON."""
+"""A row for each finding. `values` and `state` are JSON.
+
+`kind` is `not explained` for an answer that no state explains, and `not readable` for a place after which a file or a history cannot be
+read. In the second case, `recorded` has the reason.
+"""
 
 UNREADABLE = "not readable"
 UNEXPLAINED = "not explained"
@@ -100,7 +110,7 @@ _DECODER = json.JSONDecoder()
 
 
 def event_row(history: str, event: Event) -> dict[str, Any]:
-    """An event as a row of EVENTS."""
+    """Return an event as a row of EVENTS."""
     value = event.value
     fields = value.get("fields")
     fields = fields if isinstance(fields, Mapping) else {}
@@ -118,9 +128,9 @@ def event_row(history: str, event: Event) -> dict[str, Any]:
 
 
 def object_of(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text is, None if it is none."""
+    """Return the JSON object in a text, None for anything else."""
     try:
-        value, end = _DECODER.raw_decode(text)  # most texts are that alone, without space around it
+        value, end = _DECODER.raw_decode(text)  # most texts have no space around the value
         if end != len(text):
             value = json.loads(text)
     except (ValueError, RecursionError):
@@ -129,7 +139,7 @@ def object_of(text: str) -> dict[str, Any] | None:
 
 
 def _text(text: str) -> str:
-    """Text that Arrow can hold: a lone surrogate is written out."""
+    """Return text that Arrow can store, with lone surrogates escaped."""
     return text.encode("utf-8", "backslashreplace").decode() if not text.isascii() else text
 
 
@@ -140,36 +150,36 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def finding_row(found: UnexplainedEvent) -> dict[str, Any]:
-    """A finding of the judge as a row of FINDINGS, without its history."""
-    refused = found.refused
+def finding_row(finding: UnexplainedEvent) -> dict[str, Any]:
+    """Return a finding of the checker as a row of FINDINGS, without its history."""
+    refused = finding.refused
     return {
         **dict.fromkeys(field.name for field in _FINDING),
         "kind": UNEXPLAINED,
-        "part": found.part,
-        "seq": found.seq,
-        "process": found.process,
-        "op": found.op,
-        "recorded": found.recorded,
+        "part": finding.part,
+        "seq": finding.seq,
+        "process": finding.process,
+        "op": finding.op,
+        "recorded": finding.recorded,
         "specified": refused.specified,
         "action": refused.action,
         "guard": refused.guard,
         "sentence": refused.sentence,
         "values": json.dumps(dict(refused.values), default=str),
-        "prefix": list(found.prefix),
-        "steps": list(found.steps),
-        "state": json.dumps(found.state),
+        "prefix": list(finding.prefix),
+        "steps": list(finding.steps),
+        "state": json.dumps(finding.state),
     }
 
 
 def unreadable_row(problem: str, *, file: str | None = None, line: int | None = None, seq: int | None = None) -> dict[str, Any]:
-    """A finding that says where nothing more can be read, and why."""
+    """Return a finding for a place after which nothing can be read, and why."""
     row = dict.fromkeys(field.name for field in _FINDING)
     return {**row, "kind": UNREADABLE, "file": file, "line": line, "seq": seq, "recorded": problem}
 
 
 def verdict_row(history: str, part: str | None, verdict: str, **more: Any) -> dict[str, Any]:
-    """A row of VERDICTS; what is not given is 0, empty or null."""
+    """Return a row of VERDICTS; missing values are 0, empty or null."""
     row = {"history": history, "part": part, "verdict": verdict, "events": 0, "explained": 0, "expanded": 0}
     return {**row, "outOfReach": "{}", "unknown": None, "stamp": None, "findings": [], **more}
 

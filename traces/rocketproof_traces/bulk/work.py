@@ -1,4 +1,4 @@
-"""What there is to do, the same for every engine: sources that are not in the cache yet, and histories that were not judged as they are."""
+"""Find the open work, for every engine: sources that are not in the cache yet, and histories without a current verdict."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class JudgingJob:
-    """What is wanted: judge the histories of `sources` (files and folders) by a profile. Pieces go to the folder `cache`, verdicts to
-    `out`. `bound` is that of each part; `late` is in seconds, None: a missing event is waited for."""
+    """Judge the histories of `sources` (files and folders) by a profile. Pieces are stored in the folder `cache`, verdicts in `out`.
+
+    `bound` limits each partition. `late` is the limit for missing events in seconds, None to wait for ever.
+    """
 
     sources: tuple[str, ...]
     profile: str
@@ -37,7 +39,7 @@ class JudgingJob:
 
 
 def cached(order: JudgingJob) -> JudgingJob | None:
-    """The order if its one source is a folder of pieces already, and is to be judged as it lies; else None."""
+    """Return the job if its only source is a folder of pieces, which is judged unchanged; otherwise None."""
     if len(order.sources) != 1:
         return None
     cache = PieceCache(order.sources[0])
@@ -49,18 +51,18 @@ def cached(order: JudgingJob) -> JudgingJob | None:
 
 
 def named(order: JudgingJob) -> list[tuple[str, str]]:
-    """The files that the order names, with their stamps. Raises TraceError where there are none."""
-    found = sources(list(order.sources))
-    if not found:
+    """Return the files that the job names, with their stamps. Raises TraceError if there are none."""
+    files = sources(list(order.sources))
+    if not files:
         raise TraceError(", ".join(order.sources), "holds no files", "give files or folders of histories")
     PieceCache(order.cache).create()
-    return found
+    return files
 
 
-def take_new(order: JudgingJob, found: Sequence[tuple[str, str]], spread: WorkerPool, tell: Tell) -> None:
-    """Read the sources that are not in the cache as they are now into it, a task each."""
-    new = fresh(found, PieceCache(order.cache).sources())
-    tell(f"reading {len(new)} of {len(found)} files")
+def take_new(order: JudgingJob, files: Sequence[tuple[str, str]], spread: WorkerPool, tell: Tell) -> None:
+    """Read new and changed sources into the cache, one task each."""
+    new = fresh(files, PieceCache(order.cache).sources())
+    tell(f"reading {len(new)} of {len(files)} files")
     for done, _ in enumerate(spread(partial(_take, order.cache), new), 1):
         tell(f"read {done} of {len(new)} files")
 
@@ -70,34 +72,34 @@ def _take(cache: str, source: str) -> None:
 
 
 def unjudged(order: JudgingJob, tell: Tell) -> list[HistoryTask]:
-    """The histories in the cache that were not judged as they are."""
+    """Return the cached histories without a current verdict."""
     todo = tasks(PieceCache(order.cache).sources().values(), FolderResults(order.out).stamps(), order)
     tell(f"judging {len(todo)} histories")
     return todo
 
 
-def fresh(found: Sequence[tuple[str, str]], known: Mapping[str, CachedSource]) -> list[str]:
-    """The sources (with stamps) that are not in the cache as they are now; `known` are those that it has."""
-    return [source for source, stamp in found if source not in known or known[source].stamp != stamp]
+def fresh(files: Sequence[tuple[str, str]], known: Mapping[str, CachedSource]) -> list[str]:
+    """Return the sources that are missing in the cache or changed since; `known` are the cached ones."""
+    return [source for source, stamp in files if source not in known or known[source].stamp != stamp]
 
 
 def tasks(sources: Iterable[CachedSource], judged: Mapping[str, tuple[int, str]], order: JudgingJob) -> list[HistoryTask]:
-    """The histories that are to be judged: those that were not yet, or not with these events by this order."""
-    found = []
+    """Return the histories to judge: those without a verdict on exactly these events by this job."""
+    open_tasks = []
     for history, its_sources in by_history(sources).items():
         task = _task(history, its_sources, order)
         if history not in judged or judged[history][1] != task.stamp:
-            found.append(task)
-    return found
+            open_tasks.append(task)
+    return open_tasks
 
 
 def _task(history: str, sources: Sequence[CachedSource], order: JudgingJob) -> HistoryTask:
-    pieces = tuple(piece for one in sources for piece in one.pieces if piece.history == history)
+    pieces = tuple(piece for source in sources for piece in source.pieces if piece.history == history)
     origin: dict[str, Any] = {}
-    for one in sources:
-        origin = {**one.origins.get(history, {}), **origin}
-    problems = tuple((one.source, line, text) for one in sources for name, line, text in one.problems if name == history)
-    about = [[asdict(p) for p in pieces], [one.stamp for one in sources], origin, problems, order.profile, order.bound, order.late]
+    for source in sources:
+        origin = {**source.origins.get(history, {}), **origin}
+    problems = tuple((source.source, line, text) for source in sources for name, line, text in source.problems if name == history)
+    about = [[asdict(p) for p in pieces], [source.stamp for source in sources], origin, problems, order.profile, order.bound, order.late]
     stamp = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
     return HistoryTask(history, pieces, origin, problems, stamp, order.late)
 

@@ -1,8 +1,16 @@
-"""The checker of histories: is there an order of steps of the specification that explains what was answered, and if not, what is the first
-event that none explains, and why?
+"""The history checker: search for an order of specification steps that explains the recorded answers. If there is none, report the first
+event that no order explains, and the guard that refuses it.
 
-`parts` divides a history, `part` puts one part before the specification, `placed` one whose records may lie elsewhere than asked for
-(`ways`), `shape` cuts the specification to it, `machine` runs it, `requests` are what clients ask, `search` finds an order of their steps,
-`near` which of them an answer needs, `refusals` explains why there is none, `left_out` what is not judged, `ends` which ends of queues go
-back; `histories` puts the verdict together.
+Input: the exchanges of a history or a recording, and a profile. Output: a `HistoryVerdict` or a `Judgement`. Read `histories` first.
+
+* `partition` divides a history into partitions that are judged separately. `left_out` counts the requests that are not judged.
+* `partition_checker` judges one partition, `placement_checker` one whose records may be stored elsewhere than requested, `recorded` a
+  recording.
+* `placement` and `group_offsets` read from requests what decides where records and offsets are stored. `max_offsets` bounds queue ends.
+* `shape` slices the specification for a partition, and `machine` runs the slice.
+* `steps` and `onestep` define requests and their steps. `sends`, `administration` and `queries` are the client requests. `background` has
+  the steps that no judged client requests.
+* `search` finds an order of steps; `persistent_set` selects the requests that can affect an answer. `refusals` states why no order was
+  found, and `findings` describes the first unexplained event.
+* `recordings` judges a recording file case by case.
 """

@@ -1,7 +1,8 @@
-"""Is a concurrent history one that the specification allows? Ok, Illegal with a finding, or Unknown with the bound that was reached.
+"""Judge whether the specification allows a concurrent history: explained, refused with a finding, or undecided with the bound that was
+reached.
 
-Each part (a topic of a broker) is judged by itself. A finding names the first event that no state explains: the history cut there has an
-explanation, and with that event it has none any more.
+Each partition (the requests about one topic of a broker) is judged separately. A finding names the first event that no state explains: the
+history up to that event has an explanation, and with the event it has none.
 """
 
 from __future__ import annotations
@@ -24,24 +25,28 @@ from ..common.errors import TraceError, short
 from ..common.outcomes import JudgingOutcome, all_of, decisive
 from ..history import Event, Header
 from ..history.exchanges import CONFIGURE, read_exchanges
+from .findings import Located, UnexplainedEvent
 from .left_out import left_out
 from .machine import machine
-from .part import Located, Make, PartChecker, UnexplainedEvent, last_of
-from .parts import HistoryPartition, parted
-from .placed import PlacedChecker
-from .recorded import Cases, RecordedChecker
+from .partition import HistoryPartition, partition_history
+from .partition_checker import Make, PartitionChecker, last_of
+from .placement_checker import PlacementChecker
+from .recorded import CaseResults, RecordedChecker
 from .steps import SearchBound, SearchEnd
 
 LIMIT = SearchBound().states
 SECONDS = 30.0
-"""Seconds of computing for an answer, where a user gives no other number."""
+"""The default limit of computing time per answer, in seconds."""
 Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class RequestOrder:
-    """Requests by the events that began them: `explained` in the order of an explanation, each where it makes its last step; `beyond` are
-    those that come after what nothing explains, or after a bound."""
+    """Requests, by the events that began them.
+
+    `explained` is the order of an explanation, each request at the position of its last step. `beyond` are the requests after an event that
+    nothing explains, or after a bound.
+    """
 
     explained: tuple[int, ...] = ()
     beyond: tuple[int, ...] = ()
@@ -49,7 +54,8 @@ class RequestOrder:
 
 @dataclass(frozen=True)
 class HistoryVerdict:
-    """`explained` counts answers and statements; `out_of_reach` counts requests by reason; `unknown` names parts with their bound."""
+    """The verdict on a history. `explained` counts answers and reported topics; `out_of_reach` counts requests by reason; `unknown`
+    names partitions with their bound."""
 
     verdict: JudgingOutcome
     profile: str
@@ -62,19 +68,22 @@ class HistoryVerdict:
     unknown: tuple[str, ...] = ()
     interrupted: bool = False
     actions: frozenset[str] = frozenset()
-    """The actions of the specification by which the parts are explained, as far as they are."""
+    """The actions of the specification that explain the partitions, as far as they are explained."""
     order: RequestOrder = RequestOrder()
 
     def data(self) -> dict[str, Any]:
-        """The verdict as JSON values."""
+        """Return the verdict as JSON values."""
         shown = {name: value for name, value in vars(self).items() if name not in ("actions", "order")}
         return {**shown, "findings": [f.data() for f in self.findings], "unknown": list(self.unknown)}
 
 
 @dataclass(frozen=True)
-class PartVerdict:
-    """What came of one part. `explained` counts answers and statements; `findings` are there if it is refused, more than one only of a
-    recording; `unknown` says what a bound left open, which a refused part may have too: later cases, or which event is the first."""
+class PartitionVerdict:
+    """The verdict on one partition. `explained` counts answers and reported topics.
+
+    `findings` is non-empty if it is refused, with more than one only for a recording. `unknown` names what a bound left undecided. A
+    refused partition may have that too: later cases, or which event is the first.
+    """
 
     part: str
     outcome: JudgingOutcome
@@ -96,69 +105,69 @@ def judge_history(
     make: Make = machine,
     seconds: float | None = None,
 ) -> HistoryVerdict:
-    """Judge a history of requests to brokers. `limit` bounds the states that are expanded in each part, `seconds` the computing after the
-    last answer of a part that was explained.
+    """Judge a history of requests to brokers.
 
-    `tick(explained, all)` is called as answers are explained. Stopped by Ctrl-C, it keeps what was judged. Raises TraceError for events
-    that are not of requests to brokers.
+    `limit` bounds the states expanded in each partition, and `seconds` the computing after a partition's last explained answer.
+    `tick(explained, all)` is called as answers are explained. On Ctrl-C the verdicts so far are kept. Raises TraceError for events that are
+    not requests to brokers.
     """
-    found = read_exchanges(events)
-    split = parted(found, cluster_of(header), recorded=is_recording(header))
-    left = Counter(split.left_out)
-    judged: list[PartVerdict] = []
+    exchanges = read_exchanges(events)
+    partitioned = partition_history(exchanges, cluster_of(header), recorded=is_recording(header))
+    left = Counter(partitioned.left_out)
+    judged: list[PartitionVerdict] = []
     unknown: list[str] = []
-    everything = sum(_answers_of(part) for part in split.parts) if tick is not None else 0
-    for number, part in enumerate(split.parts):
-        before = sum(one.explained for one in judged)
+    everything = sum(_count_answers(part) for part in partitioned.parts) if tick is not None else 0
+    for number, part in enumerate(partitioned.parts):
+        before = sum(verdict.explained for verdict in judged)
 
         def explained(done: int, before: int = before) -> None:
             if tick is not None:
                 tick(before + done, everything)
 
         try:
-            judged.append(judge_part(part, header, profile, SearchBound(limit, seconds), explained, make))
+            judged.append(judge_partition(part, header, profile, SearchBound(limit, seconds), explained, make))
         except KeyboardInterrupt:
             interrupts.heard()
-            unknown = [f"{later.name}: interrupted" for later in split.parts[number:]]
+            unknown = [f"{later.name}: interrupted" for later in partitioned.parts[number:]]
             break
-    for one in judged:
-        left.update(one.out_of_reach)
-    findings = sorted((finding for one in judged for finding in one.findings), key=lambda f: f.seq)
-    not_decided = [one.unknown for one in judged if one.unknown] + unknown
+    for verdict in judged:
+        left.update(verdict.out_of_reach)
+    findings = sorted((finding for verdict in judged for finding in verdict.findings), key=lambda f: f.seq)
+    not_decided = [verdict.unknown for verdict in judged if verdict.unknown] + unknown
     return HistoryVerdict(
-        all_of([*(one.outcome for one in judged), *(JudgingOutcome.UNDECIDED for _ in unknown)]),
+        all_of([*(verdict.outcome for verdict in judged), *(JudgingOutcome.UNDECIDED for _ in unknown)]),
         profile,
-        found.events,
-        len(split.parts),
-        sum(one.explained for one in judged),
-        sum(one.expanded for one in judged),
+        exchanges.events,
+        len(partitioned.parts),
+        sum(verdict.explained for verdict in judged),
+        sum(verdict.expanded for verdict in judged),
         dict(left.most_common()),
         tuple(findings),
         tuple(not_decided),
         bool(unknown),
-        frozenset().union(*(one.actions for one in judged)),
-        _merged([one.order for one in judged]),
+        frozenset().union(*(verdict.actions for verdict in judged)),
+        _merged([verdict.order for verdict in judged]),
     )
 
 
-def _answers_of(part: HistoryPartition) -> int:
-    """How many answers and statements of a part there are to be explained, about."""
+def _count_answers(part: HistoryPartition) -> int:
+    """Return the approximate number of answers and reports of a partition that are to be explained."""
     last = last_of(part)
-    return sum(one.end is not None and one.end <= last for one in part.asked) + len(part.snapshots)
+    return sum(exchange.end is not None and exchange.end <= last for exchange in part.exchanges) + len(part.snapshots)
 
 
 def cluster_of(header: Header) -> str:
-    """The cluster that the history's brokers say they belong to."""
+    """Return the name of the cluster of the history's brokers."""
     return str(header.origin.get("cluster", "DefaultCluster"))
 
 
 def is_recording(header: Header) -> bool:
-    """Whether the history is a recording of single requests, one after the other."""
+    """Whether the history is a recording of single requests."""
     return header.origin.get("recording") is True
 
 
 def _settings_of(header: Header) -> tuple[bool | None, int]:
-    """The broker's autoCreateTopicEnable, None if the history does not say it, and its brokerPermission. Raises TraceError."""
+    """Return the broker's autoCreateTopicEnable, None if the history does not record it, and its brokerPermission. Raises TraceError."""
     settings = header.origin.get("settings")
     settings = {} if settings is None else settings
     if not isinstance(settings, Mapping):
@@ -170,56 +179,59 @@ def _settings_of(header: Header) -> tuple[bool | None, int]:
 
 
 def _switch(settings: Mapping[str, Any], name: str) -> bool | None:
-    """A setting that is on or off, None if nobody says it. Raises TraceError."""
+    """Return a boolean setting, None if it is missing. Raises TraceError."""
     value = settings.get(name)
     if value is not None and str(value).lower() not in ("true", "false"):
         raise TraceError("header", f"'{name}' is {short(value)}", "give true or false")
     return None if value is None else java_boolean(str(value))
 
 
-def judge_part(
+def judge_partition(
     part: HistoryPartition,
     header: Header,
     profile: str,
     bound: SearchBound,
     tick: Callable[[int], None] = lambda _: None,
     make: Make = machine,
-) -> PartVerdict:
-    """Judge one part by itself. `tick(explained)` is called as answers are explained."""
+) -> PartitionVerdict:
+    """Judge one partition. `tick(explained)` is called as answers are explained."""
     with uncollected():
         return _judged(part, header, profile, bound, tick, make)
 
 
 def _judged(
     part: HistoryPartition, header: Header, profile: str, bound: SearchBound, tick: Callable[[int], None], make: Make
-) -> PartVerdict:
+) -> PartitionVerdict:
     if part.recorded:
         return _recorded(part, header, profile, bound, tick, make)
-    tried = _tried(part, PROFILES[profile], header, make, bound, tick)
-    checker, judged = tried.checker, tried.judged
+    attempt = _search_settings(part, PROFILES[profile], header, make, bound, tick)
+    checker, judged = attempt.checker, attempt.judged
     left = left_out(checker.part, checker.reasons)
     actions = frozenset(step.label for step in judged.steps)
-    if tried.outcome is JudgingOutcome.REFUSED:
-        finding, more, open_ = tried.located
-        return PartVerdict(
-            part.name, tried.outcome, len(finding.prefix), judged.expanded + more, left, (finding,),
+    if attempt.outcome is JudgingOutcome.REFUSED:
+        finding, more, open_ = attempt.located
+        return PartitionVerdict(
+            part.name, attempt.outcome, len(finding.prefix), judged.expanded + more, left, (finding,),
             unknown=open_ and f"{part.name}: {open_}", actions=actions, order=_order(checker, finding.order),
         )  # fmt: skip
     unknown = f"{part.name}: after {judged.end} answers, {judged.bound} {checker.bounded_at(judged)}" if judged.bound else ""
     order = _order(checker, checker.order(judged.steps))
-    return PartVerdict(part.name, tried.outcome, judged.end, judged.expanded, left, unknown=unknown, actions=actions, order=order)
+    return PartitionVerdict(part.name, attempt.outcome, judged.end, judged.expanded, left, unknown=unknown, actions=actions, order=order)
 
 
-def _order(checker: PartChecker, explained: tuple[int, ...]) -> RequestOrder:
-    """The order with what of the part's requests is judged and not in it."""
+def _order(checker: PartitionChecker, explained: tuple[int, ...]) -> RequestOrder:
+    """Return the order, with the judged requests that are not in it."""
     known, last = set(explained), last_of(checker.part)
-    judged = (one for one, why in zip(checker.part.asked, checker.reasons, strict=True) if not why and one.op != CONFIGURE)
-    rest = (one.seq for one in judged if one.end is not None and one.end <= last and one.seq not in known)
+    judged = (
+        exchange for exchange, why in zip(checker.part.exchanges, checker.reasons, strict=True) if not why and exchange.op != CONFIGURE
+    )
+    rest = (exchange.seq for exchange in judged if exchange.end is not None and exchange.end <= last and exchange.seq not in known)
     return RequestOrder(explained, tuple(rest))
 
 
 def _merged(orders: Sequence[RequestOrder]) -> RequestOrder:
-    """One order of the requests of all parts: that of each part, and none before one that had ended when it began."""
+    """Merge the orders of all partitions. Each partition's order is kept, and no request comes before a request that had ended when it
+    began."""
     queues = [deque(order.explained) for order in orders if order.explained]
     explained: list[int] = []
     while queues:
@@ -227,47 +239,47 @@ def _merged(orders: Sequence[RequestOrder]) -> RequestOrder:
         explained.append(first.popleft())
         if not first:
             queues.remove(first)
-    return RequestOrder(tuple(explained), tuple(sorted(one for order in orders for one in order.beyond)))
+    return RequestOrder(tuple(explained), tuple(sorted(seq for order in orders for seq in order.beyond)))
 
 
 def _recorded(
     part: HistoryPartition, header: Header, profile: str, bound: SearchBound, tick: Callable[[int], None], make: Make
-) -> PartVerdict:
-    """Judge the cases of a recording. Where its settings are not known, those under which the fewest cases are refused count."""
+) -> PartitionVerdict:
+    """Judge the cases of a recording. If its settings are unknown, the settings with the fewest refused cases count."""
 
-    def tried() -> Iterator[tuple[RecordedChecker, Cases]]:
+    def attempts() -> Iterator[tuple[RecordedChecker, CaseResults]]:
         for auto_create, permission, auto_groups in _possible_settings(part, header):
             checker = RecordedChecker(part, PROFILES[profile], cluster_of(header), make, auto_create, permission, auto_groups=auto_groups)
             yield checker, checker.cases(bound, tick)
 
-    checker, judged = decisive(tried(), outcome=lambda one: one[1].outcome, progress=lambda one: -len(one[1].findings))
+    checker, judged = decisive(attempts(), outcome=lambda attempt: attempt[1].outcome, progress=lambda attempt: -len(attempt[1].findings))
     unknown = f"{part.name}: {judged.bound}" if judged.bound else ""
     order = _order(checker, checker.explained())
-    return PartVerdict(
+    return PartitionVerdict(
         part.name, judged.outcome, judged.explained, judged.expanded, checker.left_out(), judged.findings, unknown, order=order
     )  # fmt: skip
 
 
 def _possible_settings(part: HistoryPartition, header: Header) -> Iterator[tuple[bool, int, bool]]:
-    """Yield each autoCreateTopicEnable, brokerPermission and autoCreateSubscriptionGroup that are possible together. Raises TraceError."""
+    """Yield each possible combination of autoCreateTopicEnable, brokerPermission and autoCreateSubscriptionGroup. Raises TraceError."""
     auto, permission = _settings_of(header)
     for auto_create, auto_groups in product(part.switches if auto is None else (auto,), _auto_groups(part, header)):
         yield auto_create, permission, auto_groups
 
 
 def _auto_groups(part: HistoryPartition, header: Header) -> tuple[bool, ...]:
-    """The values of autoCreateSubscriptionGroup that are possible. Raises TraceError for one that is none."""
-    said = _switch(header.origin.get("settings") or {}, "autoCreateSubscriptionGroup")
-    if said is not None:
-        return (said,)
-    return (True, False) if any(one.code == SUBSCRIPTION_GROUP_NOT_EXIST for one in part.asked) else (True,)
+    """Return the possible values of autoCreateSubscriptionGroup. Raises TraceError for an invalid one."""
+    setting = _switch(header.origin.get("settings") or {}, "autoCreateSubscriptionGroup")
+    if setting is not None:
+        return (setting,)
+    return (True, False) if any(exchange.code == SUBSCRIPTION_GROUP_NOT_EXIST for exchange in part.exchanges) else (True,)
 
 
 @dataclass(frozen=True)
-class _Tried:
-    """The search of a part under certain settings."""
+class _SettingsSearch:
+    """The search of a partition under certain settings."""
 
-    checker: PartChecker
+    checker: PartitionChecker
     judged: SearchEnd
     bound: SearchBound
 
@@ -279,25 +291,36 @@ class _Tried:
 
     @cached_property
     def located(self) -> Located:
-        """The first event that no state explains, of a part that is refused."""
+        """The first event that no state explains, in a refused partition."""
         return self.checker.finding(self.judged, self.bound)
 
     @property
     def progress(self) -> int:
-        """How far the part is explained, to compare settings with the same outcome."""
+        """How far the partition is explained, to compare settings with the same outcome."""
         return self.located.finding.seq if self.outcome is JudgingOutcome.REFUSED else self.judged.end
 
 
-def _tried(part: HistoryPartition, profile: Profile, header: Header, make: Make, bound: SearchBound, tick: Callable[[int], None]) -> _Tried:
-    """Search under the broker's settings. Where they are not known, any that are possible may explain the part."""
+def _search_settings(
+    part: HistoryPartition, profile: Profile, header: Header, make: Make, bound: SearchBound, tick: Callable[[int], None]
+) -> _SettingsSearch:
+    """Search under the broker's settings. If they are unknown, any possible settings may explain the partition."""
 
-    def tried() -> Iterator[_Tried]:
+    def attempts() -> Iterator[_SettingsSearch]:
         for auto_create, permission, auto_groups in _possible_settings(part, header):
-            given = part, profile, cluster_of(header), make, auto_create, permission
-            checker = PlacedChecker(*given, auto_groups=auto_groups) if part.placed else PartChecker(*given)
-            yield _Tried(checker, checker.search(None, bound, tick), bound)
+            arguments = part, profile, cluster_of(header), make, auto_create, permission
+            checker = PlacementChecker(*arguments, auto_groups=auto_groups) if part.placed else PartitionChecker(*arguments)
+            yield _SettingsSearch(checker, checker.search(None, bound, tick), bound)
 
-    return decisive(tried(), outcome=attrgetter("outcome"), progress=attrgetter("progress"))
+    return decisive(attempts(), outcome=attrgetter("outcome"), progress=attrgetter("progress"))
 
 
-__all__ = ["LIMIT", "UnexplainedEvent", "PartVerdict", "HistoryVerdict", "cluster_of", "is_recording", "judge_history", "judge_part"]
+__all__ = [
+    "LIMIT",
+    "UnexplainedEvent",
+    "PartitionVerdict",
+    "HistoryVerdict",
+    "cluster_of",
+    "is_recording",
+    "judge_history",
+    "judge_partition",
+]

@@ -1,23 +1,23 @@
-"""A request that takes effect at one time: what all such requests have in common."""
+"""The base class of requests that take effect in one step."""
 
 from __future__ import annotations
 
 from rocketproof_model.interpreter import State
 
-from .steps import Alone, Local, RequestStep
+from .steps import Local, OnlyPath, RequestStep
 
 OVER: Local = (0,)
-"""The one local state of such a request."""
+"""The only local state of a request with one step."""
 
 
 class OneStep:
-    """A request that takes effect at one time."""
+    """A request that takes effect in one step."""
 
     @property
     def stateless(self) -> bool:
         return False
 
-    def alone(self, shared: State, local: Local) -> Alone | None:
+    def only_path(self, shared: State, local: Local) -> OnlyPath | None:
         return None
 
     def forced(self, shared: State, local: Local) -> RequestStep | None:

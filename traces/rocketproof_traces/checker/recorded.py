@@ -1,8 +1,8 @@
-"""A recording of single requests before the specification: one client, who asks one thing after the other of one broker.
+"""Judge a recording of single requests: one client sends one request after the other to one broker.
 
-All topics are judged together, and what the name server has of them. After each case the recording says what the broker had of the topic
-and what was stored. So neither a case that is out of the specification's reach nor one that no state explains ends the judging:
-what was recorded of it is adopted, and the cases after it are judged from there.
+All topics are judged together, including their routes at the name server. After each case the recording states the topic's configuration
+and the stored records. So the judging continues after a case that the specification does not cover or that no state explains: its recorded
+state is adopted, and later cases are judged from there.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ from rocketproof_spec.sizes import FIXED
 from ..common.outcomes import JudgingOutcome
 from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, StoredMessage
 from ..history.exchange import Exchange
-from ..history.exchanges import CREATION, PERMISSION, SENDS, TELLING
-from .administered import RefusedRequest, RouteUpdate, TopicUpdate
+from ..history.exchanges import CREATION, PERMISSION, ROUTE_UPDATES, SENDS
+from .administration import RefusedRequest, RouteUpdate, TopicUpdate
+from .background import AdoptedState, BrokerRegistrations
+from .findings import UnexplainedEvent
+from .group_offsets import PROGRESS, belongs_to_group, forgets, named
 from .left_out import SLAVE, reason
-from .looks import Routed
-from .part import UnexplainedEvent
-from .placed import OTHERS, PlacedChecker
-from .places import PROGRESS, forgets, is_of, named
+from .placement import GROUP_CHANGES, is_timed, transaction_end
+from .placement_checker import UNSEEN_COMMITS, PlacementChecker
+from .queries import RouteQuery
 from .sends import Claims, Send, SendResponse
 from .steps import CheckedRequest, Point, SearchBound
-from .unasked import Adopted, Registering
-from .ways import REGROUPS, ended_kind, is_timed
 
 ROUTE = "route"
 SMALL_FILE = 1 << 20
-"""The smallest file of the log that recordings are made with; a record that fits into it is never lost."""
+"""The smallest log file that recordings are made with, in bytes. A record that fits into it is never lost."""
 ON_SLAVE = "a slave changes neither topics nor groups"
 REJECTED = "a slave rejects sends before it reads them"
 NAMELESS = "a group that is deleted has a name"
 NO_HEADER = "the header cannot be read"
-UNNAMED = "filter types are SINGLE_TAG and MULTI_TAG"
-SPOKEN = (
-    *(ROUTE, *SENDS, *REGROUPS, *TELLING, *PROGRESS),
+FILTER_TYPES = "filter types are SINGLE_TAG and MULTI_TAG"
+MODELLED_OPS = (
+    *(ROUTE, *SENDS, *GROUP_CHANGES, *ROUTE_UPDATES, *PROGRESS),
     *("send_back", "end_transaction", "update_topic", "delete_topic", "configure", "max_offset", "topic_config"),
 )
-"""Requests of which the specification knows what they do to groups and their offsets."""
+"""Requests whose effect on groups and their offsets the specification covers."""
 
 
-class Cases(NamedTuple):
-    """What came of a recording: `explained` counts answers and looks at topics; `bound` says which bound stopped the judging, nothing if
-    none did."""
+class CaseResults(NamedTuple):
+    """The result of judging a recording. `explained` counts answers and queries of topics; `bound` names the bound that stopped the
+    judging, empty if none did."""
 
     findings: tuple[UnexplainedEvent, ...]
     explained: int
@@ -69,239 +69,260 @@ class Cases(NamedTuple):
 
     @property
     def outcome(self) -> JudgingOutcome:
-        """Refused if a case is: it comes before the bound, so what the bound left open does not explain it."""
+        """Refused if a case is: the case comes before the bound, so later cases cannot explain it."""
         return JudgingOutcome.REFUSED if self.findings else JudgingOutcome.UNDECIDED if self.bound else JudgingOutcome.EXPLAINED
 
 
 @dataclass
-class RecordedChecker(PlacedChecker):
-    """The recording of one broker and the machine that it is judged with."""
+class RecordedChecker(PlacementChecker):
+    """The recording of one broker and the machine that judges it."""
 
-    def cases(self, bound: SearchBound, tick: Callable[[int], None] = lambda _: None) -> Cases:
-        """Judge the cases one after the other."""
-        last = max((one.end or one.seq for one in self.part.asked), default=0)
-        search = self._searching(self._opened(last), bound, tick)
-        points, first, findings, skipped = [Point(self._start(last))], 0, list[UnexplainedEvent](), 0
+    def cases(self, bound: SearchBound, tick: Callable[[int], None] = lambda _: None) -> CaseResults:
+        """Judge the cases in order."""
+        last = max((exchange.end or exchange.seq for exchange in self.part.exchanges), default=0)
+        search = self._searching(self._open_requests(last), bound, tick)
+        points, first, findings, skipped = [Point(self._initial_state(last))], 0, list[UnexplainedEvent](), 0
         self.refused, self.undecided = set[str](), set[str]()
         while True:
-            found = search.run(points, first)
-            if found.bound:
-                self.undecided = {self._case_at(k) for k in range(found.end, len(self.answers))}
-            if found.complete or found.bound:
+            result = search.run(points, first)
+            if result.bound:
+                self.undecided = {self._case_at(k) for k in range(result.end, len(self.answers))}
+            if result.complete or result.bound:
                 break
-            answer = self.answers[found.end]
-            findings.append(self._finding(answer.seq, self.requests[answer.request], self.made[answer.request], found))
-            case = self._case_at(found.end)
+            answer = self.answers[result.end]
+            findings.append(self._finding(answer.seq, self.requests[answer.request], self.exchanges[answer.request], result))
+            case = self._case_at(result.end)
             self.refused.add(case)
-            first = found.end
+            first = result.end
             while first < len(self.answers) and self._case_at(first) == case:
                 first += 1
-            skipped += first - found.end
+            skipped += first - result.end
             codes = self._codes(self._requests[case])
-            points = [Point(self.machine.assigned(shared, codes), moved) for shared, moved in found.stuck]
-        adopted = sum(isinstance(self.requests[answer.request], Adopted) for answer in self.answers[: found.end])
-        return Cases(tuple(findings), found.end - skipped - adopted, search.expanded, found.bound)
+            points = [Point(self.machine.assigned(shared, codes), moved) for shared, moved in result.stuck]
+        adopted = sum(isinstance(self.requests[answer.request], AdoptedState) for answer in self.answers[: result.end])
+        return CaseResults(tuple(findings), result.end - skipped - adopted, search.expanded, result.bound)
 
     def explained(self) -> tuple[int, ...]:
-        """The requests of the cases that are explained, by the events that began them; they came one after the other."""
+        """Return the requests of the explained cases, by the events that began them, in order."""
         lost = self.refused | self.undecided
-        asked = zip(self.part.asked, self.reasons, strict=True)
-        return tuple(one.seq for one, why in asked if not why and one.end is not None and (one.looks_after or one.case) not in lost)
+        exchanges = zip(self.part.exchanges, self.reasons, strict=True)
+        return tuple(
+            exchange.seq
+            for exchange, why in exchanges
+            if not why and exchange.end is not None and (exchange.queried_after or exchange.case) not in lost
+        )
 
     def _case_at(self, answer: int) -> str:
-        one = self.made[self.answers[answer].request]
-        assert one is not None
-        return one.looks_after or one.case
+        exchange = self.exchanges[self.answers[answer].request]
+        assert exchange is not None
+        return exchange.queried_after or exchange.case
 
     def left_out(self) -> Counter[str]:
-        """The cases that are not judged, by reason. One whose status says that a wait timed out is among them, though its
-        place is judged."""
-        found: Counter[str] = Counter()
-        for one, why in zip(self.part.asked, self.reasons, strict=True):
-            if one.case in self.undecided:
-                found["not decided within the limit"] += not one.looks_after
-            elif not one.looks_after:
-                silent = one.op == "end_transaction" and not ended_kind(one)  # nobody is answered
-                found[why or ("no answer came" if one.end is None and not silent else "")] += 1
-        del found[""]
-        return found
+        """Count the cases that are not judged, by reason. A case whose status reports a timed-out wait is among them, although its place
+        is judged."""
+        counts: Counter[str] = Counter()
+        for exchange, why in zip(self.part.exchanges, self.reasons, strict=True):
+            if exchange.case in self.undecided:
+                counts["not decided within the limit"] += not exchange.queried_after
+            elif not exchange.queried_after:
+                silent = exchange.op == "end_transaction" and not transaction_end(exchange)  # it gets no answer
+                counts[why or ("no answer came" if exchange.end is None and not silent else "")] += 1
+        del counts[""]
+        return counts
 
-    # What is asked
-
+    # Requests
     @cached_property
     def _requests(self) -> dict[str, Exchange]:
-        return {one.case: one for one in self.part.asked if not one.looks_after}
+        return {exchange.case: exchange for exchange in self.part.exchanges if not exchange.queried_after}
 
     @cached_property
-    def _looks(self) -> dict[str, Exchange]:
-        """What the broker had of its topic after a case."""
-        return {one.looks_after: one for one in self.part.asked if one.looks_after}
+    def _configs_after(self) -> dict[str, Exchange]:
+        """The query for the topic's configuration after each case."""
+        return {exchange.queried_after: exchange for exchange in self.part.exchanges if exchange.queried_after}
 
-    def _ended_anew(self, one: Exchange) -> str:
-        del one
-        return ""  # the broker serves one request after the other, and the state tells what a deletion has left
+    def _reason_after_deletion(self, exchange: Exchange) -> str:
+        del exchange
+        return ""  # the broker serves one request after the other, and the state shows what a deletion has left
 
     @cached_property
-    def _reached(self) -> dict[int, int]:
-        return {} if self._deletions else super()._reached
+    def _max_offset_bounds(self) -> dict[int, int]:
+        return {} if self._deletions else super()._max_offset_bounds
 
     def _initial(self) -> dict[str, Config]:
-        """The system's topics; what a route first shows of one holds from the beginning."""
-        routes = {one.topic: found for one in reversed(self.part.asked) if one.op == ROUTE and (found := one.route()) is not None}
+        """Return the system topics. The first route shown for a topic holds from the beginning."""
+        routes = {
+            exchange.topic: route
+            for exchange in reversed(self.part.exchanges)
+            if exchange.op == ROUTE and (route := exchange.route()) is not None
+        }
         return {name: routes.get(name, config) for name, config in super()._initial().items()}
 
     def _names(self) -> list[str]:
-        stored = [record for one in self.part.asked for record in one.stored()]
+        stored = [record for exchange in self.part.exchanges for record in exchange.stored()]
         real = [record.real[0] for record in stored if record.real is not None]
-        groups = [RETRY_PREFIX + named(one, "consumerGroup") for one in self.part.asked if one.op in PROGRESS]
+        groups = [RETRY_PREFIX + named(exchange, "consumerGroup") for exchange in self.part.exchanges if exchange.op in PROGRESS]
         return [*self.initial, *super()._names(), *(record.topic for record in stored), *real, *groups]
 
     def _queues(self) -> list[int]:
-        stored = [r.queue for one in self.part.asked for r in one.stored()]
-        return [one.answered("queueId") or 0 for one in self.part.asked] + stored
+        stored = [r.queue for exchange in self.part.exchanges for r in exchange.stored()]
+        return [exchange.answered("queueId") or 0 for exchange in self.part.exchanges] + stored
 
     @property
     def _knows_routes(self) -> bool:
         return not self._slave
 
-    def _reason(self, one: Exchange) -> str:
-        if one.looks_after or one.op in (ROUTE, *REGROUPS, "send_back"):
+    def _reason(self, exchange: Exchange) -> str:
+        if exchange.queried_after or exchange.op in (ROUTE, *GROUP_CHANGES, "send_back"):
             return ""
-        code = whole_number(one.request["code"])
-        if one.op in PROGRESS:
-            return self._unheard(one)
-        if one.op in SENDS:
-            unread = one.reach(code)[1] == UNREADABLE
+        code = whole_number(exchange.request["code"])
+        if exchange.op in PROGRESS:
+            return self._offset_reason(exchange)
+        if exchange.op in SENDS:
+            unread = exchange.reach(code)[1] == UNREADABLE
             if unread and code == SEND_MESSAGE and self.profile.null_fields:
                 return UNREADABLE  # what could be read may have had an effect (REM-04)
-            if is_timed(one, self.profile) and not self.profile.timers:
+            if is_timed(exchange, self.profile) and not self.profile.timers:
                 return "timers"
-            return "batches without their body" if one.messages is None and one.code in (SUCCESS, *STATUSES) else ""
-        if one.op == "update_topic":
-            why = one.reach(code)[1]
+            return "batches without their body" if exchange.messages is None and exchange.code in (SUCCESS, *STATUSES) else ""
+        if exchange.op == "update_topic":
+            why = exchange.reach(code)[1]
             return "" if why in ("order topics", "filter types") else why
-        if one.op == "configure":
-            unknown = sorted(one.settings().keys() - {CREATION, PERMISSION}) or ([] if one.settings() else ["without its body"])
+        if exchange.op == "configure":
+            unknown = sorted(exchange.settings().keys() - {CREATION, PERMISSION}) or ([] if exchange.settings() else ["without its body"])
             return f"changes of settings: {', '.join(unknown)}" if unknown else ""
-        if one.op == "delete_topic" or (one.op in TELLING and self._knows_routes):
+        if exchange.op == "delete_topic" or (exchange.op in ROUTE_UPDATES and self._knows_routes):
             return ""
-        if one.op == "max_offset":
-            return "records of ended transactions" if one.topic == OP_HALF_TOPIC else self._ended_anew(one) or reason(one, self.profile)
-        if one.op == "end_transaction":
-            return "" if one.end is None else self._untold(one)
+        if exchange.op == "max_offset":
+            return (
+                "records of ended transactions"
+                if exchange.topic == OP_HALF_TOPIC
+                else self._reason_after_deletion(exchange) or reason(exchange, self.profile)
+            )
+        if exchange.op == "end_transaction":
+            return "" if exchange.end is None else self._unknown_half(exchange)
         return f"request code {code}"
 
     # Groups and their offsets
 
     @cached_property
-    def _unspoken(self) -> int:
-        """The first request that may make groups or tell how far they are, and of which the specification does not speak."""
-        return min((one.seq for one in self.part.asked if one.op not in SPOKEN), default=1 << 62)
+    def _first_unmodelled(self) -> int:
+        """The first request that may create groups or commit offsets and that the specification does not cover."""
+        return min((exchange.seq for exchange in self.part.exchanges if exchange.op not in MODELLED_OPS), default=1 << 62)
 
-    def _unheard(self, one: Exchange) -> str:
-        if self._unspoken < one.seq:
-            return OTHERS
-        return self._unread(one)
+    def _offset_reason(self, exchange: Exchange) -> str:
+        if self._first_unmodelled < exchange.seq:
+            return UNSEEN_COMMITS
+        return self._unreadable(exchange)
 
-    def _forgotten(self, one: Exchange) -> tuple[int, ...]:
-        if not forgets(one, self.profile):
+    def _deleted_offsets(self, exchange: Exchange) -> tuple[int, ...]:
+        if not forgets(exchange, self.profile):
             return ()
-        return tuple(number for place, number in self._places.items() if is_of(place, str(one.fields.get("groupName"))))
+        return tuple(
+            number for place, number in self._offset_places.items() if belongs_to_group(place, str(exchange.fields.get("groupName")))
+        )
 
     # Records
 
     @staticmethod
-    def _seen(one: Exchange) -> list[StoredMessage]:
-        """The records that a look found where the answer to a send says; a blank is none, and has no topic."""
-        return [record for record in one.stored() if record.topic]
+    def _found_records(exchange: Exchange) -> list[StoredMessage]:
+        """Return the records found at the place that the answer to a send names. A blank is not a record and has no topic."""
+        return [record for record in exchange.stored() if record.topic]
 
     @cached_property
     def _lost(self) -> set[str]:
-        """The cases whose record fits no file of the log: acknowledged, its offset is the next one's too (CL-08, HAZ-22)."""
-        found, later = set(), set[tuple[str, int | None, int | None]]()
-        for one in reversed(self.part.asked):
-            if one.op in SENDS and one.code in (SUCCESS, *STATUSES):
-                place = (one.topic, one.answered("queueId"), one.answered("queueOffset"))
-                if place in later and whole_number(one.request.get("bodySize") or 0) > SMALL_FILE - 2 * FIXED and not self._seen(one):
-                    found.add(one.case)
+        """The cases whose record fits into no log file: it is acknowledged, and its offset is used again by the next record (CL-08,
+        HAZ-22)."""
+        lost, later = set(), set[tuple[str, int | None, int | None]]()
+        for exchange in reversed(self.part.exchanges):
+            if exchange.op in SENDS and exchange.code in (SUCCESS, *STATUSES):
+                place = (exchange.topic, exchange.answered("queueId"), exchange.answered("queueOffset"))
+                if (
+                    place in later
+                    and whole_number(exchange.request.get("bodySize") or 0) > SMALL_FILE - 2 * FIXED
+                    and not self._found_records(exchange)
+                ):
+                    lost.add(exchange.case)
                 later.add(place)
-        return found
+        return lost
 
-    def _kept_sends(self) -> Iterator[Exchange]:
-        return (one for one in super()._kept_sends() if one.case not in self._lost)
+    def _stored_sends(self) -> Iterator[Exchange]:
+        return (exchange for exchange in super()._stored_sends() if exchange.case not in self._lost)
 
-    def _begins_empty(self, topic: str) -> bool:
+    def _starts_empty(self, topic: str) -> bool:
         return True
 
-    def _delivered(self, one: Exchange, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
-        places = super()._delivered(one, halves)
-        stored = one.stored()
+    def _delivered(self, exchange: Exchange, halves: list[tuple[int, tuple[str, int]]]) -> list[tuple[str, int]]:
+        places = super()._delivered(exchange, halves)
+        stored = exchange.stored()
         return [record.real for record in stored if record.real is not None and record.topic == SCHEDULE] if stored else places
 
     @cached_property
     def _slave(self) -> bool:
-        """Whether every send that passed the checks was refused by the store: the broker's role, which no single answer shows. Where
-        slaves reject sends unread, every one was. Where they take no changes of topics and groups, they say so."""
-        if any(one.code == SYSTEM_ERROR and SLAVE in one.remark for one in self.part.asked):
+        """Whether the broker is a slave: every send that passed the checks was rejected by the store. No single answer shows the role.
+
+        Some releases reject sends of slaves unread, so every send was rejected. A slave that rejects changes of topics and groups names its
+        role in the remark.
+        """
+        if any(exchange.code == SYSTEM_ERROR and SLAVE in exchange.remark for exchange in self.part.exchanges):
             return True
-        codes = {one.code for one in self.part.asked if one.op in SENDS}
+        codes = {exchange.code for exchange in self.part.exchanges if exchange.op in SENDS}
         if self.profile.slave_rejects:
             return codes == {SYSTEM_BUSY}
         return codes - {SYSTEM_ERROR, NO_PERMISSION, TOPIC_NOT_EXIST, None} == {SERVICE_NOT_AVAILABLE}
 
-    def _opened(self, last: int) -> list[tuple[int, int, int | None]]:
-        self.requests, self.made = [], []
+    def _open_requests(self, last: int) -> list[tuple[int, int, int | None]]:
+        self.requests, self.exchanges = [], []
         opened: list[tuple[int, int, int | None]] = []
         if self._knows_routes:
-            opened.append((-1, self._add(Registering(self.machine), None), None))
-        for one, why in zip(self.part.asked, self.reasons, strict=True):
+            opened.append((-1, self._add(BrokerRegistrations(self.machine), None), None))
+        for exchange, why in zip(self.part.exchanges, self.reasons, strict=True):
             if why:
-                at = one.seq if one.end is None else one.end
-                opened.append((one.seq, self._add(Adopted(self.machine, self._codes(one)), one), at))
+                at = exchange.seq if exchange.end is None else exchange.end
+                opened.append((exchange.seq, self._add(AdoptedState(self.machine, self._codes(exchange)), exchange), at))
             else:
-                request = self._request(one, "", known=one.end is not None, claims=frozenset())
+                request = self._request(exchange, "", known=exchange.end is not None, claims=frozenset())
                 if request is not None:
-                    opened.append((one.seq, self._add(request, one), one.end))
+                    opened.append((exchange.seq, self._add(request, exchange), exchange.end))
         opened += self._after_deletions(last)
-        for since, topic, queue in self._stored_later():
-            opened.append((since, self._add(self._own(topic, queue, frozenset()), None), None))
+        for since, topic, queue in self._later_records():
+            opened.append((since, self._add(self._broker_record(topic, queue, frozenset()), None), None))
         return opened
 
-    def _request(self, one: Exchange, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
-        machine, code = self.machine, one.code if known else None
-        if one.op == ROUTE:
-            route = one.route()
-            return Routed(machine, self.topics[one.topic], route, one.code or 0) if known else None
-        if one.op in TELLING:
-            return RouteUpdate(machine, machine.tells[one.op], self._told_args(one), code)
-        if one.op == "delete_group" and one.fields.get("groupName") is None:
+    def _request(self, exchange: Exchange, why: str, *, known: bool, claims: Claims) -> CheckedRequest | None:
+        machine, code = self.machine, exchange.code if known else None
+        if exchange.op == ROUTE:
+            route = exchange.route()
+            return RouteQuery(machine, self.topics[exchange.topic], route, exchange.code or 0) if known else None
+        if exchange.op in ROUTE_UPDATES:
+            return RouteUpdate(machine, machine.route_updates[exchange.op], self._route_args(exchange), code)
+        if exchange.op == "delete_group" and exchange.fields.get("groupName") is None:
             return RefusedRequest(machine, SYSTEM_ERROR, NAMELESS, code)
-        if one.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
+        if exchange.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
             return RefusedRequest(machine, SYSTEM_BUSY, REJECTED, code)
-        if one.op in SENDS and one.reach(whole_number(one.request["code"]))[1] == UNREADABLE:
+        if exchange.op in SENDS and exchange.reach(whole_number(exchange.request["code"]))[1] == UNREADABLE:
             return RefusedRequest(machine, SYSTEM_ERROR, NO_HEADER, code)
-        if one.op in ("update_topic", "delete_topic", *REGROUPS) and self._slave and not self.profile.slave_creates:
+        if exchange.op in ("update_topic", "delete_topic", *GROUP_CHANGES) and self._slave and not self.profile.slave_creates:
             return RefusedRequest(machine, SYSTEM_ERROR, ON_SLAVE, code)
-        if one.op == "update_topic" and one.reach(whole_number(one.request["code"]))[1] == "filter types":
-            return RefusedRequest(machine, SYSTEM_ERROR, UNNAMED, code)
-        if one.op in (*REGROUPS, "end_transaction") and not known:
+        if exchange.op == "update_topic" and exchange.reach(whole_number(exchange.request["code"]))[1] == "filter types":
+            return RefusedRequest(machine, SYSTEM_ERROR, FILTER_TYPES, code)
+        if exchange.op in (*GROUP_CHANGES, "end_transaction") and not known:
             return None
-        request = super()._request(one, why, known=known, claims=claims)
-        if isinstance(request, Send) and one.case in self._lost:
+        request = super()._request(exchange, why, known=known, claims=claims)
+        if isinstance(request, Send) and exchange.case in self._lost:
             return replace(request, count=0)
-        if isinstance(request, TopicUpdate) and self.profile.keeps_order and java_boolean(str(one.fields.get("order", ""))):
+        if isinstance(request, TopicUpdate) and self.profile.keeps_order and java_boolean(str(exchange.fields.get("order", ""))):
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
 
-    def _told_args(self, one: Exchange) -> tuple[int, ...]:
-        """What a name server is told of this broker; nothing where it is told nothing of it, or of no topic."""
-        topic = self.topics[one.topic]
-        if one.fields.get("topic") is None:
+    def _route_args(self, exchange: Exchange) -> tuple[int, ...]:
+        """Return the arguments of a change at the name server; none if it does not concern this broker or names no topic."""
+        topic = self.topics[exchange.topic]
+        if exchange.fields.get("topic") is None:
             return ()
-        if one.op == "forget_topic":
+        if exchange.op == "forget_topic":
             by_cluster = self.profile.forgets_by_cluster
-            return () if by_cluster and one.fields.get("clusterName") not in (None, "", self.cluster) else (0, topic)
-        routes = one.told_routes()
+            return () if by_cluster and exchange.fields.get("clusterName") not in (None, "", self.cluster) else (0, topic)
+        routes = exchange.registered_routes()
         mine = [k for k, (broker, _) in enumerate(routes) if broker == self.part.broker]
         if not mine:
             return ()
@@ -311,46 +332,46 @@ class RecordedChecker(PlacedChecker):
 
     @cached_property
     def _statuses(self) -> set[int]:
-        """The codes that say that a wait timed out: none does where any message that waits is answered with success."""
-        sends = [one for one, why in zip(self.part.asked, self.reasons, strict=True) if one.op in SENDS and not why]
-        waiting = {one.code for one in sends if self._waits(one)}
+        """The codes that report a timed-out wait; none if any waiting message is answered with success."""
+        sends = [exchange for exchange, why in zip(self.part.exchanges, self.reasons, strict=True) if exchange.op in SENDS and not why]
+        waiting = {exchange.code for exchange in sends if self._waits(exchange)}
         return set() if 0 in waiting else {code for code in STATUSES if code in waiting}
 
     @staticmethod
-    def _waits(one: Exchange) -> bool:
-        return java_boolean(one.properties.get(WAIT, "true"))
+    def _waits(exchange: Exchange) -> bool:
+        return java_boolean(exchange.properties.get(WAIT, "true"))
 
-    def _ended(self, one: Exchange) -> SendResponse:
-        ended = super()._ended(one)
+    def _response(self, exchange: Exchange) -> SendResponse:
+        ended = super()._response(exchange)
         against = ""
-        if ended.code in STATUSES and not (ended.code in self._statuses and self._waits(one)):
-            against = "where others that wait are answered with success" if self._waits(one) else "though it does not wait"
-        stored, kind = self._seen(one) if one.case in self._lost else list(one.stored()), self._kind(one)
-        places = [(one.topic, ended.queue, (ended.offset or 0) + k, kind) for k in range(len(stored))]
+        if ended.code in STATUSES and not (ended.code in self._statuses and self._waits(exchange)):
+            against = "where others that wait are answered with success" if self._waits(exchange) else "though it does not wait"
+        stored, kind = self._found_records(exchange) if exchange.case in self._lost else list(exchange.stored()), self._kind(exchange)
+        places = [(exchange.topic, ended.queue, (ended.offset or 0) + k, kind) for k in range(len(stored))]
         odd = (r for r, place in zip(stored, places, strict=True) if (r.topic, r.queue, r.offset, r.kind) != place)
         note = next((f"stored in {r.topic}, queue {r.queue}, offset {r.offset}, transaction {r.kind}" for r in odd), "")
         records = tuple((self.topics[r.topic], r.queue, r.offset, r.kind) for r in stored)
         return ended._replace(against=against, records=records, note=note)
 
-    def _start(self, last: int) -> tuple[int, ...]:
-        shared = super()._start(last)
+    def _initial_state(self, last: int) -> tuple[int, ...]:
+        shared = super()._initial_state(last)
         for name, config in self.initial.items():
             if self._knows_routes:
                 shared = self.machine.assigned(shared, self.machine.route_codes(self.topics[name], config))
         return shared
 
-    def _codes(self, one: Exchange) -> dict[int, int]:
-        """What the broker and the name server have after a request, as far as it was recorded."""
-        machine, look = self.machine, self._looks.get(one.case)
+    def _codes(self, exchange: Exchange) -> dict[int, int]:
+        """Return what the broker and the name server have after a request, as far as it was recorded."""
+        machine, config_query = self.machine, self._configs_after.get(exchange.case)
         codes: dict[int, int] = {}
-        route = one.route() if one.op == ROUTE else None
-        if look is not None or route is not None:
-            config, topic = look.config() if look is not None else route, self.topics[one.topic]
+        route = exchange.route() if exchange.op == ROUTE else None
+        if config_query is not None or route is not None:
+            config, topic = config_query.config() if config_query is not None else route, self.topics[exchange.topic]
             codes = {**machine.config_codes(topic, config), **(machine.route_codes(topic, config) if self._knows_routes else {})}
-        for record in one.stored():
+        for record in exchange.stored():
             if record.kind in COUNTED and record.queue in machine.queues:
                 codes[machine.offset_slot(self.topics[record.topic], record.queue)] = record.offset + 1
         return codes
 
 
-__all__ = ["Cases", "RecordedChecker"]
+__all__ = ["CaseResults", "RecordedChecker"]

@@ -1,4 +1,5 @@
-"""Do the recorded answers of a real broker, case by case, follow the specification? A recording file as histories, one for each `cfg`."""
+"""Judge a recording file case by case: whether the recorded answers of a real broker follow the specification. Each `cfg` in the file is
+one history."""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ from rocketproof_spec import constants
 from ..common.outcomes import JudgingOutcome, all_of
 from ..history import Event, Header
 from ..history.recordings import histories
+from .findings import UnexplainedEvent
 from .histories import HistoryVerdict, judge_history
-from .part import UnexplainedEvent
 
 LIMIT = 10_000
-"""States that are expanded in each `cfg` unless another limit is given. The recorded releases need one or two for each request, under
-their own profiles and under wrong ones."""
+"""The default limit of states expanded in each `cfg`. The recorded releases need one or two states per request, under their own profiles
+and under wrong ones."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,11 @@ class Unexplained:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Cases explained, cases out of reach by reason, and what was not explained, first one first. `unknown` names what a bound left
-    open; `histories` has the verdict on each `cfg`."""
+    """The verdict on a recording file. It counts explained cases, and cases out of reach by reason, and lists the unexplained cases in
+    order.
+
+    `unknown` names what a bound left undecided; `histories` has the verdict on each `cfg`.
+    """
 
     profile: str
     explained: int
@@ -49,31 +53,31 @@ class Judgement:
 
     @property
     def verdict(self) -> JudgingOutcome:
-        """The verdict on all `cfg` together."""
-        return all_of(one.verdict for one in self.histories.values())
+        """The combined verdict on all `cfg`s."""
+        return all_of(verdict.verdict for verdict in self.histories.values())
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it; `explained` and `out_of_reach` then count the `cfg`s that were judged to their end."""
-        return any(one.interrupted for one in self.histories.values())
+        """Whether Ctrl-C stopped it. `explained` and `out_of_reach` then count only the `cfg`s that were judged completely."""
+        return any(verdict.interrupted for verdict in self.histories.values())
 
     @property
     def findings(self) -> tuple[UnexplainedEvent, ...]:
-        """What was not explained, as of a history."""
-        return tuple(one.finding for one in self.unexplained)
+        """The unexplained events, in the form of a history's findings."""
+        return tuple(case.finding for case in self.unexplained)
 
     @property
     def cases(self) -> int:
         return self.explained + sum(self.out_of_reach.values()) + len(self.unexplained)
 
     def data(self) -> dict[str, Any]:
-        """The judgement as JSON values."""
+        """Return the judgement as JSON values."""
         return {
             "profile": self.profile,
             "cases": self.cases,
             "explained": self.explained,
             "out_of_reach": self.out_of_reach,
-            "unexplained": [one.data() for one in self.unexplained],
+            "unexplained": [case.data() for case in self.unexplained],
         }
 
 
@@ -84,41 +88,44 @@ def judge_recording(
     tick: Callable[[int, int], None] | None = None,
     seconds: float | None = None,
 ) -> Judgement:
-    """Judge a recording file. `limit` bounds the states that are expanded in each `cfg`, `seconds` the computing after the last answer that
-    was explained; `tick(judged, all)` is called after the cases of each. Stopped by Ctrl-C, it keeps what was judged.
+    """Judge a recording file.
 
-    Raises RocketproofError for an unknown profile or a file that is not a recording.
+    `limit` bounds the states expanded in each `cfg`, and `seconds` the computing after the last explained answer. `tick(judged, all)` is
+    called after the cases of each `cfg`. On Ctrl-C the verdicts so far are kept. Raises RocketproofError for an unknown profile or a file
+    that is not a recording.
     """
     constants(profile)
     origins, lines = histories(path)
     events: dict[str, list[Event]] = {}
     for cfg, event in lines:
         events.setdefault(cfg, []).append(event)
-    asked = {cfg: {one.seq: one.value["case"] for one in mine if "case" in one.value} for cfg, mine in events.items()}
+    cases = {
+        cfg: {finding.seq: finding.value["case"] for finding in cfg_events if "case" in finding.value} for cfg, cfg_events in events.items()
+    }
     reasons: Counter[str] = Counter()
     unexplained: list[Unexplained] = []
     unknown: list[str] = []
     verdicts: dict[str, HistoryVerdict] = {}
-    judged, explained, everything = 0, 0, sum(map(len, asked.values()))
-    for cfg, mine in events.items():
-        found = verdicts[cfg] = judge_history(Header(origins[cfg]), mine, profile, limit, seconds=seconds)
-        unexplained += [Unexplained(_case_of(mine, one.seq), one) for one in found.findings]
-        unknown += found.unknown
-        if found.interrupted:
+    judged, explained, everything = 0, 0, sum(map(len, cases.values()))
+    for cfg, cfg_events in events.items():
+        verdict = verdicts[cfg] = judge_history(Header(origins[cfg]), cfg_events, profile, limit, seconds=seconds)
+        unexplained += [Unexplained(_case_of(cfg_events, finding.seq), finding) for finding in verdict.findings]
+        unknown += verdict.unknown
+        if verdict.interrupted:
             unknown += [f"{later}: interrupted" for later in events if later not in verdicts]
             break
-        reasons.update(found.out_of_reach)
-        judged += len(asked[cfg])
-        explained += len(asked[cfg]) - sum(found.out_of_reach.values()) - len(found.findings)
+        reasons.update(verdict.out_of_reach)
+        judged += len(cases[cfg])
+        explained += len(cases[cfg]) - sum(verdict.out_of_reach.values()) - len(verdict.findings)
         if tick is not None:
             tick(judged, everything)
     return Judgement(profile, explained, dict(reasons.most_common()), tuple(unexplained), tuple(unknown), verdicts)
 
 
 def _case_of(events: list[Event], seq: int) -> str:
-    """The case of an answer: one client asks, so its request is the event before it."""
-    asked = events[seq - 1].value
-    return str(asked.get("after") or asked["case"])
+    """Return the case of an answer. With one client, its request is the event before it."""
+    request = events[seq - 1].value
+    return str(request.get("after") or request["case"])
 
 
 __all__ = ["Judgement", "Unexplained", "judge_recording"]

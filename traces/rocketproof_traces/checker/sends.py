@@ -1,7 +1,7 @@
-"""Sends and batches, as requests whose steps are the specification's actions.
+"""Sends and batches as requests whose steps are the specification's actions.
 
-They run a handler of the specification from `arrived` to `answered`; a batch of n takes n offsets at once. A record that the broker
-stores by itself starts where the checks are behind it.
+A send runs a handler of the specification from `arrived` to `answered`. A batch of n messages takes n offsets at once. A record that the
+broker stores by itself starts after the checks.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from rocketproof_protocol.codes import (
 from rocketproof_protocol.numbers import INT
 
 from ..history.cases import STATUSES
-from .machine import Machine, Right
-from .steps import Alone, Local, RequestStep
+from .machine import EndCondition, Machine
+from .steps import Local, OnlyPath, RequestStep
 
 ANSWERS = {
     SUCCESS: "SUCCESS",
@@ -37,16 +37,18 @@ ANSWERS = {
 }
 """The specification's words for the codes of answers to sends."""
 Claims = frozenset[tuple[int, int, int]]
-Lying = tuple[int, int, int, str]
+RecordPlace = tuple[int, int, int, str]
 """A record: its topic, queue, offset and kind."""
 
 
 class SendResponse(NamedTuple):
-    """A recorded answer to a send: the specification's words for its code (none: no word), the queue and the offset.
+    """A recorded answer to a send: its code, and the queue and the offset of the record.
 
-    `against` is what else was recorded that no such answer goes with; `actions` are those that refuse with the recorded remark, none
-    where it tells nothing. `records` are those that the request stored, as far as that was recorded. `shows`: an answer of this kind has
-    the record's queue and offset. `note` tells where they lie, where that is not where the request asks for.
+    * `against`: a recorded fact that contradicts any such answer.
+    * `actions`: the actions that reject with the recorded remark; none if the remark does not identify an action.
+    * `records`: the records that the request stored, as far as recorded.
+    * `shows`: an answer of this kind has the record's queue and offset.
+    * `note`: where the records are stored, if not where the request names.
     """
 
     code: int
@@ -54,7 +56,7 @@ class SendResponse(NamedTuple):
     offset: int | None = None
     against: str = ""
     actions: frozenset[str] = frozenset()
-    records: tuple[Lying, ...] = ()
+    records: tuple[RecordPlace, ...] = ()
     shows: bool = True
     note: str = ""
 
@@ -75,12 +77,13 @@ class SendResponse(NamedTuple):
 
 @dataclass(eq=False)
 class Send:
-    """A message or a batch of `count`; or what stores a record otherwise, as a send-back. `ended` is None if nobody knows how it ended.
+    """A message, a batch of `count` messages, or another request that stores a record, such as a send-back. `ended` is None if its
+    answer is unknown.
 
-    `others` are other ways to begin, for what nobody knows of the record that the request names.
+    `others` are further possible start states, for unknown facts about the record that the request names.
 
-    `claims` are the offsets that other answers name: a request without an answer cannot have taken one of them. `patient`: it was
-    under way for longer than a broker waits for its lock.
+    `claims` are the offsets that other answers name; a request without an answer cannot have taken one of them. `patient`: it took longer
+    than a broker waits for its lock.
     """
 
     machine: Machine
@@ -101,10 +104,10 @@ class Send:
         self.draws = self._draws()
         self.kind = ("send", self.count, self.draws, self.patient, self.others)
         self._words = () if self.ended is None else self.ended.words(self.illegal_code)
-        self._right = Right() if self.ended is None else Right(self._words or ("",), self.ended.queue)
+        self._right = EndCondition() if self.ended is None else EndCondition(self._words or ("",), self.ended.queue)
 
     def _draws(self) -> tuple[int, ...]:
-        """The random numbers that matter to a negative queue id: the answered queue, or any."""
+        """Return the random numbers that matter for a negative queue id: the answered queue, or any."""
         if self.machine.read(self.start, "queue") >= 0:
             return (0,)
         if self.ended is not None:
@@ -113,46 +116,46 @@ class Send:
 
     @property
     def stateless(self) -> bool:
-        return self.ended is not None and not any(self.machine.ends(begun, self._right) for begun in (self.start, *self.others))
+        return self.ended is not None and not any(self.machine.ends(start, self._right) for start in (self.start, *self.others))
 
     @property
-    def giving_up(self) -> bool:
-        """Whether a timed-out wait for the lock leads anywhere: to the recorded answer, or to the second way of a retry topic (TCM-20)."""
+    def may_time_out(self) -> bool:
+        """Whether a timed-out wait for the lock can lead to the recorded answer, or to the second path of a retry topic (TCM-20)."""
         answered = "TOPIC_NOT_EXIST" in self._words
         return self.patient and (answered or self.machine.shape.classes[self.topic] == "retry")
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine, answer = self.machine, self.machine.columns["answer"]
         if self.others and local == self.start:
-            return [move for begun in (local, *self.others) for move in replace(self, start=begun, others=()).moves(shared, begun)]
-        found = []
+            return [move for start in (local, *self.others) for move in replace(self, start=start, others=()).moves(shared, start)]
+        steps = []
         for function, args, reads, own in machine.enabled(shared, local, self.draws):
             name = function.action.name
             if not self.patient and name == "lock_timeout":
                 continue
             move = RequestStep(name, shared, own, reads, 0) if own is not None else machine.step(function, args, shared, local, reads)
             assert move.local is not None
-            found.append(self._end(move, move.local) if move.local[answer] else move)
-        return found or machine.waiting(shared)
+            steps.append(self._end(move, move.local) if move.local[answer] else move)
+        return steps or machine.waiting(shared)
 
-    def alone(self, shared: State, local: Local) -> Alone | None:
-        way = None if self.others else self.machine.straight(shared, local, self.draws)
-        if way is None:
+    def only_path(self, shared: State, local: Local) -> OnlyPath | None:
+        path = None if self.others else self.machine.path_to_answer(shared, local, self.draws)
+        if path is None:
             return None
-        function, args, reads, _ = way.last
-        last = self.machine.step(function, args, shared, way.local, reads)
+        function, args, reads, _ = path.last
+        last = self.machine.step(function, args, shared, path.local, reads)
         assert last.local is not None
         if last.writes & self.machine.deciding_bits:
             return None
-        return Alone(way.labels, self._end(last, last.local))
+        return OnlyPath(path.labels, self._end(last, last.local))
 
     def forced(self, shared: State, local: Local) -> RequestStep | None:
         return None if self.others else self.machine.forced(shared, local, self.draws, self._right)
 
     def future(self, local: Local) -> tuple[int, int]:
         reads = writes = 0
-        for begun in (local, *self.others) if local == self.start else (local,):
-            more = self.machine.future(begun, self._right)
+        for start in (local, *self.others) if local == self.start else (local,):
+            more = self.machine.future(start, self._right)
             reads, writes = reads | more[0], writes | more[1]
         return reads, writes
 
@@ -160,7 +163,7 @@ class Send:
         return self.machine.canonical(local, self._right)
 
     def _end(self, move: RequestStep, local: Local) -> RequestStep:
-        """The answered request: is it the recorded answer?"""
+        """Return the last step of the request, dead if its answer is not the recorded one."""
         word, shared = self.machine.word(local), move.shared
         stored = word == "SUCCESS"
         if stored and move.writes and self.count != 1:
@@ -170,30 +173,30 @@ class Send:
         if self.ended is None:
             right = not (stored and move.writes and self.claims and self._is_claimed(local))
         else:
-            right = self.ends_in(word, move.label) and (not stored or self._is_as_told(self.ended, local))
+            right = self.ends_in(word, move.label) and (not stored or self._matches_response(self.ended, local))
         return RequestStep(move.label, shared, None, move.reads, move.writes, dead=not right)
 
     def _is_claimed(self, local: Local) -> bool:
         """Whether another answer names the place of one of the records."""
         (topic, queue, _), offset = self.machine.place(local), self.machine.read(local, "offset")
-        return any((topic, queue, one) in self.claims for one in range(offset, offset + self.count))
+        return any((topic, queue, number) in self.claims for number in range(offset, offset + self.count))
 
-    def _is_as_told(self, ended: SendResponse, local: Local) -> bool:
-        """Whether a stored record is where the answer says, and what was recorded of it."""
+    def _matches_response(self, ended: SendResponse, local: Local) -> bool:
+        """Whether a stored record is where the answer names it, and equals the recorded one."""
         offset = self.machine.read(local, "offset")
         if ended.shows and (offset != ended.offset or self.machine.read(local, "queue") != ended.queue):
             return False
         if not ended.records:
             return True
         topic, queue, kind = self.machine.place(local)
-        return all(one == (topic, queue, offset + k, kind) for k, one in enumerate(ended.records))
+        return all(record == (topic, queue, offset + k, kind) for k, record in enumerate(ended.records))
 
     def ends_in(self, word: str, action: str) -> bool:
-        """Whether the recorded answer has this word, and a remark that goes with the action by which it ends."""
+        """Whether the recorded answer has this word, and a remark that fits the action by which it ends."""
         return word in self._words and (self.ended is None or not self.ended.actions or action in self.ended.actions)
 
     def answer(self, local: Local) -> str:
-        """What the specification answers here."""
+        """Return the specification's answer in this state."""
         word = self.machine.word(local)
         if word != "SUCCESS":
             return word
@@ -203,8 +206,8 @@ class Send:
 
 
 def fits_int(*numbers: int) -> bool:
-    """Whether all are 32-bit ints."""
+    """Whether all numbers are 32-bit ints."""
     return all(number in INT for number in numbers)
 
 
-__all__ = ["Claims", "SendResponse", "Lying", "Send", "fits_int"]
+__all__ = ["Claims", "SendResponse", "RecordPlace", "Send", "fits_int"]

@@ -1,8 +1,8 @@
-"""The specification cut to what judges the requests of one part: one broker, its topics, and no bounds that a real broker has not.
+"""The specification sliced to what judges the requests of one partition: one broker, its topics, and no bounds that a real broker lacks.
 
-Of it stays what decides answers, configurations and queue offsets; files and the log's positions are left out, and registrations and
-versions too where no route is asked for. A part that is one of several of its broker may only allow more than the whole: another topic's
-creation may hold the lock, unseen from here.
+The slice keeps what decides answers, configurations and queue offsets. Files and log positions are left out. Registrations and versions are
+left out if no route is queried. A partition that is one of several of its broker may only allow more than the whole: another topic's
+creation may hold the lock, unseen by the partition.
 """
 
 from __future__ import annotations
@@ -20,26 +20,31 @@ from rocketproof_spec.actors import ADMINISTRATOR, HANDLER
 
 COLUMNS = ("known", "read", "write", "perm", "order")
 _WANTED = ("job.answer", "job.queue", "job.offset", "offset", *(f"config.{column}" for column in COLUMNS))
-SERVED = (HANDLER, ADMINISTRATOR)  # whose steps decide what is answered; other actors' steps only a request for a route sees
+SERVED = (HANDLER, ADMINISTRATOR)  # the actors whose steps decide answers; only a route query sees steps of other actors
 _ROUTE_COLUMNS = ("entries", "read", "write", "perm")
 ROUTES = tuple(f"route.{column}" for column in _ROUTE_COLUMNS)
 OUTLIVED = "outlived"
 GROUPS = ("group.known", "group.limit", "group.queues")
 LISTED, TOLD = "group.listed", "told"
-OF_REQUESTS = ("job.", "way.")  # what a request has for itself
+OF_REQUESTS = ("job.", "way.")  # prefixes of the variables that belong to a single request
 REGISTERING = ("register", "accept_registration", "ignore_registration")
 ONE_IN_FLIGHT = "none in flight"
-"""The bound of the specification that lets one registration of a broker be in flight at a time."""
-SIZES = {"roll", "acknowledge_lost"}  # every record fits: sizes are not looked at
+"""The bound of the specification that limits a broker to one registration in flight."""
+SIZES = {"roll", "acknowledge_lost"}  # every record fits: sizes are not checked
 Change = Callable[[Model], Model]
 
 
 @dataclass(frozen=True)
 class MachineShape:
-    """What parts have in common that run on the same functions. Topic 0 is the template. `placed`: records may lie elsewhere than where
-    their requests ask for, messages are sent back, and transactions end; `deletes`: topics are deleted; `tells`: somebody
-    tells the name server of topics; `configures`: settings are changed; `progress`: of so many places, each a queue and a group, groups
-    tell their offsets. Other parts do without what that takes."""
+    """The properties of a partition that select its compiled functions. Topic 0 is the template.
+
+    * `placed`: records may be stored elsewhere than requested, messages are sent back, and transactions end.
+    * `progress`: the number of queues and groups with committed offsets.
+    * `deletes`: topics are deleted. `configures`: settings are changed.
+    * `tells`: requests other than registrations change routes at the name server.
+
+    A partition without such requests runs on a smaller slice.
+    """
 
     profile: str
     classes: tuple[NameClass, ...]
@@ -58,7 +63,8 @@ class MachineShape:
 
 
 def model_of(shape: MachineShape, change: Change | None = None) -> tuple[Specification, Model]:
-    """The specification and its part for a shape; with `change`, of a changed specification. Shapes that differ in settings share them."""
+    """Return the specification and its slice for a shape, with `change` applied to the specification. Shapes that differ only in
+    settings share them."""
     if change is not None:
         return _model_of(shape, change)
     return _unchanged(replace(shape, profile="", auto_create=True, readable=True, writable=True, slave=False))
@@ -123,14 +129,14 @@ def _specified(
 
 
 def _one_registration_at_a_time(model: Model) -> Model:
-    """The model in which this bound is a guard: else a slice could put one registration in the place of another that is in flight."""
+    """Turn the bound on registrations into a guard. Otherwise a slice could put one registration in the place of another one in flight."""
     assert any(g.name == ONE_IN_FLIGHT for a in model.actions for g in a.guards)
     actions = [replace(a, guards=tuple(replace(g, bound=g.bound and g.name != ONE_IN_FLIGHT) for g in a.guards)) for a in model.actions]
     return replace(model, actions=actions)
 
 
 def _unseen_holder(action: Action) -> Action:
-    """The lock may be held by the creation of a topic that is not in this part."""
+    """Allow that the creation of a topic outside the partition holds the lock."""
     return replace(action, guards=tuple(g for g in action.guards if g.name != "lock held")) if action.name == "lock_timeout" else action
 
 

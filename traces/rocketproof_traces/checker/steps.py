@@ -1,6 +1,6 @@
 """Requests and their steps: the vocabulary of the search for an order of concurrent steps.
 
-A request is between its invocation and its answer in a state of its own, its *local* state; what all of them see is the *shared* state.
+Between its invocation and its answer a request has a *local* state. The *shared* state is visible to all requests.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from rocketproof_model.interpreter import State
 
 Local = tuple[int, ...]
 GIVEN_UP = "lock_timeout"
-"""The one step of a request that waits for a lock, if it has any."""
+"""The label of the step in which a request's wait for a lock times out."""
 
 
 class RequestStep(NamedTuple):
-    """A step of one request. `reads` and `writes` are sets of shared slots, one bit a slot.
+    """A step of one request. `reads` and `writes` are sets of shared slots, one bit per slot.
 
-    `local` is None when the request has ended as recorded; `dead` when it has ended in another way.
+    `local` is None if the request has ended as recorded; `dead` if it has ended otherwise.
     """
 
     label: str
@@ -30,15 +30,15 @@ class RequestStep(NamedTuple):
     dead: bool = False
 
 
-class Alone(NamedTuple):
-    """A way of one request to its end: the labels of its steps before the last, and the last."""
+class OnlyPath(NamedTuple):
+    """The only path of a request to its end: the labels of its steps before the last, and the last step."""
 
     labels: tuple[str, ...]
     last: RequestStep
 
 
 class CheckedRequest(Protocol):
-    """A request. Two of equal `kind` have the same moves from equal states, up to how they end."""
+    """A request that the search orders. Two requests of equal `kind` have the same moves from equal states, except for how they end."""
 
     @property
     def kind(self) -> Hashable: ...
@@ -48,35 +48,38 @@ class CheckedRequest(Protocol):
 
     @property
     def stateless(self) -> bool:
-        """Whether its end is the same in all states, so that no other order explains an answer that one does not."""
+        """Whether its end is the same in all states. If one order does not explain its answer, no other order does."""
         ...
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        """The next steps. Which there are and what they touch depends on the deciding slots alone."""
+        """Return the next steps. Which steps exist and what they touch depends on the deciding slots alone."""
         ...
 
-    def alone(self, shared: State, local: Local) -> Alone | None:
-        """Its only way to its end if nobody else moves, where others see its last step alone, and what they do next does not depend on
-        that; None where there is no such way."""
+    def only_path(self, shared: State, local: Local) -> OnlyPath | None:
+        """Return its only path to its end if no other request moves, or None.
+
+        On this path others see only the last step, and their next steps do not depend on it.
+        """
         ...
 
     def forced(self, shared: State, local: Local) -> RequestStep | None:
-        """A step, not the last, that nobody sees, without which the request cannot end as recorded, whatever others do before it is taken,
-        and that leads to one and the same place whenever it is taken."""
+        """Return a step, not the last, that the request must take to end as recorded, whatever others do first. No other request sees
+        it, and it leads to the same place whenever it is taken. None if there is no such step."""
         ...
 
     def future(self, local: Local) -> tuple[int, int]:
-        """The slots that it may read and write on its way to the recorded end, whatever others do. More than it does is allowed."""
+        """Return the slots that it may read and write before the recorded end, whatever others do. The sets may be larger than needed."""
         ...
 
     def canonical(self, local: Local) -> Local:
-        """The local state without what it never looks at again."""
+        """Return the local state with all slots reset that it never reads again."""
         ...
 
 
 @dataclass(eq=False)
 class ResponsePoint:
-    """A place in a history where a request ends; `pending` are the others that are open there, the endless ones among them."""
+    """A position in a history where a request ends. `pending` are the other requests that are open there, including those that never
+    end."""
 
     request: int
     seq: int
@@ -84,8 +87,8 @@ class ResponsePoint:
 
 
 def answers_of(opened: Sequence[tuple[int, int, int | None]]) -> list[ResponsePoint]:
-    """The ends of requests in order, each with what else is open there. `opened`: from which event on a request is open, its number, and
-    the event at which it ended."""
+    """Return the ends of requests in order, each with the requests that are open there. `opened` has for each request the event from
+    which on it is open, its number, and the event at which it ended."""
     events = [(seq, 0, request) for seq, request, _ in opened]
     events += [(end, 1, request) for _, request, end in opened if end is not None]
     events.sort()
@@ -101,22 +104,22 @@ def answers_of(opened: Sequence[tuple[int, int, int | None]]) -> list[ResponsePo
 
 
 class Point(NamedTuple):
-    """A state of the search: what is shared, and the local states of open requests that have moved; None: it is over."""
+    """A state of the search: the shared state, and the local states of open requests that have moved. None: the request has ended."""
 
     shared: State
     moved: tuple[tuple[int, Local | None], ...] = ()
 
 
 class ExplanationStep(NamedTuple):
-    """A step of an explanation: which request did what."""
+    """A step of an explanation: the request's number and the step's label."""
 
     request: int
     label: str
 
 
 class SearchBound(NamedTuple):
-    """How long a search goes on: how many `states` it may expand, and how many `seconds` of computing it may spend after the last
-    answer that it explained, None for as many as it takes."""
+    """The limits of a search: the number of expanded `states`, and the `seconds` of computing after the last explained answer, None for
+    no limit."""
 
     states: int = 1_000_000
     seconds: float | None = None
@@ -124,9 +127,9 @@ class SearchBound(NamedTuple):
 
 @dataclass
 class SearchEnd:
-    """How a search ended: `end` is the number of answers explained; `stuck` are the states that reached the answer after them.
+    """The result of a search. `end` is the number of explained answers; `stuck` are the states that reached the answer after them.
 
-    `bound` says which bound stopped it, nothing if none did. `steps` is one order that explains the first `end` answers.
+    `bound` names the bound that stopped the search, empty if none did. `steps` is an order that explains the first `end` answers.
     """
 
     end: int
@@ -139,7 +142,7 @@ class SearchEnd:
 
 __all__ = [
     "GIVEN_UP",
-    "Alone",
+    "OnlyPath",
     "ResponsePoint",
     "SearchBound",
     "Local",

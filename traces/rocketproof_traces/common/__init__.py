@@ -1,1 +1,1 @@
-"""What all packages of traces share: errors, outcomes, refusals, files, and pools of threads or processes."""
+"""Helpers shared by all packages of traces: errors, outcomes, refusals, files, and pools of threads or processes. Read `outcomes` first."""

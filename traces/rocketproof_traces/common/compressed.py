@@ -1,6 +1,6 @@
-"""Text files as they lie about: plain ones, and those that gzip, bzip2, xz or Zstandard made smaller, known by their first bytes.
+"""Read text files, plain or compressed with gzip, bzip2, xz or Zstandard, recognised by their first bytes.
 
-What stands before a damaged place is read.
+The text before a damaged place is read.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _CHUNK = 1 << 16
 
 
 class DamagedStreamError(OSError):
-    """Compressed data end too early or make no sense; `strerror` says which."""
+    """Compressed data are cut off or damaged; `strerror` states which."""
 
 
 def open_text(path: str | Path) -> TextIO:
-    """The UTF-8 text of a file; lines end at a line feed alone. Raises OSError, a DamagedError while it is read."""
+    """Open a file as UTF-8 text; only a line feed ends a line. Raises OSError, and DamagedStreamError while it is read."""
     file = Path(path).open("rb")  # noqa: SIM115  (the text that is returned closes it)
     try:
         name = _name(file.peek(8))
@@ -35,7 +35,7 @@ def open_text(path: str | Path) -> TextIO:
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Whether a file is read through one of the decompressors. Raises OSError."""
+    """Whether a file is compressed in a known format. Raises OSError."""
     with Path(path).open("rb") as file:
         return _name(file.peek(8)) is not None
 
@@ -59,7 +59,7 @@ _KINDS: Mapping[str, tuple[bytes, Callable[[BinaryIO], Any]]] = {
 
 
 class _Inflated(io.RawIOBase):
-    """The bytes that a decompressor gives, with one error for all its ways to complain."""
+    """The bytes from a decompressor, with one error type for all of its failures."""
 
     def __init__(self, name: str, stream: Any, file: BinaryIO) -> None:
         self._name, self._stream, self._file = name, stream, file
@@ -69,16 +69,16 @@ class _Inflated(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         try:
-            found: bytes = self._stream.read1(len(buffer))
+            data: bytes = self._stream.read1(len(buffer))
         except EOFError:
             raise DamagedStreamError(errno.EIO, f"its {self._name} data are cut off") from None
         except (OSError, lzma.LZMAError, zlib.error) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # the disk's, not the decompressor's
+                raise  # an error of the disk, not of the decompressor
             cut = "runcated" in str(error)
             raise DamagedStreamError(errno.EIO, f"its {self._name} data are {'cut off' if cut else 'damaged'}") from None
-        buffer[: len(found)] = found
-        return len(found)
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         if not self.closed:

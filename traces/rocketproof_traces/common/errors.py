@@ -1,4 +1,4 @@
-"""The error of this room: one line that says where, what, and how to fix it."""
+"""The error of this package: one line with the place, the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SECRET = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]*@")
 
 
 class TraceError(RocketproofError):
-    """A file, a step or a question that does not fit the model. `place` is a path, `path:line`, or what was asked. Secrets of URLs are
-    left out of the text."""
+    """A file, a step or a query that does not fit the model. `place` is a path, `path:line`, or the query. Secrets in URLs are removed
+    from the text."""
 
     def __init__(self, place: str, problem: str, remedy: str) -> None:
         self.place = place
@@ -22,6 +22,6 @@ class TraceError(RocketproofError):
 
 
 def short(value: object) -> str:
-    """A foreign value for an error line, cut where it gets long."""
+    """Return a foreign value as text for an error line, at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""Writing a text file so that a reader sees the old content or the whole new one."""
+"""Write a text file so that a reader sees either the old content or the complete new content."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import TraceError
 
 
 def replace_text(path: str | Path, text: str) -> None:
-    """Put the text into the file at once. Raises TraceError, and leaves the file as it was, where that fails."""
+    """Replace the file's content atomically. Raises TraceError and keeps the file unchanged if that fails."""
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -33,9 +33,9 @@ def all_of(outcomes: Iterable[JudgingOutcome]) -> JudgingOutcome:
 
 
 def decisive(alternatives: Iterable[T], outcome: Callable[[T], JudgingOutcome], progress: Callable[[T], int]) -> T:
-    """Return an alternative whose outcome is `any_of` the alternatives: the one with the most progress, of equal ones the first.
+    """Return an alternative whose outcome is `any_of` all alternatives: the one with the most progress, or the first of equals.
 
-    Alternatives are taken one by one, and none after the first explained one. Raises ValueError if there is no alternative.
+    Alternatives are evaluated in order up to the first explained one. Raises ValueError without alternatives.
     """
     tried: list[T] = []
     for alternative in alternatives:
@@ -43,7 +43,7 @@ def decisive(alternatives: Iterable[T], outcome: Callable[[T], JudgingOutcome], 
         if outcome(alternative) is JudgingOutcome.EXPLAINED:
             break
     combined = any_of(map(outcome, tried))
-    return max((one for one in tried if outcome(one) is combined), key=progress)
+    return max((alternative for alternative in tried if outcome(alternative) is combined), key=progress)
 
 
 def _first_of(ranked: tuple[JudgingOutcome, ...], outcomes: Iterable[JudgingOutcome], otherwise: JudgingOutcome) -> JudgingOutcome:

@@ -1,6 +1,6 @@
-"""Work spread over processes or threads of this machine, a little ahead of what they do.
+"""Spread work over processes or threads of this machine, with a limited number of items under way.
 
-`WorkerPool` is how work is done, here or elsewhere (`spark.spread`).
+`WorkerPool` is the interface; `spark.spread` implements it with Spark.
 """
 
 from __future__ import annotations
@@ -23,31 +23,33 @@ from .errors import TraceError
 A = TypeVar("A")
 B = TypeVar("B")
 TIDY: Final = 0.5
-"""Seconds that a pool's processes, or threads, have to end after they were told to."""
+"""The time in seconds for a pool's processes or threads to end after an interrupt."""
 
 
 class WorkerPool(Protocol):
-    """Gives a function's answers for some items in any order, each as soon as it is there. The function, items and answers go to other
-    processes and come back, so they can be pickled."""
+    """Yields a function's results for items, each as soon as it is ready, in any order. Function, items and results can be pickled,
+    because they may go to other processes."""
 
     def __call__(self, function: Callable[[A], B], items: Sequence[A], /) -> Iterator[B]: ...
 
 
 def cores() -> int:
-    """The processor cores that this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def on_processes(workers: int) -> WorkerPool:
-    """Spread over processes of this machine; a single item, or all for one worker, are done in this one."""
+    """Return a pool of processes of this machine. A single item, or a single worker, uses the calling process."""
     return _over(processes, workers)
 
 
 def on_threads(workers: int) -> WorkerPool:
-    """Spread over threads, which need no start: for work that is done in kernels, without the interpreter's lock. A single item, or all for
-    one worker, are done in this thread. Where this one stops early, what the others have begun is done first, to its end or to where the
-    function looks for an interrupt. After an interrupt the threads are interrupted too, and this one waits `TIDY` seconds for them and then
-    goes on: they may be inside the compiler of a kernel for many seconds."""
+    """Return a pool of threads, which need no start-up time, for kernels that release the interpreter's lock. A single item, or a single
+    worker, uses the calling thread.
+
+    If the caller stops early, running tasks continue to their end or to their next check for an interrupt. After an interrupt the threads
+    are interrupted, too. The caller waits at most `TIDY` seconds for them, because they may be inside a kernel's compiler for long.
+    """
     return _over(_threads, workers)
 
 
@@ -69,7 +71,7 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(wait=not interrupts.came(), cancel_futures=True)
-        until, threads = time.monotonic() + TIDY, pool._threads  # noqa: SLF001  (a pool waits for its threads for ever, or not at all)
+        until, threads = time.monotonic() + TIDY, pool._threads  # noqa: SLF001  (a pool can only wait without a timeout, or not wait)
         for thread in threads if interrupts.came() else ():
             interrupts.interrupt(thread)
         for thread in threads:
@@ -78,13 +80,13 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 @contextmanager
 def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that leave Ctrl-C to this one. Where this one stops early they end their tasks at once, and tidy up. Those that
-    have not ended `TIDY` seconds later, because they still load modules or are inside C code, are killed."""
+    """Open a pool of processes that ignore Ctrl-C. If the caller stops early, their tasks end immediately and clean up. Processes still
+    running `TIDY` seconds later, in imports or C code, are killed."""
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _listen)
     try:
         yield pool
     except BaseException:
-        running = list((pool._processes or {}).values())  # noqa: SLF001  (Python 3.14 is the first to have a word for it)
+        running = list((pool._processes or {}).values())  # noqa: SLF001  (public API only from Python 3.14 on)
         for process in running:
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -99,62 +101,62 @@ def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def answers(pool: Executor, function: Callable[[A], B], items: Iterable[A], ahead: int) -> Iterator[B]:
-    """The function's answers as they come, with at most `ahead` items under way.
+    """Yield the function's results as they arrive, with at most `ahead` items under way.
 
-    Raises TraceError where a process is killed.
+    Raises TraceError if a process is killed.
     """
     waiting = iter(items)
     running: set[Future[B]] = set()
     try:
         while True:
             for item in waiting:
-                with unheard(*_SIGNALS):
+                with signals_blocked(*_SIGNALS):
                     running.add(pool.submit(_task, function, item))
                 if len(running) >= ahead:
                     break
             if not running:
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            for one in done:
-                yield one.result()
+            for future in done:
+                yield future.result()
     except (BrokenProcessPool, _Ended):
         raise TraceError("a process of this command", "was ended from outside", "run it again: it goes on where it was") from None
 
 
-# What a process of the pool does with signals: Ctrl-C is for the one that began it, and a polite kill ends the task, not the process,
-# so that the pool stays whole and has nothing to say.
+# Signals in the pool's processes: the parent handles Ctrl-C. SIGTERM ends the task and not the process, so the pool stays usable and
+# reports no broken process.
 
 
 class _Ended(Exception):
-    """The task was told to end."""
+    """The task was stopped by SIGTERM."""
 
 
-_told = {"end": False, "busy": False}
+_state = {"end": False, "busy": False}
 
 
 def _task(function: Callable[[A], B], item: A) -> B:
-    if _told["end"]:
+    if _state["end"]:
         raise _Ended
-    _told["busy"] = True
+    _state["busy"] = True
     try:
         return function(item)
     except _Stop:
         raise _Ended from None
     finally:
-        _told["busy"] = False
+        _state["busy"] = False
 
 
 class _Stop(BaseException):
-    """Passes through a task, whatever that catches."""
+    """Stops a task; a BaseException, so that tasks do not catch it."""
 
 
 def _stop(*_: object) -> None:
-    _told["end"] = True
-    if _told["busy"]:
-        _told["busy"] = False
+    _state["end"] = True
+    if _state["busy"]:
+        _state["busy"] = False
         raise _Stop
     parent = multiprocessing.parent_process()
-    if parent is None or not parent.is_alive():  # nobody else will end it
+    if parent is None or not parent.is_alive():  # no other process will end it
         raise SystemExit(1)
 
 
@@ -168,14 +170,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def unblock(*signals: signal.Signals) -> None:
-    """Let this process hear signals that were blocked while it began."""
+    """Unblock signals that were blocked while this process started."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
 
 
 @contextmanager
-def unheard(*signals: signal.Signals) -> Iterator[None]:
-    """Processes that begin meanwhile hear none of these signals before they unblock them."""
+def signals_blocked(*signals: signal.Signals) -> Iterator[None]:
+    """Block these signals in processes that start meanwhile, until they call `unblock`."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,34 +1,34 @@
-"""Whether anybody is at an address, asked before a library that would try it again and again for minutes."""
+"""Check whether an address is reachable, before a library would retry it for minutes."""
 
 from __future__ import annotations
 
 import socket
 
 ANSWER_SECONDS = 15
-"""How long another machine is waited for."""
+"""The timeout for another machine, in seconds."""
 
 _REQUEST = b"HEAD / HTTP/1.0\r\n\r\n"
-_found: set[tuple[str, int, bool]] = set()
+_reachable: set[tuple[str, int, bool]] = set()
 
 
-def nobody(host: str, port: int, *, speaks: bool) -> str | None:
-    """Why nobody can be reached at an address, None if somebody is there; asked once in a process.
+def unreachable(host: str, port: int, *, speaks: bool) -> str | None:
+    """Return why an address is unreachable, None if it is reachable. A positive result is cached in the process.
 
-    `speaks`: a server for HTTP, with or without TLS, which says something to any request, if only by closing. Others are only connected
+    `speaks`: the server speaks HTTP, with or without TLS, and reacts to any request, if only by closing. Other servers are only connected
     to.
     """
-    if (host, port, speaks) in _found:
+    if (host, port, speaks) in _reachable:
         return None
     try:
-        with socket.create_connection((host, port), ANSWER_SECONDS) as there:
+        with socket.create_connection((host, port), ANSWER_SECONDS) as connection:
             if speaks:
-                there.sendall(_REQUEST)
-                there.recv(1)
+                connection.sendall(_REQUEST)
+                connection.recv(1)
     except ConnectionResetError:
         pass  # a way of closing
     except TimeoutError:
         return f"no answer from {host}:{port} in {ANSWER_SECONDS} s"
     except (OSError, UnicodeError) as error:
         return f"no way to {host}:{port}: {getattr(error, 'strerror', None) or error}"
-    _found.add((host, port, speaks))
+    _reachable.add((host, port, speaks))
     return None

@@ -1,7 +1,7 @@
-"""Why something did not happen, or cannot: the guard that refuses, its sentence and its values, in one form for witnesses and histories.
+"""Explain why an event did not happen, or cannot happen: the guard that refuses it, its sentence and its values, in one form for
+witnesses and histories.
 
-Values have the names that users know: the elements of an index (topics, brokers) are called as the model calls them, or as the caller knows
-them from a recording.
+Values have user-facing names: elements of an index (topics, brokers) have the model's names, or the caller's names from a recording.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from rocketproof_model.interpreter import Environment, evaluate
 from rocketproof_model.language import IndexType, MaybeType, Type, Variable, element_name, held, show, walk
 
 Names = Mapping[str, Sequence[str]]
-"""The names of an index's elements, by the index's name. An element with an empty name is not named at all."""
+"""The names of an index's elements, by the index's name. An element with an empty name is not shown."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The guard that refuses; where no single guard does, `sentence` says which rule differs.
+    """The guard that refuses. If no single guard does, `sentence` states the rule that differs.
 
-    `specified` is what the specification does instead of what was recorded, nothing where nothing was. `condition` is the guard's,
-    `part` the conjunct of it that is false ("" if it is the whole); `values` are the leaves of that part, and `meanings` says what some
-    of them are. `bound`: it is a bound of the scope and not a rule. `error` is there if the guard has no value in the state.
+    * `specified`: what the specification does instead of the recorded event; empty without one.
+    * `condition`: the guard's condition. `part`: its false conjunct, empty if that is the whole condition.
+    * `values`: the leaves of that part. `meanings`: explanations of some of them.
+    * `bound`: the guard is a bound of the scope and not a rule.
+    * `error`: the reason why the guard has no value in the state.
     """
 
     specified: str = ""
@@ -48,14 +50,14 @@ class Refusal:
         return f"{text}; {why}{f' with {values}' if values else ''}"
 
     def data(self) -> dict[str, Any]:
-        """The refusal of a recorded event as JSON values."""
+        """Return the refusal of a recorded event as JSON values."""
         return {name: getattr(self, name) for name in ("specified", "action", "guard", "sentence", "values", "meanings")}
 
 
 def refusal_of(
     guard: Guard, instance: Instance, scope: Environment, action: str, names: Names | None = None, *, specified: str = "", error: str = ""
 ) -> Refusal:
-    """That a guard of an action refuses in this state and with these arguments; `error` says why it has no value there."""
+    """Return the refusal by a guard of an action in this state with these arguments. `error` states why the guard has no value there."""
     part = guard.condition if error else false_part(guard.condition, scope)
     shown = "" if part is guard.condition else show(part)
     leaves = leaves_of(part, scope, names)
@@ -66,39 +68,40 @@ def refusal_of(
 
 
 def meaning(model: Model, leaf: Expr) -> str:
-    """What the variable or constant is, "" if the model does not say."""
+    """Return the explanation of a variable or constant, empty if the model has none."""
     if leaf.op in ("ref", "after"):
         return str(leaf.args[0].meaning)
     return model.sentences.get(leaf.args[0], "") if leaf.op == "given" else ""
 
 
 def false_part(term: Expr, scope: Environment) -> Expr:
-    """The first conjunct that is false, however deep in conjunctions; the term itself if it is not a conjunction."""
+    """Return the first false conjunct, at any depth of conjunctions; the term itself if it is not a conjunction."""
     while term.op == "and":
         term = term.args[0] if not evaluate(term.args[0], scope) else term.args[1]
     return term
 
 
 def leaves_of(term: Expr, scope: Environment, names: Names | None = None) -> dict[str, tuple[Any, Expr]]:
-    """The variables and constants in a term by name, indices filled in, each with its value: `cached[producer 1]` and `{broker-a}`.
+    """Return the variables and constants in a term by name, with indices filled in, each with its value: `cached[producer 1]` and
+    `{broker-a}`.
 
-    Parameters stand there only where they are not an index of a variable. A leaf without a value says why.
+    Parameters are included unless they are an index of a variable. The value of a leaf without a value is the reason.
     """
     known: Names = names or {}
-    found: dict[str, tuple[Any, Expr]] = {}
+    leaves: dict[str, tuple[Any, Expr]] = {}
     inner = {a for e in walk(term) if e.op in ("ref", "after") for a in e.args[1:] if a.op in ("par", "const")}
     for e in walk(term):
         if e.op not in ("ref", "after", "par", "given", "free") or (e in inner and e.op == "par"):
             continue
         try:
-            found[_filled(e, scope, known)] = _named(e.type, evaluate(e, scope), known), e
+            leaves[_filled(e, scope, known)] = _named(e.type, evaluate(e, scope), known), e
         except EvaluationError as error:
-            found[show(e)] = f"no value ({error})", e
-    return found
+            leaves[show(e)] = f"no value ({error})", e
+    return leaves
 
 
 def values_of(term: Expr, scope: Environment, names: Names | None = None) -> dict[str, Any]:
-    """The values of `leaves_of`."""
+    """Return the values of `leaves_of`."""
     return {name: value for name, (value, _) in leaves_of(term, scope, names).items()}
 
 
@@ -111,7 +114,7 @@ def _filled(e: Expr, scope: Environment, names: Names) -> str:
 
 
 def _named(type_: Type, code: int, names: Names) -> Any:
-    """A value for people and for JSON: names for elements, other values as they are."""
+    """Return a value for users and for JSON: names for elements, other values unchanged."""
     if isinstance(type_, MaybeType) and code and isinstance(type_.of, IndexType) and type_.of.name in names:
         return names[type_.of.name][code - 1]
     if isinstance(type_, IndexType) and type_.name in names:

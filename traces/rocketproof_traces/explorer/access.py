@@ -1,8 +1,8 @@
-"""Who may ask a running explorer: only a page that it has served itself, in a browser on this machine, to a user who knows the token.
+"""Access control of a running explorer: only a page that it served itself, in a browser on this machine, for a user with the token.
 
-The server listens on loopback, but every page in the browser can send requests there. So the Host has to be loopback with our port (a
-name that somebody has bound to 127.0.0.1 is refused), an Origin has to be our own, and everything needs the token, which is in no page
-and in no cookie: in the address of the page, and in a header of what the page asks.
+The server listens on loopback, but every page in the browser can send requests there. So the Host must be loopback with the server's port
+(other names bound to 127.0.0.1 are rejected), and an Origin must be the server's own. Every request needs the token, which is in no page
+and in no cookie. The page's address contains it, and the page's requests send it in a header.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LARGEST: Final = 16 * 2**20
-"""Bytes that a request may have."""
+"""The maximum size of a request in bytes."""
 _HEADERS: Final = (
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),  # the token is in the page's address
@@ -41,7 +41,7 @@ class TooLarge(Exception):
 
 
 class Guarded:
-    """The application behind these conditions."""
+    """The application, accessible only under these conditions."""
 
     def __init__(self, app: App, token: str, port: int) -> None:
         self.app, self.token = app, token
@@ -63,7 +63,7 @@ class Guarded:
         await answer(scope, _bounded(receive), with_headers)
 
     def refusal(self, scope: Scope) -> Response | None:
-        """The answer to who may not ask, None if all is well."""
+        """Return the response that rejects a request, None if it is allowed."""
         headers = Headers(scope=scope)
         if headers.getlist("host") not in [[host] for host in self.hosts]:
             return _refused(421, "this address is not the explorer's; open the one that `rocketproof explore` printed")
@@ -79,10 +79,10 @@ class Guarded:
         return None
 
     def _knows(self, scope: Scope, headers: Headers) -> bool:
-        """Whether the token is given: in the address of the page, in a header of everything else."""
+        """Whether the request has the token: in the page's address, or in a header of any other request."""
         if scope["path"] == "/":
-            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
-            return len(given) == 1 and self._same(given[0])
+            tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+            return len(tokens) == 1 and self._same(tokens[0])
         kind, _, token = headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and self._same(token.strip())
 
@@ -95,7 +95,7 @@ def _refused(status: int, error: str) -> Response:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Messages until a request without a length gets too large."""
+    """Receive messages until a request without a length gets too large."""
     size = 0
 
     async def bounded() -> Message:

@@ -1,7 +1,7 @@
 """A witness as the document that the page shows: codes, texts, and for each state what can happen there and what refuses the rest.
 
-The document is plain JSON ([its parts](../../docs/explorer.md)). All that is known beforehand is in it, so that a page needs nobody to ask;
-what the page can ask of a running explorer, `at` gives for any state.
+The document is plain JSON ([its parts](../../docs/explorer.md)). It contains all data about the trace, so that a page needs no server. For
+a running explorer, `at` returns the same data for any other state.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from rocketproof_model.result import Witness
 from ..common.refusal import refusal_of
 from ..witness.choices import ActionChoice, choices, scope_of
 from ..witness.parts import acting
-from ..witness.show import story
+from ..witness.show import witness_view
 from ..witness.truth import NO_VALUE, NOT_YET, Truth, truth, waits
 from ..witness.words import value_text
 from .view import model_view, property_view
 
 SCHEMA = 1
 LISTED = (400, 100, 25, 6)
-"""How many enabled instances of one action a state lists; the rest is counted. A page that stands alone takes the first that fits."""
+"""The maximum number of enabled instances of one action that a state lists; the rest is counted. A page without a server uses the first
+number that fits."""
 REFUSED = 12
-"""How many instances that one guard of one action refuses a state lists at most; the rest is counted."""
+"""The maximum number of listed instances of an action that one guard refuses in a state; the rest is counted."""
 LARGEST = 1_500_000
-"""Bytes that the choices of all states may have in a page that stands alone, so that it stays below 2 MB."""
+"""The maximum size in bytes of the choices of all states in a page without a server, so that it stays below 2 MB."""
 
 
 @dataclass(frozen=True)
 class TraceSubject:
-    """Where a trace comes from, in words; "" where that is not known."""
+    """The origin of a trace, as text; empty where unknown."""
 
     model: str = ""
     scope: str = ""
@@ -45,7 +46,7 @@ class TraceSubject:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A command line by which a user comes back to this."""
+    """A command line that reproduces this document."""
 
     label: str
     command: str
@@ -54,26 +55,26 @@ class CommandLine:
 def of_witness(
     witness: Witness, subject: TraceSubject | None = None, commands: Sequence[CommandLine] = (), *, session: str | None = None
 ) -> dict[str, Any]:
-    """The document of a witness. `session` is that of a running explorer, None for a page that stands alone."""
+    """Return the document of a witness. `session` is that of a running explorer, None for a page without a server."""
     instance, claim = witness.instance, witness.property
-    told = story(witness)
+    view = witness_view(witness)
     options, refusals = _options(witness, LISTED if session is None else LISTED[:1])
     looping = len(witness.states) if witness.loop is None else witness.loop
     return {
         "schema": SCHEMA,
         "kind": "trace",
-        "title": told.title,
+        "title": view.title,
         "subject": asdict(subject or TraceSubject(model=instance.model.name)),
         "model": model_view(instance),
         "property": property_view(claim),
-        "parts": list(told.lanes),
+        "parts": list(view.lanes),
         "states": [list(state) for state in witness.states],
         "steps": [_step(witness, k) for k in range(len(witness.moves))],
         "loop": witness.loop,
-        "loop_text": told.loop,
-        "note": told.note,
-        "end": told.end,
-        "truths": [truth_view(each, looping=k > looping) for k, each in enumerate(view.said for view in told.steps)],
+        "loop_text": view.loop,
+        "note": view.note,
+        "end": view.end,
+        "truths": [truth_view(each, looping=k > looping) for k, each in enumerate(step.property_truth for step in view.steps)],
         "choices": options,
         "refusals": refusals,
         "commands": [asdict(command) for command in commands],
@@ -82,7 +83,7 @@ def of_witness(
 
 
 def _options(witness: Witness, listed: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The choices of all states and their refusals, with the first number of `listed` instances of an action that is not too large."""
+    """Return the choices of all states and their refusals, with the first number of `listed` instances that is small enough."""
     first, *smaller = listed
     refusals = Refusals()
     options = [choices_view(witness.instance, state, refusals, first) for state in witness.states]
@@ -109,20 +110,22 @@ def _actors(instance: Instance, state: State, action: Action, args: Sequence[int
 
 
 def at(instance: Instance, claim: Property, state: State, before: State | None, last: str) -> dict[str, Any]:
-    """What can happen in any state, and the property's truth there; `last` is its word in the state before."""
+    """Return what can happen in any state, and the property's truth there; `last` is its word in the state before."""
     refusals = Refusals()
     options = choices_view(instance, state, refusals)
     return {"choices": options, "refusals": refusals.rows, "truth": truth_view(truth(instance, claim, before, state, last))}
 
 
-def truth_view(said: Truth, *, looping: bool = False) -> dict[str, Any]:
-    """The truth in one state; who waits for ever, in a loop, has waited in vain."""
-    bad = said.word in ("fails", "stuck", NO_VALUE) or (looping and (waits(said.word) or said.word == NOT_YET))
-    return {"word": said.word, "bad": bad, "part": said.part, "values": _texts(said.values)}
+def truth_view(property_truth: Truth, *, looping: bool = False) -> dict[str, Any]:
+    """Return the truth in one state. In a loop, waiting for ever counts as bad."""
+    bad = property_truth.word in ("fails", "stuck", NO_VALUE) or (
+        looping and (waits(property_truth.word) or property_truth.word == NOT_YET)
+    )
+    return {"word": property_truth.word, "bad": bad, "part": property_truth.part, "values": _texts(property_truth.values)}
 
 
 class Refusals:
-    """Refusals, each once: most of them are the same in state after state. States name them by their place in `rows`."""
+    """Refusals without duplicates, since most are equal in consecutive states. States refer to them by their index in `rows`."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -130,14 +133,14 @@ class Refusals:
 
     def place(self, row: dict[str, Any]) -> int:
         key = tuple(tuple(map(tuple, value)) if isinstance(value, list) and name == "values" else str(value) for name, value in row.items())
-        found = self._places.setdefault(key, len(self.rows))
-        if found == len(self.rows):
+        index = self._places.setdefault(key, len(self.rows))
+        if index == len(self.rows):
             self.rows.append(row)
-        return found
+        return index
 
 
 def choices_view(instance: Instance, state: State, refusals: Refusals, listed: int = LISTED[0]) -> dict[str, Any]:
-    """The instances of actions in a state, up to `listed` of each: what one would change, or its refusal by its place."""
+    """Return the action instances in a state, up to `listed` per action: the effect of an enabled instance, or the index of its refusal."""
     enabled: list[dict[str, Any]] = []
     refused: list[int] = []
     counts: dict[tuple[str, str], int] = {}
@@ -155,25 +158,27 @@ def choices_view(instance: Instance, state: State, refusals: Refusals, listed: i
     return {"enabled": enabled, "refused": refused, "more": left}
 
 
-def _enabled(instance: Instance, state: State, one: ActionChoice) -> dict[str, Any]:
-    after = state if one.after is None else one.after
+def _enabled(instance: Instance, state: State, candidate: ActionChoice) -> dict[str, Any]:
+    after = state if candidate.after is None else candidate.after
     return {
-        "action": one.action.name,
-        "args": list(one.args),
-        "label": one.label,
+        "action": candidate.action.name,
+        "args": list(candidate.args),
+        "label": candidate.label,
         "effect": [[slot, y] for slot, (x, y) in enumerate(zip(state, after, strict=True)) if x != y],
-        "error": one.error,
-        **_actors(instance, state, one.action, one.args),
+        "error": candidate.error,
+        **_actors(instance, state, candidate.action, candidate.args),
     }
 
 
-def _refused(instance: Instance, state: State, one: ActionChoice) -> dict[str, Any]:
-    assert one.refused is not None
-    why = refusal_of(one.refused, instance, scope_of(instance, state, one.action, one.args), one.label, error=one.error)
+def _refused(instance: Instance, state: State, candidate: ActionChoice) -> dict[str, Any]:
+    assert candidate.refused is not None
+    why = refusal_of(
+        candidate.refused, instance, scope_of(instance, state, candidate.action, candidate.args), candidate.label, error=candidate.error
+    )
     return {
-        "action": one.action.name,
-        "args": list(one.args),
-        "label": one.label,
+        "action": candidate.action.name,
+        "args": list(candidate.args),
+        "label": candidate.label,
         "guard": why.guard,
         "sentence": why.sentence,
         "bound": why.bound,

@@ -1,7 +1,7 @@
-"""A history of clients as the document that the page draws on a time line: what was asked and answered, and what the judge says of it.
+"""A history of clients as the document that the page draws on a time line: requests, answers, and the judge's verdict.
 
-Times are the numbers of events; `nanos` has the clock's, where the history has one. Of a history that is too long for a page the document
-has what lies around one event, and counts the rest.
+Times are event numbers; `nanos` has the clock times, if the history has any. For a history too long for a page, the document has the part
+around one event, and counts the rest.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from ..checker.findings import UnexplainedEvent
 from ..checker.histories import HistoryVerdict
-from ..checker.part import UnexplainedEvent
 from ..history import Event, Header
 from ..history.exchanges import OVER, SENDS, CallEvents, paired
 from ..witness.words import value_text
@@ -21,7 +21,7 @@ from .document import SCHEMA, CommandLine, TraceSubject
 from .window import LARGEST, window
 
 LONGEST: Final = 200
-"""Characters of a value that are shown."""
+"""The maximum length of a shown value in characters."""
 _OUTCOMES: Final = {"ok": "ok", "fail": "fail"}
 _MARKS: Final = {"crash": "crash", "restart": "restart", "disconnect": "disconnect", "configure": "settings"}
 
@@ -36,14 +36,14 @@ def of_history(
     around: int | None = None,
     largest: int = LARGEST,
 ) -> dict[str, Any]:
-    """The document of a judged history. If its operations and marks have more than `largest` bytes, it has those around the event with this
-    number, unless given the first that nothing explains, or else the first of all."""
+    """Return the document of a judged history. If its operations and marks exceed `largest` bytes, it has those around the event with
+    number `around`. The default is the first event that nothing explains, or else the first event."""
     calls, marks = [], []
-    for found in paired(events):
-        if isinstance(found, CallEvents):
-            calls.append(found)
-        elif (found.type in ("crash", "info") and found.op != OVER) or (found.type == "invoke" and found.op == "configure"):
-            marks.append(_mark(found))
+    for call in paired(events):
+        if isinstance(call, CallEvents):
+            calls.append(call)
+        elif (call.type in ("crash", "info") and call.op != OVER) or (call.type == "invoke" and call.op == "configure"):
+            marks.append(_mark(call))
     calls.sort(key=lambda call: call.begun.seq)
     finding = verdict.findings[0] if verdict.findings else None
     begun_by = {call.ended.seq: call.begun.seq for call in calls if call.ended is not None}
@@ -51,7 +51,7 @@ def of_history(
         marks.append(
             {"at": finding.seq, "nanos": None, "kind": "state", "text": f"{finding.process}: {finding.recorded}; nothing explains it"}
         )
-    refused = {begun_by.get(one.seq) for one in verdict.findings}
+    refused = {begun_by.get(finding.seq) for finding in verdict.findings}
     order = [begun for begun in verdict.order.explained if begun not in refused]
     if around is None and finding is not None:
         around = begun_by.get(finding.seq, finding.seq)
@@ -78,8 +78,8 @@ Rows = list[dict[str, Any]]
 
 
 def _around(operations: Rows, marks: Rows, around: int | None, largest: int) -> tuple[Rows, Rows, dict[str, int] | None]:
-    """The operations and marks, in the order of events, that a page has room for; how many others there are before and after them, None
-    if there are none."""
+    """Return the operations and marks, in the order of events, that a page has room for. The third value has the numbers of omitted rows
+    before and after them, None if none are omitted."""
     rows = sorted([*((row["begin"], "", row) for row in operations), *((row["at"], "mark", row) for row in marks)], key=lambda row: row[:2])
     place = 0 if around is None else max(0, bisect_right([at for at, _, _ in rows], around) - 1)
     kept = window([len(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()) for _, _, row in rows], place, largest)
@@ -90,7 +90,7 @@ def _around(operations: Rows, marks: Rows, around: int | None, largest: int) -> 
 
 
 def _target(header: Header) -> str:
-    """What was asked: by its name and its version, where the header has them apart."""
+    """Return the judged target by name and version, if the header has both."""
     target = header.origin.get("target", "")
     if not isinstance(target, Mapping):
         return str(target)
@@ -125,7 +125,7 @@ def _operations(calls: Iterable[CallEvents[Event]], verdict: HistoryVerdict, ord
 
 
 def _label(begun: Event) -> str:
-    """`send orders, queue 2`: what is asked, as short as a line allows."""
+    """Return `send orders, queue 2`: the request in one line."""
     fields = begun.value.get("fields")
     fields = fields if isinstance(fields, Mapping) else {}
     words = [begun.op, *(str(fields[name]) for name in ("topic",) if name in fields)]
@@ -134,11 +134,11 @@ def _label(begun: Event) -> str:
 
 
 def _pairs(value: Mapping[str, Any]) -> list[list[str]]:
-    """Names and values as text; the fields of a header stand among the others, and what is empty is left out."""
+    """Return names and values as text. Header fields are included next to the other values, and empty values are left out."""
     flat: dict[str, Any] = {}
-    for name, one in value.items():
-        flat |= {str(key): inner for key, inner in one.items()} if name == "fields" and isinstance(one, Mapping) else {name: one}
-    return [[name, _cut(_text(one))] for name, one in flat.items() if one not in ("", None)]
+    for name, part in value.items():
+        flat |= {str(key): inner for key, inner in part.items()} if name == "fields" and isinstance(part, Mapping) else {name: part}
+    return [[name, _cut(_text(part))] for name, part in flat.items() if part not in ("", None)]
 
 
 def _text(value: Any) -> str:
@@ -151,8 +151,8 @@ def _cut(text: str) -> str:
 
 def _mark(event: Event) -> dict[str, Any]:
     kind = "crash" if event.type == "crash" else _MARKS.get(event.op, "fault")
-    told = ", ".join(f"{name} {value}" for name, value in _pairs(event.value))
-    return {"at": event.seq, "nanos": event.time, "kind": kind, "text": f"{event.process}: {event.op}{f' ({told})' if told else ''}"}
+    details = ", ".join(f"{name} {value}" for name, value in _pairs(event.value))
+    return {"at": event.seq, "nanos": event.time, "kind": kind, "text": f"{event.process}: {event.op}{f' ({details})' if details else ''}"}
 
 
 def _sentence(verdict: HistoryVerdict) -> str:

@@ -1,4 +1,4 @@
-"""What can be opened in the explorer: a trace that goes on from any of its states, or a history, which is shown as it is."""
+"""What the explorer can open: a trace that can be continued from any of its states, or a history, which is shown unchanged."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .document import CommandLine, TraceSubject, of_witness
 
 NO_PROPERTY: Final = Property("walk", "no property is asked: every step is free", "always", const(1, Bool))
 Progress = Callable[[str], None]
-"""Is told in a line what a long opening does."""
+"""Called with a line of text while opening takes long."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A witness with what is known of it; `title` is what it is called, if not by its property."""
+    """A witness with its origin; `title` replaces the title from its property."""
 
     witness: Witness
     subject: TraceSubject
@@ -28,8 +28,8 @@ class Trace:
     title: str = ""
 
     def document(self, session: str | None = None) -> dict[str, Any]:
-        made = of_witness(self.witness, self.subject, self.commands, session=session)
-        return {**made, "title": self.title} if self.title else made
+        document = of_witness(self.witness, self.subject, self.commands, session=session)
+        return {**document, "title": self.title} if self.title else document
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +48,9 @@ Opened = Trace | OpenedHistory
 def walk(
     instance: Instance, subject: TraceSubject, claim: Property = NO_PROPERTY, note: str = "", commands: Sequence[CommandLine] = ()
 ) -> Trace:
-    """A trace that has only its beginning. Raises EvaluationError where the instance has no initial state."""
-    made = Witness(instance, claim, (), (initial(instance),), None, note)
-    return Trace(made, subject, tuple(commands), f"{claim.id}: a walk" if claim is not NO_PROPERTY else "a walk from the initial state")
+    """Return a trace with only an initial state. Raises EvaluationError if the instance has no initial state."""
+    witness = Witness(instance, claim, (), (initial(instance),), None, note)
+    return Trace(witness, subject, tuple(commands), f"{claim.id}: a walk" if claim is not NO_PROPERTY else "a walk from the initial state")
 
 
 __all__ = ["NO_PROPERTY", "OpenedHistory", "Opened", "Progress", "Trace", "walk"]

@@ -1,8 +1,7 @@
-"""The page as one file: the built page with a document inside, which loads nothing and asks nobody.
+"""The page as one file: the built page with an embedded document, which loads nothing and sends no requests.
 
-The page's script and style are named by their hashes in its Content-Security-Policy, so nothing that a document holds can be run, and
-nothing but the document is put into the page. A document stands there as JSON in which `<` is written `\\u003c`, so that no text of a
-trace can end the script that holds it.
+The Content-Security-Policy lists the hashes of the page's script and style, so nothing in a document can be executed. Only the document is
+inserted into the page. It is JSON in which `<` is written `\\u003c`, so that no text of a trace can end the script element.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _EMPTY: Final = f"{_OPENS}null</script>"
 
 
 def html(document: Mapping[str, Any] | None = None) -> str:
-    """The page with this document; without one it is the page that a running explorer serves."""
+    """Return the page with this document, or without one the page that a running explorer serves."""
     built = template()
     if document is None:
         return built
@@ -35,7 +34,7 @@ def html(document: Mapping[str, Any] | None = None) -> str:
 
 @cache
 def template() -> str:
-    """The page as it was built, with one place for a document. Raises TraceError in a clone in which it was not built."""
+    """Return the built page, with one place for a document. Raises TraceError in a clone without a built page."""
     try:
         text = resources.files("rocketproof_traces.explorer").joinpath(NAME).read_text(encoding="utf-8")
     except OSError:
@@ -46,7 +45,7 @@ def template() -> str:
 
 
 def write(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write the page with a document, at once. Raises TraceError where the file cannot be written."""
+    """Write the page with a document atomically. Raises TraceError if the file cannot be written."""
     replace_text(path, html(document))
 
 

@@ -1,7 +1,7 @@
-"""The explorer served: the page, and what it asks. [The questions](../../docs/explorer.md#served) and their answers are JSON.
+"""Serve the explorer: the page and its requests. [The requests](../../docs/explorer.md#served) and their responses are JSON.
 
-What takes long answers in lines, each a JSON object: `progress` as often as there is any, at last the result or an `error`. A page that
-goes away stops what it has asked for.
+Long operations respond with lines, each a JSON object: any number of `progress`, then the result or an `error`. Closing the page stops its
+operations.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from .sessions import Session, Sessions, Unknown
 
 
 class ExplorerSource(Protocol):
-    """What a running explorer can open. Where its models and properties come from is not known here."""
+    """What a running explorer can open. The origin of models and properties is defined by the implementation."""
 
     def start(self) -> Opened | None:
-        """What the page begins with; None if the user has to choose."""
+        """Return the initial content of the page, None if the user has to choose."""
         ...
 
     def catalogue(self) -> Mapping[str, Any]:
-        """What a user can choose from: properties with their cases, witnesses, scopes."""
+        """Return the choices: properties with their cases, witnesses, scopes."""
         ...
 
     def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
-        """Open what was chosen. Raises RocketproofError in one line."""
+        """Open the chosen content. Raises RocketproofError with a one-line message."""
         ...
 
 
 @dataclass
 class Explorer:
-    """A running explorer: what it can open, its sessions, and whether it is about to end."""
+    """A running explorer: what it can open, its sessions, and whether it is stopping."""
 
     openings: ExplorerSource
     version: str
@@ -59,12 +59,12 @@ class Explorer:
     begun: dict[str, Any] | None = None
 
     def app(self) -> Starlette:
-        """The application; `access.Guarded` stands before it."""
+        """Return the application, to be wrapped in `access.Guarded`."""
         routes = [
             Route("/", self._page),
             Route("/api/start", self._start),
             Route("/api/open", self._open, methods=["POST"]),
-            Route("/api/at", self._asked(lambda session, asked: session.at(asked)), methods=["POST"]),
+            Route("/api/at", self._asked(lambda session, body: session.at(body)), methods=["POST"]),
             Route("/api/evaluate", self._asked(self._evaluated), methods=["POST"]),
             Route("/api/graph", self._graph, methods=["POST"]),
         ]
@@ -84,8 +84,8 @@ class Explorer:
             with self.starting:  # another page may wait for a search
                 if self.begun is None:
                     opened = self.openings.start()
-                    made = None if opened is None else self.sessions.enter(opened)
-                    self.begun = {"document": made, "catalogue": dict(self.openings.catalogue()), "version": self.version}
+                    document = None if opened is None else self.sessions.enter(opened)
+                    self.begun = {"document": document, "catalogue": dict(self.openings.catalogue()), "version": self.version}
                 return self.begun
 
         return JSONResponse(await run_in_threadpool(begin))
@@ -100,30 +100,30 @@ class Explorer:
         return self._lines(work)
 
     async def _graph(self, request: Request) -> Response:
-        asked = await _body(request)
-        session = self.sessions[asked.get("session")]
-        return self._lines(lambda report: session.graph(asked, report))
+        body = await _body(request)
+        session = self.sessions[body.get("session")]
+        return self._lines(lambda report: session.graph(body, report))
 
     def _asked(self, answer: Callable[[Session, Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            asked = await _body(request)
-            session = self.sessions[asked.get("session")]
-            return JSONResponse(await run_in_threadpool(answer, session, asked))
+            body = await _body(request)
+            session = self.sessions[body.get("session")]
+            return JSONResponse(await run_in_threadpool(answer, session, body))
 
         return endpoint
 
-    def _evaluated(self, session: Session, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _evaluated(self, session: Session, body: Mapping[str, Any]) -> Mapping[str, Any]:
         with self.building:
-            return session.evaluate(asked)
+            return session.evaluate(body)
 
     def _lines(self, work: Callable[[Progress], Mapping[str, Any]]) -> Response:
-        """The answer to what takes long; it stops at the next progress when nobody listens any more."""
+        """Return the response of a long operation, which stops at the next progress after the page is closed."""
         gone = threading.Event()
         lines: asyncio.Queue[Mapping[str, Any] | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def put(line: Mapping[str, Any] | None) -> None:
-            with suppress(RuntimeError):  # the server has ended, so nobody waits for it
+            with suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(lines.put_nowait, line)
 
         def report(text: str) -> None:
@@ -138,7 +138,7 @@ class Explorer:
                 put({"error": " ".join(str(error).split())})
             except KeyboardInterrupt:
                 put({"error": "stopped"})
-            except Exception as error:  # noqa: BLE001  (the page has to hear of it; the server goes on)
+            except Exception as error:  # noqa: BLE001  (the page shows the error; the server continues)
                 put({"error": f"the explorer failed: {type(error).__name__}: {error}"})
             finally:
                 put(None)
@@ -161,12 +161,12 @@ def _error(status: int) -> Callable[[Request, Exception], Response]:
 async def _body(request: Request) -> Mapping[str, Any]:
     """The JSON object of a request. Raises HTTPException."""
     try:
-        found = json.loads(await request.body())
+        body = json.loads(await request.body())
     except (ValueError, RecursionError):
         raise HTTPException(400, "the request is no JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise HTTPException(400, "the request is no JSON object")
-    return found
+    return body
 
 
 __all__ = ["Explorer", "ExplorerSource"]

@@ -1,4 +1,4 @@
-"""Serving the explorer on loopback until Ctrl-C: a port, a token in the address, a browser."""
+"""Serve the explorer on loopback until Ctrl-C: a port, a token in the address, a browser."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ HOST = "127.0.0.1"
 GRACE_SECONDS = 1
 
 
-def serve(explorer: Explorer, port: int, *, browser: bool, said: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C. Port 0 is any free one; `said` is told the address when it answers. Raises TraceError if the port is in use."""
+def serve(explorer: Explorer, port: int, *, browser: bool, announce: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C. Port 0 is any free port. `announce` is called with the address once the server listens. Raises TraceError if
+    the port is in use."""
     with bound(port) as listening:
         number = listening.getsockname()[1]
         token = secrets.token_urlsafe(24)
@@ -35,7 +36,7 @@ def serve(explorer: Explorer, port: int, *, browser: bool, said: Callable[[str],
         )
         server = _Server(settings, explorer)
         try:
-            said(address)
+            announce(address)
             if browser and _has_screen():
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
             server.run(sockets=[listening])
@@ -46,7 +47,7 @@ def serve(explorer: Explorer, port: int, *, browser: bool, said: Callable[[str],
 
 
 class _Server(uvicorn.Server):
-    """Tells the explorer at once that it ends, so that a search does not keep the process."""
+    """Marks the explorer as stopping immediately, so that a running search does not keep the process alive."""
 
     def __init__(self, config: uvicorn.Config, explorer: Explorer) -> None:
         super().__init__(config)
@@ -58,23 +59,23 @@ class _Server(uvicorn.Server):
 
 
 def bound(port: int) -> socket.socket:
-    """A socket that listens on loopback. Raises TraceError if it cannot."""
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """Return a socket that listens on loopback. Raises TraceError if it cannot."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((HOST, port))
-        made.listen()
+        listener.bind((HOST, port))
+        listener.listen()
     except (OSError, OverflowError) as error:
-        made.close()
+        listener.close()
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
             raise TraceError(f"port {port}", "is in use", "give another --port, or none for any that is free") from None
         why = error.strerror if isinstance(error, OSError) else "it is no port"
         raise TraceError(f"port {port}", f"cannot be used ({why})", "give 1024 to 65535, or none for any that is free") from None
-    return made
+    return listener
 
 
 def _has_screen() -> bool:
-    """Whether a browser would come in a window; one in this terminal would take it from the user."""
+    """Whether a browser would open a window. A text browser would take over this terminal."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 

@@ -12,23 +12,23 @@ from ..witness.words import elements
 
 
 class Indices:
-    """The indices of a model by name. Two that differ under one name, such as the topics of two tables, get numbers after their names."""
+    """The indices of a model by name. Different indices with one name, such as the topics of two tables, get numbers after their names."""
 
     def __init__(self) -> None:
         self.names: dict[Type, str] = {}
 
     def name(self, of: Type) -> str:
-        found = self.names.get(of)
-        if found is None:
+        unique_name = self.names.get(of)
+        if unique_name is None:
             name, taken = _name(of), [_name(other) for other in self.names]
-            found = self.names[of] = f"{name} {taken.count(name) + 1}" if name in taken else name
-        return found
+            unique_name = self.names[of] = f"{name} {taken.count(name) + 1}" if name in taken else name
+        return unique_name
 
     def data(self) -> list[dict[str, Any]]:
         return [{"name": name, "elements": [of.text(code) for code in of.codes()]} for of, name in self.names.items()]
 
     def type(self, type_: Type) -> dict[str, Any]:
-        """The type as the page reads codes by it."""
+        """Return the type in the form in which the page reads codes."""
         if isinstance(type_, EnumType):
             return {"sort": "enum", "names": list(type_.names)}
         if isinstance(type_, HoldingType):
@@ -43,7 +43,7 @@ def _name(of: Type) -> str:
 
 
 def model_view(instance: Instance) -> dict[str, Any]:
-    """What is the same in every state of an instance."""
+    """Return the data that are equal in all states of an instance."""
     model, indices = instance.model, Indices()
     variables = [
         {
@@ -74,7 +74,8 @@ def _slots(model: Model) -> list[dict[str, Any]]:
     number = {variable.name: k for k, variable in enumerate(model.variables)}
     known = kinds(model)
     return [
-        {"label": one.label, "variable": number[one.variable.name], "part": owner(known, one.variable, one.at)} for one in elements(model)
+        {"label": element.label, "variable": number[element.variable.name], "part": owner(known, element.variable, element.at)}
+        for element in elements(model)
     ]
 
 
@@ -90,7 +91,7 @@ def _action(action: Action, indices: Indices) -> dict[str, Any]:
 
 
 def property_view(claim: Property) -> dict[str, Any]:
-    """A property in words and as a formula."""
+    """Return a property as a sentence and as a formula."""
     formula, goal = formula_text(claim), None
     if claim.declared == "leads_to" and claim.goal is not None:
         formula, goal = show(claim.formula), show(claim.goal)

@@ -1,5 +1,9 @@
-"""Histories of runs: their events (`events`), their files (`files`), requests and answers in them (`operations`), recordings of single
-requests read as histories (`cases`, `recordings`)."""
+"""Histories of runs. Input: history files and recordings. Output: events, and exchanges, each a request with its responses. Read
+`exchange` first.
+
+`events` are the events, `files` the NDJSON files, `exchanges` the pairing of events into exchanges, `exchange` one exchange. `cases` reads
+recordings of single requests, and `recordings` turns them into histories.
+"""
 
 from .events import SCHEMA, TYPES, VERSION, Event, Header, Moment, Rules, event_line, header_line
 from .files import Writer, is_history, read, read_piece

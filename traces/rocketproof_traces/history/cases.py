@@ -1,7 +1,7 @@
-"""Recordings of a broker: requests and answers, one case a line, read into what the specification can speak of.
+"""Read recordings of a broker: requests and answers, one case per line.
 
-A case is a send, a topic update, a route query, or out of the specification's reach, with the reason. Both forms of the
-send header are read: V1 names for code 10, letters a to m for 310 and 320 (REM-04).
+A case is a send, a topic update, a route query, or a request that the specification does not cover, with the reason. Both forms of the send
+header are read: V1 names for code 10, letters a to m for 310 and 320 (REM-04).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ..common.compressed import open_text
 
 KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
 COUNTED = ("not", "commit")
-"""The kinds of records that their queue counts."""
+"""The kinds of records that count in their queue."""
 STATUSES = {FLUSH_DISK_TIMEOUT: "flush", SLAVE_NOT_AVAILABLE: "replication", FLUSH_SLAVE_TIMEOUT: "replication"}
 _Numbers = Mapping[str, Callable[[str], int | None]]
 _OF_A_SEND: _Numbers = {
@@ -77,7 +77,7 @@ class Config:
 
 @dataclass(frozen=True)
 class StoredMessage:
-    """A record that the broker stored. `real` are the topic and queue that it is meant for, where it lies elsewhere first."""
+    """A record that the broker stored. `real` are its destination topic and queue if it is first stored elsewhere."""
 
     topic: str
     queue: int
@@ -87,10 +87,11 @@ class StoredMessage:
 
 
 def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a recording with their line numbers, in order. Raises RocketproofError for a file that is none."""
+    """Yield the JSON objects of a recording with their line numbers, in order. Raises RocketproofError for a file that is not a
+    recording."""
     try:
         with open_text(path) as file:
-            lines = file.read().split("\n")  # not splitlines: a topic's name may hold what Unicode calls a line's end
+            lines = file.read().split("\n")  # not splitlines: a topic name may contain a Unicode line separator
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise RocketproofError(f"{path}: cannot be read as a recording ({reason}); give a file of one JSON case a line") from None
@@ -111,7 +112,7 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def no_case(path: Path, number: int, error: Exception) -> RocketproofError:
-    """The error that names the line that is not a case."""
+    """Return the error for a line that is not a case."""
     reason = f"{error} is missing" if isinstance(error, KeyError) else error.msg if isinstance(error, json.JSONDecodeError) else str(error)
     return RocketproofError(f"{path}:{number}: not a recorded case ({reason}); a case has n, cfg, case, request and response")
 
@@ -130,7 +131,8 @@ def _int(value: Any) -> int:
 
 
 def stored(entries: Iterable[Mapping[str, Any]]) -> tuple[StoredMessage, ...]:
-    """The records that a recording says were stored. Raises ValueError, KeyError, TypeError or AttributeError where they are none."""
+    """Return the records in a recording's list of stored records. Raises ValueError, KeyError, TypeError or AttributeError for invalid
+    ones."""
     return tuple(_stored(entry) for entry in entries if "topic" in entry)
 
 
@@ -142,21 +144,24 @@ def _stored(entry: Mapping[str, Any]) -> StoredMessage:
 
 
 def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A request's fields by their full names (REM-04)."""
+    """Return a request's fields with their full names (REM-04)."""
     if code not in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE):
         return dict(fields)
     return {FULL_NAMES[key]: value for key, value in fields.items() if key in FULL_NAMES}
 
 
 def properties_of(text: str) -> dict[str, str]:
-    """The message's properties (SEND-26); an item without a value is none."""
+    """Return the message's properties (SEND-26). An item without a value is ignored."""
     items = [item.partition(NAME_END) for item in text.split(PROPERTY_END)]
     return {name: value for name, _, value in items if name and value}
 
 
 def has_plain_attributes(fields: Mapping[str, Any]) -> bool:
-    """Whether a request to change a topic asks for no attributes, or for a message type alone, which changes nothing of what a broker
-    stores. Of others the specification and the reference implementation do not know whether a release takes them, and what they change."""
+    """Whether a topic update requests no attributes, or only a message type, which does not affect what a broker stores.
+
+    For other attributes, the specification and the reference implementation do not know whether a release accepts them and what they
+    change.
+    """
     text = fields.get("attributes")
     return not text or _PLAIN_ATTRIBUTES.fullmatch(str(text)) is not None
 
@@ -170,10 +175,11 @@ def reach(
     version: int = NAMES_LIMIT,
     group_limit: int | None = RETRY_MAX_TIMES,
 ) -> tuple[Kind, str]:
-    """Whether the specification speaks of the request, else why not: by the request, and by an answer only where no request shows it.
+    """Return whether the specification covers a request, and otherwise why not. The answer decides only where no field of the request
+    does.
 
-    `properties` are those of the message, `body` is in bytes, `version` that of the request, `group_limit` the retries that the group of a
-    retry topic allows, None if nobody knows.
+    `properties` are those of the message, `body` is its size in bytes, `version` that of the request. `group_limit` is the retry limit of a
+    retry topic's group, None if unknown.
     """
     if code == GET_ROUTEINFO_BY_TOPIC:
         return "route", ""
@@ -206,7 +212,7 @@ def reach(
 
 
 def _retried(fields: Mapping[str, Any], answered: int | None, version: int, group_limit: int | None) -> str:
-    """Why a send to a retry topic is out of reach: it may have become a dead letter (DLQ-02, DLQ-03)."""
+    """Return why a send to a retry topic is not covered: it may have become a dead letter (DLQ-02, DLQ-03)."""
     requested, times = number_of(fields, "maxReconsumeTimes"), number_of(fields, "reconsumeTimes") or 0
     if group_limit is None and (requested is None or version < NAMES_LIMIT):
         return UNKNOWN_LIMIT if times > 0 else ""
@@ -219,16 +225,18 @@ def _retried(fields: Mapping[str, Any], answered: int | None, version: int, grou
 
 
 def decodes_send_back(fields: Mapping[str, Any]) -> bool:
-    """Whether the numbers in the header of a send-back decode: where one does not, it is answered before anything is done."""
+    """Whether the numbers in the header of a send-back decode. If not, the broker answers before any effect."""
     return _decodes(fields, (), _OF_A_SEND_BACK)
 
 
 def number_of(fields: Mapping[str, Any], name: str) -> int | None:
-    """Return an optional int of a header. None if it is not there, or if Java does not take its text: the broker then has null (REM-04)."""
+    """Return an optional int of a header. None if it is missing or Java does not parse its text; the broker then has null (REM-04)."""
     return None if fields.get(name) is None else java_int(text_of(fields[name]))
 
 
 def _decodes(fields: Mapping[str, Any], required: Iterable[str], numbers: _Numbers) -> bool:
-    """Whether a header decodes: it has what is required, and Java takes the texts of its numbers."""
-    told = {name: value for name, value in fields.items() if value is not None}
-    return told.keys() >= set(required) and all(read(text_of(told[name])) is not None for name, read in numbers.items() if name in told)
+    """Whether a header decodes: required fields are present, and Java parses its numbers."""
+    present = {name: value for name, value in fields.items() if value is not None}
+    return present.keys() >= set(required) and all(
+        read(text_of(present[name])) is not None for name, read in numbers.items() if name in present
+    )

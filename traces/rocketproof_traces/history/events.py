@@ -1,10 +1,9 @@
-"""The events of a history: what happened in a run, real or simulated, one event after the other in the order it was seen.
+"""The events of a history: what happened in a real or simulated run, in the order of observation.
 
-A process (a client, a broker, a node) has at most one
-open call: `invoke` opens it, `ok`, `fail` or `info` with the same `op` closes it (`info`: nobody knows whether it took
-effect). `info` also stands alone for things that happen to a run; `disk` is what a store held, `state` what a
-part of the system reported of itself, `crash` ends a process and its open call. docs/history.md describes the schema,
-docs/history.schema.json states it for other tools.
+A process (a client, a broker, a node) has at most one open call. `invoke` opens it; `ok`, `fail` or `info` with the same `op` closes it.
+`info` means that it is unknown whether the call took effect. `info` also stands alone for events of the run. `disk` is the content of a
+store, `state` is what a part of the system reported about itself, and `crash` ends a process and its open call. docs/history.md describes
+the schema; docs/history.schema.json defines it for other tools.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ TYPES = ("invoke", "ok", "fail", "info", "disk", "crash", "state")
 
 @dataclass(frozen=True)
 class Header:
-    """What a history is about: `origin` says what made it, `start` is the wall clock (ISO 8601) at time 0 or None.
+    """The subject of a history. `origin` describes its source; `start` is the wall clock (ISO 8601) at time 0, or None.
 
-    `witness` is there in a history made of a witness: its property, constants, loop and note.
+    `witness` is present in a history made from a witness: its property, constants, loop and note.
     """
 
     origin: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +36,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Event:
-    """One line. `time` is in nanoseconds since the start, None where there was no clock; `seq` counts from 0."""
+    """One line. `time` is in nanoseconds since the start, None without a clock; `seq` counts from 0."""
 
     seq: int
     type: str
@@ -48,7 +47,7 @@ class Event:
 
 
 class Moment(Protocol):
-    """An event as far as its value does not matter."""
+    """An event without its value."""
 
     @property
     def seq(self) -> int: ...
@@ -76,7 +75,7 @@ def event_line(event: Event) -> str:
 
 
 class Rules:
-    """What an event needs beside its form: its number, its type, and a call to close. Fed in order."""
+    """Checks of an event apart from its form: its number, its type, and the call that it closes. Events are checked in order."""
 
     def __init__(self) -> None:
         self.next = 0

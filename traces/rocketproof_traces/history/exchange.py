@@ -1,6 +1,6 @@
 """One request with its responses, times and connection: the type that recorders, replays, checkers and rules share.
 
-What its header, its message and its response say is read here, and nowhere else.
+Only this module reads the contents of its header, message and response.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ _MILLI: Final = 1_000_000  # nanoseconds
 class Exchange:
     """One request with its responses.
 
-    `process` is the connection that sent it, and `broker` the broker or name server that it asks. `seq` and `end` are the numbers of the
-    events that sent and ended it; `closed` is the type of the latter: `ok` (a response), `fail` (no effect), `info` or `crash` (the effect
-    is unknown), or empty if no event ended it. `outcome` is that event's value. `sent` is in nanoseconds since the start of the history,
-    `took` in nanoseconds; both are None without a clock. `strays` are further responses. `again`: it stands for a second execution of a
-    request that was answered twice.
+    * `process` is the connection that sent it, and `broker` the broker or name server that it addresses.
+    * `seq` and `end` are the numbers of the events that sent and ended it.
+    * `closed` is the type of the ending event: `ok` (a response), `fail` (no effect), `info` or `crash` (the effect is unknown), or empty
+      if no event ended it. `outcome` is that event's value.
+    * `sent` is in nanoseconds since the start of the history, `took` in nanoseconds; both are None without a clock.
+    * `strays` are further responses.
+    * `again`: it represents a second execution of a request that was answered twice.
     """
 
     process: str
@@ -83,17 +85,17 @@ class Exchange:
 
     @property
     def one_way(self) -> bool:
-        """Whether the client wants no response."""
+        """Whether the client requests no response."""
         return bool(self.request.get("oneWay"))
 
     @property
     def sent_millis(self) -> int:
-        """When it was sent, in milliseconds since the start of the history; 0 without a clock."""
+        """The time of sending, in milliseconds since the start of the history; 0 without a clock."""
         return (self.sent or 0) // _MILLI
 
     @property
     def ended_millis(self) -> int:
-        """When it ended, in milliseconds since the start of the history; 0 if nobody knows."""
+        """The time of its end, in milliseconds since the start of the history; 0 if unknown."""
         return ((self.sent or 0) + self.took) // _MILLI if self.took is not None else 0
 
     @property
@@ -107,7 +109,7 @@ class Exchange:
         return f"event {self.seq} ({self.op} {about})".replace(" )", ")")
 
     def number(self, name: str, otherwise: int = 0) -> int:
-        """A field of the header as a number."""
+        """Return a field of the header as a number, `otherwise` if it is missing or not a number."""
         try:
             return whole_number(self.fields.get(name, otherwise))
         except (ValueError, TypeError):
@@ -115,11 +117,11 @@ class Exchange:
 
     @property
     def remark(self) -> str:
-        """What the answer says in words; nothing without an answer, or where it says nothing."""
+        """The remark of the answer; empty without one."""
         return str((self.response or {}).get("remark") or "")
 
     def answered(self, name: str) -> int | None:
-        """A field of the answer as a number, None if it is not there or is none."""
+        """Return a field of the answer as a number, None if it is missing or not a number."""
         value = self.response_fields.get(name)
         try:
             return whole_number(value) if isinstance(value, (str, int)) else None
@@ -128,7 +130,7 @@ class Exchange:
 
     @cached_property
     def reason(self) -> str:
-        """Why a send or an update is out of the specification's reach; empty if it is not."""
+        """Why the specification does not cover a send or an update; empty if it does."""
         if self.op == "batch":
             return "" if self.messages else "batches without messages" if self.messages == 0 else "batches without their body"
         if self.op not in ("send", "update_topic"):
@@ -137,13 +139,12 @@ class Exchange:
         return self.reach(code)[1]
 
     def reach(self, code: int, group_limit: int | None = RETRY_MAX_TIMES) -> tuple[Kind, str]:
-        """Whether the specification speaks of it as a request of this code, else why not (`cases.reach`)."""
+        """Return whether the specification covers it as a request of this code, and otherwise why not (`cases.reach`)."""
         size, version = whole_number(self.request.get("bodySize") or 0), whole_number(self.request.get("version", NAMES_LIMIT))
         return reach(code, self.fields, self.properties, self.code, size, version, group_limit)
 
     def group(self) -> tuple[str, int, int] | None:
-        """The group that an update is about, the retries that it allows from then on, and their queues; None if its body is not in the
-        history."""
+        """Return the group of an update, its retry limit and its number of retry queues; None if the body is not in the history."""
         try:
             data = json.loads(_body(self.request) or b"")
             return (
@@ -156,37 +157,37 @@ class Exchange:
 
     @cached_property
     def messages(self) -> int | None:
-        """How many messages a batch has, 1 otherwise: 0 if it is refused because it is no batch, None if its body is not in the history."""
+        """The number of messages of a batch, 1 for other requests. 0 if it is rejected because it is not a batch, None if its body is
+        not in the history."""
         if self.op != "batch":
             return 1
         body = _body(self.request)
         if body is None and self.request.get("bodySize"):
             return self._ids()
-        found = _batched(body or b"")
-        return len(found) if found is not None else 0 if self.code == 1 else None
+        messages = _batched(body or b"")
+        return len(messages) if messages is not None else 0 if self.code == 1 else None
 
     def batched(self) -> list[tuple[int, str]]:
-        """How long the body of each message of a batch is, and its properties as they are written; none where the history does not have
-        them."""
+        """Return the body size and the raw properties of each message of a batch; none if they are not in the history."""
         return (_batched(_body(self.request) or b"") or []) if self.op == "batch" else []
 
     def _ids(self) -> int | None:
-        """The number of message ids in the response, None without any."""
+        """Return the number of message ids in the response, None without any."""
         named = self.response_fields.get("msgId")
         return named.count(",") + 1 if isinstance(named, str) and named else None
 
     @property
     def case(self) -> str:
-        """The recorded case that asked, nothing in other histories."""
+        """The recorded case of the request, empty in other histories."""
         return str(self.request.get("case", ""))
 
     @property
-    def looks_after(self) -> str:
-        """The recorded case after which this looks at the topic, nothing elsewhere."""
+    def queried_after(self) -> str:
+        """The recorded case after which this request queries the topic, empty in other histories."""
         return str(self.request.get("after", ""))
 
     def stored(self) -> tuple[StoredMessage, ...]:
-        """The records that the request stored, where the history says so. Raises TraceError for none."""
+        """Return the records that the request stored, if the history has them. Raises TraceError for invalid records."""
         try:
             return stored((self.response or {}).get("stored") or ())
         except (AttributeError, ValueError, TypeError, KeyError) as error:
@@ -194,21 +195,21 @@ class Exchange:
             raise TraceError(f"event {self.end}", problem, "a record has topic, queueId, queueOffset, sysFlag") from None
 
     def route(self) -> Config | None:
-        """What a route says of the broker's queues for the topic, None if nothing. Raises TraceError for no route."""
+        """Return the broker's queues for the topic in a route, None if there are none. Raises TraceError for an invalid route."""
         try:
             data = (json.loads(_body(self.response or {}) or b"null") or {}).get("queueDatas", ())
-            found = [Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in data if q["brokerName"] == self.broker]
+            configs = [Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False) for q in data if q["brokerName"] == self.broker]
         except (AttributeError, ValueError, TypeError, KeyError) as error:
             problem = f"its body holds no route ({short(str(error))})"
             raise TraceError(f"event {self.end}", problem, "record the answer's body as it came") from None
-        return found[0] if found else None
+        return configs[0] if configs else None
 
     def settings(self) -> dict[str, str]:
-        """The settings of a broker that the request changes, by their names; none where its body is not in the history."""
+        """Return the broker settings that the request changes, by name; none if its body is not in the history."""
         return settings_of(self.request)
 
-    def told_routes(self) -> list[tuple[str, Config]]:
-        """The queues that the request tells of, each with its broker; none where its body holds no route."""
+    def registered_routes(self) -> list[tuple[str, Config]]:
+        """Return the queues in the request's route, each with its broker; none if its body has no route."""
         try:
             data = (json.loads(_body(self.request) or b"null") or {}).get("queueDatas") or ()
             return [(str(q["brokerName"]), Config(q["readQueueNums"], q["writeQueueNums"], q["perm"], False)) for q in data]
@@ -216,7 +217,7 @@ class Exchange:
             return []
 
     def config(self) -> Config | None:
-        """The topic's configuration in the answer's body, None if it says that there is none. Raises TraceError for neither."""
+        """Return the topic's configuration in the answer, None if the topic does not exist. Raises TraceError for an invalid body."""
         if self.code != 0:
             return None
         body = _body(self.response or {})
@@ -228,19 +229,19 @@ class Exchange:
 
 
 def _fields(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a request or an answer, none where it has none."""
+    """Return the header fields of a request or an answer, empty if it has none."""
     fields = value.get("fields")
     return fields if isinstance(fields, Mapping) else {}
 
 
-def settings_of(asked: Mapping[str, Any]) -> dict[str, str]:
-    """The settings that a request changes, by their names; none where its body is not in the history."""
-    lines = ((_body(asked) or b"").decode("utf-8", "replace")).splitlines()
+def settings_of(request: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that a request changes, by name; none if its body is not in the history."""
+    lines = ((_body(request) or b"").decode("utf-8", "replace")).splitlines()
     return {name.strip(): value.strip() for name, sign, value in (line.partition("=") for line in lines) if sign}
 
 
 def config_of(data: Any) -> Config | None:
-    """A configuration as brokers write it. Raises ValueError where it is none."""
+    """Return a configuration in the form that brokers write. Raises ValueError for an invalid one."""
     if data is None:
         return None
     try:
@@ -250,16 +251,18 @@ def config_of(data: Any) -> Config | None:
 
 
 def known_config(entry: Mapping[str, Any]) -> Config:
-    """Return a topic's configuration from its JSON. Raises KeyError, ValueError or TypeError where it is none."""
+    """Return a topic's configuration from its JSON. Raises KeyError, ValueError or TypeError for an invalid one."""
     order = entry.get("order", False)
     order = java_boolean(str(order))
     return Config(whole_number(entry["readQueueNums"]), whole_number(entry["writeQueueNums"]), whole_number(entry["perm"]), order)
 
 
 def _batched(body: bytes) -> list[tuple[int, str]] | None:
-    """How long the body of each message in a batch is, and its properties, as a broker reads it: by the lengths of both, whatever the
-    messages' own sizes say (BAT-04). None if it does not end where a message does."""
-    at, found = 0, []
+    """Return the body size and the properties of each message in a batch, None if the batch does not end at the end of a message.
+
+    Messages are separated as a broker does it: by the lengths of bodies and properties, not by the messages' own sizes (BAT-04).
+    """
+    at, messages = 0, []
     while at < len(body):
         length = int.from_bytes(body[at + _HEAD - 4 : at + _HEAD], "big", signed=True)
         at += _HEAD
@@ -269,9 +272,9 @@ def _batched(body: bytes) -> list[tuple[int, str]] | None:
         properties = int.from_bytes(body[at - _SHORT : at], "big", signed=True)
         if not 0 <= properties <= len(body) - at:
             return None
-        found.append((length, body[at : at + properties].decode("utf-8", "replace")))
+        messages.append((length, body[at : at + properties].decode("utf-8", "replace")))
         at += properties
-    return found
+    return messages
 
 
 def _body(value: Mapping[str, Any]) -> bytes | None:

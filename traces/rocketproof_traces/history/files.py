@@ -1,5 +1,5 @@
-"""Histories as files: NDJSON, one event a line, read one by one and written one by one. The first line is a header with the schema's
-name and version."""
+"""Histories as NDJSON files, one event per line, read and written event by event. The first line is a header with the schema's name and
+version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .events import SCHEMA, VERSION, Event, Header, Rules, event_line, header_li
 
 
 def read(path: str | Path) -> tuple[Header, Iterator[Event]]:
-    """The header, and the events one by one as the file, plain or compressed, is read. Raises TraceError that names file and line."""
+    """Return the header, and an iterator over the events of a plain or compressed file. Raises TraceError naming file and line."""
     lines = _lines(Path(path))
     first = next(lines, None)
     if first is None:
@@ -25,8 +25,8 @@ def read(path: str | Path) -> tuple[Header, Iterator[Event]]:
 
 
 def read_piece(path: str | Path) -> tuple[Header, Iterator[tuple[int, Event]]]:
-    """Like `read` for a file that holds a piece of a history: its events have the numbers that they have in the whole, and calls may
-    have begun before it. Only the form of each is looked at. The events come with their lines."""
+    """Read a file with a piece of a history, like `read`. Events keep their numbers in the whole history, and calls may have begun
+    before the piece. Only the form of each event is checked. Each event comes with its line number."""
     lines = _lines(Path(path))
     first = next(lines, None)
     if first is None:
@@ -36,7 +36,7 @@ def read_piece(path: str | Path) -> tuple[Header, Iterator[tuple[int, Event]]]:
 
 
 def is_history(path: str | Path) -> bool:
-    """Whether a file begins with the header of a history. One that cannot be read is none."""
+    """Whether a file begins with the header of a history; False for an unreadable file."""
     try:
         with open_text(path) as file:
             row = json.loads(file.readline())
@@ -141,7 +141,7 @@ def _event(place: str, row: dict[str, Any]) -> Event:
 
 
 class Writer:
-    """Appends events to a file, each flushed as a whole line. An existing history is continued and keeps its header."""
+    """Appends events to a file and flushes each as a whole line. An existing history is continued and keeps its header."""
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:
         self._path = Path(path)
@@ -170,7 +170,7 @@ class Writer:
             raise TraceError(str(self._path), f"cannot be written ({error.strerror})", "make room there, and run it again") from None
 
     def add(self, type_: str, process: str, op: str, value: Mapping[str, Any], time: int | None = None) -> Event:
-        """Append one event; raises TraceError if it does not follow the schema's rules."""
+        """Append an event. Raises TraceError if it violates the schema's rules."""
         event = Event(self._rules.next, type_, process, op, value, time)
         self._rules.check(f"{self._path}: event {event.seq}", event)
         self._put(event_line(event))

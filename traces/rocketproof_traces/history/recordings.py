@@ -1,8 +1,8 @@
-"""Recordings of single requests as histories: one client that asks one thing after the other, a history for each `cfg`.
+"""Turn recordings of single requests into histories: one client sends one request after the other. Each `cfg` is one history.
 
-Their headers say `recording`: true, and their events more than those of other histories: `case` of an invocation names the recorded case,
-`after` the one after which the topic is looked at, `stored` of an answer are the records that the request stored, as a look at the store
-found them, and a request for a route says in `broker` whose registrations the route shows.
+The headers of these histories have `recording`: true, and their events have further fields. In an invocation, `case` names the recorded
+case, and `after` the case after which the topic is queried. In an answer, `stored` are the records of the request that were found in the
+store. In a request for a route, `broker` names the broker whose registrations the route shows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ CLIENT = "recorder"
 
 
 def histories(path: Path) -> tuple[dict[str, dict[str, Any]], Iterator[tuple[str, Event]]]:
-    """What the recording says of each `cfg`, and its events with their `cfg`. Raises RocketproofError for a line that is not a case."""
+    """Return the origin of each `cfg` in the recording, and the events, each with its `cfg`. Raises RocketproofError for a line that is
+    not a case."""
     lines = list(rows(path))
     origins: dict[str, dict[str, Any]] = {}
     for _, row in lines:
@@ -58,11 +59,11 @@ def histories(path: Path) -> tuple[dict[str, dict[str, Any]], Iterator[tuple[str
 def _origin(row: dict[str, Any]) -> dict[str, Any]:
     body = row.get("body")
     brokers = body.get("brokerDatas") if isinstance(body, dict) else None
-    found: dict[str, Any] = {"broker": brokers[0]["brokerName"], "cluster": brokers[0]["cluster"]} if brokers else {}
+    origin: dict[str, Any] = {"broker": brokers[0]["brokerName"], "cluster": brokers[0]["cluster"]} if brokers else {}
     request = row["request"] if isinstance(row.get("request"), dict) else {}
     if request.get("code") == codes.GET_ROUTEINFO_BY_TOPIC and (request.get("extFields") or {}).get("topic") == TEMPLATE:
-        found["settings"] = {"autoCreateTopicEnable": "true"} if row["response"]["code"] == 0 else {}  # a slave's has no route either
-    return found | ({"target": f"broker {row['version']}"} if "version" in row else {})
+        origin["settings"] = {"autoCreateTopicEnable": "true"} if row["response"]["code"] == 0 else {}  # a slave's has no route either
+    return origin | ({"target": f"broker {row['version']}"} if "version" in row else {})
 
 
 def _events(path: Path, lines: list[tuple[int, dict[str, Any]]], origins: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Event]]:
@@ -72,16 +73,16 @@ def _events(path: Path, lines: list[tuple[int, dict[str, Any]]], origins: dict[s
             continue
         cfg = str(row.get("cfg"))
         try:
-            made = _case(row, origins[cfg].get("broker", "broker-a"))
+            case_events = _case(row, origins[cfg].get("broker", "broker-a"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise no_case(path, line, error) from None
-        for type_, op, value in made:
+        for type_, op, value in case_events:
             yield cfg, Event(numbers[cfg], type_, CLIENT, op, value)
             numbers[cfg] += 1
 
 
 def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """A case as events: the request, what came of it, and what the broker then had of the topic."""
+    """Return a case as events: the request, its answer, and the topic's configuration afterwards."""
     request, response = row["request"], row["response"]
     code = whole_number(request["code"])
     fields = expanded(code, request.get("extFields") or {})
@@ -89,27 +90,27 @@ def _case(row: dict[str, Any], broker: str) -> list[tuple[str, str, dict[str, An
     if op in SENDS:
         op = "batch" if java_boolean(str(fields.get("batch", ""))) else "send"
     case = f"{row['cfg']}-{row['n']} {row['case']!r}"
-    asked = {"to": broker, "code": code, "fields": fields, "bodySize": whole_number(request.get("body_len") or 0), "case": case}
+    request_value = {"to": broker, "code": code, "fields": fields, "bodySize": whole_number(request.get("body_len") or 0), "case": case}
     if row.get("to") == "ns" or op == "route":
-        asked |= {"to": NAME_SERVER, "broker": broker}
-    asked |= {"version": whole_number(request["version"])} if "version" in request else {}
-    asked |= {"body": _packed(request["body"])} if isinstance(request.get("body"), dict | str) else {}
-    made: list[tuple[str, str, dict[str, Any]]] = [("invoke", op, asked)]
+        request_value |= {"to": NAME_SERVER, "broker": broker}
+    request_value |= {"version": whole_number(request["version"])} if "version" in request else {}
+    request_value |= {"body": _packed(request["body"])} if isinstance(request.get("body"), dict | str) else {}
+    events: list[tuple[str, str, dict[str, Any]]] = [("invoke", op, request_value)]
     if response["code"] is None:
-        made.append(("info", op, {}))
+        events.append(("info", op, {}))
     else:
         answer = {"code": response["code"], "remark": response.get("remark"), "fields": response.get("extFields") or {}}
         if row.get("stored"):
             stored(row["stored"])  # raises for what is not a record
             answer["stored"] = row["stored"]
         answer |= {"body": _packed(row["body"])} if op == "route" and isinstance(row.get("body"), dict) else {}
-        made.append(("ok", op, answer))
+        events.append(("ok", op, answer))
     if "topicConfig" in row and "topic" in fields:
         config = row["topicConfig"]
-        looked = {"to": broker, "code": 351, "fields": {"topic": fields["topic"]}, "after": case}
-        made.append(("invoke", "topic_config", looked))
-        made.append(("ok", "topic_config", {"code": 17} if config is None else {"code": 0, "body": _packed(config)}))
-    return made
+        query_value = {"to": broker, "code": 351, "fields": {"topic": fields["topic"]}, "after": case}
+        events.append(("invoke", "topic_config", query_value))
+        events.append(("ok", "topic_config", {"code": 17} if config is None else {"code": 0, "body": _packed(config)}))
+    return events
 
 
 def _packed(body: Any) -> str:

@@ -29,7 +29,7 @@ from rocketproof_protocol.numbers import java_int
 
 from ..common.errors import TraceError
 from ..common.pools import cores as usable_cores
-from ..common.reach import ANSWER_SECONDS, nobody
+from ..common.reach import ANSWER_SECONDS, unreachable
 from . import environment, gateway
 from .installed import missing
 from .java import find_java
@@ -159,7 +159,7 @@ def _reach(url: str) -> None:
 
     builder = DefaultChannelBuilder(url)
     parts = urlsplit(url)
-    silent = None if getproxies() else nobody(parts.hostname or "", parts.port or builder.default_port(), speaks=False)
+    silent = None if getproxies() else unreachable(parts.hostname or "", parts.port or builder.default_port(), speaks=False)
     if silent is not None:
         raise OSError(silent)
     with builder.toChannel() as channel:
@@ -178,7 +178,7 @@ def _check_master(master: str) -> None:
     for address in master.removeprefix("spark://").split(","):
         parts = urlsplit(f"//{address}")
         try:
-            found = nobody(parts.hostname or "", parts.port or 7077, speaks=False)
+            found = unreachable(parts.hostname or "", parts.port or 7077, speaks=False)
         except ValueError:  # no port: Spark has its own words for that
             return
         if found is None:

@@ -20,7 +20,7 @@ from urllib.request import getproxies
 
 from rocketproof_protocol.numbers import is_digits, java_int, java_long
 
-from ..common.reach import ANSWER_SECONDS, nobody
+from ..common.reach import ANSWER_SECONDS, unreachable
 from .errors import StoredError, Unreadable
 
 Buffer = memoryview
@@ -347,7 +347,7 @@ def _patient(url: str) -> str:
     if google and "retry_limit_seconds" in given:
         return url
     server = _server(scheme, netloc, given)
-    silent = nobody(*server, speaks=scheme != "hdfs") if server is not None else None
+    silent = unreachable(*server, speaks=scheme != "hdfs") if server is not None else None
     if silent is not None:
         raise OSError(silent)
     return f"{url}{'&' if query else '?'}retry_limit_seconds={ANSWER_SECONDS}" if google else url

@@ -1,4 +1,4 @@
-"""Witnesses as histories: one `state` event and an `info` event a step; they come back by replaying those."""
+"""Convert witnesses to histories and back: one `state` event and an `info` event per step. Replaying the events restores the witness."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MODEL = "model"
 
 
 def from_witness(witness: Witness, origin: Mapping[str, Any]) -> tuple[Header, list[Event]]:
-    """The history of a witness: its first state, then a step an event, with what each changes."""
+    """Return the history of a witness: its first state, then one event per step with its changes."""
     instance = witness.instance
     constants = {name: plain(instance.model.constants[name][0], code) for name, code in instance.constants.items()}
     facts = {"property": witness.property.id, "constants": constants, "loop": witness.loop}
     events = []
     if witness.states:
-        start = {one.name: plain(one.variable.type, witness.states[0][one.slot]) for one in elements(instance.model)}
+        start = {element.name: plain(element.variable.type, witness.states[0][element.slot]) for element in elements(instance.model)}
         events.append(Event(0, "state", MODEL, "start", start))
     for k, move in enumerate(witness.moves, 1):
         action = instance.model.named(move.action)
@@ -37,15 +37,19 @@ def from_witness(witness: Witness, origin: Mapping[str, Any]) -> tuple[Header, l
 
 
 def _changes(model: Model, before: State, after: State) -> dict[str, Any]:
-    return {one.name: plain(one.variable.type, after[one.slot]) for one in elements(model) if before[one.slot] != after[one.slot]}
+    return {
+        element.name: plain(element.variable.type, after[element.slot])
+        for element in elements(model)
+        if before[element.slot] != after[element.slot]
+    }
 
 
 def to_witness(
     header: Header, events: Iterable[Event], instance: Instance, property_: Property | None = None, place: str = "history"
 ) -> Witness:
-    """Replay a history made by `from_witness`; `property_` is for one that is not the model's own.
+    """Replay a history made by `from_witness`. `property_` is for a property that is not the model's.
 
-    Raises TraceError where the model does not follow the history, naming the event.
+    Raises TraceError naming the event if the model does not follow the history.
     """
     facts = header.witness
     if facts is None:
@@ -80,13 +84,13 @@ def _property(place: str, model: Model, id_: Any) -> Property:
 def _start(where: str, event: Event, model: Model) -> State:
     if event.type != "state" or event.process != MODEL:
         raise TraceError(where, "is not the first state of a model", "only a history made of a witness can be replayed")
-    names = [one.name for one in elements(model)]
+    names = [element.name for element in elements(model)]
     values = present_names(model, event.value)
     odd = sorted(values.keys() ^ set(names))
     if odd:
         what = "unknown" if odd[0] in values else "no"
         raise TraceError(where, f"{what} variable {odd[0]}", "build the model as 'origin' says")
-    return tuple(_value(where, one.variable.type, one.name, values[one.name]) for one in elements(model))
+    return tuple(_value(where, element.variable.type, element.name, values[element.name]) for element in elements(model))
 
 
 def _value(where: str, type_: Any, name: str, value: Any) -> int:

@@ -1,4 +1,4 @@
-"""What can happen in a state and what that changes, and what cannot, with the guard that refuses."""
+"""The action instances in a state: the enabled ones with their effects, and the refused ones with the guard that refuses."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rocketproof_model.interpreter import Environment, State, effect, evaluate
 
 @dataclass(frozen=True, eq=False)
 class ActionChoice:
-    """One action instance in a state: enabled if `refused` is None.
+    """One action instance in a state, enabled if `refused` is None.
 
-    `after` is the state that it leads to; None if it is refused, or if its effect has no value. `error` says why a guard or the effect
-    has no value.
+    `after` is the state it leads to, None if it is refused or its effect has no value. `error` states why a guard or the effect has no
+    value.
     """
 
     action: Action
@@ -29,14 +29,14 @@ class ActionChoice:
 
 
 def choices(instance: Instance, state: State) -> Iterator[ActionChoice]:
-    """Every action instance, in the order of the model."""
+    """Yield every action instance, in the order of the model."""
     for action in instance.model.actions:
         for args in action.instances:
             yield choice(instance, state, action, args)
 
 
 def choice(instance: Instance, state: State, action: Action, args: Sequence[int]) -> ActionChoice:
-    """One action instance: its guards asked in order and, if none refuses, its effect."""
+    """Evaluate an action instance: its guards in order and, if none refuses, its effect."""
     args = tuple(args)
     refused, error = refusing(instance, state, action, args)
     if refused is not None:
@@ -48,7 +48,7 @@ def choice(instance: Instance, state: State, action: Action, args: Sequence[int]
 
 
 def refusing(instance: Instance, state: State, action: Action, args: Sequence[int]) -> tuple[Guard | None, str]:
-    """The first guard that refuses, or that has no value and why."""
+    """Return the first guard that refuses or has no value, and why it has none."""
     scope = scope_of(instance, state, action, args)
     for guard in action.guards:
         try:
@@ -60,7 +60,7 @@ def refusing(instance: Instance, state: State, action: Action, args: Sequence[in
 
 
 def scope_of(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Environment:
-    """What the guards of an action instance see."""
+    """Return the environment of an action instance's guards."""
     return Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
 
 

@@ -1,7 +1,7 @@
-"""Two witnesses of one model beside each other: the steps that they share, where they part and why, and how their ends differ.
+"""Compare two witnesses of one model: their common steps, where and why they diverge, and how their ends differ.
 
-The model is the same if its variables and actions are; constants may differ, as between two profiles, and are part of the answer. Up to
-the first difference both are in the same state, so a guard that refuses one's step in the other says why they part.
+The model is the same if its variables and actions are. Constants may differ, as between two profiles, and are part of the result. Up to the
+first difference both are in the same state. So a guard that refuses the step of one in the other states why they diverge.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MARKS = {"both": "=", "first": "-", "second": "+"}
 
 @dataclass(frozen=True)
 class DifferentValue:
-    """What two witnesses, or their ends, have different: a name and both values."""
+    """A difference between two witnesses or their ends: a name and both values."""
 
     name: str
     first: str
@@ -38,7 +38,8 @@ class DifferentValue:
 
 @dataclass(frozen=True)
 class DivergingStep:
-    """A step where the two part: what it changes, and the guard that refuses it in the other one, with its sentence ("" if none does)."""
+    """A step at which the witnesses diverge: what it changes, and the guard that refuses it in the other witness, with its sentence
+    (empty if none does)."""
 
     step: int
     label: str
@@ -48,13 +49,13 @@ class DivergingStep:
     refused: str
 
     def data(self) -> dict[str, Any]:
-        moved = [{"name": one.name, "before": one.before, "after": one.after} for one in self.changes]
+        moved = [{"name": change.name, "before": change.before, "after": change.after} for change in self.changes]
         return {"step": self.step, "label": self.label, "changes": moved, "guard": self.guard, "refused": self.refused}
 
 
 @dataclass(frozen=True)
 class DiffRow:
-    """A step of both, or of one only; numbers count from 1, 0 where it has none."""
+    """A step of both witnesses, or of one. Numbers count from 1; 0 if the witness does not have the step."""
 
     of: Literal["both", "first", "second"]
     label: str
@@ -64,9 +65,9 @@ class DiffRow:
 
 @dataclass(frozen=True)
 class WitnessComparison:
-    """`common` is the number of steps that both begin with. `first` and `second` are what each does next, None where one is at its end.
+    """`common` is the number of equal first steps. `first` and `second` are the next steps of each witness, None at its end.
 
-    `facts` are what differs besides steps: the property, the start, the loop. `end` are the elements in which the last states differ.
+    `facts` are differences in the property, the initial state and the loop. `end` are the elements in which the last states differ.
     """
 
     model: str
@@ -84,26 +85,26 @@ class WitnessComparison:
         return not (self.constants or self.facts or self.first or self.second or self.end)
 
     def data(self) -> dict[str, Any]:
-        """The comparison as JSON values."""
+        """Return the comparison as JSON values."""
         return {
             "schema": SCHEMA,
             "equal": self.equal,
             "model": self.model,
             "lengths": list(self.lengths),
-            "constants": [asdict(one) for one in self.constants],
-            "facts": [asdict(one) for one in self.facts],
+            "constants": [asdict(row) for row in self.constants],
+            "facts": [asdict(row) for row in self.facts],
             "common": self.common,
             "first": None if self.first is None else self.first.data(),
             "second": None if self.second is None else self.second.data(),
-            "steps": [asdict(one) for one in self.rows],
-            "end": [asdict(one) for one in self.end],
+            "steps": [asdict(row) for row in self.rows],
+            "end": [asdict(row) for row in self.end],
         }
 
 
 def compare(first: Witness, second: Witness) -> WitnessComparison:
     """Compare two witnesses. Raises TraceError if their models differ in variables or actions."""
-    one, other = first.instance, second.instance
-    _same_model(one.model, other.model)
+    first_instance, second_instance = first.instance, second.instance
+    _same_model(first_instance.model, second_instance.model)
     common = _common(first, second)
     labels = first.labels(), second.labels()
     facts = {
@@ -111,34 +112,34 @@ def compare(first: Witness, second: Witness) -> WitnessComparison:
         "loop": tuple("none" if each.loop is None else f"to state {each.loop}" for each in (first, second)),
         "initial state": tuple("" if first.states[0] == second.states[0] else _start(each, second, first) for each in (first, second)),
     }
-    have = {name: (_constant(one, name), _constant(other, name)) for name in one.model.constants}
+    have = {name: (_constant(first_instance, name), _constant(second_instance, name)) for name in first_instance.model.constants}
     return WitnessComparison(
-        one.model.name,
+        first_instance.model.name,
         (len(first), len(second)),
         tuple(DifferentValue(name, a, b) for name, (a, b) in have.items() if a != b),
         tuple(DifferentValue(name, a, b) for name, (a, b) in facts.items() if a != b),
         common,
-        _next(first, common, other, second.states[common] if common < len(second.states) else None),
-        _next(second, common, one, first.states[common] if common < len(first.states) else None),
+        _next(first, common, second_instance, second.states[common] if common < len(second.states) else None),
+        _next(second, common, first_instance, first.states[common] if common < len(first.states) else None),
         tuple(_rows(*labels, common)),
-        tuple(_values(one, first.states[-1], second.states[-1])),
+        tuple(_values(first_instance, first.states[-1], second.states[-1])),
     )
 
 
-def _same_model(one: Model, other: Model) -> None:
+def _same_model(model: Model, other: Model) -> None:
     for what, a, b in (
-        ("variables", [e.name for e in elements(one)], [e.name for e in elements(other)]),
-        ("actions", [(x.name, *x.parameters) for x in one.actions], [(x.name, *x.parameters) for x in other.actions]),
+        ("variables", [e.name for e in elements(model)], [e.name for e in elements(other)]),
+        ("actions", [(x.name, *x.parameters) for x in model.actions], [(x.name, *x.parameters) for x in other.actions]),
     ):
         if a != b:
             odd = next(iter([x for x in a if x not in b] or [x for x in b if x not in a]), a[0])
             name = odd if isinstance(odd, str) else odd[0]
             remedy = "give two of the same model and scope"
-            raise TraceError(f"the witnesses are of models {one.name} and {other.name}", f"their {what} differ in {name}", remedy)
+            raise TraceError(f"the witnesses are of models {model.name} and {other.name}", f"their {what} differ in {name}", remedy)
 
 
 def _common(first: Witness, second: Witness) -> int:
-    """The number of steps that both begin with: same step, same state before and after."""
+    """Return the number of equal first steps: same step, same state before and after."""
     if first.states[0] != second.states[0]:
         return 0
     for k, (a, b) in enumerate(zip(first.moves, second.moves, strict=False)):
@@ -148,7 +149,7 @@ def _common(first: Witness, second: Witness) -> int:
 
 
 def _next(witness: Witness, at: int, other: Instance, there: State | None) -> DivergingStep | None:
-    """What a witness does after its common steps, and what refuses that in the other instance in the state `there`."""
+    """Return the next step of a witness after the common steps, and what refuses it in the other instance in the state `there`."""
     if at >= len(witness):
         return None
     move: Move = witness.moves[at]
@@ -157,20 +158,20 @@ def _next(witness: Witness, at: int, other: Instance, there: State | None) -> Di
     if there is not None:
         theirs = other.model.named(move.action)
         try:
-            found = refusing(other, there, theirs, move.args)
+            guard_found = refusing(other, there, theirs, move.args)
         except EvaluationError as error:
             refused = str(error)
         else:
-            if found is not None:
-                why = refusal_of(found, other, scope_of(other, there, theirs, move.args), theirs.label(move.args))
+            if guard_found is not None:
+                why = refusal_of(guard_found, other, scope_of(other, there, theirs, move.args), theirs.label(move.args))
                 values = ", ".join(f"{name} = {value}" for name, value in why.values.items())
-                guard, refused = found.name, f"{found.sentence}{f' ({values})' if values else ''}"
+                guard, refused = guard_found.name, f"{guard_found.sentence}{f' ({values})' if values else ''}"
     moved = changes(witness.instance, witness.states[at], witness.states[at + 1])
     return DivergingStep(at + 1, action.label(move.args), action.sentence, moved, guard, refused)
 
 
 def _rows(first: Sequence[str], second: Sequence[str], common: int) -> Iterator[DiffRow]:
-    """All steps in one order: those of the common beginning, then the longest runs that both have."""
+    """Yield all steps in one order: the common steps, then the longest common runs."""
     for k in range(common):
         yield DiffRow("both", first[k], k + 1, k + 1)
     left, right = first[common:], second[common:]
@@ -185,8 +186,8 @@ def _rows(first: Sequence[str], second: Sequence[str], common: int) -> Iterator[
             yield DiffRow("second", right[k], 0, common + k + 1)
 
 
-def _values(instance: Instance, one: State, other: State) -> Iterator[DifferentValue]:
-    for change in changes(instance, one, other):
+def _values(instance: Instance, state: State, other: State) -> Iterator[DifferentValue]:
+    for change in changes(instance, state, other):
         yield DifferentValue(change.name, change.before, change.after)
 
 
@@ -196,33 +197,33 @@ def _constant(instance: Instance, name: str) -> str:
 
 def _start(each: Witness, second: Witness, first: Witness) -> str:
     differ = list(_values(first.instance, first.states[0], second.states[0]))
-    return ", ".join(f"{one.name} = {one.second if each is second else one.first}" for one in differ)
+    return ", ".join(f"{value.name} = {value.second if each is second else value.first}" for value in differ)
 
 
-def render(found: WitnessComparison, first: str, second: str, console: Console) -> None:
-    """Print a comparison to the console's width; the two are called by their files."""
-    for file, length, mark, style in ((first, found.lengths[0], "-", "red"), (second, found.lengths[1], "+", "green")):
+def render(comparison: WitnessComparison, first: str, second: str, console: Console) -> None:
+    """Print a comparison to the console's width. The two witnesses are named by their files."""
+    for file, length, mark, style in ((first, comparison.lengths[0], "-", "red"), (second, comparison.lengths[1], "+", "green")):
         console.print(Text(f"{mark} {file}: {_steps(length)}", style=style), soft_wrap=True)
-    for line, style in _lines(found):
+    for line, style in _lines(comparison):
         indent = " " * (len(line) - len(line.lstrip(" ")))
         parts = [line.strip()] if len(line) <= console.width else fill(line.split(), max(console.width - len(indent) - 2, 8))
         for number, part in enumerate(parts):
             console.print(Text(f"{indent}{'  ' if number else ''}{part}", style=style), soft_wrap=True)
 
 
-def _lines(found: WitnessComparison) -> Iterator[tuple[str, str]]:
-    if found.equal:
+def _lines(comparison: WitnessComparison) -> Iterator[tuple[str, str]]:
+    if comparison.equal:
         yield "they are the same", "bold"
         return
-    for one in found.constants:
-        yield f"constant {one.name}: {one.first} in the first, {one.second} in the second", ""
-    for one in found.facts:
-        yield f"{one.name}: {one.first or 'none'} in the first, {one.second or 'none'} in the second", ""
-    if found.common:
-        yield f"the first {_steps(found.common)} are the same" if found.common > 1 else "the first step is the same", ""
-    for name, taken, mark, style in (("the first", found.first, "-", "red"), ("the second", found.second, "+", "green")):
+    for difference in comparison.constants:
+        yield f"constant {difference.name}: {difference.first} in the first, {difference.second} in the second", ""
+    for difference in comparison.facts:
+        yield f"{difference.name}: {difference.first or 'none'} in the first, {difference.second or 'none'} in the second", ""
+    if comparison.common:
+        yield f"the first {_steps(comparison.common)} are the same" if comparison.common > 1 else "the first step is the same", ""
+    for name, taken, mark, style in (("the first", comparison.first, "-", "red"), ("the second", comparison.second, "+", "green")):
         if taken is None:
-            if found.first or found.second:
+            if comparison.first or comparison.second:
                 yield f"then {name} is at its end", style
             continue
         yield f"then {name}: {mark} step {taken.step}, {taken.label}: {taken.sentence}", style
@@ -231,17 +232,17 @@ def _lines(found: WitnessComparison) -> Iterator[tuple[str, str]]:
         if taken.guard or taken.refused:
             by = f"by guard '{taken.guard}': " if taken.guard else ""
             yield f"    refused in the other one {by}{taken.refused}", ""
-    if found.first or found.second:
+    if comparison.first or comparison.second:
         yield "all steps:", "bold"
-    for row in found.rows if found.first or found.second else ():
+    for row in comparison.rows if comparison.first or comparison.second else ():
         style = {"both": "dim", "first": "red", "second": "green"}[row.of]
         yield f"  {_MARKS[row.of]} {row.first or '':>4} {row.second or '':>4}  {row.label}", style
-    if found.end:
+    if comparison.end:
         yield "the last states differ:", "bold"
-    elif found.first or found.second:
+    elif comparison.first or comparison.second:
         yield "the last states are the same", "bold"
-    for one in found.end:
-        yield f"    {one.name}: {one.first} in the first, {one.second} in the second", ""
+    for difference in comparison.end:
+        yield f"    {difference.name}: {difference.first} in the first, {difference.second} in the second", ""
 
 
 def _steps(number: int) -> str:

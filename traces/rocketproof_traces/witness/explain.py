@@ -1,7 +1,7 @@
-"""Why something can or cannot happen in a state of a witness: the guard that refuses, its sentence and its values.
+"""Explain why an action can or cannot happen in a state of a witness: the guard that refuses it, its sentence and its values.
 
-`explain` gives the data, `lines` the text, `render` prints it to a console's width. An action instance is asked for as
-it is printed, `refresh(p=1)`, or shorter: `refresh(1)`, `refresh(p1)`.
+`explain` returns the data, `lines` the text, `render` prints it to a console's width. An action instance is written as it is printed,
+`refresh(p=1)`, or shorter: `refresh(1)`, `refresh(p1)`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MANY = 12  # an action with more enabled instances is listed by their number
 
 @dataclass(frozen=True)
 class GuardView:
-    """One guard as it was asked: `passed` is None where it was not reached, because an earlier one refused."""
+    """The result of one guard. `passed` is None if an earlier guard refused."""
 
     name: str
     sentence: str
@@ -41,7 +41,7 @@ class GuardView:
 
 @dataclass(frozen=True)
 class ActionExplanation:
-    """Why one action instance is enabled or not. `would` is what it changes where it is enabled; `error` why that fails."""
+    """Why one action instance is enabled or not. `would` is what it changes if enabled; `error` is why its effect has no value."""
 
     label: str
     sentence: str
@@ -54,7 +54,7 @@ class ActionExplanation:
 
 @dataclass(frozen=True)
 class StepExplanation:
-    """What can happen in the state before a step; `taken` is what the witness does there, "" after its end."""
+    """The actions that can happen in the state before a step. `taken` is the witness's next action, empty at its end."""
 
     step: int
     steps: int
@@ -64,9 +64,9 @@ class StepExplanation:
 
 
 def explain(witness: Witness, step: int, why_not: str | None = None) -> StepExplanation:
-    """Explain the state before `step` (1-based; one more than the last step is the state at the end, and so is 0 the first).
+    """Explain the state before `step` (1-based). One more than the last step is the state at the end, and 0 is the first state.
 
-    Raises TraceError for a step outside the witness and for a question that does not fit the model.
+    Raises TraceError for a step outside the witness and for an action that does not fit the model.
     """
     last = len(witness.states)
     if not 0 <= step <= last or not last:
@@ -75,15 +75,15 @@ def explain(witness: Witness, step: int, why_not: str | None = None) -> StepExpl
     state = witness.states[max(step, 1) - 1]
     instance = witness.instance
     taken = witness.labels()[max(step, 1) - 1] if max(step, 1) <= len(witness.moves) else ""
-    asked = None
+    explanation = None
     if why_not is not None:
         action, args = parse(why_not, instance.model)
-        asked = answer(instance, state, action, args)
-    return StepExplanation(max(step, 1), len(witness.moves), taken, tuple(enabled(instance, state)), asked)
+        explanation = answer(instance, state, action, args)
+    return StepExplanation(max(step, 1), len(witness.moves), taken, tuple(enabled(instance, state)), explanation)
 
 
 def enabled(instance: Instance, state: State) -> list[str]:
-    """Labels of the action instances that can happen, in the order of the model; those with an error say so."""
+    """Return labels of the action instances that can happen, in the order of the model, and of those with an error."""
     labels = []
     for each in choices(instance, state):
         if each.refused is None:
@@ -94,28 +94,28 @@ def enabled(instance: Instance, state: State) -> list[str]:
 
 
 def answer(instance: Instance, state: State, action: Action, args: Codes) -> ActionExplanation:
-    """Ask the guards of one action instance in order."""
-    asked = choice(instance, state, action, args)
+    """Evaluate the guards of one action instance in order."""
+    result = choice(instance, state, action, args)
     views, passed = [], True
     for guard in action.guards:
-        if guard is asked.refused:
+        if guard is result.refused:
             views.append(GuardView(guard.name, guard.sentence, False))
             passed = False
         else:
             views.append(GuardView(guard.name, guard.sentence, True if passed else None))
-    label, guards = asked.label, tuple(views)
-    if asked.refused is not None:
-        why = refusal_of(asked.refused, instance, scope_of(instance, state, action, args), label, error=asked.error)
+    label, guards = result.label, tuple(views)
+    if result.refused is not None:
+        why = refusal_of(result.refused, instance, scope_of(instance, state, action, args), label, error=result.error)
         return ActionExplanation(label, action.sentence, False, guards, why, (), "")
-    would = changes(instance, state, asked.after) if asked.after is not None else ()
-    return ActionExplanation(label, action.sentence, True, guards, None, would, asked.error)
+    would = changes(instance, state, result.after) if result.after is not None else ()
+    return ActionExplanation(label, action.sentence, True, guards, None, would, result.error)
 
 
 # Questions
 
 
 def parse(text: str, model: Model) -> tuple[Action, Codes]:
-    """The action instance that `text` names. Raises TraceError with what is wrong and what would be right."""
+    """Return the action instance that `text` names. Raises TraceError with what is wrong and what would be right."""
     match = re.fullmatch(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
     if match is None:
         raise TraceError(f"'{text}'", "is not an action", f"write it like {_example(model.actions[0])}")
@@ -173,7 +173,7 @@ def _value(type_: Type, name: str, word: str) -> object:
 
 
 def lines(explanation: StepExplanation) -> list[str]:
-    """The explanation as lines of text, not wrapped."""
+    """Return the explanation as lines of text, not wrapped."""
     step, end = explanation.step, explanation.step > explanation.steps
     at = f"Before step {step}"
     if end:
@@ -187,7 +187,7 @@ def lines(explanation: StepExplanation) -> list[str]:
 
 
 def _grouped(explanation: StepExplanation) -> list[str]:
-    """The labels; an action with many instances has one line, beside the instance that was taken."""
+    """Return the labels. An action with many instances has one line, next to the taken instance."""
     by_action: dict[str, list[str]] = {}
     for label in explanation.enabled:
         by_action.setdefault(label.partition("(")[0], []).append(label)
@@ -202,7 +202,7 @@ def _grouped(explanation: StepExplanation) -> list[str]:
 
 
 def render(explanation: StepExplanation, console: Console, more: str = "") -> None:
-    """Print an explanation; `more` is the command that shows more, the last line."""
+    """Print an explanation. `more` is the command that shows more, as the last line."""
     for line in lines(explanation):
         for part in wrap(line, console.width, subsequent_indent=" " * min(15, console.width // 4)) or [""]:
             console.print(Text(part), soft_wrap=True)
@@ -214,19 +214,19 @@ def _count(n: int) -> str:
     return "nothing" if n == 0 else "1 action" if n == 1 else f"{n} actions"
 
 
-def _asked(asked: ActionExplanation, at: str) -> list[str]:
-    verdict = "is enabled" if asked.enabled else "cannot happen"
-    text = [f"{at}, {asked.label} {verdict}.", f"  {asked.sentence}"]
+def _asked(explanation: ActionExplanation, at: str) -> list[str]:
+    verdict = "is enabled" if explanation.enabled else "cannot happen"
+    text = [f"{at}, {explanation.label} {verdict}.", f"  {explanation.sentence}"]
     marks = {True: "yes", False: "NO", None: "-"}
-    width = max((len(g.name) for g in asked.guards), default=0)
-    text += [f"  {marks[g.passed]:<4}{g.name:<{width}}  {g.sentence}" for g in asked.guards]
-    if asked.refusal is not None:
-        text += _refused(asked.refusal)
-    elif asked.error:
-        text.append(f"  but its effect has no meaning: {asked.error}")
+    width = max((len(g.name) for g in explanation.guards), default=0)
+    text += [f"  {marks[g.passed]:<4}{g.name:<{width}}  {g.sentence}" for g in explanation.guards]
+    if explanation.refusal is not None:
+        text += _refused(explanation.refusal)
+    elif explanation.error:
+        text.append(f"  but its effect has no meaning: {explanation.error}")
     else:
-        text.append("  it would change" + ("" if asked.would else " nothing"))
-        text += [f"    {c.name}: {c.before} -> {c.after}" for c in asked.would]
+        text.append("  it would change" + ("" if explanation.would else " nothing"))
+        text += [f"    {c.name}: {c.before} -> {c.after}" for c in explanation.would]
     return text
 
 

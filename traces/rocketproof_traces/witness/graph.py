@@ -1,6 +1,6 @@
 """The state graph of a small scope for networkx: states as nodes, transitions as edges, in breadth-first order.
 
-It is for scopes that a person can look at; the engines search the large ones.
+It is meant for scopes small enough to look at; the engines search the large ones.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def state_graph(instance: Instance, limit: int = LIMIT, properties: Sequence[Pro
     place = f"graph of {instance.model.name}"
     graph: Graph = nx.MultiDiGraph(name=instance.model.name)
     try:
-        found = reached(instance, limit)
-        if not found.complete:
+        reached_states = reached(instance, limit)
+        if not reached_states.complete:
             raise TraceError(place, f"has more than {limit} states", "choose a smaller scope or a higher limit")
-        for node, (state, depth) in enumerate(zip(found.states, found.depths, strict=True)):
+        for node, (state, depth) in enumerate(zip(reached_states.states, reached_states.depths, strict=True)):
             graph.add_node(node, **_node(instance, state, claims), initial=depth == 0, deadlock=True, depth=depth)
         steps = [c for c in claims if c.kind == "step"]
-        for edge in found.edges:
+        for edge in reached_states.edges:
             action = instance.model.actions[edge.action]
-            before, after = found.states[edge.source], found.states[edge.target]
+            before, after = reached_states.states[edge.source], reached_states.states[edge.target]
             truth = {f"property {c.id}": holds(instance, c.formula, before, after) for c in steps}
             label = action.label(edge.args)
             graph.add_edge(edge.source, edge.target, label, action=action.name, label=label, **truth)
@@ -56,10 +56,10 @@ def state_graph(instance: Instance, limit: int = LIMIT, properties: Sequence[Pro
 
 def _node(instance: Instance, state: State, claims: Sequence[Property]) -> dict[str, Any]:
     row: dict[str, Any] = {}
-    for one in instance.model.shown():
-        type_ = one.variable.type
+    for element in instance.model.shown():
+        type_ = element.variable.type
         plain = type_.sort == "bool" or (type_.sort == "int" and not isinstance(type_, IndexType))
-        row[one.label] = one.data(state) if plain and one.container is None else one.text(state)
+        row[element.label] = element.data(state) if plain and element.container is None else element.text(state)
     return row | {f"property {c.id}": holds(instance, c.formula, state) for c in claims if c.kind in ("always", "reachable")}
 
 

@@ -1,13 +1,12 @@
 """Witness files: a path through a model as ITF JSON, the trace format of Apalache and Quint.
 
-An array is a map from indices (a tuple where there are several), the columns `config.read` and `config.known` of a
-table are one map of records `config`, integers are `#bigint`. A Maybe is the set of what it holds: with no element or
-with one. Apalache and Quint have variants for that, which itf-py 0.5 cannot load; `dialect="quint"` writes them, and
-both forms are read.
+An array is a map from indices (a tuple for several indices). The columns `config.read` and `config.known` of a table are one map of records
+`config`. Integers are `#bigint`. A Maybe is a set of at most one element. Apalache and Quint use variants for this, which itf-py 0.5 cannot
+load; `dialect="quint"` writes them, and both forms are read.
 
-Our own facts lie under `#meta.rocketproof`: property, moves, constants, a note, and the `origin`, from which the caller
-builds the model again. Each state repeats its move in Quint's `mbt::actionTaken` and `mbt::nondetPicks`. A file of
-another tool has none of this. `restore` makes a witness of what a file holds.
+`#meta.rocketproof` has the property, the moves, the constants, a note, and the `origin` from which the caller builds the model again. Each
+state repeats its move in Quint's `mbt::actionTaken` and `mbt::nondetPicks`. Files of other tools have none of this. `restore` turns a
+file's content into a witness.
 """
 
 from __future__ import annotations
@@ -74,12 +73,12 @@ class WitnessFile:
 
 
 def write(witness: Witness, path: str | Path, origin: Mapping[str, Any], *, dialect: Dialect = "plain") -> None:
-    """Write a witness file in one go: a reader sees the old file or the whole new one."""
+    """Write a witness file atomically: a reader sees the old file or the complete new one."""
     replace_text(path, dumps(witness, origin, dialect=dialect))
 
 
 def dumps(witness: Witness, origin: Mapping[str, Any], *, dialect: Dialect = "plain") -> str:
-    """The text of a witness file, a state a line; equal witnesses give equal text."""
+    """Return the text of a witness file, one state per line; equal witnesses give equal text."""
     instance = witness.instance
     tables = tables_of(instance.model)
     moves = [
@@ -114,13 +113,13 @@ def dumps(witness: Witness, origin: Mapping[str, Any], *, dialect: Dialect = "pl
 
 @lru_cache(maxsize=1)
 def _states(witness: Witness, dialect: Dialect) -> str:
-    """The states of a witness, which files of several origins have alike."""
+    """Return the states of a witness; files with different origins share the result."""
     tables = tables_of(witness.instance.model)
     return _block("[", [json.dumps(_state(witness, k, tables, dialect)) for k in range(len(witness.states))], "]", 1)
 
 
 def _block(opens: str, rows: list[str], closes: str, depth: int) -> str:
-    """A JSON list or object with a row a line, indented by `depth`."""
+    """Return a JSON list or object with one row per line, indented by `depth`."""
     if not rows:
         return opens + closes
     pad = "\n" + " " * depth
@@ -143,7 +142,7 @@ def _state(witness: Witness, k: int, tables: dict[str, list[Variable]], dialect:
 
 
 def elements_of(model: Model) -> dict[str, list[str]]:
-    """The names of the elements of each index that has names, by the index's name: what numbers in a file mean."""
+    """Return the names of the elements of each index that has names, by the index's name. They explain the numbers in a file."""
     axes = [*(axis for v in model.variables for axis in v.over), *(t for a in model.actions for t in a.parameters.values())]
     return {axis.name: list(axis.names) for axis in axes if isinstance(axis, IndexType) and axis.names}
 
@@ -155,7 +154,7 @@ def _picks(witness: Witness, move: Move, dialect: Dialect) -> dict[str, Any]:
 
 
 def tables_of(model: Model) -> dict[str, list[Variable]]:
-    """The variables as ITF has them: the columns `t.x`, `t.y` over the same indices are one entry `t`."""
+    """Return the variables as ITF has them: the columns `t.x`, `t.y` over the same indices are one entry `t`."""
     groups: dict[str, list[Variable]] = {}
     for variable in model.variables:
         groups.setdefault(variable.name.partition(".")[0], []).append(variable)
@@ -206,7 +205,7 @@ REWRITE = "have it written again by `rocketproof check`"
 
 
 def read(path: str | Path) -> WitnessFile:
-    """Read an ITF file of ours or of another tool. Raises TraceError for anything else."""
+    """Read an ITF file of this or another tool. Raises TraceError for anything else."""
     place = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8")

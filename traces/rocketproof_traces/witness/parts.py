@@ -1,8 +1,8 @@
-"""Who acts: the parts of a model as lanes, from whom to whom a step goes, and whose a variable is.
+"""The parts of a model as lanes: the actor of a step, the parts that it sends to or receives from, and the owner of a variable.
 
-A *part* is an element of an index (`broker-a`; `Broker 0` where the model gives its elements no names) or a single one with a name
-(`name server`). An action says who acts; where it does not, the element acts that its first parameter over an index names, or else the
-part that plays its role, or `system`.
+A *part* is an element of an index (`broker-a`; `Broker 0` if the model gives its elements no names) or a single named part (`name server`).
+An action declares its actor. Otherwise the actor is the element named by the action's first parameter over an index, or else the part that
+plays its role, or `system`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SYSTEM = "system"
 
 @dataclass(frozen=True)
 class Acting:
-    """Who acts in a step, whom it sends something to, and whose message it takes, by name."""
+    """The parts in a step by name: the actor, the receiver of its message, and the sender of the message that it takes."""
 
     by: str
     to: str | None = None
@@ -27,12 +27,12 @@ class Acting:
 
 
 def part_name(of: IndexType, code: int) -> str:
-    """What an element of an index is called where it acts."""
+    """Return the name of an element of an index as an actor."""
     return of.names[code] if of.names else f"{of.name} {code}"
 
 
 def acting(instance: Instance, state: State, action: Action, args: Sequence[int]) -> Acting:
-    """Who is involved in an action instance that is taken in this state."""
+    """Return the parts involved in an action instance taken in this state."""
     scope = Environment(state, dict(zip(action.parameters, args, strict=True)), instance.constants)
     by = _part(action.by, scope) or _by_default(instance.model, action, args)
     if action.by is action.to is action.source is None and not instance.model.parts:
@@ -47,7 +47,7 @@ def _part(term: Expr | str | None, scope: Environment) -> str | None:
     try:
         return _named(term.type, evaluate(term, scope))
     except EvaluationError:
-        return None  # such as the broker of a request that there is not
+        return None  # for example the broker of a request that does not exist
 
 
 def _named(type_: Type, code: int) -> str | None:
@@ -64,14 +64,14 @@ def _by_default(model: Model, action: Action, args: Sequence[int]) -> str:
 
 
 def _other(model: Model, action: Action, args: Sequence[int], by: str) -> str | None:
-    """Another part among the parameters, in a model that does not say who is involved."""
+    """Return another part among the parameters, in a model that does not declare the involved parts."""
     known = kinds(model)
     parts = (_acting(known, type_, code) for type_, code in zip(action.parameters.values(), args, strict=True))
     return next((part for part in parts if part and part != by), None)
 
 
 def _acting(known: Collection[IndexType | str], of: Type, code: int) -> str:
-    """The part that an element is or belongs to, "" if there is none."""
+    """Return the part that an element is or belongs to, empty if there is none."""
     if not isinstance(of, IndexType):
         return ""
     if of in known:
@@ -80,23 +80,24 @@ def _acting(known: Collection[IndexType | str], of: Type, code: int) -> str:
 
 
 def kinds(model: Model) -> list[IndexType | str]:
-    """What acts, in the order of the lanes: as the model declares it, else the indices that name who acts, in the order of the actions.
+    """Return the kinds of parts in the order of the lanes: as the model declares them, or else the indices of the actors, in the order
+    of the actions.
 
-    Where all actions start with one index, every index that an action takes counts, so that partners show.
+    If all actions start with the same index, every index that an action takes counts, so that partners appear.
     """
     if model.parts:
         return list(model.parts)
-    found: dict[IndexType | str, None] = {}
+    kinds_found: dict[IndexType | str, None] = {}
     for action in model.actions:
         first = next((t for t in action.parameters.values() if isinstance(t, IndexType)), None)
         for part in (action.by if action.by is not None else first, action.to, action.source):
             kind = _kind(part.type) if isinstance(part, Expr) else part
             if kind is not None:
-                found[kind] = None
-    if len(found) == 1:
+                kinds_found[kind] = None
+    if len(kinds_found) == 1:
         for action in model.actions:
-            found.update({t: None for t in action.parameters.values() if isinstance(t, IndexType)})
-    return list(found)
+            kinds_found.update({t: None for t in action.parameters.values() if isinstance(t, IndexType)})
+    return list(kinds_found)
 
 
 def _kind(type_: Type) -> IndexType | None:
@@ -105,31 +106,32 @@ def _kind(type_: Type) -> IndexType | None:
 
 
 def owner(known: Collection[IndexType | str], variable: Variable, at: Sequence[int]) -> str:
-    """The part that an element of a variable belongs to, "" if it belongs to none; `known` are the model's `kinds`."""
+    """Return the part that owns an element of a variable, empty if none; `known` are the model's `kinds`."""
     if variable.part:
         return variable.part
     return next(filter(None, (_acting(known, axis, k) for axis, k in zip(variable.over, at, strict=True))), "")
 
 
 def concerned(model: Model, claim: Property) -> set[str]:
-    """The parts that a property speaks of: those whose variables it reads, whether they do anything or not."""
+    """Return the parts whose variables a property reads, whether they act or not."""
     return set[str]().union(*(owners(model, term) for term in claim.terms))
 
 
 def owners(model: Model, term: Expr) -> set[str]:
-    """The parts whose variables a term reads."""
-    found, known = set(), kinds(model)
+    """Return the parts whose variables a term reads."""
+    owning, known = set(), kinds(model)
     for e in walk(term):
         if e.op in ("ref", "after"):
             variable: Variable = e.args[0]
             fixed = all(i.op == "const" for i in e.args[1:])
             places = [tuple(i.args[0] for i in e.args[1:])] if fixed else variable.elements()
-            found |= {owner(known, variable, at) for at in places}
-    return found - {""}
+            owning |= {owner(known, variable, at) for at in places}
+    return owning - {""}
 
 
 def in_order(model: Model, names: set[str]) -> list[str]:
-    """Parts as their lanes stand: by kind and by element; roles and `system`, which no index and no declaration has, come first."""
+    """Sort parts in the order of their lanes: by kind and by element. Roles and `system`, which have neither index nor declaration, come
+    first."""
     order: dict[str, int] = {}
     for kind in kinds(model):
         for name in [kind] if isinstance(kind, str) else [part_name(kind, code) for code in kind.codes()]:

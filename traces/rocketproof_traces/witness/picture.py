@@ -1,8 +1,8 @@
-"""A witness as a picture: a sequence diagram in SVG that needs nothing but itself.
+"""A witness as a picture: a self-contained sequence diagram in SVG.
 
-A line runs down for each actor, a row is a step: a box on the line of who acts, an arrow where another actor is
-involved. Beside it stands what changed, at the right the property's truth, at the left a bracket round the steps that
-repeat for ever. All sizes follow from the text, set in a monospaced font, so equal witnesses give equal pictures.
+Each actor has a vertical line, each step a row: a box on the line of the acting part, and an arrow to another involved actor. The changes
+are next to it, the property's truth at the right, and at the left a bracket around the steps that repeat for ever. All sizes follow from
+the text in a monospaced font, so equal witnesses give equal pictures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from rocketproof_model.result import Witness
 
-from .show import StepView, WitnessStory, story
+from .show import StepView, WitnessView, witness_view
 from .truth import WAITING, waits
 from .words import change_lines, fill
 
@@ -28,7 +28,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class PicturePlaces:
-    """Horizontal places: room for the bracket, the middle of each lane, the left edge of changes and truth; in pixels."""
+    """Horizontal positions in pixels: room for the bracket, the middle of each lane, the left edges of changes and truth."""
 
     gutter: float
     lanes: dict[str, float]
@@ -38,39 +38,39 @@ class PicturePlaces:
 
 
 def svg(witness: Witness) -> str:
-    """The picture of a witness as SVG text."""
-    told = story(witness)
-    place = _place(told)
+    """Return the picture of a witness as SVG text."""
+    view = witness_view(witness)
+    place = _place(view)
     wrap = max(40, int((place.width - 2 * PAD) / CHAR))
     body: list[str] = []
     y = float(PAD)
-    for k, text in enumerate([told.title, *fill(told.sentence.split(), wrap)]):
+    for k, text in enumerate([view.title, *fill(view.sentence.split(), wrap)]):
         y += LINE + (2 if k == 0 else 0)
         body.append(_text(PAD, y, text, "h" if k == 0 else ""))
-    if told.steps:
-        y = _rows(told, place, y + 20, body)
-    for text in [told.end, *fill(told.note.split(), wrap)]:
+    if view.steps:
+        y = _rows(view, place, y + 20, body)
+    for text in [view.end, *fill(view.note.split(), wrap)]:
         if text:
             y += LINE
-            body.append(_text(PAD, y, text, "b" if text == told.end else "s"))
+            body.append(_text(PAD, y, text, "b" if text == view.end else "s"))
     height = y + PAD
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(place.width)}" height="{_n(height)}" '
         f'viewBox="0 0 {_n(place.width)} {_n(height)}" role="img">'
     )
     return "\n".join(
-        [head, f"<title>{escape(told.title)}: {escape(told.sentence)}</title>", f"<style>{_STYLE}</style>",
+        [head, f"<title>{escape(view.title)}: {escape(view.sentence)}</title>", f"<style>{_STYLE}</style>",
          f'<rect width="{_n(place.width)}" height="{_n(height)}" fill="#ffffff"/>', *body, "</svg>"]
     ) + "\n"  # fmt: skip
 
 
-def _place(told: WitnessStory) -> PicturePlaces:
-    gutter = 20.0 if told.loop else 0.0
+def _place(view: WitnessView) -> PicturePlaces:
+    gutter = 20.0 if view.loop else 0.0
     left = PAD + gutter + 20
-    widest = {name: len(name) * CHAR + 20 for name in told.lanes}
-    for view in told.steps:
-        if view.lane in widest:
-            widest[view.lane] = max(widest[view.lane], _box(view)[0])
+    widest = {name: len(name) * CHAR + 20 for name in view.lanes}
+    for step in view.steps:
+        if step.lane in widest:
+            widest[step.lane] = max(widest[step.lane], _box(step)[0])
     lanes: dict[str, float] = {}
     edge = left
     for k, (name, size) in enumerate(widest.items()):
@@ -78,25 +78,25 @@ def _place(told: WitnessStory) -> PicturePlaces:
         lanes[name] = round(edge + size / 2, 1)
         edge += size
     text = edge + 28
-    changes = max([len(line) for view in told.steps for line in _changes(view)] + [len(told.loop), len("what changes")])
+    changes = max([len(line) for step in view.steps for line in _changes(step)] + [len(view.loop), len("what changes")])
     truth = text + changes * CHAR + 24
-    width = truth + max([len(v.truth) for v in told.steps] + [8]) * CHAR + PAD
+    width = truth + max([len(step.truth) for step in view.steps] + [8]) * CHAR + PAD
     return PicturePlaces(
-        gutter, lanes, round(text, 1), round(truth, 1), round(max(width, 420, PAD * 2 + min(len(told.sentence), 80) * CHAR), 1)
+        gutter, lanes, round(text, 1), round(truth, 1), round(max(width, 420, PAD * 2 + min(len(view.sentence), 80) * CHAR), 1)
     )
 
 
 def _label(view: StepView) -> list[str]:
-    """The label in lines: a long one has its parameters below its action."""
+    """Return the label in lines: a long label has its parameters below its action."""
     if len(view.label) <= MAX_LABEL:
         return [view.label]
     action, opens, arguments = view.label.partition("(")
     *others, last = arguments.split(", ")
-    return [action + opens, *fill([*(f"{one}," for one in others), last], MAX_LABEL)]
+    return [action + opens, *fill([*(f"{argument}," for argument in others), last], MAX_LABEL)]
 
 
 def _box(view: StepView) -> tuple[float, float]:
-    """Width and height of the box with the label."""
+    """Return width and height of the box with the label."""
     lines = _label(view)
     return max(map(len, lines)) * CHAR + 20, BOX + (len(lines) - 1) * LINE
 
@@ -107,10 +107,10 @@ def _changes(view: StepView) -> list[str]:
     return change_lines(view.changes, MAX_CHANGE, "→", flow=False) or ["nothing changes"]
 
 
-def _rows(told: WitnessStory, place: PicturePlaces, top: float, body: list[str]) -> float:
-    """Draw the diagram from `top`; returns where it ends."""
-    heights = [max(_box(v)[1], len(_changes(v)) * LINE) + ROW for v in told.steps]
-    opening = [LINE + 6 if v.opens_loop else 0 for v in told.steps]
+def _rows(witness: WitnessView, place: PicturePlaces, top: float, body: list[str]) -> float:
+    """Draw the diagram from `top` and return its lower end."""
+    heights = [max(_box(v)[1], len(_changes(v)) * LINE) + ROW for v in witness.steps]
+    opening = [LINE + 6 if v.opens_loop else 0 for v in witness.steps]
     bottom = top + HEAD + sum(heights) + sum(opening)
     for name, x in place.lanes.items():
         size = len(name) * CHAR + 20
@@ -118,21 +118,21 @@ def _rows(told: WitnessStory, place: PicturePlaces, top: float, body: list[str])
         body.append(_rect(x - size / 2, top, size, 28, "#f6f8fa", "#8c959f"))
         body.append(_text(x, top + 18, name, "b", "middle"))
     body.append(_text(place.text, top + 18, "what changes", "s"))
-    if any(v.truth for v in told.steps):
+    if any(v.truth for v in witness.steps):
         body.append(_text(place.truth, top + 18, "property", "s"))
     y, loop_top = top + HEAD, 0.0
-    for k, (view, height, extra) in enumerate(zip(told.steps, heights, opening, strict=True)):
+    for k, (view, height, extra) in enumerate(zip(witness.steps, heights, opening, strict=True)):
         if view.opens_loop:
             loop_top = y
-            body.append(_text(place.text, y + LINE - 4, told.loop, "b", fill="#8a5a00"))
+            body.append(_text(place.text, y + LINE - 4, witness.loop, "b", fill="#8a5a00"))
         if k:
             rule = f'x1="{_n(PAD + place.gutter)}" x2="{_n(place.width - PAD)}" stroke="#eaeef2"'
             body.append(f'<line y1="{_n(y)}" y2="{_n(y)}" {rule}/>')
         y += extra
         _row(view, place, y, height, body)
         y += height
-    if told.loop:
-        body.append(_bracket(loop_top, y) if loop_top else _text(place.text, y + LINE - 4, told.loop, "b", fill="#8a5a00"))
+    if witness.loop:
+        body.append(_bracket(loop_top, y) if loop_top else _text(place.text, y + LINE - 4, witness.loop, "b", fill="#8a5a00"))
         y += 0 if loop_top else LINE
     return y + 10
 
@@ -187,5 +187,5 @@ def _text(x: float, y: float, text: str, style: str = "", anchor: str = "start",
 
 
 def _n(value: float) -> str:
-    """A number without a needless fraction."""
+    """Return a number without an unneeded fraction."""
     return f"{value:.1f}".removesuffix(".0")

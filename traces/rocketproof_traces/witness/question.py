@@ -1,9 +1,9 @@
-"""The question of `explain` that teaches most about a witness: at which step to look, and which action did not happen there.
+"""Choose the most useful question for `explain` about a witness: a step, and an action that did not happen there.
 
-- A lasso: at its first step that repeats, the last action that could happen before and cannot in the loop, of those that involve a part
-  for which what the property waits for is false.
-- Any other: at the step in which the property fails or is reached, or at the end where nothing can happen any more, the action that came
-  closest: one of the same arguments as the step that was taken, of whose guards most passed before one refused.
+- For a lasso: the first step that repeats, and the last action that was possible before and is impossible in the loop. It involves a part
+  for which the awaited condition is false.
+- Otherwise: the step in which the property fails or is reached, or the end if nothing can happen any more, and the action that came
+  closest. This is an action with the same arguments as the taken step that passed the most guards before one refused it.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _DECIDES = {kind: word for kind, word in SHOWN.items() if kind != "leads_to"}
 
 @dataclass(frozen=True)
 class Question:
-    """What to ask: the state before `step` (one more than the last is the end), and an action that is refused there, "" for none."""
+    """The state before `step` (one more than the last step is the end), and an action that is refused there, empty for none."""
 
     step: int
     why_not: str = ""
 
 
 def question(witness: Witness) -> Question | None:
-    """The question to ask of a witness; None if it has no steps."""
+    """Return the question for a witness, None if it has no steps."""
     if not witness.moves:
         return None
     return _of_loop(witness, witness.loop) if witness.loop is not None else _of_path(witness)
 
 
 def _of_loop(witness: Witness, loop: int) -> Question:
-    """Of the actions that could happen before the loop and never can in it, the last that is not taken."""
+    """Choose the last action not taken that was possible before the loop and never is in it."""
     instance, lacking = witness.instance, _lacking(witness)
     taken = {(move.action, move.args) for move in witness.moves[:loop]}
     lost: dict[tuple[str, tuple[int, ...]], tuple[int, str]] = {}
@@ -56,11 +56,11 @@ def _of_loop(witness: Witness, loop: int) -> Question:
         for each in choices(instance, state):
             if each.refused is None:
                 lost.pop((each.action.name, each.args), None)
-    return Question(loop + 1, max(lost.values(), key=lambda one: one[0], default=(0, ""))[1])
+    return Question(loop + 1, max(lost.values(), key=lambda entry: entry[0], default=(0, ""))[1])
 
 
 def _lacking(witness: Witness) -> set[str]:
-    """The parts whose variables make the goal false at the end."""
+    """Return the parts whose variables make the goal false at the end."""
     goal, instance = witness.property.goal, witness.instance
     if goal is None:
         return set()
@@ -72,9 +72,9 @@ def _lacking(witness: Witness) -> set[str]:
 
 
 def _of_path(witness: Witness) -> Question:
-    told = _DECIDES.get(witness.property.kind, "")
-    said = truths(witness)
-    at = next((k for k, one in enumerate(said) if one.word == told), len(said) - 1)
+    deciding = _DECIDES.get(witness.property.kind, "")
+    words = truths(witness)
+    at = next((k for k, truth in enumerate(words) if truth.word == deciding), len(words) - 1)
     if witness.property.kind in ("deadlock_free", "leads_to"):
         return Question(at + 1, _closest(witness, at, None))
     at = max(at, 1)
@@ -82,13 +82,13 @@ def _of_path(witness: Witness) -> Question:
 
 
 def _closest(witness: Witness, at: int, taken: Move | None) -> str:
-    """The refused action of which most guards passed; of a property over states one after which it would hold."""
+    """Return the refused action that passed the most guards; for a property over states, an action after which it would hold."""
     best: tuple[int, str] = (0, "")
     for each in _refused(witness, witness.states[at]):
-        if taken is not None and not _alike(witness, each, taken):
+        if taken is not None and not _is_comparable(witness, each, taken):
             continue
         passed = next(k for k, guard in enumerate(each.action.guards) if guard is each.refused)
-        if passed > best[0] and not each.error and _good(witness, witness.states[at], each):
+        if passed > best[0] and not each.error and _would_satisfy(witness, witness.states[at], each):
             best = (passed, each.label)
     return best[1]
 
@@ -97,18 +97,18 @@ def _refused(witness: Witness, state: State) -> Iterator[ActionChoice]:
     return (each for each in choices(witness.instance, state) if each.refused is not None and not each.refused.bound)
 
 
-def _alike(witness: Witness, each: ActionChoice, taken: Move) -> bool:
-    """Whether it is another action of the same actor, and what both have as a parameter is the same."""
+def _is_comparable(witness: Witness, each: ActionChoice, taken: Move) -> bool:
+    """Whether it is another action of the same actor with equal values for all common parameters."""
     action = witness.instance.model.named(taken.action)
     if each.action is action or each.action.actor != action.actor:
         return False
-    given = dict(zip(action.parameters, taken.args, strict=True))
-    shared = [(given[name], arg) for name, arg in zip(each.action.parameters, each.args, strict=True) if name in given]
-    return (bool(shared) or not given) and all(one == other for one, other in shared)
+    arguments = dict(zip(action.parameters, taken.args, strict=True))
+    shared = [(arguments[name], arg) for name, arg in zip(each.action.parameters, each.args, strict=True) if name in arguments]
+    return (bool(shared) or not arguments) and all(value == other for value, other in shared)
 
 
-def _good(witness: Witness, state: State, each: ActionChoice) -> bool:
-    """Whether the property would hold after it, if no guard refused it; it need not for one that is reached."""
+def _would_satisfy(witness: Witness, state: State, each: ActionChoice) -> bool:
+    """Whether the property would hold after the action if no guard refused it. Not required for a property that is reached."""
     claim = witness.property
     if claim.kind not in ("always", "step"):
         return True

@@ -1,4 +1,5 @@
-"""The states of a small scope and the steps between them, in breadth-first order, by functions of Python: no engine has to be compiled."""
+"""The states of a small scope and the steps between them, in breadth-first order. It uses Python functions, so no engine has to be
+compiled."""
 
 from __future__ import annotations
 
@@ -25,9 +26,10 @@ class Edge:
 
 @dataclass
 class ReachedStates:
-    """States numbered from 0, the initial ones first, by distance and in the order of the actions; `complete` if there are no others.
+    """States numbered from 0, the initial ones first, by distance and in the order of the actions. `complete`: there are no other
+    states.
 
-    The steps of all states are there that were looked at; in an incomplete one those to states that were left out are not.
+    It has the steps of all expanded states. In an incomplete result, steps to omitted states are missing.
     """
 
     states: list[State] = field(default_factory=list)
@@ -37,45 +39,45 @@ class ReachedStates:
 
 
 def reached(instance: Instance, limit: int, tick: Callable[[int], None] = lambda _: None) -> ReachedStates:
-    """All reachable states, or the first `limit` of them. Raises EvaluationError if an action has no meaning in one of them."""
+    """Return all reachable states, or the first `limit` of them. Raises EvaluationError if an action has no meaning in one of them."""
     functions = Functions(instance)
     actions: Sequence[Action] = instance.model.actions
     instances = [(number, functions[action.name], args) for number, action in enumerate(actions) for args in action.instances]
     first = list(itertools.islice(initials(instance), limit + 1))
-    found = ReachedStates(first[:limit], [0] * len(first[:limit]), complete=len(first) <= limit)
-    numbers = {state: number for number, state in enumerate(found.states)}
+    result = ReachedStates(first[:limit], [0] * len(first[:limit]), complete=len(first) <= limit)
+    numbers = {state: number for number, state in enumerate(result.states)}
     at = 0
-    while at < len(found.states):
-        state, depth = found.states[at], found.depths[at]
+    while at < len(result.states):
+        state, depth = result.states[at], result.depths[at]
         for number, function, args in instances:
             if not function.enabled(state, args):
                 continue
             after = function.effect(state, args)
             target = numbers.get(after)
-            if target is None and len(found.states) < limit:
-                target = numbers[after] = len(found.states)
-                found.states.append(after)
-                found.depths.append(depth + 1)
+            if target is None and len(result.states) < limit:
+                target = numbers[after] = len(result.states)
+                result.states.append(after)
+                result.depths.append(depth + 1)
             if target is None:
-                found.complete = False
+                result.complete = False
             else:
-                found.edges.append(Edge(at, target, number, args))
+                result.edges.append(Edge(at, target, number, args))
         at += 1
         if at % TICK == 0:
             tick(at)
-    return found
+    return result
 
 
 def truths_of(instance: Instance, claim: Property, states: Sequence[State]) -> list[bool | None]:
-    """Whether the formula holds in each state; None where it has no value."""
+    """Return for each state whether the formula holds; None if it has no value."""
     holds = term_function(instance, claim.formula)
-    found: list[bool | None] = []
+    values: list[bool | None] = []
     for state in states:
         try:
-            found.append(bool(holds(state)))
+            values.append(bool(holds(state)))
         except EvaluationError:
-            found.append(None)
-    return found
+            values.append(None)
+    return values
 
 
 __all__ = ["Edge", "ReachedStates", "reached", "truths_of"]

@@ -1,6 +1,6 @@
-"""From a witness file to a witness of an instance: whatever the file, a witness is given out only if the model allows each of its steps.
+"""Restore a witness of an instance from a witness file. The result is a witness only if the model allows each of its steps.
 
-The moves of a file of another tool are found with the interpreter.
+The moves of a file from another tool are found with the interpreter.
 """
 
 from __future__ import annotations
@@ -186,10 +186,10 @@ def _successors(place: str, instance: Instance, k: int, state: State) -> list[Mo
 
 def _find(file: WitnessFile, instance: Instance, k: int, before: State, after: State) -> Move:
     """The first action instance that explains a step; one of the name that Quint gave, if there is one."""
-    found = [s for s in _successors(file.path, instance, k, before) if s.state == after]
+    steps = [s for s in _successors(file.path, instance, k, before) if s.state == after]
     hint = file.actions[k].rpartition("::")[2]
-    if found:
-        step = next((s for s in found if s.action.name == hint), found[0])
+    if steps:
+        step = next((s for s in steps if s.action.name == hint), steps[0])
         return Move(step.action.name, step.args)
     what = "; ".join(f"{c.name} from {c.before} to {c.after}" for c in changes(instance, before, after)[:3]) or "nothing changes"
     raise TraceError(file.path, f"no action explains step {k} ({what})", "correct the trace, or give profile and constants that allow it")

@@ -1,7 +1,7 @@
-"""A witness as a story: who did what, only what changed, and whether the property held along the way.
+"""Show a witness step by step: the actors, the changes, and the truth of the property along the way.
 
-`story` is the data; `render` prints it. The lanes of the actors stand at the left like the lines of a sequence diagram
-(`●` acts, `○` is involved), what happened beside them, the property's truth at the right. No colour is needed to read it.
+`witness_view` returns the data; `render` prints it. The actors' lanes are at the left, as in a sequence diagram (`●` acts, `○` is
+involved), the changes next to them, the property's truth at the right. It is readable without colour.
 """
 
 from __future__ import annotations
@@ -34,17 +34,16 @@ SHOWN: Final[Mapping[str, str]] = {
     "within": "fails",
     "deadlock_free": "stuck",
 }
-"""The word of `truths` for a state that shows the property, by the property's kind; a lemma speaks of no state."""
+"""The word of `truths` for a state that shows the property, by the property's kind. A lemma has no states."""
 _NONE = "these steps are no counterexample"
 
 
 @dataclass(frozen=True)
 class StepView:
-    """One step; number 0 is the state that the story starts in, with what sets it apart from the model's first initial one.
+    """One step. Number 0 is the initial state of the witness, with its differences from the model's first initial state.
 
-    `said` is what is said of the property after the step, `truth` its word (`holds`, `fails`; `not yet`, `reached`;
-    `not asked`, `waiting`, `reached`; `goes on`, `may end`, `stuck`; empty where there is nothing to say).
-    `in_loop` marks the steps that repeat for ever, `opens_loop` the first of them. `acting` is None for number 0.
+    `property_truth` is the truth of the property after the step, and `truth` its word (`Truth.word`). `in_loop` marks the steps that repeat
+    for ever, `opens_loop` the first of them. `acting` is None for number 0.
     """
 
     number: int
@@ -52,24 +51,24 @@ class StepView:
     sentence: str
     acting: Acting | None
     changes: tuple[ElementChange, ...]
-    said: Truth
+    property_truth: Truth
     in_loop: bool = False
     opens_loop: bool = False
 
     @property
     def truth(self) -> str:
-        return self.said.word
+        return self.property_truth.word
 
     @property
     def lane(self) -> str:
-        """Who acts, "" in the state that the story starts in."""
+        """The acting part, empty for the initial state."""
         return self.acting.by if self.acting else ""
 
 
 @dataclass(frozen=True)
-class WitnessStory:
-    """The steps with what belongs to all of them. `lanes` are the parts that act, and those that the property speaks of; `names` are the
-    actions and variables that occur, each with its sentence."""
+class WitnessView:
+    """The steps of a witness and their common data. `lanes` are the parts that act and those that the property refers to. `names` are
+    the actions and variables that occur, each with its sentence."""
 
     title: str
     sentence: str
@@ -82,12 +81,12 @@ class WitnessStory:
 
 
 def steps(witness: Witness) -> list[StepView]:
-    """The start and then a view of each move; empty for a witness without states."""
+    """Return the initial state and a view of each move; empty for a witness without states."""
     if not witness.states:
         return []
     instance, model = witness.instance, witness.instance.model
-    said = truths(witness)
-    views = [_start(witness, said[0])]
+    words = truths(witness)
+    views = [_start(witness, words[0])]
     for k, move in enumerate(witness.moves, 1):
         action = model.named(move.action)
         moved = changes(instance, witness.states[k - 1], witness.states[k])
@@ -99,7 +98,7 @@ def steps(witness: Witness) -> list[StepView]:
                 sentence=action.sentence,
                 acting=acting(instance, witness.states[k - 1], action, move.args),
                 changes=moved,
-                said=said[k],
+                property_truth=words[k],
                 in_loop=looping,
                 opens_loop=looping and k == (witness.loop or 0) + 1,
             )
@@ -107,36 +106,41 @@ def steps(witness: Witness) -> list[StepView]:
     return views
 
 
-def _start(witness: Witness, said: Truth) -> StepView:
+def _start(witness: Witness, property_truth: Truth) -> StepView:
     try:
         first = initial(witness.instance)
     except EvaluationError:
         first = witness.states[0]
     odd = changes(witness.instance, first, witness.states[0])
     return StepView(
-        0, "initial state" if not odd or starts_in(witness.instance, witness.states[0]) else "starts elsewhere", "", None, odd, said
+        0,
+        "initial state" if not odd or starts_in(witness.instance, witness.states[0]) else "starts elsewhere",
+        "",
+        None,
+        odd,
+        property_truth,
     )
 
 
-def story(witness: Witness) -> WitnessStory:
-    """Everything that `render` and the picture show."""
+def witness_view(witness: Witness) -> WitnessView:
+    """Return everything that `render` and the picture show."""
     views = steps(witness)
     claim = witness.property
     title = f"{claim.id} ({claim.declared.replace('_', ' ')})"
     lanes = tuple(lanes_of(witness, views))
-    return WitnessStory(
+    return WitnessView(
         title, claim.sentence, lanes, tuple(views), _loop(witness), _end(witness, views), witness.note, tuple(_names(witness, views))
     )
 
 
 def lanes_of(witness: Witness, views: Sequence[StepView]) -> list[str]:
-    """The parts that the steps involve, and those that the property speaks of, though they may do nothing; none where nothing happens."""
+    """Return the parts that the steps involve and those that the property refers to; none if there are no steps."""
     involved = {name for v in views if v.acting for name in (v.acting.by, v.acting.to, v.acting.source) if name}
     return in_order(witness.instance.model, involved | concerned(witness.instance.model, witness.property)) if involved else []
 
 
 def _names(witness: Witness, views: Sequence[StepView]) -> Iterator[tuple[str, str]]:
-    """The actions that are taken, then the variables that change, with their sentences; of a table also those of its columns."""
+    """Yield the taken actions, then the changed variables, with their sentences; for a table also those of its columns."""
     model = witness.instance.model
     taken = {move.action for move in witness.moves}
     yield from ((action.name, action.sentence) for action in model.actions if action.name in taken)
@@ -163,8 +167,8 @@ def _end(witness: Witness, views: Sequence[StepView]) -> str:
     if not views:
         return "a statement about values, without a path"
     id_, kind = witness.property.id, witness.property.kind
-    told = None if kind == "leads_to" else SHOWN.get(kind)  # who waits may be served later: there the end decides
-    last = next((view for view in views if view.truth == told), views[-1])
+    word = None if kind == "leads_to" else SHOWN.get(kind)  # a waiting element may be served later, so the last state decides
+    last = next((view for view in views if view.truth == word), views[-1])
     where = "in the initial state" if last.number == 0 else f"after step {last.number}"
     if kind == "eventually_always":
         again = witness.loop is not None and any(view.truth == NOT_YET for view in views[witness.loop :])
@@ -203,7 +207,7 @@ class Glyphs:
 PLAIN = Glyphs("*", "o", "|", "-", ">", "<", "->", "+", "|", "+", "...")
 GAP = 2
 GUTTER = 7  # for the bracket round a loop and the step's number
-LEAST, WIDEST = 30, 76  # shorter lines of changes need a screen a step, longer ones are hard to read
+LEAST, WIDEST = 30, 76  # shorter lines of changes need a screen per step, longer lines are hard to read
 
 
 def _style(truth: str) -> str:
@@ -213,21 +217,21 @@ def _style(truth: str) -> str:
 _STYLE = {"fails": "bold red", "stuck": "bold red", "waiting": "yellow", "holds": "green", "reached": "bold green", "no value": "bold red"}
 
 
-def render(told: WitnessStory, console: Console, more: str = "") -> None:
-    """Print a story to the console's width; `more` is the command that shows more, the last line."""
-    console.print(Text(told.title, style="bold"), soft_wrap=True)
-    _wrapped(console, told.sentence)
-    if told.steps:
+def render(view: WitnessView, console: Console, more: str = "") -> None:
+    """Print a witness to the console's width. `more` is the command that shows more, as the last line."""
+    console.print(Text(view.title, style="bold"), soft_wrap=True)
+    _wrapped(console, view.sentence)
+    if view.steps:
         console.print()
-        for line in _body(told, console):
+        for line in _body(view, console):
             console.print(line, soft_wrap=True)
         console.print()
-    for text in (told.end, told.note):
+    for text in (view.end, view.note):
         if text:
             _wrapped(console, text)
-    if told.names:
+    if view.names:
         console.print()
-        for name, sentence in told.names:
+        for name, sentence in view.names:
             for k, text in enumerate(fill(f"{name}: {sentence}".split(), max(console.width - 2, 1))):
                 console.print(Text(("  " if k else "") + text, style="dim"), soft_wrap=True)
         console.print()
@@ -242,9 +246,9 @@ def _wrapped(console: Console, text: str) -> None:
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things stand: the lanes' names as printed and their middles, the widths of the text and of the truth.
+    """The layout: the printed names and middles of lanes, and the widths of the text and the truth.
 
-    Without room for a column of its own `truth` is 0, and the truth stands below a step that changes it.
+    If there is no room for a truth column, `truth` is 0, and the truth is printed below each step that changes it.
     """
 
     names: tuple[str, ...]
@@ -254,15 +258,16 @@ class Columns:
     truth: int
 
 
-def _columns(told: WitnessStory, width: int) -> Columns:
-    """The first that leaves the text enough room: lanes by their names, shortened ones, these without the truth's column, none."""
-    words = [len(view.truth) for view in told.steps if view.truth]
+def _columns(witness: WitnessView, width: int) -> Columns:
+    """Return the first layout that leaves enough room for the text: full lane names, shortened names, shortened names without a truth
+    column, no lanes."""
+    words = [len(view.truth) for view in witness.steps if view.truth]
     truth = max(*words, len("property")) if words else 0
-    short, enough = _shortened(told.lanes), max(LEAST, min(width * 2 // 5, WIDEST // 2))
-    for names, beside in ((told.lanes, truth), (short, truth), (short, 0), ((), truth)):
-        found = _arranged(names, beside, width)
-        if found.text >= enough:
-            return found
+    short, enough = _shortened(witness.lanes), max(LEAST, min(width * 2 // 5, WIDEST // 2))
+    for names, truth_width in ((witness.lanes, truth), (short, truth), (short, 0), ((), truth)):
+        columns = _arranged(names, truth_width, width)
+        if columns.text >= enough:
+            return columns
     return _arranged((), 0, width)
 
 
@@ -276,7 +281,8 @@ def _arranged(names: Sequence[str], truth: int, width: int) -> Columns:
 
 
 def _shortened(lanes: Sequence[str]) -> tuple[str, ...]:
-    """`P0` for `Producer 0`, `ba` for `broker-a`: the first letters of a name's words, as many of the first as tell the lanes apart."""
+    """Return `P0` for `Producer 0`, `ba` for `broker-a`: the initials of a name's words, with as many letters of the first word as
+    needed to tell the lanes apart."""
     for size in range(1, 20):
         names = tuple(_initials(name, size) for name in lanes)
         if len(set(names)) == len(names):
@@ -289,17 +295,17 @@ def _initials(name: str, size: int) -> str:
     return first[:size] + "".join(word if is_digits(word) else word[:1] for word in others)
 
 
-def _body(told: WitnessStory, console: Console) -> list[Text]:
+def _body(witness: WitnessView, console: Console) -> list[Text]:
     glyphs = PLAIN if console.options.ascii_only else Glyphs()
-    columns = _columns(told, console.width)
+    columns = _columns(witness, console.width)
     lines = [_line("", "step", _header(columns), "", "property" if columns.truth else "", columns)]
-    if columns.names != told.lanes and columns.names:
-        key = ", ".join(f"{s} = {name}" for s, name in zip(columns.names, told.lanes, strict=True))
+    if columns.names != witness.lanes and columns.names:
+        key = ", ".join(f"{s} = {name}" for s, name in zip(columns.names, witness.lanes, strict=True))
         lines = [*(Text(part) for part in fill(key.split(), console.width)), Text(""), *lines]
-    last, truth = told.steps[-1].number, ""
-    for view in told.steps:
+    last, truth = witness.steps[-1].number, ""
+    for view in witness.steps:
         if view.opens_loop:
-            for k, text in enumerate(fill(told.loop.split(), columns.text)):
+            for k, text in enumerate(fill(witness.loop.split(), columns.text)):
                 lines.append(_line(glyphs.inside if k else glyphs.opens, "", _idle(columns, glyphs), text, "", columns, "bold yellow"))
         shown = view if columns.names or not view.lane else replace(view, label=f"{view.lane}: {view.label}")
         gutter = glyphs.inside if view.in_loop else ""
@@ -310,12 +316,12 @@ def _body(told: WitnessStory, console: Console) -> list[Text]:
             texts += [f"  {part}" for part in fill(f"property: {truth}".split(), columns.text - 2)]
         for k, text in enumerate(texts):
             closing = glyphs.closes if view.in_loop and view.number == last and k == len(texts) - 1 else gutter
-            lanes = _acting(view, told.lanes, columns, glyphs) if k == 0 else _idle(columns, glyphs)
+            lanes = _acting(view, witness.lanes, columns, glyphs) if k == 0 else _idle(columns, glyphs)
             number, beside = (str(view.number), view.truth) if k == 0 else ("", "")
             style = "bold" if k == 0 and view.number else _style(truth) if below and k == len(texts) - 1 else ""
             lines.append(_line(closing, number, lanes, text, beside if columns.truth else "", columns, style))
-    if told.loop and not told.steps[-1].in_loop:
-        for text in fill(told.loop.split(), columns.text):
+    if witness.loop and not witness.steps[-1].in_loop:
+        for text in fill(witness.loop.split(), columns.text):
             lines.append(_line("", "", _idle(columns, glyphs), text, "", columns, "bold yellow"))
     return lines
 
@@ -355,7 +361,7 @@ def _acting(view: StepView, lanes: Sequence[str], columns: Columns, glyphs: Glyp
 
 
 def _arrow(row: list[str], start: int, end: int, glyphs: Glyphs) -> None:
-    """Draw a message from one lane to another; who acts stands at one of its ends and is drawn later."""
+    """Draw a message from one lane to another. The mark of the acting part at one of the ends is drawn later."""
     step = 1 if end > start else -1
     for at in range(start, end, step):
         row[at] = glyphs.line

@@ -21,12 +21,18 @@ NOT_YET: Final = "not yet"
 
 @dataclass(frozen=True)
 class Truth:
-    """What is said of a property in one state.
+    """The truth of a property in one state.
 
-    `word` is `holds`, `fails`; `not yet`, `reached`; `not yet`, `holds`; `not asked`, `waiting` (of `within` with the steps that
-    count: `waiting 1/3`), `reached`, `fails`; `goes on`, `may end`, `stuck`; `no value`; or empty where there is nothing to say.
-    `part` is the conjunct that is false, of an implication that of its conclusion, "" if no single one is; `values` are the leaves
-    of that part, or of the whole formula.
+    `word` depends on the kind of the property and is one of:
+
+    - `holds`, `fails`
+    - `not yet`, `reached`, or `not yet`, `holds`
+    - `not asked`, `waiting` (for `within` with the counted steps: `waiting 1/3`), `reached`, `fails`
+    - `goes on`, `may end`, `stuck`
+    - `no value`, or empty if the property does not apply to the state
+
+    `part` is the false conjunct, for an implication the false conjunct of its conclusion, empty if there is no single one. `values` are the
+    leaves of that part, or of the whole formula.
     """
 
     word: str
@@ -35,14 +41,14 @@ class Truth:
 
 
 def truths(witness: Witness) -> list[Truth]:
-    """What is said in each state, in order: for a property over steps it speaks of the step that leads there."""
-    found: list[Truth] = []
+    """Return the truth in each state, in order. For a property over steps it is the truth of the step to that state."""
+    truths_so_far: list[Truth] = []
     last = ""
     for k, state in enumerate(witness.states):
         before, move = (witness.states[k - 1], witness.moves[k - 1]) if k else (None, None)
-        found.append(truth(witness.instance, witness.property, before, state, last, move))
-        last = found[-1].word if found[-1].word != NO_VALUE else last
-    return found
+        truths_so_far.append(truth(witness.instance, witness.property, before, state, last, move))
+        last = truths_so_far[-1].word if truths_so_far[-1].word != NO_VALUE else last
+    return truths_so_far
 
 
 def _word(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None) -> str:
@@ -63,19 +69,19 @@ def _word(instance: Instance, claim: Property, before: State | None, state: Stat
         return "holds" if now else NOT_YET
     if claim.goal is None:
         return "reached" if now else NOT_YET
-    asked = now or waits(last)
+    required = now or waits(last)
     if holds(instance, claim.goal, state):
-        return "reached" if asked else "not asked"
-    return WAITING if asked else "not asked"
+        return "reached" if required else "not asked"
+    return WAITING if required else "not asked"
 
 
 def waits(word: str) -> bool:
-    """Whether a word says that something is waited for; of `within` it also says how long: `waiting 1/3`."""
+    """Whether a word is `waiting`, with or without counted steps (`waiting 1/3`)."""
     return word.startswith(WAITING)
 
 
 def _observed(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None) -> str:
-    """The word of a property with an observer, by the number that this has in the state."""
+    """Return the word of a property with an observer, from the observer's number in the state."""
     observer, scope = Observer(claim), Environment(state, {}, instance.constants)
     if before is None:
         old, number = 0, evaluate(observer.first(), scope)
@@ -88,12 +94,12 @@ def _observed(instance: Instance, claim: Property, before: State | None, state: 
         return "fails"
     if number:
         return WAITING if claim.kind != "within" else f"{WAITING} {number - 1}/{claim.steps}"
-    asked = old or (not claim.once and holds(instance, claim.formula, state)) or (claim.once and before is None)
-    return "reached" if asked else "not asked"
+    required = old or (not claim.once and holds(instance, claim.formula, state)) or (claim.once and before is None)
+    return "reached" if required else "not asked"
 
 
 def _counts(instance: Instance, observer: Observer, before: State, state: State, move: Move | None) -> bool:
-    """Whether the step between two states counts for the observer; where the move is not known, whether one that leads there does."""
+    """Whether the observer counts the step between two states. If the move is unknown, any step that leads there may count."""
     model = instance.model
     if move is not None:
         taken = [(model.named(move.action), move.args)]
@@ -106,24 +112,25 @@ def _counts(instance: Instance, observer: Observer, before: State, state: State,
 
 
 def truth(instance: Instance, claim: Property, before: State | None, state: State, last: str, move: Move | None = None) -> Truth:
-    """What is said in a state that was reached from `before`, by `move` if that is known; `last` is the word that was said there."""
+    """Return the truth in a state reached from `before`, by `move` if known; `last` is the word in the state before."""
     try:
-        said = _word(instance, claim, before, state, last, move)
+        word = _word(instance, claim, before, state, last, move)
     except EvaluationError:
-        said = NO_VALUE
+        word = NO_VALUE
     term = claim.formula
-    if claim.goal is not None and (waits(said) or said in ("reached", "fails")):
-        term = claim.hold if said == "fails" and claim.hold is not None else claim.goal
-    if not said or said == "goes on":
-        return Truth(said)
+    if claim.goal is not None and (waits(word) or word in ("reached", "fails")):
+        term = claim.hold if word == "fails" and claim.hold is not None else claim.goal
+    if not word or word == "goes on":
+        return Truth(word)
     after = state if claim.kind == "step" else None
     scope = Environment(before if after is not None and before is not None else state, {}, instance.constants, after)
-    false = term if said in ("holds", "reached", "may end", NO_VALUE) else _deciding(term, scope)
-    return Truth(said, show(false) if false is not term else "", values_of(false, scope))
+    false = term if word in ("holds", "reached", "may end", NO_VALUE) else _deciding(term, scope)
+    return Truth(word, show(false) if false is not term else "", values_of(false, scope))
 
 
 def _deciding(term: Expr, scope: Environment) -> Expr:
-    """What makes a term false: the false conjunct, however deep, and of an implication `~a | b`, whose premise holds, that of `b`."""
+    """Return the part that makes a term false: the false conjunct, at any depth. For an implication `~a | b` whose premise holds, it is
+    the false conjunct of `b`."""
     term = false_part(term, scope)
     while term.op == "or" and (term.args[0].op == "not") != (term.args[1].op == "not"):
         term = false_part(term.args[1] if term.args[0].op == "not" else term.args[0], scope)

@@ -1,4 +1,4 @@
-"""How this room names things: values as text and as JSON, elements of arrays, and changes."""
+"""Names and texts used by this package: values as text and as JSON, elements of arrays, and changes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _NAME = re.compile(r"[^.\[]+")  # of the variable or table that an element belon
 
 
 def value_text(value: Any) -> str:
-    """A readable value as the model's author writes it; sets as `{0, 2}`."""
+    """Return a readable value as the model's author writes it; sets as `{0, 2}`."""
     return "{" + ", ".join(map(str, sorted(value))) + "}" if isinstance(value, frozenset) else str(value)
 
 
 def plain(type_: Type, code: int) -> Any:
-    """A value for ordinary JSON: sets become sorted lists, None becomes null."""
+    """Return a value for ordinary JSON: sets become sorted lists, None becomes null."""
     value = type_.decode(code)
     return sorted(value) if isinstance(value, frozenset) else value
 
 
 def code_of(type_: Type, value: Any) -> int:
-    """The code of a value from outside (lists are sets). Raises ValueError with a phrase that names value and type."""
+    """Return the code of an external value (lists are sets). Raises ValueError with a phrase that names value and type."""
     try:
         if isinstance(type_, SetType):
             if not isinstance(value, list | tuple | set | frozenset) or any(isinstance(i, bool) for i in value if type_.of != Bool):
@@ -43,7 +43,7 @@ def code_of(type_: Type, value: Any) -> int:
 
 
 class Element(NamedTuple):
-    """Something that a state holds: its name in files, its label for people, and the slot that it lies in."""
+    """A value in a state: its name in files, its label for users, and its slot."""
 
     name: str
     label: str
@@ -53,7 +53,7 @@ class Element(NamedTuple):
 
 
 def elements(model: Model) -> Iterator[Element]:
-    """Everything that a state holds, in the order of the slots."""
+    """Yield all elements of a state, in the order of the slots."""
     for variable in model.variables:
         for at in variable.elements():
             yield Element(variable.name_at(at), variable.label_at(at), variable, at, variable.slot(at))
@@ -61,7 +61,7 @@ def elements(model: Model) -> Iterator[Element]:
 
 @dataclass(frozen=True)
 class ElementChange:
-    """One element that a step changes, with its values as a person reads them; `variable` is what it is an element of."""
+    """An element that a step changes, with its values as text; `variable` is the element's variable."""
 
     name: str
     before: str
@@ -70,22 +70,23 @@ class ElementChange:
 
 
 def present_names(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by the present names of their variables or elements, where a file has a variable's former name."""
+    """Return values under the current names of variables and elements, if a file has former names."""
     if not model.former:
         return dict(values)
-    return {_NAME.sub(lambda found: model.former.get(found[0], found[0]), name, count=1): value for name, value in values.items()}
+    return {_NAME.sub(lambda match: model.former.get(match[0], match[0]), name, count=1): value for name, value in values.items()}
 
 
 def changes(instance: Instance, before: State, after: State) -> tuple[ElementChange, ...]:
     return tuple(
-        ElementChange(one.label, one.text(before), one.text(after), one.variable)
-        for one in instance.model.shown()
-        if one.differs(before, after)
+        ElementChange(element.label, element.text(before), element.text(after), element.variable)
+        for element in instance.model.shown()
+        if element.differs(before, after)
     )
 
 
 def change_lines(moved: Sequence[ElementChange], width: int, arrow: str, *, flow: bool) -> list[str]:
-    """Changes as lines of text: the fields of one row of a table together, the rest before them (side by side if `flow`)."""
+    """Return changes as lines of text: the fields of one row of a table together, other changes before them (next to each other if
+    `flow`)."""
     rows: dict[str, list[tuple[str, ElementChange]]] = {}
     for change in moved:
         field = change.variable.name.partition(".")[2]
@@ -112,7 +113,7 @@ def change_lines(moved: Sequence[ElementChange], width: int, arrow: str, *, flow
 
 
 def fill(words: Sequence[str], width: int, between: str = " ") -> list[str]:
-    """Lines of whole words; a word longer than a line is broken, at a blank if it has one."""
+    """Return lines of whole words; a word longer than a line is broken, at a blank if it has one."""
     lines: list[str] = []
     for whole in words:
         for word in wrap(whole, width, break_on_hyphens=False) or [""]:

@@ -80,7 +80,7 @@ def _start(decide: Decide) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs, decide), daemon=True)
-    with pools.unheard(signal.SIGINT):
+    with pools.signals_blocked(signal.SIGINT):
         process.start()
     theirs.close()
     return _Worker(process, ours)

@@ -53,7 +53,7 @@ def _present(openings: Openings, html: Path | None, port: int, *, browser: bool)
         out.line(address)
         tell("the explorer answers on this machine only; Ctrl-C ends it")
 
-    serve(Explorer(openings, _version()), port, browser=browser, said=announce)
+    serve(Explorer(openings, _version()), port, browser=browser, announce=announce)
 
 
 def _openings(what: str | None, wish: Wish, around: int | None) -> Openings:

@@ -132,10 +132,10 @@ def shown(witness: Witness) -> str:
     """Return a witness as `rocketproof show` prints it, without colours."""
     from rich.console import Console
 
-    from rocketproof_traces.witness.show import render, story
+    from rocketproof_traces.witness.show import render, witness_view
 
     text = io.StringIO()
-    render(story(witness), Console(file=text, width=WIDTH, highlight=False, color_system=None))
+    render(witness_view(witness), Console(file=text, width=WIDTH, highlight=False, color_system=None))
     return "\n".join(line.rstrip() for line in text.getvalue().rstrip().splitlines())
 
 

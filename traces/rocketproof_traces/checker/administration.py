@@ -1,4 +1,5 @@
-"""What administrators ask of a broker and of a name server, each one step of the specification: topics, groups, routes, settings."""
+"""Requests of administrators and consumer groups to a broker and a name server, each one step of the specification: topics, groups,
+offsets, routes, settings."""
 
 from __future__ import annotations
 
@@ -18,21 +19,22 @@ from .shape import ONE_IN_FLIGHT
 from .steps import Local, RequestStep
 
 SAME_TOPIC = "another topic"
-"""The guard that refuses an update which changes nothing; it is answered with success all the same."""
+"""The guard that refuses an update without a change; the answer is success all the same."""
 NOT_SERVED = "served"
-"""The guard that refuses what a name server does not serve."""
+"""The guard that refuses a request that a name server does not serve."""
 
 
 def _refuses_a_name(code: int | None, illegal_code: int | None) -> bool:
-    """Whether an answer with this code is right where an administrator names a topic that may have no such name; with no `illegal_code` any
-    error is."""
+    """Whether an answer with this code is right for an illegal topic name. Without `illegal_code` any error is."""
     return code != SUCCESS if illegal_code is None else code == illegal_code
 
 
 @dataclass(frozen=True, eq=False)
 class TopicUpdate(OneStep):
-    """A topic created or changed by an administrator. `code` is the answer's, None if nobody knows it. `illegal_code` answers an illegal
-    name, None if any code but success does. It waits until no registration is in flight."""
+    """A topic created or changed by an administrator. It waits until no registration is in flight.
+
+    `code` is the answer's, None if unknown. `illegal_code` answers an illegal name, None if any code but success does.
+    """
 
     machine: Machine
     topic: int
@@ -51,7 +53,7 @@ class TopicUpdate(OneStep):
 
     @property
     def function(self) -> Function:
-        return self.machine.ordered if self.wanted.order else self.machine.update
+        return self.machine.update_ordered if self.wanted.order else self.machine.update
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine = self.machine
@@ -70,18 +72,19 @@ class TopicUpdate(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class TopicDeletion(OneStep):
-    """A topic deleted by an administrator. `code` and `illegal_code` as of an update. `forgets`: the places of which the offsets go."""
+    """A topic deleted by an administrator. `code` and `illegal_code` are as for an update. `deleted_offsets` are the places of offsets
+    that are deleted with it."""
 
     machine: Machine
     topic: int
     code: int | None = None
     illegal_code: int | None = None
-    forgets: tuple[int, ...] = ()
+    deleted_offsets: tuple[int, ...] = ()
     start: Local = OVER
 
     @property
     def kind(self) -> Hashable:
-        return ("deleted", self.topic, self.forgets)
+        return ("deleted", self.topic, self.deleted_offsets)
 
     @property
     def args(self) -> tuple[int, ...]:
@@ -95,13 +98,14 @@ class TopicDeletion(OneStep):
         if self.function.guard(shared + self.machine.idle, self.args) is not None:
             dead = self.code is not None and not _refuses_a_name(self.code, self.illegal_code)
             return [RequestStep("refuse_deletion", shared, None, 0, 0, dead=dead)]
-        move = self.machine.forgotten(self.machine.deleted(shared, self.topic), self.forgets)
+        move = self.machine.delete_offsets(self.machine.deleted(shared, self.topic), self.deleted_offsets)
         return [move._replace(dead=self.code not in (0, None))]
 
 
 @dataclass(frozen=True, eq=False)
 class RefusedRequest(OneStep):
-    """What is answered with a code before anything else, whatever the broker has. `code` is the answer's, None if nobody knows it."""
+    """A request that is rejected before anything else, whatever the broker's state. `right` is the code for it; `code` is the answer's,
+    None if unknown."""
 
     machine: Machine
     right: int
@@ -122,35 +126,43 @@ class RefusedRequest(OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Regrouped(OneStep):
-    """A group made, changed or deleted, by its retry topic; `group` is whether it is known then, its limit, its queues, and whether it is
-    in the broker's table. `forgets`: the places of which its offsets go. `code` is the answer's, None if nobody knows it."""
+class GroupUpdate(OneStep):
+    """A group created, changed or deleted, identified by its retry topic.
+
+    `group` is its state afterwards: whether it is known, its limit, its queues, and whether the broker's table has it. `deleted_offsets`
+    are the places of offsets that are deleted. `code` is the answer's, None if unknown.
+    """
 
     machine: Machine
     topic: int
     group: tuple[int, int, int, int]
     code: int | None
-    forgets: tuple[int, ...] = ()
+    deleted_offsets: tuple[int, ...] = ()
     start: Local = OVER
 
     @property
     def kind(self) -> Hashable:
-        return ("regrouped", self.topic, self.group, self.forgets)
+        return ("regrouped", self.topic, self.group, self.deleted_offsets)
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         machine = self.machine
-        move = machine.step(machine.regroup, (0, self.topic, *self.group), shared, machine.idle, 0)
-        return [machine.forgotten(move, self.forgets)._replace(local=None, dead=self.code not in (SUCCESS, None))]
+        move = machine.step(machine.update_group, (0, self.topic, *self.group), shared, machine.idle, 0)
+        return [machine.delete_offsets(move, self.deleted_offsets)._replace(local=None, dead=self.code not in (SUCCESS, None))]
 
 
 @dataclass(frozen=True, eq=False)
-class Committed(OneStep):
-    """A group told how far it is in a queue: its retry topic, the topic, whether the request names one and is whole, the place and the
-    offset. `code` is the answer's, None if nobody knows it, and `illegal_code` that of a request which is not whole, as of an illegal name.
-    `listed`: the state knows whether the broker has the group; else it may."""
+class OffsetCommit(OneStep):
+    """A group commits its offset for a queue.
+
+    `parameters` are the group's retry topic, the topic, whether the request names a topic, whether it is complete, the place and the
+    offset.
+
+    `code` is the answer's, None if unknown. `illegal_code` answers an incomplete request. `listed`: the state shows whether the broker has
+    the group; otherwise both are possible.
+    """
 
     machine: Machine
-    told: tuple[int, ...]
+    parameters: tuple[int, ...]
     code: int | None
     illegal_code: int
     listed: bool = True
@@ -158,26 +170,26 @@ class Committed(OneStep):
 
     @property
     def kind(self) -> Hashable:
-        return ("committed", self.told)
+        return ("committed", self.parameters)
 
     @property
     def args(self) -> tuple[int, ...]:
-        return (0, *self.told)
+        return (0, *self.parameters)
 
     @property
     def function(self) -> Function:
         return self.machine.commit
 
     def possible(self, shared: State) -> list[State]:
-        """The states in which it may be looked at, the first one rather than another."""
-        slot = self.machine.group_slot(self.told[0])
+        """Return the states in which the request may be evaluated; a refusal is explained in the first."""
+        slot = self.machine.group_slot(self.parameters[0])
         return [shared] if self.listed else [self.machine.assigned(shared, {slot: there}) for there in (1, 0)]
 
     def future(self, local: Local) -> tuple[int, int]:
         return self.machine.all_read(self.function), -1
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        machine, args, found = self.machine, self.args, dict[int, RequestStep]()
+        machine, args, steps = self.machine, self.args, dict[int, RequestStep]()
         for possible in self.possible(shared):
             state = possible + machine.idle
             reads = bits(slot for slot in self.function.reads(state, args) if slot < machine.shared)
@@ -186,16 +198,16 @@ class Committed(OneStep):
             right = self.illegal_code if word == "INVALID_PARAMETER" else getattr(codes, word)
             dead = self.code not in (right, None)
             if refused is not None:
-                found[right] = RequestStep("refuse_commit", shared, None, reads, 0, dead=dead)
+                steps[right] = RequestStep("refuse_commit", shared, None, reads, 0, dead=dead)
             else:
-                found[right] = machine.step(self.function, args, shared, machine.idle, reads)._replace(local=None, dead=dead)
-        return list(found.values())
+                steps[right] = machine.step(self.function, args, shared, machine.idle, reads)._replace(local=None, dead=dead)
+        return list(steps.values())
 
 
 @dataclass(frozen=True, eq=False)
 class RouteUpdate(OneStep):
-    """What somebody tells the name server of a topic: an action and its arguments, none where the request names nothing that counts.
-    `code` is the answer's, None if there was none."""
+    """A change of a topic's route at the name server that is not a registration: an action and its arguments, none if the request names
+    nothing that counts. `code` is the answer's, None without an answer."""
 
     machine: Machine
     function: Function
@@ -209,7 +221,7 @@ class RouteUpdate(OneStep):
 
     @property
     def refused(self) -> str:
-        """The guard that refuses, if one does whatever routes there are."""
+        """The guard that refuses the request whatever routes there are, empty if none does."""
         guard = self.function.guard(self.machine.start + self.machine.idle, self.args) if self.args else None
         return "" if guard is None else guard.name
 
@@ -225,9 +237,9 @@ class RouteUpdate(OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Configured(OneStep):
-    """Settings of the broker that are changed: actions with their arguments, one after the other. `code` is the answer's, None if nobody
-    knows it. A change that is registered waits until no registration is in flight."""
+class SettingsUpdate(OneStep):
+    """A change of broker settings: actions with their arguments, in order. `code` is the answer's, None if unknown. A change that causes
+    a registration waits until no registration is in flight."""
 
     machine: Machine
     changes: tuple[tuple[Function, tuple[int, ...]], ...]
@@ -250,4 +262,4 @@ class Configured(OneStep):
         return [RequestStep("configure", after, None, reads, writes, dead=self.code not in (SUCCESS, None))]
 
 
-__all__ = ["NOT_SERVED", "Committed", "Configured", "TopicDeletion", "RefusedRequest", "Regrouped", "RouteUpdate", "TopicUpdate"]
+__all__ = ["NOT_SERVED", "OffsetCommit", "SettingsUpdate", "TopicDeletion", "RefusedRequest", "GroupUpdate", "RouteUpdate", "TopicUpdate"]

@@ -1,4 +1,4 @@
-"""What a broker and a name server answer of topics, queues and routes: looks at the state, which change nothing."""
+"""Queries about topics, queues, offsets and routes: requests that read the state of a broker or a name server and do not change it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .steps import Local, RequestStep
 
 
 @dataclass(frozen=True, eq=False)
-class Described(OneStep):
-    """What the broker answered about a topic: its configuration, None if it had none."""
+class TopicConfigQuery(OneStep):
+    """A query for a topic's configuration. `config` is the answered configuration, None if the broker has no such topic."""
 
     machine: Machine
     topic: int
@@ -39,8 +39,11 @@ class Described(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class MaxOffsetQuery(OneStep):
-    """How far a queue was, as the broker said: no further than its records go, and as far as it said before (`least`). The dispatcher may
-    be behind; where the queue's topic was deleted, entries of records from before may follow, or none."""
+    """A query for the end of a queue. The answer is at most the queue's record count, because the dispatcher may lag. It is at least
+    `least`, the greatest earlier answer.
+
+    If the queue's topic was deleted, entries of earlier records may still follow.
+    """
 
     machine: Machine
     topic: int
@@ -74,9 +77,11 @@ def _begins_at() -> Callable[..., int]:
 
 @dataclass(frozen=True, eq=False)
 class OffsetQuery(OneStep):
-    """Where a group goes on in a queue, as the broker answered: with `code`, and the `offset` if there is one. `counters`: those
-    of the queue, none if there are none; the dispatcher may be behind. `anywhere` and `zero` as in the rule. `filled`: the queue may have
-    had records before."""
+    """A query for the offset at which a group continues in a queue, answered with `code` and with `offset` if there is one.
+
+    `counters` are the slots of the queue, none if the queue does not exist; the dispatcher may lag. `anywhere` and `zero` are arguments of
+    the rule `begins_at`. `filled`: the queue may have had records before the history.
+    """
 
     machine: Machine
     place: int
@@ -93,22 +98,23 @@ class OffsetQuery(OneStep):
         return ("progressed", self.place, self.zero)
 
     def future(self, local: Local) -> tuple[int, int]:
-        return bits((self.machine.told_slot(self.place), *self.counters)), -1
+        return bits((self.machine.group_offset_slot(self.place), *self.counters)), -1
 
-    def right(self, shared: State) -> set[int]:
-        """The offsets that may be answered."""
-        told, some = shared[self.machine.told_slot(self.place)], self.filled or any(shared[slot] > 0 for slot in self.counters)
-        return {_begins_at()((told, self.anywhere, self.zero, first)) for first in {False, some}}
+    def allowed_offsets(self, shared: State) -> set[int]:
+        """Return the offsets that may be answered; `NO_OFFSET` stands for no offset."""
+        committed, some = shared[self.machine.group_offset_slot(self.place)], self.filled or any(shared[slot] > 0 for slot in self.counters)
+        return {_begins_at()((committed, self.anywhere, self.zero, first)) for first in {False, some}}
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         answered = self.offset if self.code == SUCCESS else NO_OFFSET if self.code == QUERY_NOT_FOUND else None
-        reads = bits((self.machine.told_slot(self.place), *self.counters))
-        return [RequestStep("progress", shared, None, reads, 0, dead=answered not in self.right(shared))]
+        reads = bits((self.machine.group_offset_slot(self.place), *self.counters))
+        return [RequestStep("progress", shared, None, reads, 0, dead=answered not in self.allowed_offsets(shared))]
 
 
 @dataclass(frozen=True, eq=False)
-class Routed(OneStep):
-    """What the name server said that the broker has of a topic, None if nothing; `code` is the answer's."""
+class RouteQuery(OneStep):
+    """A query to the name server for the broker's route of a topic. `config` is the answered route, None if there is none; `code` is the
+    answer's code."""
 
     machine: Machine
     topic: int
@@ -122,14 +128,14 @@ class Routed(OneStep):
 
     @property
     def possible(self) -> bool:
-        """Whether any route is answered so."""
+        """Whether the code matches the answer: 0 with a route, 17 without."""
         return self.code == (17 if self.config is None else 0)
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        if not self.machine.shape.routes:  # nobody takes a slave's topics (NS-05)
+        if not self.machine.shape.routes:  # the name server ignores a slave's topics (NS-05)
             return [RequestStep("route", shared, None, 0, 0, dead=not self.possible or self.config is not None)]
         dead = not self.possible or self.machine.route(shared, self.topic) != self.config
         return [RequestStep("route", shared, None, self.machine.route_slots, 0, dead=dead)]
 
 
-__all__ = ["Described", "OffsetQuery", "MaxOffsetQuery", "Routed"]
+__all__ = ["TopicConfigQuery", "OffsetQuery", "MaxOffsetQuery", "RouteQuery"]

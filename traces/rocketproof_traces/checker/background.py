@@ -1,6 +1,6 @@
-"""What happens though nobody whose request is judged asks for it: what the broker does by itself, and what others have it do.
+"""Steps that no judged request asks for: what the broker does by itself, and what requests outside the partition make it do.
 
-Each is a request without an answer. Those that never end may be served again and again.
+Each is modelled as a request without an answer. Those that never end can be served repeatedly.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from .steps import Local, RequestStep
 
 
 @dataclass(frozen=True, eq=False)
-class Cleaned(OneStep):
-    """What deletions of other topics do, and a deletion that is not over yet: the queues of topics that are not there are taken away. It
-    never ends."""
+class QueueCleanup(OneStep):
+    """The removal of queues whose topics do not exist, by deletions of other topics or by a deletion that has not ended. It never ends."""
 
     machine: Machine
     topics: tuple[int, ...]
@@ -37,8 +36,8 @@ class Cleaned(OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Outlived(OneStep):
-    """A queue goes on that outlived the deletion of its topic. It never ends."""
+class OutlivedQueue(OneStep):
+    """A queue that outlived the deletion of its topic and continues. It never ends."""
 
     machine: Machine
     topic: int
@@ -58,9 +57,9 @@ class Outlived(OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Begun(OneStep):
-    """Where a queue began that was there before the history, whose topic is deleted in it: at one of the offsets that are told. As long as
-    nothing has come to it nobody knows which."""
+class InitialQueueOffset(OneStep):
+    """The initial offset of a queue that existed before the history and whose topic is deleted in it. It is one of `offsets`, the
+    offsets in answers. The value is open until a record is stored in the queue."""
 
     machine: Machine
     topic: int
@@ -81,8 +80,9 @@ class Begun(OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered(OneStep):
-    """What a group told before the history: one of the offsets that it is answered, as long as it has told none in it."""
+class InitialGroupOffset(OneStep):
+    """The offset that a group committed before the history. It is one of `offsets`, the offsets in answers, and holds until the group
+    commits in the history."""
 
     machine: Machine
     place: int
@@ -94,7 +94,7 @@ class Remembered(OneStep):
         return ("remembered", self.place)
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        slot = self.machine.told_slot(self.place)
+        slot = self.machine.group_offset_slot(self.place)
         if shared[slot] != NO_OFFSET:
             return [RequestStep("remember", shared, None, 1 << slot, 1 << slot, dead=True)]
         return [
@@ -103,28 +103,31 @@ class Remembered(OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Registering(OneStep):
-    """The broker's registrations and their way to the name server; they never end."""
+class BrokerRegistrations(OneStep):
+    """The broker's registrations and their delivery to the name server. They never end."""
 
     machine: Machine
     start: Local = OVER
     kind: Hashable = "registering"
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        machine, found = self.machine, []
+        machine, steps = self.machine, []
         state = shared + machine.idle
         for function, reads in machine.registering:
             if function.enabled(state, (0,)):
-                writes = bits(function.changes(state, 0)[::2])  # what differs is more than the deciding slots tell
-                found.append(machine.step(function, (0,), shared, machine.idle, reads)._replace(local=OVER, writes=writes))
-        return found
+                writes = bits(function.changes(state, 0)[::2])  # all assigned slots: the deciding slots do not show which ones differ
+                steps.append(machine.step(function, (0,), shared, machine.idle, reads)._replace(local=OVER, writes=writes))
+        return steps
 
 
 @dataclass(frozen=True, eq=False)
-class Filled(OneStep):
-    """What others store in a queue that all clients of a broker share, of delayed or of half messages: nobody knows how much. An offset
-    that an answer `claims` is left to that request; one that it may claim (`maybe`) can be passed over. Where others may take the queue
-    away by a deletion, it can begin anew (`begins`), and come to any of them again. It never ends."""
+class ForeignRecords(OneStep):
+    """Records that other clients store in a queue shared by all clients of a broker: the queue of a delay level or of half messages.
+    Their number is unknown. It never ends.
+
+    Offsets in `claimed` are reserved for the requests whose answers name them. Offsets in `maybe` may be claimed, so they can also be
+    skipped. `begins`: a deletion by other clients can remove the queue, so it can start again at any of these offsets.
+    """
 
     machine: Machine
     topic: int
@@ -148,8 +151,8 @@ class Filled(OneStep):
 
 
 @dataclass(frozen=True, eq=False)
-class Adopted(OneStep):
-    """What a broker has after a request that the specification does not speak of, as it was recorded: codes of shared slots."""
+class AdoptedState(OneStep):
+    """The recorded state after a request that the specification does not cover: codes of shared slots."""
 
     machine: Machine
     codes: Mapping[int, int]
@@ -161,15 +164,15 @@ class Adopted(OneStep):
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         after = self.machine.assigned(shared, self.codes)
-        # What a deciding slot holds already is only looked at: most requests leave their topic as it was, and what the broker stores in
-        # its queues can then come before or after. Of other slots footprints do not know what they hold.
+        # A deciding slot that already has its code counts as a read. Most requests leave their topic unchanged, so the records that the
+        # broker stores can come before or after. Footprints do not know the values of other slots.
         same = bits(slot for slot, code in self.codes.items() if slot in self.machine.deciding and shared[slot] == code)
         return [RequestStep("adopt", after, None, same, bits(self.codes) & ~same)]
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced(OneStep):
-    """The creation of a topic that is not in this part takes INHERIT from the template (TCM-13)."""
+class TemplateReduction(OneStep):
+    """The creation of a topic outside this partition removes INHERIT from the template (TCM-13)."""
 
     machine: Machine
     start: Local = OVER
@@ -181,4 +184,12 @@ class Reduced(OneStep):
         return [RequestStep("template_found elsewhere", after, None, 1 << slot, 0 if after == shared else 1 << slot)]
 
 
-__all__ = ["Adopted", "Begun", "Cleaned", "Filled", "Outlived", "Reduced", "Registering"]
+__all__ = [
+    "AdoptedState",
+    "InitialQueueOffset",
+    "QueueCleanup",
+    "ForeignRecords",
+    "OutlivedQueue",
+    "TemplateReduction",
+    "BrokerRegistrations",
+]

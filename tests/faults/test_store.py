@@ -55,7 +55,7 @@ def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(lo
 @pytest.mark.behaviour("INV-09", "REM-06")
 @pytest.mark.parametrize(("code", "found"), [(codes.SYSTEM_BUSY, []), (codes.SYSTEM_ERROR, ["refused"])])
 def test_a_broker_that_is_busy_refuses_nothing(loaded: PromisedStore, code: int, found: list[str]) -> None:
-    asked = Exchange(1, "client 0", "send", {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
+    asked = Exchange("client 0", "send", "broker-a", 1, {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
     loaded.record_acknowledged(Loaded([asked]))
     assert claims(loaded) == found
 

@@ -22,7 +22,7 @@ from rocketproof_model.language import show
 
 from ..common.pools import WorkerPool
 from ..stored.paths import states_of
-from ..stored.segments import RANGE_SIZE, LogFile, log_files, mend, ranges
+from ..stored.segments import RANGE_SIZE, LogFile, log_files, ranges, ranges_to_reread
 from .merge import AuditTotals, Merger
 from .programs import AuditPlan
 from .segment import NOT_READ, LogRange, Segment, answer, nothing
@@ -182,5 +182,5 @@ def _again(moment: int, segments: Sequence[Segment]) -> list[LogRange]:
     """Ranges to walk again, since the walk before them ended elsewhere than they began."""
     store_of = {segment.task.file.path: segment.task.store for segment in segments}
     broken = {segment.task.file.path for segment in segments if segment.error}
-    again = mend(segment.walked for segment in segments if segment.task.file.path not in broken)
+    again = ranges_to_reread(segment.walked for segment in segments if segment.task.file.path not in broken)
     return [LogRange(moment, store_of[part.file.path], part.file, part.start, part.end, part.exact) for part in again]

@@ -32,7 +32,7 @@ from ..stored.queues import EntryLookup
 from ..stored.segments import LogFile, Range, Walked
 from ..stored.table import new_table
 from ..stored.walk import Walk
-from ..stored.window import new_room
+from ..stored.window import new_buffer
 from .findings import AuditFinding
 from .joining import CHAINED_ROWS, COMPRESSED_ROWS, NUMBER, OPERATION_ROWS, TRANSACTION_ROWS, join
 from .lines import Lines
@@ -153,7 +153,7 @@ def audit_segment(plan: AuditPlan, task: LogRange) -> Segment:
         if source.length < task.file.length:
             problem = f"has become shorter, {source.length} bytes from {task.file.length}, since the audit began"
             raise StoredError(task.file.path, problem, "audit a copy, or a store that nobody changes")
-        walk = Walk(task.range, work.names, rows=ROWS, room=work.room, source=source, table=work.table)
+        walk = Walk(task.range, work.names, rows=ROWS, buffer=work.buffer, source=source, table=work.table)
         for chunk in walk:
             interrupts.stop_thread_if_interrupted()
             auditor.take(chunk)
@@ -171,7 +171,7 @@ class _Workspace:
         self.lookup = EntryLookup(store.queues, self.names)
         self.operations = EntryLookup(store.queues, self.names)
         self.waits = np.array((0, *(dict(plan.settings).get(LEVELS) or store.delays)), np.int64)
-        self.room = new_room(WINDOW)
+        self.buffer = new_buffer(WINDOW)
         self.table = new_table(len(JOINED))
         self.picked = np.zeros((4, ROWS), np.int64)
         self.columns = dict(zip(NUMBER, self.table, strict=True))

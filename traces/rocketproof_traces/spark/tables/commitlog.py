@@ -69,7 +69,7 @@ def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[p
     path = part.range.file.path
     if not text_passes(about(clauses, "file"), path):
         return
-    from ...stored.alone import settled
+    from ...stored.exact_start import with_exact_start
     from ...stored.names import NameTable
     from ...stored.walk import Walk  # its kernels are for those who read
 
@@ -78,7 +78,7 @@ def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[p
     reached = part.range.start
     try:
         with_properties = not needed.isdisjoint(_FROM_PROPERTIES)
-        for chunk in Walk(settled(part.range), names, crc="computedCRC" in needed, properties=with_properties, rows=ROWS):
+        for chunk in Walk(with_exact_start(part.range), names, crc="computedCRC" in needed, properties=with_properties, rows=ROWS):
             offsets = chunk["physicalOffset"]
             if len(offsets):
                 reached = int(offsets[-1] + chunk["size"][-1]) - part.range.file.base

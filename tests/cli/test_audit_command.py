@@ -25,7 +25,7 @@ from rocketproof_properties.commands import run
 from rocketproof_properties.commands.audits import command
 from rocketproof_traces.audit import run as engine
 from rocketproof_traces.audit.findings import AuditFinding
-from rocketproof_traces.audit.segment import LogRange
+from rocketproof_traces.audit.task import LogRange
 from rocketproof_traces.common import pools
 
 ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]

@@ -275,7 +275,7 @@ def test_an_interrupt_while_an_audit_puts_results_together_keeps_them(
         raise KeyboardInterrupt
 
     fabricate(tmp_path / "store", StorePlan(300_000, bodies=(64, 64), file_size=100_000))
-    monkeypatch.setattr(merge.Merger, "_beside", interrupted)
+    monkeypatch.setattr(merge.Merger, "_side_files", interrupted)
     assert run(["audit", str(tmp_path / "store"), "--engine", "local", "--out", str(tmp_path / "made")]) == 3
     summary = json.loads((tmp_path / "made" / "summary.json").read_text())
     assert summary["stopped"] and summary["stores"][0]["records"] > 1_000

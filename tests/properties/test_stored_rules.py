@@ -17,8 +17,8 @@ from rocketproof_model.interpreter import holds
 from rocketproof_model.language import Bool, Instance, const, rewrite, walk
 from rocketproof_properties.catalogue.stored import settings
 from rocketproof_properties.catalogue.table import rules
+from rocketproof_traces.audit.row_rules import row_rule, settings_of
 from rocketproof_traces.audit.rules import KINDS, Rule, instance
-from rocketproof_traces.audit.small import row_rule, settings_of
 
 Case = tuple[str, dict[str, Any], Row, Row | None, set[str]]
 
@@ -70,7 +70,7 @@ def test_functions_decide_the_same(case: Case) -> None:
     states = state(over, made, before) or (), state(over, made, after) or ()
     found = {rule.id for rule in rules_over(over) if not row_rule(rule, settings_of(given)).holds(*states)}
     assert found == broken
-    assert all("expected" in row_rule(rule, settings_of(given)).say(*states) for rule in rules_over(over) if rule.id in broken)
+    assert all("expected" in row_rule(rule, settings_of(given)).describe(*states) for rule in rules_over(over) if rule.id in broken)
 
 
 @pytest.mark.parametrize("over", KINDS)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from rocketproof_traces.audit.joining import NUMBER
-from rocketproof_traces.audit.lines import Lines
+from rocketproof_traces.audit.queue_tracker import QueueTracker
 from rocketproof_traces.stored.table import ROWS, new_table
 
 
 @pytest.mark.parametrize("topics", [3, 2500])
 def test_the_record_before_each_in_its_queue_is_found_whatever_the_size_of_chunks(topics: int) -> None:
-    random, lines, last = np.random.default_rng(7), Lines(("physicalOffset", "queueOffset")), dict[tuple[int, int], int]()
+    random, lines, last = np.random.default_rng(7), QueueTracker(("physicalOffset", "queueOffset")), dict[tuple[int, int], int]()
     table, matched = new_table(len(NUMBER)), 0
     for chunk in range(4):
         topic, queue_id = random.integers(-1, topics, ROWS), random.integers(-1, 4, ROWS)

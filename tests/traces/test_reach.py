@@ -68,27 +68,27 @@ def test_a_store_whose_server_is_not_there(url: str, server: Callable[..., int])
     with pytest.raises(StoredError, match=rf"cannot be read \(no answer from 127.0.0.1:{silent} in 0.2 s\)"):
         paths.exists(f"{url}127.0.0.1:{silent}")
     for answer in (b"HTTP/1.0 403 Forbidden\r\n\r\n", b""):
-        assert paths._patient(f"{url}127.0.0.1:{server(answer)}").startswith(url)
+        assert paths._with_retry_limit(f"{url}127.0.0.1:{server(answer)}").startswith(url)
 
 
 def test_a_name_node_that_is_not_there() -> None:
     with pytest.raises(StoredError, match=r"no way to 127\.0\.0\.1:\d+: Connection refused\); check the address"):
         paths.file_system(f"hdfs://127.0.0.1:{free()}/x")
-    assert paths._patient("hdfs://nameservice/x") == "hdfs://nameservice/x", "a name of several servers is the library's affair"
+    assert paths._with_retry_limit("hdfs://nameservice/x") == "hdfs://nameservice/x", "a name of several servers is the library's affair"
 
 
 def test_what_the_address_says_stands(server: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
     port = server(b"HTTP/1.0 200 OK\r\n\r\n")
     given = f"gs://b/x?endpoint_override=127.0.0.1:{port}"
-    assert paths._patient(given) == f"{given}&retry_limit_seconds={paths.ANSWER_SECONDS}"
-    assert paths._patient("gs://b/x?retry_limit_seconds=900") == "gs://b/x?retry_limit_seconds=900"
+    assert paths._with_retry_limit(given) == f"{given}&retry_limit_seconds={paths.ANSWER_SECONDS}"
+    assert paths._with_retry_limit("gs://b/x?retry_limit_seconds=900") == "gs://b/x?retry_limit_seconds=900"
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-    assert paths._patient("gs://b/x") == f"gs://b/x?retry_limit_seconds={paths.ANSWER_SECONDS}"
+    assert paths._with_retry_limit("gs://b/x") == f"gs://b/x?retry_limit_seconds={paths.ANSWER_SECONDS}"
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free()}")
     with pytest.raises(OSError, match="Connection refused"):
-        paths._patient("s3://b/x")
+        paths._with_retry_limit("s3://b/x")
     monkeypatch.setattr(paths, "getproxies", lambda: {"http": "http://proxy"})
-    assert paths._patient("s3://b/x") == "s3://b/x", "a proxy may know the way"
+    assert paths._with_retry_limit("s3://b/x") == "s3://b/x", "a proxy may know the way"
 
 
 def test_what_googles_library_says_is_short() -> None:

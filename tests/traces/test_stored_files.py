@@ -26,7 +26,7 @@ from rocketproof_traces.stored.names import NameTable
 from rocketproof_traces.stored.nametable import LONGEST
 from rocketproof_traces.stored.paths import LocalFile, join, names_of, open_source, read
 from rocketproof_traces.stored.queues import BEYOND, EntryLookup, Queue, Queues, _Probe
-from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, mend, ranges
+from rocketproof_traces.stored.segments import LogFile, Range, Walked, log_files, ranges, ranges_to_reread
 from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk
 
@@ -62,9 +62,9 @@ def test_mending_asks_for_one_range_of_a_file_at_a_time() -> None:
         Walked(parts[2], None, None, 0, 0),
         Walked(parts[3], 910, 1200, 1, 290),
     ]
-    assert mend(good) == []
-    assert mend([good[0], good[1], Walked(parts[2], 700, 950, 1, 250), good[3]]) == [Range(file, 900, 900, True)]
-    assert mend([good[0], Walked(parts[1], 400, 910, 1, 510), *good[2:]]) == [Range(file, 310, 600, True)]
+    assert ranges_to_reread(good) == []
+    assert ranges_to_reread([good[0], good[1], Walked(parts[2], 700, 950, 1, 250), good[3]]) == [Range(file, 900, 900, True)]
+    assert ranges_to_reread([good[0], Walked(parts[1], 400, 910, 1, 510), *good[2:]]) == [Range(file, 310, 600, True)]
 
 
 def test_zeros_to_the_end_of_a_file_that_is_not_the_last_are_a_stretch(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from proportion import in_proportion
 from rocketproof_traces.stored.facts import COLUMNS, column
 from rocketproof_traces.stored.kinds import PROPERTIES, Reason, RowKind
 from rocketproof_traces.stored.names import NameTable
-from rocketproof_traces.stored.segments import LogFile, Range, Walked, mend, ranges
+from rocketproof_traces.stored.segments import LogFile, Range, Walked, ranges, ranges_to_reread
 from rocketproof_traces.stored.walk import Walk
 
 
@@ -106,7 +106,7 @@ def divided(file: LogFile, size: int) -> list[Row]:
             walk = Walk(range_, NameTable(), window=300)
             rows = rows_of(walk)
             done[range_.end] = walk.walked, rows
-        todo = mend([walked for walked, _ in done.values()])
+        todo = ranges_to_reread([walked for walked, _ in done.values()])
     return [row for end in sorted(done) for row in done[end][1]]
 
 

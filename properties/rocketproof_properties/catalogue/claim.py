@@ -13,8 +13,8 @@ from rocketproof_model import Action, Expr, ModelError, Row, after, all_of, any_
 from rocketproof_model.language import JAVA_INT, Index, Int, Kind, Property, Type
 from rocketproof_model.transforms.mutation import CONSTANT as MUTANT
 from rocketproof_spec import Part, Specification
+from rocketproof_traces.audit.row_rules import row_rule
 from rocketproof_traces.audit.rules import Over, Rule, rule
-from rocketproof_traces.audit.small import row_rule
 
 from ..reports.choices import MESSAGES
 from .premises import premise
@@ -80,7 +80,7 @@ class HistoryClaim:
             compiled = row_rule(own_rule, facts.settings)
             for row, following, what in facts.rows(own_rule.over):
                 if not compiled.holds(row, following):
-                    return f"{what}: {compiled.say(row, following)}" + ("" if own_rule.id == self.id else f" ({own_rule.id})")
+                    return f"{what}: {compiled.describe(row, following)}" + ("" if own_rule.id == self.id else f" ({own_rule.id})")
         return None
 
     def exercised(self, history: History) -> bool:

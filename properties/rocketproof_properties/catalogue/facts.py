@@ -17,9 +17,9 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_long
 from rocketproof_protocol.properties import DELAY, MAX_RECONSUME_TIMES, ORIGIN_MESSAGE_ID, REAL_QID, REAL_TOPIC, RETRY_TOPIC
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE
-from rocketproof_traces.audit.small import Row, Settings, row_of, settings_of
+from rocketproof_traces.audit.row_rules import Row, Settings, row_of, settings_of
 from rocketproof_traces.audit.store import class_of
-from rocketproof_traces.audit.vocabulary import Asked, Class, Damage
+from rocketproof_traces.audit.vocabulary import Class, Damage, RequestKind
 from rocketproof_traces.stored.kinds import BIT
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, host_of
 
@@ -27,7 +27,7 @@ from .history import OK, History, StoredExchange
 
 SENDS = ("send", "batch")
 _NO_CLASS = Class.encode("none")
-_KINDS = {name: Asked.encode(name) for name in Asked.names}
+_KINDS = {name: RequestKind.encode(name) for name in RequestKind.names}
 
 
 class FactRow(NamedTuple):

@@ -1,4 +1,4 @@
-"""Findings: which rule a stored row breaks, where it lies, what the rule expected and what was found. As objects, Arrow rows, JSON."""
+"""Findings: a stored row that breaks a rule, with its location, the expected and the found value; as objects, Arrow rows and JSON."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class AuditFinding:
-    """`offset`: the physical offset of the row in the log, its place in a consume queue's file, or 0. `topic` is empty, and queue id and
-    offset are -1, where the rule is about none. `expected` has "at most" or the like in front where the rule sets a bound, of several
-    the one that is broken. `hex`: the bytes at the offset; `reason`: what the rule claims."""
+    """A stored row that breaks a rule.
+
+    `offset`: the physical offset of the row in the log, its position in a consume queue's file, or 0. `topic` is empty and queue id and
+    offset are -1 if the rule is not about a queue. `expected` begins with "at most" or similar if the rule sets a bound; of several bounds
+    it is the broken one. `hex`: the bytes at the offset. `reason`: the sentence of the rule.
+    """
 
     store: str
     file: str
@@ -30,7 +33,7 @@ class AuditFinding:
     reason: str
 
     def data(self) -> dict[str, Any]:
-        """By the names of columns."""
+        """Return the values by the names of columns."""
         return {column: getattr(self, name) for name, column in COLUMNS.items()}
 
     @staticmethod
@@ -45,14 +48,14 @@ _NUMBERS = ("offset", "queueId", "queueOffset")
 
 
 def schema() -> pa.Schema:
-    """Of a table of findings: 64-bit numbers and text, nothing null."""
+    """Return the schema of a table of findings: 64-bit numbers and text, without nulls."""
     import pyarrow as pa
 
     return pa.schema([pa.field(name, pa.int64() if name in _NUMBERS else pa.string(), nullable=False) for name in COLUMNS.values()])
 
 
-def table(found: Iterable[AuditFinding]) -> pa.Table:
-    """The findings as an Arrow table, in order."""
+def table(findings: Iterable[AuditFinding]) -> pa.Table:
+    """Return the findings as a sorted Arrow table."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist([each.data() for each in sorted(found)], schema=schema())
+    return pa.Table.from_pylist([finding.data() for finding in sorted(findings)], schema=schema())

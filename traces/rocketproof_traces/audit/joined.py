@@ -1,4 +1,4 @@
-"""What a rule can speak of where two records are compared, or a file beside the log with log and queues: the columns of such rows."""
+"""The columns of rows that compare two records, or a file next to the log with the log and its queues."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ OUTCOME: Mapping[str, Type] = {
     "sameMessage": Bool,
     "committed": Bool,
 }
-"""A record that ends a half message, whose place in the log it names (`half`). `halfThere`: there is one; `sameTopic`, `sameQueue`: the
-record is for the topic and the queue that it has; `sameMessage`: with the same body, flag, time and host of birth."""
+"""A record that ends a half message; it contains the half message's physical offset (`half`).
+
+- `halfThere`: the half message exists.
+- `sameTopic`, `sameQueue`: the record is in the topic and queue of the half message.
+- `sameMessage`: body, flag, born timestamp and born host are equal.
+"""
 
 OPERATION: Mapping[str, Type] = {
     "physicalOffset": _I64,
@@ -30,19 +34,25 @@ OPERATION: Mapping[str, Type] = {
     "halfThere": Bool,
     "place": _I64,
 }
-"""A queue offset of the half topic (`half`) that a record of the topic of ended transactions names; one that cannot be read as such
-numbers is not `readable`. `halfKnown`: entries of the half topic's queue begin no later; `halfThere`: it has that one, which points at
-`place`."""
+"""A queue offset of the half topic (`half`) in a record of the topic of ended transactions.
+
+- `readable`: the body is such numbers.
+- `halfKnown`: the entries of the half topic's queue begin at or before `half`.
+- `halfThere`: the queue has this entry, which points at `place`.
+"""
 
 COMMIT: Mapping[str, Type] = {"half": _I64, "operationsKnown": Bool, "named": Bool}
-"""The queue offset of a committed half message. `operationsKnown`: the broker has noted ends of half messages after the commit; `named`:
-the end of this one too."""
+"""The queue offset of a committed half message (`half`).
+
+- `operationsKnown`: the log has operation records after the commit.
+- `named`: an operation record names this half message.
+"""
 
 HOST: Mapping[str, Type] = {"records": _I64, "others": _I64}
-"""A store host: `records` that have it, and how many have the most frequent other one."""
+"""A store host: the number of `records` that have it, and the number of records of the most frequent other host."""
 
 CONFIG: Mapping[str, Type] = {"backup": Bool, "readable": Bool}
-"""A table of the folder config, or the one before it (`backup`): `readable`: it is JSON of the table's shape."""
+"""A table of the folder `config`, or its previous version (`backup`). `readable`: it is JSON of the table's shape."""
 
 LEVEL: Mapping[str, Type] = {
     "level": _I32,
@@ -54,9 +64,12 @@ LEVEL: Mapping[str, Type] = {
     "nextDue": _I64,
     "lastStored": _I64,
 }
-"""A delay level in delayOffset.json, or one that is not there (offset 0) and has a queue. `entries`: the end of the level's queue;
-`lastDue`, `nextDue`: when the entry before the offset, and the one at it, are to be delivered, 0 without one; `lastStored`: the log's
-last store timestamp."""
+"""A delay level in delayOffset.json, or a level that has a queue but no entry there (offset 0).
+
+- `entries`: the end of the level's queue.
+- `lastDue`, `nextDue`: the delivery time of the entry before the offset and of the entry at it, 0 without an entry.
+- `lastStored`: the log's last store timestamp.
+"""
 
 PROGRESS: Mapping[str, Type] = {
     "named": Bool,
@@ -67,12 +80,19 @@ PROGRESS: Mapping[str, Type] = {
     "entriesKnown": Bool,
     "entries": _I64,
 }
-"""How far a group has consumed a queue, by consumerOffset.json. `named`: its key is a topic and a group; `queues`: those of the topic by
-topics.json; `entries`: the end of the queue."""
+"""The progress of a group in a queue, from consumerOffset.json.
+
+- `named`: the key is a topic and a group.
+- `queues`: the number of the topic's queues in topics.json.
+- `entries`: the end of the queue.
+"""
 
 CHECKPOINT: Mapping[str, Type] = {"time": _I64, "firstStored": _I64, "lastStored": _I64, "stored": Bool, "asked": Bool}
-"""A time of the checkpoint, up to which something is on the device. `stored`: a record has this store timestamp; `asked`: the log was
-read whole, and its records do not begin later."""
+"""A time of the checkpoint, up to which something is on the device.
+
+- `stored`: a record has this store timestamp.
+- `asked`: the complete log was read, and its records do not begin later.
+"""
 
 INDEX: Mapping[str, Type] = {
     "whole": Bool,
@@ -93,10 +113,14 @@ INDEX: Mapping[str, Type] = {
     "endTimestamp": _I64,
     "lastStored": _I64,
 }
-"""An index file and its header: `whole`: its length is one that slots and entries have; `own`: most of its entries point at
-records with their keys; `count`: the number of the next entry, by the
-header, `filled`: by the entries; `room`: how many fit. `usedSlots`: by the header; `slotsFilled`: those that are not 0; `slotsNamed`: those
-that entries have. `firstOffset`, `lastOffset`: of the first and the last entry; `firstStored`, `lastStored`: of their records."""
+"""An index file and its header.
+
+- `whole`: the file's length fits slots and entries.
+- `own`: most of its entries point at records with their keys.
+- `count`, `filled`: the number of the next entry by the header, by the entries. `room`: how many entries fit.
+- `usedSlots`: by the header. `slotsFilled`: slots that are not 0. `slotsNamed`: slots that entries have.
+- `firstOffset`, `lastOffset`: of the first and the last entry. `firstStored`, `lastStored`: of their records.
+"""
 
 KEY: Mapping[str, Type] = {
     "number": _I64,
@@ -112,7 +136,11 @@ KEY: Mapping[str, Type] = {
     "seconds": _I64,
     "expectedSeconds": _I64,
 }
-"""An entry of an index file. `offsetBehind`: that of the entry behind it; `previous`: the number of the entry before it in its slot, as it
-says, `expectedPrevious` as the entries have it; `newest`: none of its slot is behind it; `slot`: the number that its slot has.
-`recordKnown`: it points into the log; `recordThere`: at a record; `hasKey`: which has a key of this hash; `expectedSeconds`: the seconds
-from the file's first record to it."""
+"""An entry of an index file.
+
+- `offsetBehind`: the offset of the next entry.
+- `previous`: the stored number of the previous entry of its slot. `expectedPrevious`: this number by the entries.
+- `newest`: no later entry has its slot. `slot`: the number in its slot.
+- `recordKnown`: it points into the log. `recordThere`: it points at a record. `hasKey`: the record has a key with this hash.
+- `expectedSeconds`: the seconds from the file's first record to its record.
+"""

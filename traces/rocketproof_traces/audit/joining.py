@@ -1,7 +1,7 @@
-"""The kernel that adds what the audit knows besides a walk's facts to the rows of a chunk, see `vocabulary.JOINED`.
+"""The kernel that adds the audit's own columns to the rows of a chunk, see `vocabulary.JOINED`.
 
-Columns are lines of one table, behind those of the facts. What few rows ask for, such as the first record of a chain, is filled in by
-slower code: the kernel gives the rows' numbers.
+Columns are lines of one table, after those of the facts. Some facts are needed for few rows only, for example the first record of a chain.
+The kernel returns the numbers of these rows, and slower code fills in the facts.
 """
 
 # Numba's functions have no types that a checker knows.
@@ -21,11 +21,13 @@ from ..stored.layout import ENTRY
 from .vocabulary import I64, JOINED, Class
 
 NUMBER: Final = {name: number for number, name in enumerate((*COLUMNS, *JOINED))}
-"""The line of each column, facts and joined ones."""
+"""The line of each column, facts and joined columns."""
 CLASS, LIMIT, QUEUES, HAS_QUEUES = range(4)
-"""Of each name, and last of none: its class, its group's limit, how many queues it has, whether the audit reads their entries."""
+"""Facts about each name, and last about the absent name: class, limit of its group, number of queues, whether the audit reads their
+entries."""
 COMPRESSED_ROWS, CHAINED_ROWS, TRANSACTION_ROWS, OPERATION_ROWS = range(4)
-"""Whose bodies are said to be compressed; that were sent back; of transactions; whose bodies name ended half messages."""
+"""Lines of row numbers: bodies marked as compressed; records that were sent back; records of transactions; records whose bodies name
+ended half messages."""
 
 _CHAINED: Final = BIT[RETRY_TOPIC] | BIT[ORIGIN_MESSAGE_ID]
 _RETRY, _DEAD, _HALF, _OPERATIONS = (Class.encode(name) for name in ("retry", "dead", "half", "operations"))
@@ -35,32 +37,38 @@ _TOPIC, _REAL, _RETRIED, _PHYSICAL = (NUMBER[name] for name in ("topic", "realTo
 _LEVEL, _FLAGS, _PROPERTIES, _BODY = (NUMBER[name] for name in ("delayLevel", "sysFlag", "properties", "bodyLength"))
 _TOPIC_CLASS, _REAL_CLASS, _RETRY_CLASS = (NUMBER[name] for name in ("topicClass", "realClass", "retryClass"))
 _REAL_SAME, _REAL_QUEUES, _DELAY, _LIMIT = (NUMBER[name] for name in ("realSame", "realQueues", "levelDelay", "retryMaxTimes"))
-_KNOWN, _THERE, _TAGS, _FALSELY = (NUMBER[name] for name in ("entryKnown", "entryThere", "entryTags", "falselyCompressed"))
-_READ, _HERE, _ORIGIN, _SAME, _TIMES = (NUMBER[name] for name in ("originRead", "originHere", "originKnown", "originSame", "originTimes"))
+_ENTRY_KNOWN, _ENTRY_THERE, _ENTRY_TAGS, _FALSELY_COMPRESSED = (
+    NUMBER[name] for name in ("entryKnown", "entryThere", "entryTags", "falselyCompressed")
+)
+_READABLE, _HERE, _ORIGIN, _SAME, _TIMES = (
+    NUMBER[name] for name in ("originRead", "originHere", "originKnown", "originSame", "originTimes")
+)
 
 
 @compiled_brief
 def join(table, rows, names, waits, dispatched, picked):  # pragma: no cover (compiled)
-    """Fill in the joined columns of the first so many rows. Those of the entries hold what `find_entries` has found; the others that few
-    rows ask for get what they are where nothing is asked. `waits`: of each delay level, of none first. Lines of `picked` get the numbers
-    of rows; returns how many each has."""
+    """Fill in the joined columns of the first `rows` rows; return how many row numbers each line of `picked` got.
+
+    The entry columns hold the results of `find_entries`. Columns that only few rows need get their default. `waits`: the wait of each delay
+    level, first that of no level. Lines of `picked` get numbers of rows.
+    """
     compressed = chained = transactions = operations = 0
     for row in range(rows):
-        topic, real, retry = table[_TOPIC, row], table[_REAL, row], table[_RETRIED, row]
-        flags, class_ = table[_FLAGS, row], names[CLASS, topic]  # a topic that is not there has the number -1, the last one
+        topic, real_topic, retry_topic = table[_TOPIC, row], table[_REAL, row], table[_RETRIED, row]
+        flags, class_ = table[_FLAGS, row], names[CLASS, topic]  # an absent topic has the number -1: the last column
         table[_TOPIC_CLASS, row] = class_
-        table[_REAL_CLASS, row] = names[CLASS, real]
-        table[_RETRY_CLASS, row] = names[CLASS, retry]
-        table[_REAL_SAME, row] = 1 if real == topic else 0
-        table[_REAL_QUEUES, row] = names[QUEUES, real]
+        table[_REAL_CLASS, row] = names[CLASS, real_topic]
+        table[_RETRY_CLASS, row] = names[CLASS, retry_topic]
+        table[_REAL_SAME, row] = 1 if real_topic == topic else 0
+        table[_REAL_QUEUES, row] = names[QUEUES, real_topic]
         table[_LIMIT, row] = names[LIMIT, topic]
         table[_DELAY, row] = waits[min(max(table[_LEVEL, row], 0), waits.size - 1)]
-        table[_KNOWN, row] = names[HAS_QUEUES, topic] if table[_PHYSICAL, row] <= dispatched else 0
-        table[_THERE, row] = 1 if table[_THERE, row] == ENTRY else 0
-        # An address in the queue's extension is beyond what a rule may compute with.
-        table[_TAGS, row] = min(max(table[_TAGS, row], _LOW), _HIGH)
-        table[_FALSELY, row] = 0
-        table[_READ, row] = 1
+        table[_ENTRY_KNOWN, row] = names[HAS_QUEUES, topic] if table[_PHYSICAL, row] <= dispatched else 0
+        table[_ENTRY_THERE, row] = 1 if table[_ENTRY_THERE, row] == ENTRY else 0
+        # An address in the queue's extension exceeds the numbers of rules.
+        table[_ENTRY_TAGS, row] = min(max(table[_ENTRY_TAGS, row], _LOW), _HIGH)
+        table[_FALSELY_COMPRESSED, row] = 0
+        table[_READABLE, row] = 1
         table[_HERE, row] = 0
         table[_ORIGIN, row] = 0
         table[_SAME, row] = 0

@@ -1,7 +1,7 @@
-"""What the stretches of a log have found, put together: borders, queues, files, the topic table, entries that no record claims.
+"""Merge the results of a log's segments: borders, queues, files, the topic table, entries that no record claims.
 
-At a border the same step properties are decided that are decided inside a stretch. All of this is small: it grows with the queues and
-stretches, not with the records; only a queue whose entries are more or fewer than its records has its entries read.
+At a border, the same step properties are checked as inside a segment. The size of this work depends on the queues and segments, not on the
+records. The entries of a queue are read only if their number differs from its records'.
 """
 
 from __future__ import annotations
@@ -21,22 +21,29 @@ from ..stored.paths import open_source, read
 from ..stored.queues import Queue
 from ..stored.segments import LogFile, log_files
 from . import unread
-from .beside import Numbers, append, config_rows, noted_rows, table_rows
-from .entries import facts, places_behind
+from .entries import entry_rows, offsets_from
 from .findings import AuditFinding
 from .folds import folded
 from .keys import index_rows
 from .programs import AuditPlan, programs
-from .segment import NOT_READ, SHOWN, Segment
+from .segment import SHOWN
 from .store import StoreFolder, legal
+from .store_rows import Numbers, append, config_rows, noted_rows, table_rows
+from .task import NOT_READ, Segment
 
-NEAR = 4 << 20  # bytes; a log's next record that has an entry lies so near behind its end: those that have none are few
+NEAR = 4 << 20  # bytes: few records have no entry, so the next record with one begins within this distance after the log's end
 
 
 @dataclass
 class AuditTotals:
-    """The audit of a store: `counts` are exact, `findings` are at most the plan's limit of each rule and part of the work. `topics`:
-    records by topic. `problems`: what could not be read, `unread`: what is never read, a line each."""
+    """The audit of a store.
+
+    - `counts`: the exact numbers of broken rows by rule.
+    - `findings`: at most the plan's limit per rule and part of the work.
+    - `topics`: records by topic.
+    - `problems`: files that could not be read.
+    - `unread`: parts of the store that are never read.
+    """
 
     store: str
     files: int = 0
@@ -50,8 +57,8 @@ class AuditTotals:
 
 
 @dataclass
-class _Line:
-    """A queue over all stretches: its records, and of the first one where it lies and what its offset is."""
+class _QueueTotals:
+    """A queue over all segments: its records, and the location and offset of the first record."""
 
     begun: int
     file: str
@@ -62,8 +69,8 @@ class _Line:
 
 
 @dataclass
-class _Short:
-    """What points behind the end of a log that may have lost the rest: how many entries, of which topics, and how far they go."""
+class _MissingEnd:
+    """The entries that point after the end of a log that probably lost its end."""
 
     end: int
     furthest: int = 0
@@ -71,27 +78,27 @@ class _Short:
     topics: set[str] = field(default_factory=set)
 
     def take(self, rows: Numbers, topic: str) -> list[int]:
-        """The column `behindEnd` of entries of a topic, which are counted."""
-        behind = [int(not there and at >= self.end) for there, at in zip(rows["recordThere"], rows["entryOffset"], strict=True)]
-        reached = [at + size for told, at, size in zip(behind, rows["entryOffset"], rows["entrySize"], strict=True) if told]
-        if reached:
-            self.furthest = max(self.furthest, *reached)
-            self.entries += len(reached)
+        """Return the column `behindEnd` for the entries of a topic, and count these entries."""
+        after_end = [int(not there and at >= self.end) for there, at in zip(rows["recordThere"], rows["entryOffset"], strict=True)]
+        ends = [at + size for is_after, at, size in zip(after_end, rows["entryOffset"], rows["entrySize"], strict=True) if is_after]
+        if ends:
+            self.furthest = max(self.furthest, *ends)
+            self.entries += len(ends)
             self.topics.add(topic)
-        return behind
+        return after_end
 
 
 class Merger:
-    """Of one store. `segments` are in the order of the log. Nothing is concluded across one that has an error.
+    """Merge the segments of one store, in the order of the log. Nothing is concluded across a segment with an error.
 
-    `stopped`: the audit was interrupted. Then what the segments found is put together and nothing else is decided or read.
+    `stopped`: the audit was interrupted. The results of the segments are merged; nothing else is read or checked.
     """
 
     def __init__(
         self, plan: AuditPlan, store: StoreFolder, files: Sequence[LogFile], segments: Sequence[Segment], *, stopped: bool = False
     ) -> None:
         self.stopped = stopped
-        self.plan, self.made, self.store, self.files = plan, programs(plan), store, files
+        self.plan, self.programs, self.store, self.files = plan, programs(plan), store, files
         self.parts = segments
         self.segments = [segment for segment in segments if not segment.error]
         self.totals = AuditTotals(store.folder, len(files))
@@ -99,7 +106,7 @@ class Merger:
             problem for segment in segments for problem in (segment.error, *segment.problems) if problem not in ("", NOT_READ)
         )
         self.whole = len(self.segments) == len(segments)
-        self.lines: dict[tuple[str, int], _Line] = {}
+        self.queue_totals: dict[tuple[str, int], _QueueTotals] = {}
 
     def run(self) -> AuditTotals:
         for segment in self.segments:
@@ -114,28 +121,26 @@ class Merger:
                 part()
             except TraceError as error:
                 self.totals.problems.append(str(error))
-        # Several stretches, and threads of this process, may have met one together.
+        # Several segments and threads of this process can report the same problem.
         self.totals.problems = list(dict.fromkeys((*self.totals.problems, *self.store.problems)))
         self.totals.findings = sorted(self.totals.findings) if self.plan.every else folded(self.totals.findings)
         return self.totals
 
     def _parts(self) -> Sequence[Callable[[], None]]:
-        """What is left to decide, in order."""
+        """Return the remaining checks in order."""
         if self.stopped:
             return ()
         queues = (self._queues,) if self.whole else ()
-        return (self._log_borders, self._files, *queues, self._beside, self._unread)
+        return (self._log_borders, self._files, *queues, self._side_files, self._unread)
 
     def _count(self, id_: str, count: int) -> None:
         self.totals.counts[id_] = self.totals.counts.get(id_, 0) + count
 
-    def _decide(
-        self, over: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, place: Callable[[int], dict[str, Any]]
-    ) -> None:
-        """Decide rows of Python numbers; `place` gives where a row lies and what a finding records of it."""
+    def _check(self, over: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, place: Callable[[int], dict[str, Any]]) -> None:
+        """Check rows of Python numbers. `place` returns the location of a row and what a finding records of it."""
         if self.stopped or not before or not len(next(iter(before.values()))):
             return
-        counts, breaches = self.made[over].decide(_arrays(before), None if after is None else _arrays(after), self.plan.limit)
+        counts, breaches = self.programs[over].decide(_arrays(before), None if after is None else _arrays(after), self.plan.limit)
         for id_, count in counts.items():
             self._count(id_, count)
         for breach in breaches:
@@ -154,40 +159,40 @@ class Merger:
                 )
             )
 
-    # Borders between stretches
+    # Borders between segments
 
     def _line_borders(self) -> None:
-        """The last record of each queue before a border, and the first one behind it."""
+        """Compare the last record of each queue before a border with its first record after the border."""
         before: Numbers = {}
         after: Numbers = {}
         where: list[tuple[str, str]] = []
         for segment in self.parts:
             if segment.error:
-                for line in self.lines.values():
-                    line.final = None
+                for totals in self.queue_totals.values():
+                    totals.final = None
                 continue
             queues = segment.queues
             for n, key in enumerate(zip(queues.get("topic", ()), queues.get("queueId", ()), strict=True)):
-                if key not in self.lines:
-                    self.lines[key] = _Line(queues["begun"][n], segment.task.file.path)
-                line = self.lines[key]
+                if key not in self.queue_totals:
+                    self.queue_totals[key] = _QueueTotals(queues["begun"][n], segment.task.file.path)
+                totals = self.queue_totals[key]
                 self.totals.topics[key[0]] = self.totals.topics.get(key[0], 0) + queues["records"][n]
                 if not queues["members"][n]:
                     continue
                 first = {name: values[n] for name, values in queues["first"].items()}
-                if not line.members:
-                    line.first = first["queueOffset"]
-                if line.final is not None:
-                    append(before, line.final)
+                if not totals.members:
+                    totals.first = first["queueOffset"]
+                if totals.final is not None:
+                    append(before, totals.final)
                     append(after, first)
                     where.append((segment.task.file.path, key[0]))
-                line.final = {name: values[n] for name, values in queues["final"].items()}
-                line.members += queues["members"][n]
-                line.matched += queues["matched"][n]
-        self._decide("line", before, after, lambda row: self._record(where[row][0], where[row][1], after, row))
+                totals.final = {name: values[n] for name, values in queues["final"].items()}
+                totals.members += queues["members"][n]
+                totals.matched += queues["matched"][n]
+        self._check("line", before, after, lambda row: self._record(where[row][0], where[row][1], after, row))
 
     def _log_borders(self) -> None:
-        """The last record, or entry of DLedger, before a border and the first one behind it."""
+        """Compare the last record or DLedger entry before a border with the first after it."""
         for over in dict.fromkeys(over for segment in self.segments for over in segment.edges):
             before: Numbers = {}
             after: Numbers = {}
@@ -207,25 +212,25 @@ class Merger:
             def place(row: int, where: Sequence[tuple[str, str]] = where, after: Numbers = after) -> dict[str, Any]:
                 return self._record(*where[row], after, row)
 
-            self._decide(over, before, after, place)
+            self._check(over, before, after, place)
 
     def _record(self, path: str, topic: str, rows: Numbers, row: int) -> dict[str, Any]:
         offset = rows["physicalOffset"][row]
         return {
             "file": path, "offset": offset, "topic": topic, "queue_id": rows["queueId"][row], "queue_offset": rows["queueOffset"][row],
-            "hex": self._shown(path, offset),
+            "hex": self._hex_at(path, offset),
         }  # fmt: skip
 
-    def _shown(self, path: str, offset: int) -> str:
-        """The bytes at a physical offset; none where the file has gone."""
+    def _hex_at(self, path: str, offset: int) -> str:
+        """Return the bytes at a physical offset in hexadecimal; empty if the file no longer exists."""
         base = next((file.base for file in self.files if file.path == path), 0)
-        return shown(path, offset - base)
+        return hex_at(path, offset - base)
 
     # Files
 
     def _files(self) -> None:
         rows: Numbers = {}
-        told: list[LogFile] = []
+        complete_files: list[LogFile] = []
         by_file: dict[str, list[Segment]] = {}
         for segment in self.parts:
             by_file.setdefault(segment.task.file.path, []).append(segment)
@@ -238,17 +243,18 @@ class Merger:
             size = blanks[0][1] if blanks else 0
             facts_of = {"base": file.base, "size": file.length, "end": end, "blank": size, "last": int(file.last)}
             append(rows, {"ledger": int(file.header > 0), **facts_of})
-            told.append(file)
+            complete_files.append(file)
 
         def place(row: int) -> dict[str, Any]:
             offset = rows["base"][row] + rows["end"][row]
-            return {"file": told[row].path, "offset": offset, "hex": self._shown(told[row].path, offset)}
+            return {"file": complete_files[row].path, "offset": offset, "hex": self._hex_at(complete_files[row].path, offset)}
 
-        self._decide("file", rows, None, place)
-        pairs = [n for n in range(len(told) - 1) if self.files.index(told[n]) + 1 == self.files.index(told[n + 1])]
+        self._check("file", rows, None, place)
+        numbers = [self.files.index(file) for file in complete_files]
+        pairs = [n for n in range(len(numbers) - 1) if numbers[n] + 1 == numbers[n + 1]]
         before = {name: [values[n] for n in pairs] for name, values in rows.items()}
         after = {name: [values[n + 1] for n in pairs] for name, values in rows.items()}
-        self._decide("files", before, after, lambda row: {"file": told[pairs[row] + 1].path, "offset": after["base"][row]})
+        self._check("files", before, after, lambda row: {"file": complete_files[pairs[row] + 1].path, "offset": after["base"][row]})
 
     # Queues and their entries
 
@@ -259,9 +265,9 @@ class Merger:
         begins = {key: queue.between(start, 1 << 62)[0] if start else queue.min for key, queue in known.items()}
         table = self.store.topics
         rows: Numbers = {}
-        keys = sorted(self.lines)
+        keys = sorted(self.queue_totals)
         for key in keys:
-            line, queue = self.lines[key], known.get(key)
+            totals, queue = self.queue_totals[key], known.get(key)
             row = table.topics.get(key[0]) if table is not None else None
             first = begins.get(key, 0)
             append(
@@ -275,77 +281,80 @@ class Merger:
                     "readQueueNums": row.read if row else 0,
                     "writeQueueNums": row.write if row else 0,
                     "perm": row.perm if row else 0,
-                    "records": line.members,
-                    "firstQueueOffset": line.first,
+                    "records": totals.members,
+                    "firstQueueOffset": totals.first,
                     "logStart": start,
                     "entriesKnown": int(queue is not None),
                     "entries": queue.max - first if queue is not None else 0,
                     "firstEntry": first,
-                    "matched": line.matched,
+                    "matched": totals.matched,
                 },
             )
 
         def place(row: int) -> dict[str, Any]:
-            line = self.lines[keys[row]]
-            count = f"{line.members:,} record{'s' if line.members != 1 else ''} of this queue"
+            totals = self.queue_totals[keys[row]]
+            count = f"{totals.members:,} record{'s' if totals.members != 1 else ''} of this queue"
             return {
-                "file": line.file, "offset": line.begun, "topic": keys[row][0], "queue_id": keys[row][1], "queue_offset": line.first,
-                "hex": self._shown(line.file, line.begun), "more": count,
+                "file": totals.file, "offset": totals.begun, "topic": keys[row][0], "queue_id": keys[row][1], "queue_offset": totals.first,
+                "hex": self._hex_at(totals.file, totals.begun), "more": count,
             }  # fmt: skip
 
-        self._decide("queue", rows, None, place)
+        self._check("queue", rows, None, place)
         end = self._end
         unclaimed: list[tuple[Queue, int]] = []
         for key, queue in sorted(known.items()):
             first, past = begins[key], queue.between(start, end)[1]
-            claimed = past - first == (self.lines[key].matched if key in self.lines else 0)
+            claimed = past - first == (self.queue_totals[key].matched if key in self.queue_totals else 0)
             unclaimed.append((queue, past if claimed else first))
-        short = self._short(end, unclaimed)
+        missing_end = self._missing_end(end, unclaimed)
         for queue, first in unclaimed:
             try:
-                self._entries(queue, first, short)
+                self._entries(queue, first, missing_end)
             except TraceError as error:
                 self.totals.problems.append(str(error))
-        if short is not None:
-            self._ending(self.files[-1], short)
+        if missing_end is not None:
+            self._ending(self.files[-1], missing_end)
 
-    def _short(self, end: int, unclaimed: Sequence[tuple[Queue, int]]) -> _Short | None:
-        """Whether the log has lost its end: several entries point behind it, and the first of them where its next record would lie. Others
-        are themselves wrong."""
+    def _missing_end(self, end: int, unclaimed: Sequence[tuple[Queue, int]]) -> _MissingEnd | None:
+        """Return whether the log lost its end: several entries point after it, the first of them where the next record would be.
+
+        Otherwise these entries themselves are wrong.
+        """
         count, first = 0, LIMIT
         for queue, start in unclaimed:
-            with suppress(TraceError):  # `_entries` meets it too, and tells
-                for places in places_behind(queue, start, end):
-                    count, first = count + len(places), min(first, *places)
+            with suppress(TraceError):  # `_entries` raises it again, and it is reported
+                for offsets in offsets_from(queue, start, end):
+                    count, first = count + len(offsets), min(first, *offsets)
         if count < 2 or not self.files:
             return None
-        following = end, self.files[-1].base + self.files[-1].length
-        return _Short(end) if any(0 <= first - place <= NEAR for place in following) else None
+        next_records = end, self.files[-1].base + self.files[-1].length
+        return _MissingEnd(end) if any(0 <= first - expected <= NEAR for expected in next_records) else None
 
-    def _entries(self, queue: Queue, first: int, short: _Short | None) -> None:
-        """The entries of a queue from a number on, which no record claims."""
+    def _entries(self, queue: Queue, first: int, missing_end: _MissingEnd | None) -> None:
+        """Check the entries of a queue from number `first` on, which no record claims."""
         if first >= queue.max:
             return
-        for rows, places in facts(queue, first, self._log_now):
-            rows["behindEnd"] = [0] * len(places) if short is None else short.take(rows, queue.topic)
+        for rows, locations in entry_rows(queue, first, self._current_log):
+            rows["behindEnd"] = [0] * len(locations) if missing_end is None else missing_end.take(rows, queue.topic)
 
-            def place(row: int, places: Sequence[tuple[str, int, str]] = places, rows: Numbers = rows) -> dict[str, Any]:
-                path, at, hexed = places[row]
+            def place(row: int, locations: Sequence[tuple[str, int, str]] = locations, rows: Numbers = rows) -> dict[str, Any]:
+                path, at, hex_ = locations[row]
                 return {
                     "file": path,
                     "offset": at,
                     "topic": queue.topic,
                     "queue_id": queue.queue_id,
                     "queue_offset": rows["index"][row],
-                    "hex": hexed,
+                    "hex": hex_,
                 }
 
-            self._decide("entry", rows, None, place)
+            self._check("entry", rows, None, place)
 
-    def _ending(self, last: LogFile, short: _Short) -> None:
-        more = f"{short.entries:,} entries of {len(short.topics)} topic{'s' if len(short.topics) != 1 else ''} point behind its end"
-        place = {"file": last.path, "offset": short.end, "more": more}
-        self._decide("ending", {"end": [short.end], "furthest": [short.furthest]}, None, lambda _: place)
+    def _ending(self, last: LogFile, missing_end: _MissingEnd) -> None:
+        topics = f"{len(missing_end.topics)} topic{'s' if len(missing_end.topics) != 1 else ''}"
+        more = f"{missing_end.entries:,} entries of {topics} point behind its end"
+        place = {"file": last.path, "offset": missing_end.end, "more": more}
+        self._check("ending", {"end": [missing_end.end], "furthest": [missing_end.furthest]}, None, lambda _: place)
 
     @cached_property
     def _end(self) -> int:
@@ -353,16 +362,16 @@ class Merger:
         return max((_end_of([part], part.blanks) for part in self.parts), default=0)
 
     @cached_property
-    def _log_now(self) -> tuple[LogFile, ...]:
-        """The log's files after the queues were read: a broker that runs has gone on writing since the walk."""
+    def _current_log(self) -> tuple[LogFile, ...]:
+        """The log's files after the queues were read: a running broker has written since the walk."""
         return log_files([self.store.folder], hosts_by_flag=self.store.hosts_by_flag)
 
-    # What lies beside the log
+    # Other files of the store
 
     def _unread(self) -> None:
         self.totals.unread = unread.lines(self.store.folder, self.store.batch_topics, self.totals.topics.keys())
 
-    def _beside(self) -> None:
+    def _side_files(self) -> None:
         last = max((time for segment in self.segments for time in segment.noted.get("stored", ())), default=0)
         for rows_of in (
             table_rows(self.store, self.totals.records),
@@ -372,13 +381,13 @@ class Merger:
         ):
             try:
                 for over, rows, place in rows_of:
-                    self._decide(over, rows, None, place)
+                    self._check(over, rows, None, place)
             except TraceError as error:
                 self.totals.problems.append(str(error))
 
 
-def shown(path: str, at: int, size: int = SHOWN) -> str:
-    """Bytes of a file in hexadecimal; none where the file cannot be read any more."""
+def hex_at(path: str, at: int, size: int = SHOWN) -> str:
+    """Return bytes of a file in hexadecimal; empty if the file cannot be read any more."""
     try:
         with open_source(path) as source:
             return read(source, at, max(0, min(size, source.length - at))).hex()
@@ -387,7 +396,7 @@ def shown(path: str, at: int, size: int = SHOWN) -> str:
 
 
 def _end_of(parts: Sequence[Segment], blanks: Sequence[tuple[int, int]]) -> int:
-    """The physical offset at which the records of a file end."""
+    """Return the physical offset at which the records of a file end."""
     if blanks:
         return min(offset for offset, _ in blanks)
     zeros = [part.data_end for part in parts if part.data_end is not None]
@@ -395,7 +404,7 @@ def _end_of(parts: Sequence[Segment], blanks: Sequence[tuple[int, int]]) -> int:
 
 
 def _arrays(rows: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
-    """Columns of numbers out of files. One beyond `LIMIT` has no value for any rule, and is cut to it."""
+    """Return the columns as arrays. A number beyond `LIMIT` has no value for any rule and is clipped to it."""
 
     def column(values: Any) -> NDArray[np.int64]:
         try:

@@ -1,7 +1,7 @@
-"""The first record of a chain: where a message that was sent back comes from, and what that one says (BACK-10, BACK-15).
+"""The first record of a send-back chain: a record that was sent back has its id (BACK-10, BACK-15).
 
-Each record of a chain has the id of the first one, which names host and physical offset. An id names no more than that: a message that
-two consumers have sent back has two chains of one id, so records behind the first one are not told apart here.
+The id contains a host and a physical offset and nothing else. If two consumers send back a message, both chains have the same id. So the
+later records of chains are not distinguished here.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ _IDS = (32, 56)  # digits of an id: address of 4 or of 16 bytes, port 4, physica
 
 
 class Origin(NamedTuple):
-    """`read`: it is an id; `here`: of a place in this log, and of the record's own store host. `known`: the first record lies there;
-    `same`: the chain's record has its topic; `times`: how often it had been consumed again."""
+    """The first record of a chain, as seen from a later record.
+
+    - `read`: the property is a valid id.
+    - `here`: the id is in this log and has the record's own store host.
+    - `known`: the first record is there.
+    - `same`: both have the same topic.
+    - `times`: the reconsumeTimes of the first record.
+    """
 
     read: bool
     here: bool = False
@@ -28,33 +34,33 @@ class Origin(NamedTuple):
     times: int = 0
 
 
-def origin(log: Records, offset: int) -> Origin | None:
-    """Return the first record of the chain to which the record at a physical offset belongs; None where that is unknown.
+def origin(log: Records, record_at: int) -> Origin | None:
+    """Return the first record of the chain of the record at a physical offset; None if it is unknown.
 
-    It is unknown where a record cannot be read, also because its file has gone since the audit began; `log.problems` says so.
+    It is unknown if a record cannot be read, also if its file was deleted during the audit; `log.problems` states this.
     """
     try:
-        record = log.at(offset)
+        record = log.at(record_at)
         if record is None:
             return None
         id_ = record.properties.get(_ORIGIN, b"")
-        named = _bytes(id_)
-        if not named:
+        id_bytes = _bytes(id_)
+        if not id_bytes:
             return Origin(read=False)
-        place = int.from_bytes(named[-8:], "big")
-        here = named[:-8] == record.head.store_host and log.start <= place
-        first = log.at(place) if place < offset else None
-        if first is None or first.head.store_host != named[:-8] or first.head.physical_offset != place:
-            return Origin(read=True, here=here)
-        told = record.properties.get(_RETRY_TOPIC)
-        return Origin(True, here, True, told == first.properties.get(_RETRY_TOPIC, first.topic), first.head.reconsume_times)
+        origin_at = int.from_bytes(id_bytes[-8:], "big")
+        is_here = id_bytes[:-8] == record.head.store_host and log.start <= origin_at
+        first = log.at(origin_at) if origin_at < record_at else None
+        if first is None or first.head.store_host != id_bytes[:-8] or first.head.physical_offset != origin_at:
+            return Origin(read=True, here=is_here)
+        retry_topic = record.properties.get(_RETRY_TOPIC)
+        return Origin(True, is_here, True, retry_topic == first.properties.get(_RETRY_TOPIC, first.topic), first.head.reconsume_times)
     except Unreadable as error:
         log.problems.append(str(error))
         return None
 
 
 def _bytes(id_: bytes) -> bytes:
-    """Address, port and physical offset; nothing for what is no id."""
+    """Return address, port and physical offset of an id; empty bytes if it is not an id."""
     try:
         return bytes.fromhex(id_.decode("ascii")) if len(id_) in _IDS else b""
     except ValueError:

@@ -1,4 +1,4 @@
-"""Rules of one kind of rows as a column program: which rows break which rule, and what is said of them."""
+"""The rules over one kind of rows as a column program: which rows break which rule, and the values of each breach."""
 
 from __future__ import annotations
 
@@ -24,10 +24,15 @@ Columns = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """What is asked of every store: `source()` gives the rules, of which those of `only` are meant (all of them if it is empty), under
-    these settings; `limit`: how many findings of a rule each part of the work keeps; `every`: those of one cause are not folded;
-    `hosts_by_flag`: as of `segments.LogFile`.
-    `source` is a function of a module, so that a plan travels to other processes as its name."""
+    """What an audit checks in every store.
+
+    - `source()` returns the rules. It is a function of a module, so that a plan is sent to other processes as its name.
+    - `settings`: the settings of the broker.
+    - `only`: the ids of the rules to check, all rules if empty.
+    - `limit`: how many findings of a rule each part of the work keeps.
+    - `every`: findings of one cause are not combined.
+    - `hosts_by_flag`: see `segments.LogFile`.
+    """
 
     source: Callable[[], Sequence[Rule]]
     settings: tuple[tuple[str, Any], ...] = ()
@@ -43,7 +48,7 @@ class AuditPlan:
 
 @dataclass(frozen=True)
 class ViolatingRow:
-    """A row that breaks a rule: its number among the rows decided."""
+    """A row that breaks a rule: `row` is its number among the checked rows."""
 
     rule: Rule
     row: int
@@ -61,41 +66,41 @@ class RulePrograms:
     def __getitem__(self, over: str) -> Decider:
         return self._deciders[over]
 
-    def member(self, kind: str) -> Member:
-        return self._members[kind]
+    def membership(self, kind: str) -> MembershipProgram:
+        return self._memberships[kind]
 
     @cached_property
-    def _members(self) -> dict[str, Member]:
-        return {"record": Member("record", dict(self.plan.settings))}
+    def _memberships(self) -> dict[str, MembershipProgram]:
+        return {"record": MembershipProgram("record", dict(self.plan.settings))}
 
 
-_MADE: dict[AuditPlan, RulePrograms] = {}
-_one_at_a_time = Lock()  # threads that begin together need the same programs
+_COMPILED: dict[AuditPlan, RulePrograms] = {}
+_compiling = Lock()  # threads that begin at the same time need the same programs
 
 
 def programs(plan: AuditPlan) -> RulePrograms:
-    """The programs of a plan, made once in a process."""
-    with _one_at_a_time:
-        if plan not in _MADE:
-            _MADE[plan] = RulePrograms(plan)
-        return _MADE[plan]
+    """Return the programs of a plan, compiled once per process."""
+    with _compiling:
+        if plan not in _COMPILED:
+            _COMPILED[plan] = RulePrograms(plan)
+        return _COMPILED[plan]
 
 
 Decision = Callable[[int, int, Mapping[str, int]], tuple[dict[str, int], list[ViolatingRow]]]
-"""Decides the first so many rows, as `Decider.decide` does: rows, limit, known."""
+"""Check the first rows of bound arrays like `Decider.decide`: rows, limit, known."""
 
 
-class Member:
-    """Which rows belong to a queue's succession."""
+class MembershipProgram:
+    """Decide which rows belong to a queue's succession."""
 
     def __init__(self, kind: str, settings: Mapping[str, Any]) -> None:
-        made = instance(kind, settings)
+        instance_ = instance(kind, settings)
         member = vocabulary()[kind].member
         assert member is not None
-        self._program = compile_columns(made, {"member": member})
+        self._program = compile_columns(instance_, {"member": member})
 
     def bind(self, rows: Columns) -> BoundProgram:
-        """Whose `failed` tells the rows that do not."""
+        """Bind the program to arrays. Its `failed` returns the rows that do not belong."""
         return self._program.bind(rows)
 
 
@@ -106,14 +111,14 @@ class Decider:
         self.rules = tuple(rules)
         self._instance = instance(KINDS[over][0], settings)
         self._program = self._compile({str(n): rule.claim.formula for n, rule in enumerate(self.rules)})
-        self._said: dict[int, ColumnProgram] = {}
+        self._value_programs: dict[int, ColumnProgram] = {}
 
     def _compile(self, terms: Mapping[str, Expr]) -> ColumnProgram | None:
         return compile_columns(self._instance, terms) if terms else None
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """The columns that deciding the rules and saying what was found asks for, of either row of a step."""
+        """The columns that the rules and their expected and found terms read, of either row of a step."""
         terms = {f"{n}{part}": term for n, rule in enumerate(self.rules) for part, term in _parts(rule)}
         program = self._compile(terms)
         return () if program is None else tuple(dict.fromkeys(column.name for column in program.columns))
@@ -121,22 +126,24 @@ class Decider:
     def decide(
         self, before: Columns, after: Columns | None, limit: int, known: Mapping[str, int] = MappingProxyType({})
     ) -> tuple[dict[str, int], list[ViolatingRow]]:
-        """How many rows break each rule, and of each rule at most `limit` breaches, less those that are `known`, in the order of the
-        rows."""
+        """Return how many rows break each rule, and the breaches in the order of the rows.
+
+        At most `limit` breaches of each rule are returned, minus the number in `known`.
+        """
         if self._program is None:
             return {}, []
-        return self._told(self._program.broken(before, after), before, after, limit, known)
+        return self._decision(self._program.broken(before, after), before, after, limit, known)
 
     def bind(self, before: Columns, after: Columns | None = None) -> Decision:
-        """The same over arrays that are filled anew again and again."""
+        """Return the same check over arrays that are refilled repeatedly."""
         bound = None if self._program is None else self._program.bind(before, after)
 
         def decide(rows: int, limit: int, known: Mapping[str, int]) -> tuple[dict[str, int], list[ViolatingRow]]:
-            return ({}, []) if bound is None else self._told(bound.broken(rows), before, after, limit, known)
+            return ({}, []) if bound is None else self._decision(bound.broken(rows), before, after, limit, known)
 
         return decide
 
-    def _told(
+    def _decision(
         self, broken: TermErrors, before: Columns, after: Columns | None, limit: int, known: Mapping[str, int]
     ) -> tuple[dict[str, int], list[ViolatingRow]]:
         counts: dict[str, int] = {}
@@ -145,41 +152,42 @@ class Decider:
             rule = self.rules[index(number)]
             rows = broken.row[broken.term == number]
             counts[rule.id] = len(rows)
-            breaches += self._say(index(number), rows[: max(0, limit - known.get(rule.id, 0))], before, after)
+            breaches += self._describe(index(number), rows[: max(0, limit - known.get(rule.id, 0))], before, after)
         return counts, breaches
 
-    def _say(self, number: int, rows: NDArray[np.int64], before: Columns, after: Columns | None) -> list[ViolatingRow]:
+    def _describe(self, number: int, rows: NDArray[np.int64], before: Columns, after: Columns | None) -> list[ViolatingRow]:
         if not len(rows):
             return []
         rule = self.rules[number]
-        program = self._said.get(number)
+        program = self._value_programs.get(number)
         if program is None:
             terms = {"expected": rule.expected, "found": rule.found}
             terms |= {f"{name}{n}": getattr(bound, name) for n, bound in enumerate(rule.bounds) for name in ("limit", "holds")}
-            program = self._said[number] = compile_columns(self._instance, terms)
-        answers = program.run(_taken(before, rows), None if after is None else _taken(after, rows))
-        words = [_words(getattr(rule, name), answers[name], answers.fault(name)) for name in ("expected", "found")]
+            program = self._value_programs[number] = compile_columns(self._instance, terms)
+        values = program.run(_rows_of(before, rows), None if after is None else _rows_of(after, rows))
+        texts = [_texts(getattr(rule, name), values[name], values.fault(name)) for name in ("expected", "found")]
         for n, bound in reversed(list(enumerate(rule.bounds))):
-            limits = _words(bound.limit, answers[f"limit{n}"], answers.fault(f"limit{n}"))
-            broken = ~answers[f"holds{n}"].astype(np.bool_) | answers.fault(f"holds{n}")
-            words[0] = [f"{bound.relation} {limit}" if out else said for limit, out, said in zip(limits, broken, words[0], strict=True)]
-        return [ViolatingRow(rule, index(row), expected, found) for row, expected, found in zip(rows, *words, strict=True)]
+            limits = _texts(bound.limit, values[f"limit{n}"], values.fault(f"limit{n}"))
+            broken = ~values[f"holds{n}"].astype(np.bool_) | values.fault(f"holds{n}")
+            expected = zip(limits, broken, texts[0], strict=True)
+            texts[0] = [f"{bound.relation} {limit}" if is_broken else text for limit, is_broken, text in expected]
+        return [ViolatingRow(rule, index(row), expected, found) for row, expected, found in zip(rows, *texts, strict=True)]
 
 
 def _parts(rule: Rule) -> tuple[tuple[str, Expr], ...]:
     return ("formula", rule.claim.formula), ("expected", rule.expected), ("found", rule.found)
 
 
-def _taken(columns: Columns, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def _rows_of(columns: Columns, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     return {name: column[rows] for name, column in columns.items()}
 
 
-def _words(term: Expr, codes: NDArray[Any], fault: NDArray[np.bool_]) -> list[str]:
-    """Values as a person reads them; a number that is out of any range has none."""
+def _texts(term: Expr, codes: NDArray[Any], fault: NDArray[np.bool_]) -> list[str]:
+    """Return values as text for a reader, "out of range" for a number without a value."""
     type_ = term.type
 
-    def word(code: int) -> str:
+    def text_of(code: int) -> str:
         text = str(type_.decode(code))
         return text.lower() if type_.sort == "bool" else text
 
-    return ["out of range" if none else word(code) for code, none in zip(codes.tolist(), fault, strict=True)]
+    return ["out of range" if out_of_range else text_of(code) for code, out_of_range in zip(codes.tolist(), fault, strict=True)]

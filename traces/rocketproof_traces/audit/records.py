@@ -1,4 +1,4 @@
-"""Records of a log, each looked up by the physical offset at which it lies: those that entries point at, and first ones of chains."""
+"""Look up single records of a log by physical offset: those that entries point at, and the first records of send-back chains."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..stored.segments import LogFile
 if TYPE_CHECKING:
     from ..stored.paths import LocalFile, RemoteFile
 
-_FIRST = 256  # bytes that hold the fixed places of most records, and a topic behind a short body
+_FIRST = 256  # bytes that contain the fixed part of most records, and the topic after a short body
 
 
 @dataclass(frozen=True)
-class FoundRecords:
-    """What has a record's magic number at a place of a file, whose end is `limit`. Lengths that lead beyond the end give empty bytes."""
+class LogRecord:
+    """A record at a position of a file, whose end is `limit`. Parts that exceed the end are empty."""
 
     source: LocalFile | RemoteFile
     place: int
@@ -53,7 +53,10 @@ class FoundRecords:
 
 
 class Records(KeptOpen):
-    """The records of a log, whose files stay open. Raises Unreadable. `problems`: what was left unknown because of that, a line each."""
+    """The records of a log, whose files stay open. Raises Unreadable.
+
+    `problems`: descriptions of unreadable files; what depends on them is unknown.
+    """
 
     def __init__(self, files: Sequence[LogFile]) -> None:
         super().__init__()
@@ -63,21 +66,21 @@ class Records(KeptOpen):
 
     @property
     def start(self) -> int:
-        """Where the log begins."""
+        """The physical offset at which the log begins."""
         return self._bases[0] if self._bases else 0
 
     def has(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these physical offsets are in one of the files."""
+        """Return which of these physical offsets are in one of the files."""
         if not self._files:
             return np.zeros(len(offsets), np.bool_)
         bases = np.array(self._bases, np.int64)
         ends = bases + np.array([file.length for file in self._files], np.int64)
         numbers = np.searchsorted(bases, offsets, side="right") - 1
-        found: NDArray[np.bool_] = (numbers >= 0) & (offsets < ends[numbers])
-        return found
+        mask: NDArray[np.bool_] = (numbers >= 0) & (offsets < ends[numbers])
+        return mask
 
-    def at(self, offset: int) -> FoundRecords | None:
-        """What lies at a physical offset, None if that is no record."""
+    def at(self, offset: int) -> LogRecord | None:
+        """Return the record at a physical offset, None if there is none."""
         number = bisect.bisect_right(self._bases, offset) - 1
         if number < 0 or offset + BODY_AT > self._files[number].base + self._files[number].length:
             return None
@@ -88,4 +91,4 @@ class Records(KeptOpen):
         head = head_of(first, hosts_by_flag=file.hosts_by_flag)
         if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
             return None
-        return FoundRecords(source, place, file.length, first, head)
+        return LogRecord(source, place, file.length, first, head)

@@ -1,4 +1,4 @@
-"""A rule of the audit: a property of the language over rows of one kind, with what a finding says of a row that breaks it."""
+"""A rule of the audit: a property over rows of one kind, with the values that a finding prints for a row that breaks it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Over = Literal[
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 
-# The rows that a rule is about: of which vocabulary, and whether it relates each to the one after it.
+# The rows of each `over`: their vocabulary, and whether a rule compares each row with the next.
 KINDS: Mapping[str, tuple[str, bool]] = {
     "record": ("record", False),
     "log": ("record", True),
@@ -38,12 +38,13 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     **{kind: (kind, False) for kind in ("exchange", "id", "kept", "counter", "count", "route", "place")},
 }
 
-_RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # with what is found on the left, on the right
+_RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # if the found value is the left operand, the right operand
 _OPPOSITE = {"below": "at least", "at least": "below", "above": "at most", "at most": "above"}
 
 
 class Comparison(NamedTuple):
-    """A comparison that a rule makes of what is found: how it has to stand to the limit ("below", "at least"), and whether it does."""
+    """A comparison that a rule makes with the found value: its required relation to the limit ("below", "at least"), and whether it
+    holds."""
 
     relation: str
     limit: Expr
@@ -52,11 +53,20 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """`over` says which rows: each `record`, two successive ones of the `log`, two successive counted ones of a queue (`line`), a
-    `queue`, an `entry` that no record claims, the `ending` of the log, an entry of DLedger's log (`ledger`), two successive ones
-    (`ledgers`), a `file` of the log, two successive `files`, a `topic` or the `table` of topics.json, a stretch of `damage`, a row of
-    `joined`; or in a history an `exchange`, an `id` of an answer, a record that a request has `kept`, a `counter` of a queue, a `count`
-    of messages, a `route`, a `place`. `expected` and `found` are terms over the same rows: what a finding prints."""
+    """A rule over rows of one kind. `expected` and `found` are terms over the same rows: the values that a finding prints.
+
+    `over` names the rows of a store:
+
+    - `record`: each record; `log`: two successive records; `line`: two successive records with an offset in one queue.
+    - `queue`: a queue; `entry`: a consume queue entry that no record claims; `ending`: the end of the log.
+    - `ledger`: an entry of DLedger's log; `ledgers`: two successive entries.
+    - `file`: a file of the log; `files`: two successive files; `damage`: a corrupt stretch.
+    - `topic`: a topic in topics.json; `table`: topics.json as a whole.
+    - a kind of `joined`.
+
+    Or the rows of a history: an `exchange`, an `id` in a response, a record that a request has `kept`, a `counter` of a queue, a `count` of
+    messages, a `route`, a `place`.
+    """
 
     claim: Property
     over: Over
@@ -74,7 +84,7 @@ class Rule:
 
     @cached_property
     def bounds(self) -> tuple[Comparison, ...]:
-        """Those of what is found, in the rule's order; none where it has to be equal to what is expected."""
+        """The comparisons of the found value in the rule's order; empty if it must equal the expected value."""
         sides = {show(self.found), show(self.expected)}
         if any(term.op == "eq" and set(map(show, term.args)) == sides for term in walk(self.claim.formula)):
             return ()
@@ -82,22 +92,22 @@ class Rule:
 
 
 def _bounds(term: Expr, found: str, *, wanted: bool) -> Iterator[Comparison]:
-    """The comparisons inside a formula that has to be true, or false."""
+    """Yield the comparisons inside a formula that must be true, or false if not `wanted`."""
     if term.op == "not":
         yield from _bounds(term.args[0], found, wanted=not wanted)
     elif term.op in ("and", "or"):
         for part in term.args:
             yield from _bounds(part, found, wanted=wanted)
     elif term.op in _RELATIONS:
-        shown = tuple(map(show, term.args))
-        if found in shown:
-            at = shown.index(found)
+        texts = tuple(map(show, term.args))
+        if found in texts:
+            at = texts.index(found)
             relation = _RELATIONS[term.op][at]
             yield Comparison(relation if wanted else _OPPOSITE[relation], term.args[1 - at], term if wanted else ~term)
 
 
 def instance(kind: str, settings: Mapping[str, Any]) -> Instance:
-    """The vocabulary of a kind of rows under the broker's settings."""
+    """Return the vocabulary of a kind of rows under the broker's settings."""
     known = {name: value for name, value in settings.items() if name in SETTINGS}
     return vocabulary()[kind].model.given(**known)
 
@@ -107,10 +117,10 @@ def chosen(rules: Iterable[Rule], over: str) -> tuple[Rule, ...]:
 
 
 def rule(id_: str, sentence: str, over: Over, severity: Severity, formula: Any, expected: Any, found: Any) -> Rule:
-    """A rule over rows of that kind; numbers and truth values may stand for `expected` and `found`. Raises ModelError."""
+    """Return a rule over rows of a kind. `expected` and `found` are terms, numbers or truth values. Raises ModelError."""
     kind, step = KINDS[over]
-    made = vocabulary()[kind].model.claim(id_, sentence, "step" if step else "always", formula)
-    return Rule(made, over, severity, _term(expected), _term(found))
+    claim = vocabulary()[kind].model.claim(id_, sentence, "step" if step else "always", formula)
+    return Rule(claim, over, severity, _term(expected), _term(found))
 
 
 def _term(value: Any) -> Expr:

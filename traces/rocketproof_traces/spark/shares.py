@@ -1,11 +1,11 @@
-"""One task of a distributed search: a shard's share of a level, from files to files. Nothing here knows Spark.
+"""One task of a distributed search: a shard's share of a level, from files to files. Nothing here imports Spark.
 
-States belong to shards by ranges of their hashes. A task is given the runs of states that arrived for its shard and the runs
-that hold what the shard has seen. It writes the states that are new, in one file; their successors, in another, from which
-every shard takes its range at the next level; and now and then several runs of seen states merged into one.
+Shards own ranges of state hashes. A task gets the runs of states that arrived for its shard, and the runs that its shard has seen. It
+writes the new states to one file and their successors to another, from which every shard takes its range at the next level. Sometimes it
+merges several runs of seen states into one.
 
-A task may be done twice, at the same time or after its process was killed, and the driver takes either answer: a task
-deletes nothing, and a file gets its name, which no other attempt uses, when it is complete.
+A task can run twice, at the same time or after its process was killed, and the driver uses either result. Therefore a task deletes nothing,
+and a file gets its unique name when it is complete.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """What a task is to do in `folder`: the runs that `arrived` for the shard, and those that hold what it has `seen`, oldest first."""
+    """The work of a task in `folder`: the runs that `arrived` for the shard, and those that contain its `seen` states, oldest first."""
 
     folder: str
     level: int
@@ -63,11 +63,12 @@ class ShardTask:
 
 @dataclass(frozen=True, eq=False)
 class SearchShardResult:
-    """What came of a share. `new` is the shard's level, `seen` replaces the share's; `sent` has the runs for each shard.
+    """The result of a share.
 
-    `asked` is what the formulas of the new states said, `expanded` what was met among their successors. `seconds` are by
-    kind of work, those of the processor as `cpu`; `span` is from when to when it worked, by the worker's clock. `problem` says why
-    nothing was done, and that trying again is no use.
+    - `new`: the shard's new states of this level. `seen`: replaces the shard's seen runs. `sent`: the runs for each shard.
+    - `asked`: the formulas' results on the new states. `expanded`: results on their transitions.
+    - `seconds`: by kind of work; `cpu` is processor time. `span`: start and end of the work by the worker's clock.
+    - `problem`: why nothing was done and a retry is useless.
     """
 
     shard: int
@@ -83,7 +84,7 @@ class SearchShardResult:
 
 @dataclass(frozen=True)
 class PredecessorLookup:
-    """A question about some runs of a level: of each wanted state the smallest one there that leads to it."""
+    """A request about some runs of a level: find the smallest predecessor of each wanted state."""
 
     folder: str
     runs: tuple[Slice, ...]
@@ -94,27 +95,30 @@ Parents = dict[Packed, Packed]
 
 
 def put_question(folder: Path, instance: Instance, properties: Sequence[Property], checked: bool) -> Account:
-    """Write what every task needs to know into the folder; this process' account of it, about these very objects."""
+    """Write the instance, the properties and `checked` to the folder for all tasks.
+
+    Returns this process' account for exactly these objects.
+    """
     data = pickle.dumps((instance, tuple(properties), checked))
     _write(folder, _QUESTION, lambda file: file.write(data), at=_QUESTION)
     return _keep(str(folder), Account(instance, properties, checked=checked))
 
 
 def account(folder: str) -> Account:
-    """This process' account of the folder's question, made once: the kernel is compiled or loaded from the cache on disk."""
+    """Return this process' account for the folder, created once: the kernel is compiled or loaded from the cache on disk."""
     if folder in _accounts:
         return _accounts[folder]
     instance, properties, checked = pickle.loads(Path(folder, _QUESTION).read_bytes())
-    made = _keep(folder, Account(instance, properties, checked=checked))
-    gc.freeze()  # Spark's worker collects garbage after every task, which with these libraries loaded takes longer than starting it
-    return made
+    new_account = _keep(folder, Account(instance, properties, checked=checked))
+    gc.freeze()  # Spark's worker collects garbage after every task; with these libraries that is slower than starting a task
+    return new_account
 
 
-def _keep(folder: str, made: Account) -> Account:
+def _keep(folder: str, new_account: Account) -> Account:
     while len(_accounts) >= _KEPT:
         del _accounts[next(iter(_accounts))]
-    _accounts[folder] = made
-    return made
+    _accounts[folder] = new_account
+    return new_account
 
 
 _accounts: dict[str, Account] = {}
@@ -125,22 +129,22 @@ def put_run(folder: str, name: str, run: Words, width: int) -> Slice:
     return Slice(_write(Path(folder), name, lambda file: file.write(run)), 0, len(run) // width)
 
 
-def divided(folder: str, one: Slice, shards: int) -> list[Slice]:
-    """The parts of a run that belong to each shard."""
+def divided(folder: str, run: Slice, shards: int) -> list[Slice]:
+    """Return the part of a run that belongs to each shard."""
     width = account(folder).words
-    ends = runs.borders(_mapped(folder, one, width), shards, width)
-    return [Slice(one.file, one.first + ends[k], ends[k + 1] - ends[k]) for k in range(shards)]
+    ends = runs.borders(_mapped(folder, run, width), shards, width)
+    return [Slice(run.file, run.first + ends[k], ends[k + 1] - ends[k]) for k in range(shards)]
 
 
 def perform(work: ShardTask | PredecessorLookup) -> SearchShardResult | Parents:
-    """Do one task."""
+    """Run one task."""
     return expand(work) if isinstance(work, ShardTask) else look_up(work)
 
 
 def expand(share: ShardTask) -> SearchShardResult:
-    """Find the new states of a shard at a level and their successors. OSError where another attempt may do better."""
+    """Find the new states of a shard at a level and their successors. Raises OSError if a retry may succeed."""
     try:
-        return _Expansion(share).done()
+        return _Expansion(share).result()
     except OSError as error:
         if error.errno not in _HOPELESS:
             raise
@@ -148,14 +152,14 @@ def expand(share: ShardTask) -> SearchShardResult:
 
 
 def look_up(lookup: PredecessorLookup) -> Parents:
-    """Of each wanted state the smallest one of the runs that leads to it; states without one are left out."""
+    """Return the smallest predecessor of each wanted state in the runs; states without one are omitted."""
     known = account(lookup.folder)
-    found: Parents = {}
-    for one in lookup.runs:
-        states = _mapped(lookup.folder, one, known.words)
-        for state, parent in known.predecessors(states, list(lookup.wanted)).items():
-            found[state] = min(parent, found.get(state, parent))
-    return found
+    parents: Parents = {}
+    for run in lookup.runs:
+        states = _mapped(lookup.folder, run, known.words)
+        for state, predecessor in known.predecessors(states, list(lookup.wanted)).items():
+            parents[state] = min(predecessor, parents.get(state, predecessor))
+    return parents
 
 
 class _Expansion:
@@ -169,18 +173,18 @@ class _Expansion:
         self.lap("load")
 
     def lap(self, work: str) -> None:
-        """Count the time since the last lap as this kind of work."""
+        """Add the time since the last lap to this kind of work."""
         now = time.perf_counter()
         self.seconds[work] = self.seconds.get(work, 0.0) + now - self.mark
         self.mark = now
 
-    def done(self) -> SearchShardResult:
+    def result(self) -> SearchShardResult:
         share, known = self.share, self.account
-        arrived = np.concatenate([_read(share.folder, one, self.width) for one in share.arrived])
+        arrived = np.concatenate([_read(share.folder, run, self.width) for run in share.arrived])
         self.lap("read")
         arrived = runs.run_of(arrived, self.width)
         self.lap("sort")
-        states = runs.unseen(arrived, [_mapped(share.folder, one, self.width) for one in share.seen], self.width)
+        states = runs.unseen(arrived, [_mapped(share.folder, run, self.width) for run in share.seen], self.width)
         self.lap("compare")
         asked, expanded = WorkerResult(known.kernel, known.groups), WorkerResult(known.kernel, known.groups)
         known.ask(states, asked)
@@ -194,15 +198,15 @@ class _Expansion:
         return SearchShardResult(share.shard, new, seen, sent, asked, expanded, self.seconds, (self.began, time.time()))
 
     def merged(self, seen: tuple[Slice, ...], newest: Words) -> tuple[Slice, ...]:
-        many = runs.tail([one.total for one in seen])
-        if many == 1:
+        count = runs.tail([run.total for run in seen])
+        if count == 1:
             return seen
-        for one in reversed(seen[-many:-1]):
-            newest = runs.merged(_mapped(self.share.folder, one, self.width), newest, self.width)
-        return (*seen[:-many], put_run(self.share.folder, f"{self.name}-seen", newest, self.width))
+        for run in reversed(seen[-count:-1]):
+            newest = runs.merged(_mapped(self.share.folder, run, self.width), newest, self.width)
+        return (*seen[:-count], put_run(self.share.folder, f"{self.name}-seen", newest, self.width))
 
     def send(self, states: Words, expanded: WorkerResult) -> tuple[tuple[Slice, ...], ...]:
-        """Write the successors; the runs of them that are each shard's."""
+        """Write the successors; return the runs of each shard."""
         if not len(states):
             return ((),) * self.share.shards
         borders: list[list[int]] = []
@@ -228,7 +232,7 @@ class _Expansion:
 
 
 def _write(folder: Path, name: str, fill: Callable[[Any], object], *, at: str = "") -> str:
-    """Write a file whose name ends in what no other attempt has (or `at` a fixed name), at once; the name."""
+    """Write a file atomically and return its name: `name` with a unique suffix, or the fixed name `at`."""
     name = at or f"{name}-{uuid.uuid4().hex[:12]}"
     part = folder / f"{name}.part"
     try:
@@ -241,25 +245,25 @@ def _write(folder: Path, name: str, fill: Callable[[Any], object], *, at: str = 
     return name
 
 
-def _read(folder: str, one: Slice, width: int) -> Words:
-    words = np.fromfile(Path(folder, one.file), dtype=np.int64, count=one.total * width, offset=one.first * width * 8)
-    if len(words) != one.total * width:
-        raise _cut(folder, one)
+def _read(folder: str, run: Slice, width: int) -> Words:
+    words = np.fromfile(Path(folder, run.file), dtype=np.int64, count=run.total * width, offset=run.first * width * 8)
+    if len(words) != run.total * width:
+        raise _truncated(folder, run)
     return words
 
 
-def _mapped(folder: str, one: Slice, width: int) -> Words:
-    """The run without reading all of it."""
-    if not one.total:
+def _mapped(folder: str, run: Slice, width: int) -> Words:
+    """Map a run into memory without reading all of it."""
+    if not run.total:
         return np.empty(0, dtype=np.int64)
     try:
-        found: Words = np.memmap(
-            Path(folder, one.file), dtype=np.int64, mode="c", offset=one.first * width * 8, shape=(one.total * width,)
+        words: Words = np.memmap(
+            Path(folder, run.file), dtype=np.int64, mode="c", offset=run.first * width * 8, shape=(run.total * width,)
         ).view(np.ndarray)
     except ValueError:
-        raise _cut(folder, one) from None
-    return found
+        raise _truncated(folder, run) from None
+    return words
 
 
-def _cut(folder: str, one: Slice) -> TraceError:
-    return TraceError(f"{folder}/{one.file}", "is shorter than when it was written", "leave the folder alone while a search runs")
+def _truncated(folder: str, run: Slice) -> TraceError:
+    return TraceError(f"{folder}/{run.file}", "is shorter than when it was written", "leave the folder alone while a search runs")

@@ -1,11 +1,11 @@
-"""RocketMQ's files as tables of Spark, by its Python Data Source API.
+"""RocketMQ's files as tables of Spark, with its Python Data Source API.
 
     spark.read.format("rocketmq-commitlog").load("/data/store").where("topic = 'orders'")
     CREATE TEMPORARY VIEW log USING `rocketmq-commitlog` OPTIONS (path '/data/store')
 
-`register` makes the formats known to a session. Spark finds data sources by itself only in packages whose names begin with `pyspark_`, and
-one in each. It pushes filters into a Python data source and does not prune its columns, so a reader names the columns, by the
-option `columns` or by a schema.
+`register` makes the formats known to a session. Spark discovers data sources itself only in packages whose names begin with `pyspark_`, one
+per package. Spark pushes filters to a Python data source but does not prune its columns. So a reader selects columns with the option
+`columns` or with a schema.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OPERATORS: dict[type[api.Filter], Operator] = {
 
 
 class StoreSource(api.DataSource):
-    """A table as a data source. Options: `path`, `columns`, `maxPartitionBytes`. A schema given by the user chooses columns too."""
+    """A table as a data source. Options: `path`, `columns`, `maxPartitionBytes`. A schema from the user also selects columns."""
 
     table: ClassVar[StoreTable]
 
@@ -70,18 +70,18 @@ class StoreSource(api.DataSource):
 
     def _folders(self) -> list[str]:
         if "paths" in self.options:  # DataFrameReader.load with a list
-            found = [str(path) for path in json.loads(self.options["paths"])]
+            folders = [str(path) for path in json.loads(self.options["paths"])]
         else:
-            found = [self.options["path"]] if "path" in self.options else []
-        if not found:
+            folders = [self.options["path"]] if "path" in self.options else []
+        if not folders:
             raise TraceError(self.name(), "has no path to read", "give the folder of a store: .load(folder), or OPTIONS (path 'folder')")
-        return [absolute(path) for path in found]
+        return [absolute(path) for path in folders]
 
     def _part_size(self) -> int:
-        given = self.options.get("maxPartitionBytes", str(PART_SIZE))
-        size = java_long(given)
+        text = self.options.get("maxPartitionBytes", str(PART_SIZE))
+        size = java_long(text)
         if size is None or size <= 0:
-            raise TraceError(f"{self.name()}: maxPartitionBytes", f"is {given}", "give a number of bytes from 1 on")
+            raise TraceError(f"{self.name()}: maxPartitionBytes", f"is {text}", "give a number of bytes from 1 on")
         return size
 
 
@@ -105,7 +105,7 @@ SOURCES: tuple[type[StoreSource], ...] = (CommitLogSource, ConsumeQueueSource, I
 
 
 class StoreReader(api.DataSourceReader):
-    """The reading of some columns of a table, `names` as the query spells them."""
+    """Reads some columns of a table; `names` are their spellings in the query."""
 
     def __init__(self, table: StoreTable, folders: Sequence[str], columns: Sequence[str], names: Sequence[str], part_size: int) -> None:
         self.table = table
@@ -116,10 +116,10 @@ class StoreReader(api.DataSourceReader):
         self.clauses: Clauses = ()
 
     def pushFilters(self, filters: list[api.Filter]) -> Iterable[api.Filter]:
-        for each in filters:
-            clause = clause_of(each, self.table)
+        for filter_ in filters:
+            clause = clause_of(filter_, self.table)
             if clause is None:
-                yield each
+                yield filter_
             else:
                 self.clauses = (*self.clauses, clause)
 
@@ -127,33 +127,33 @@ class StoreReader(api.DataSourceReader):
         return [api.InputPartition(part) for part in self.table.parts(self.folders, self.clauses, self.part_size)]
 
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
-        if partition.value is None:  # Spark's own, where there are none
+        if partition.value is None:  # Spark's own partition, if the table has none
             return
         for batch in self.table.read(partition.value, self.columns, self.clauses):
             yield batch if batch.schema.names == self.names else batch.rename_columns(list(self.names))
 
 
-def clause_of(given: api.Filter, table: StoreTable) -> Clause | None:
-    """The clause of a filter, None for one that the table does not understand and Spark has to apply."""
-    operator = _OPERATORS.get(type(given))
-    path: tuple[str, ...] = getattr(given, "attribute", ())
+def clause_of(filter_: api.Filter, table: StoreTable) -> Clause | None:
+    """Return the clause of a filter, None if the table does not support it and Spark must apply it."""
+    operator = _OPERATORS.get(type(filter_))
+    path: tuple[str, ...] = getattr(filter_, "attribute", ())
     if operator is None or len(path) != 1:
         return None
     column = table.spelled(path[0])
     if operator not in table.pushed.get(column, frozenset()):
         return None
-    value = getattr(given, "value", None)
+    value = getattr(filter_, "value", None)
     if operator == "among":
         values = [_plain(each, table, column) for each in value or () if each is not None]
         return None if None in values else Clause(column, operator, tuple(values))
     if operator in ("absent", "present"):
         return Clause(column, operator)
-    found = _plain(value, table, column)
-    return None if found is None else Clause(column, operator, found)
+    literal = _plain(value, table, column)
+    return None if literal is None else Clause(column, operator, literal)
 
 
 def _plain(value: Any, table: StoreTable, column: str) -> int | str | None:
-    """A literal as the table compares it (times in microseconds), None for one of another kind than the column."""
+    """Return a literal as the table compares it (times in microseconds), None if its type differs from the column's."""
     kind = table.columns[column]
     if kind == TIME:
         return (value - _EPOCH) // timedelta(microseconds=1) if isinstance(value, datetime) and value.tzinfo is not None else None
@@ -162,7 +162,7 @@ def _plain(value: Any, table: StoreTable, column: str) -> int | str | None:
 
 
 def register(spark: SparkSession) -> None:
-    """Make the formats known to a session, and let it push filters into them."""
+    """Make the formats known to a session and enable filter pushdown to them."""
     for source in SOURCES:
         spark.dataSource.register(source)
     if spark.conf.get(PUSHDOWN, "false") != "true":

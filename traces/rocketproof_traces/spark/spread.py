@@ -1,7 +1,7 @@
-"""Items spread over a session's workers, in tasks; one that is lost is done again by itself.
+"""Spread items over a session's workers in tasks; Spark repeats a lost task.
 
-The items go out with the function and the answers come back as bytes; nothing else passes through Spark, so that one plan serves classic
-sessions and Spark Connect.
+The function and its items are sent as bytes, and the results return as bytes. Nothing else passes through Spark, so the same code works
+with classic sessions and Spark Connect.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..common.errors import TraceError
 from ..common.pools import WorkerPool
-from .session import aside
+from .session import in_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-WAVE = 16  # items for each core that are given out at once; what they gave is kept before the next ones
-TASKS = 2  # for each core, of short items: a task costs Spark some 20 ms
+WAVE = 16  # items per core that are sent at once; their results are kept before the next items are sent
+TASKS = 2  # tasks per core for short items: a task costs Spark about 20 ms
 ANSWER = "answer binary"
 A = TypeVar("A")
 B = TypeVar("B")
@@ -33,11 +33,14 @@ Mapping = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
 def on_spark(spark: SparkSession, *, short: bool = True) -> WorkerPool:
-    """How work is spread by this session, WAVE items for each of its cores at a time: `short` ones take a fraction of a second, and share
-    TASKS tasks; of others half as many, each a task of its own. Raises TraceError where Spark fails."""
+    """Return a worker pool on this session. It sends WAVE items per core at a time.
+
+    `short` items take a fraction of a second and share TASKS tasks per core. Longer items are sent WAVE / 2 per core, one per task. Raises
+    TraceError if Spark fails.
+    """
     from pyspark.errors import PySparkException
 
-    cores = aside(partial(_cores, spark))
+    cores = in_thread(partial(_cores, spark))
     width = (WAVE if short else WAVE // 2) * cores
 
     def run(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
@@ -50,14 +53,14 @@ def on_spark(spark: SparkSession, *, short: bool = True) -> WorkerPool:
 
 
 def spread(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], width: int, tasks: int) -> Iterator[B]:
-    """The function's answers, `width` items at a time, in so many tasks. It has to be found by import on the workers, and give an item the
-    same answer again.
+    """Yield the function's results, sending `width` items at a time in up to `tasks` tasks.
 
-    Ctrl-C ends the tasks that run; the answers given before are complete.
+    The workers must be able to import the function, and repeated calls must return the same result. Ctrl-C stops the running tasks; earlier
+    results are complete.
     """
     for first in range(0, len(items), width):
-        some = list(items[first : first + width])
-        yield from aside(partial(_wave, spark, function, some, tasks), spark.interruptAll)
+        wave = list(items[first : first + width])
+        yield from in_thread(partial(_wave, spark, function, wave, tasks), spark.interruptAll)
 
 
 def _wave(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], tasks: int) -> list[B]:
@@ -66,35 +69,35 @@ def _wave(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], t
 
 
 def over_items(function: Callable[[A], B], items: Sequence[A]) -> Mapping:
-    """For `mapInArrow` over numbers of items: the pickled answers, rows of ANSWER."""
+    """Return a function for `mapInArrow` over numbers of items; its rows are the pickled results (ANSWER)."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
             answers = [pickle.dumps(function(items[index(n)])) for n in batch.column(0).to_pylist()]
-            _keep_what_is_loaded()
+            _freeze_loaded()
             yield pa.RecordBatch.from_pydict({"answer": pa.array(answers, pa.binary())})
 
     return run
 
 
 @cache
-def _keep_what_is_loaded() -> None:
-    """Spark's worker collects garbage after each task, and looks at every object of every module that is loaded: a tenth of a second."""
+def _freeze_loaded() -> None:
+    """Freeze loaded objects. Spark's worker collects garbage after each task, which takes 0.1 s for the objects of all loaded modules."""
     gc.collect()
     gc.freeze()
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, of the pages that Spark prints: the last line that names an error of Python or Java, else the first."""
+    """Return the cause in an error of Spark: the last line that names an error of Python or Java, else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return named[-1] if named else (lines or [type(error).__name__])[0]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    return errors[-1] if errors else (lines or [type(error).__name__])[0]
 
 
 def _cores(spark: SparkSession) -> int:
-    """Cores that the session uses, as far as it reports them: one of Spark Connect has no context to ask."""
+    """Return the number of cores of the session. A session of Spark Connect has no context, so its shuffle partitions are used."""
     from pyspark.errors import PySparkException
 
     try:

@@ -1,6 +1,6 @@
-"""The small files of a store: topics.json and the other tables, the checkpoint, the mark of a broker that did not stop in order.
+"""Read the small files of a store: topics.json and the other tables, the checkpoint, the abort file of a broker that is running or crashed.
 
-The tables are JSON as fastjson writes it, where the names of an object may be bare numbers.
+The tables are JSON as fastjson writes it: the names of an object may be bare numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OFFSETS = Struct(">qq")
 
 @dataclass(frozen=True)
 class TopicRow:
-    """An entry of the table of topics. `name` is its key, `topic` the name inside of it."""
+    """An entry of topics.json. `name` is its key, `topic` the name in its value."""
 
     name: str
     topic: str
@@ -37,7 +37,7 @@ class TopicRow:
 
 @dataclass(frozen=True)
 class Topics:
-    """topics.json: its data version (5.x has a state version too, 0 before that) and its entries by name."""
+    """topics.json: its data version and its entries by name. `state_version` exists since 5.x, before that it is 0."""
 
     path: str
     counter: int
@@ -48,7 +48,11 @@ class Topics:
 
 @dataclass(frozen=True)
 class CheckpointTimes:
-    """Store timestamps in milliseconds up to which log, queues and index are on the device, 0 for never; 5.x: two physical offsets."""
+    """The checkpoint of a store.
+
+    `physic`, `logics`, `index`: store timestamps in milliseconds up to which the log, the queues and the index are on the device, 0 for
+    never. `master_flushed`, `confirmed`: physical offsets of 5.x.
+    """
 
     physic: int
     logics: int
@@ -58,21 +62,21 @@ class CheckpointTimes:
 
 
 def read_json(path: str) -> dict[str, Any]:
-    """An object of a file. Raises StoredError for what is none."""
+    """Return the JSON object in a file. Raises StoredError if the file contains anything else."""
     try:
         text = read_whole(path).decode("utf-8")
-        found = loads(text, most=None)
+        data = loads(text, most=None)
     except UnicodeDecodeError as error:
         raise StoredError(path, f"is no text in UTF-8 (byte {error.start})", "give the broker's own file") from None
     except ValueError as error:
         raise StoredError(path, f"is no JSON ({error})", "give the broker's own file, or the one beside it that ends in .bak") from None
-    if not isinstance(found, dict):
+    if not isinstance(data, dict):
         raise StoredError(path, "is no JSON object", "give the broker's own file")
-    return found
+    return data
 
 
 def read_topics(path: str) -> Topics:
-    """The table of topics. Raises StoredError."""
+    """Read topics.json. Raises StoredError."""
     data = read_json(path)
     version, table = data.get("dataVersion") or {}, data.get("topicConfigTable")
     if not isinstance(table, dict) or not isinstance(version, dict):
@@ -100,7 +104,7 @@ def _row(name: str, row: dict[str, Any]) -> TopicRow:
 
 
 def read_checkpoint(path: str) -> CheckpointTimes:
-    """The checkpoint. Raises StoredError."""
+    """Read the checkpoint. Raises StoredError."""
     data = read_whole(path)
     if len(data) < _TIMES.size + _OFFSETS.size:
         raise StoredError(path, f"has {len(data)} bytes, fewer than a checkpoint", "delete it: the broker starts without one")
@@ -108,5 +112,5 @@ def read_checkpoint(path: str) -> CheckpointTimes:
 
 
 def has_abort(folder: str) -> bool:
-    """Whether the broker of a store runs, or did not stop in order. Raises StoredError."""
+    """Return whether the store's broker is running or stopped without a shutdown. Raises StoredError."""
     return exists(join(folder, "abort"))

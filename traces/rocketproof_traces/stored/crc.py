@@ -1,19 +1,18 @@
-"""CRC-32 inside of kernels: by carry-less multiplication where the processor has it, by tables elsewhere.
+"""CRC-32 in kernels: by carry-less multiplication where the processor supports it, by tables elsewhere.
 
-Carry-less: blocks of 16 bytes are read as polynomials of 128 bits, as many at once as the processor multiplies. A block is folded onto
-one that is D bits further on by multiplying its halves with x^(D+32) and x^(D-32) modulo the polynomial, in four lanes side by side. The
-last blocks are not folded one onto the next, as each would wait for the one before it: each is multiplied for its own distance from
-the end, to 96 bits, and the sum of all is reduced to 32 bits after Barrett. Before the first bytes stand zeros, which a CRC does not see,
-so that a length is always one of whole vectors; the CRC's start value is added to the first four bytes.
+Carry-less: blocks of 16 bytes are read as polynomials of 128 bits. As many blocks are processed at once as the processor multiplies.
+Folding moves a block D bits further: its halves are multiplied with x^(D+32) and x^(D-32) modulo the polynomial. Four lanes are folded
+independently. Each of the last blocks is multiplied for its own distance from the end, to 96 bits: folding them one after the other would
+make each wait for the previous one. Their sum is reduced to 32 bits by Barrett's method. The data is extended in front with zeros, which do
+not change a CRC, to whole vectors. The CRC's start value is added to the first four bytes.
 
-By tables: four registers take every fourth word of 8 bytes each, so that none waits for the one before it. zlib since 1.2.12 has five,
-which are more than the processor holds beside the places of the tables.
+By tables: four registers take every fourth word of 8 bytes, so that none waits for the previous word. zlib since 1.2.12 uses five
+registers, which are more than the processor has in addition to the addresses of the tables.
 
-It is here for its speed: of bodies of 1 KiB it makes 16 GB a second of one core, `zlib.crc32` 3.7, so that an audit with checksums reads
-4.4 GB a second and one without 5.0; by these figures it would be about 2 with zlib (docs/stored.md has the table, `rocketproof bench
-scan` measures it anew).
+This code exists for speed. For bodies of 1 KiB it checks 16 GB/s on one core, `zlib.crc32` 3.7 GB/s. An audit with checksums reads 4.4
+GB/s, one without 5.0 GB/s; with zlib it would be about 2 GB/s (docs/stored.md has the table, `rocketproof bench scan` measures it).
 
-The functions read up to 32 bytes before and behind the bytes, without looking at what is there.
+The functions read up to 32 bytes before and after the given bytes; these bytes do not affect the result.
 """
 
 # Numba's intrinsics have no types that a checker knows.
@@ -39,22 +38,24 @@ _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _V2 = ir.VectorType(_I64, 2)
 _V16 = ir.VectorType(_I8, 16)
 _BLOCK, _LANES = 16, 4
-_NEAR: Final = 16  # so many blocks at most are multiplied for their own distance from the end
-_WORD, _TURN = 8, 32  # bytes of a word, and from one to the next of the same of four registers
+_NEAR: Final = 16  # the most blocks that are multiplied for their own distance from the end
+_WORD, _TURN = 8, 32  # bytes of a word; bytes from one word of a register to its next
 
 
 def blocks_at_once() -> int:
-    """How many blocks Numba compiles a multiplication without carry of at once: 0, 1 or 2, as this processor can, or as the features say
-    that Numba is given (NUMBA_CPU_FEATURES)."""
-    given = getattr(config, "CPU_FEATURES", None)
-    has = set((get_host_cpu_features() if given is None else given).split(","))
-    return 0 if not has >= {"+pclmul", "+sse4.1"} else 2 if has >= {"+vpclmulqdq", "+avx2"} else 1
+    """Return how many blocks Numba multiplies at once without carry: 0, 1 or 2.
+
+    The number depends on this processor, or on NUMBA_CPU_FEATURES if it is set.
+    """
+    configured = getattr(config, "CPU_FEATURES", None)
+    features = set((get_host_cpu_features() if configured is None else configured).split(","))
+    return 0 if not features >= {"+pclmul", "+sse4.1"} else 2 if features >= {"+vpclmulqdq", "+avx2"} else 1
 
 
 def features_with(blocks: int) -> str:
-    """This processor's features as NUMBA_CPU_FEATURES takes them, as if it multiplied at most so many blocks at once."""
+    """Return this processor's features for NUMBA_CPU_FEATURES, without those that multiply more than `blocks` blocks at once."""
     lacking = ("+vpclmulqdq", "+pclmul")[: 2 - blocks]
-    return ",".join(f"-{each[1:]}" if each in lacking else each for each in get_host_cpu_features().split(","))
+    return ",".join(f"-{feature[1:]}" if feature in lacking else feature for feature in get_host_cpu_features().split(","))
 
 
 def _reflected(value: int, bits: int) -> int:
@@ -62,7 +63,7 @@ def _reflected(value: int, bits: int) -> int:
 
 
 def _power(exponent: int) -> int:
-    """x^exponent modulo the polynomial, its bits reversed, as folding wants it."""
+    """Return x^exponent modulo the polynomial with reversed bits, the form that folding needs."""
     value = 1
     for _ in range(exponent):
         value <<= 1
@@ -72,7 +73,7 @@ def _power(exponent: int) -> int:
 
 
 def _quotient() -> int:
-    """x^64 divided by the polynomial, its 33 bits reversed."""
+    """Return x^64 divided by the polynomial, with its 33 bits reversed."""
     quotient, rest = 0, 1 << 64
     for shift in range(32, -1, -1):
         if rest >> (shift + 32) & 1:
@@ -82,18 +83,18 @@ def _quotient() -> int:
 
 
 def _fold(distance: int) -> tuple[int, int]:
-    """What the halves of a block are multiplied with to fold it onto one that is so many blocks further on."""
+    """Return the factors of a block's halves that fold it onto a block `distance` blocks later."""
     return _power(128 * distance + 32), _power(128 * distance - 32)
 
 
-# What the halves of a block are multiplied with that has so many blocks behind it, for a sum of 96 bits.
-_LAST = [(_power(128 * behind + 96), _power(128 * behind + 32)) for behind in range(_NEAR)]
+# Index n: the factors of a block's halves for a sum of 96 bits, if n blocks follow it.
+_LAST = [(_power(128 * following + 96), _power(128 * following + 32)) for following in range(_NEAR)]
 _TO_64 = _power(64)
 _BARRETT = (_reflected(_POLYNOMIAL, 33), _quotient())
 
 
 class _Emitter:
-    """The LLVM of a carry-less CRC with so many blocks in a vector."""
+    """Emit the LLVM of a carry-less CRC with `blocks` blocks per vector."""
 
     def __init__(self, builder, blocks: int) -> None:
         self.builder = builder
@@ -105,33 +106,33 @@ class _Emitter:
         }
 
     def constants(self, pair: tuple[int, int]):
-        """A vector with the two numbers in each of its blocks."""
+        """Return a vector with the two numbers in each of its blocks."""
         return ir.Constant(self.vector, [*pair] * self.blocks)
 
     def table(self, name: str, values: bytes):
-        """A pointer to constant bytes."""
+        """Return a pointer to constant bytes."""
         kind = ir.ArrayType(_I8, len(values))
         data = cgutils.global_constant(self.builder.module, f"crc{self.blocks}.{name}", ir.Constant(kind, bytearray(values)))
         return self.builder.bitcast(data, _I8.as_pointer())
 
     def from_table(self, pointer, at):
-        """The vector that begins so many bytes behind a table's begin."""
+        """Load the vector at a byte offset of a table."""
         return self.builder.load(self.builder.bitcast(self.builder.gep(pointer, [at]), self.vector.as_pointer()), align=1)
 
     def load(self, base, at):
         return self.builder.load(place(self.builder, (base, at), self.vector), align=1)
 
     def times(self, x, y, which: int, blocks: int):
-        """The products of the halves of blocks: of the lower one of x (bit 0 of `which` for the other one) and of y (bit 4)."""
+        """Multiply one half of each block of x and y. Bit 0 of `which` selects the upper half of x, bit 4 that of y."""
         return self.builder.call(self.functions[blocks], [x, y, _I8(which)])
 
     def fold(self, x, constants, onto):
-        """Multiply the halves of each block with theirs of the constants, and add all to `onto`."""
+        """Multiply the halves of each block with the constants and add the products to `onto`."""
         low, high = (self.times(x, constants, which, self.blocks) for which in (0x00, 0x11))
         return self.builder.xor(onto, self.builder.xor(low, high))
 
     def reduced(self, total):
-        """The CRC register of 32 bits that a sum of 96 bits in each block stands for."""
+        """Reduce a sum of 96 bits in each block to the CRC register of 32 bits."""
         builder = self.builder
         undefined = ir.Constant(self.vector, ir.Undefined)
         orders = [ir.Constant(ir.VectorType(_I32, 2), [2 * n, 2 * n + 1]) for n in range(self.blocks)]
@@ -147,7 +148,7 @@ class _Emitter:
 
 
 def _carryless(blocks: int):
-    """A function for the CRC-32 of at least 4 bytes, with so many blocks in a vector."""
+    """Return a function for the CRC-32 of at least 4 bytes, with `blocks` blocks per vector."""
     size = _BLOCK * blocks
 
     @intrinsic
@@ -157,7 +158,7 @@ def _carryless(blocks: int):
             emitter = _Emitter(builder, blocks)
             keep = emitter.table("keep", bytes(size) + b"\xff" * size)
             begin = emitter.table("begin", bytes(size) + b"\xff" * 4 + bytes(2 * size))
-            constants = emitter.table("last", b"".join(each.to_bytes(8, "little") for pair in reversed(_LAST) for each in pair))
+            constants = emitter.table("last", b"".join(factor.to_bytes(8, "little") for pair in reversed(_LAST) for factor in pair))
             step = _I64(size)
             end = builder.add(start, length)
             odd = builder.add(builder.and_(builder.sub(length, _I64(1)), _I64(size - 1)), _I64(1))  # bytes of the first vector, 1 to `size`
@@ -165,7 +166,7 @@ def _carryless(blocks: int):
             total = cgutils.alloca_once_value(builder, emitter.constants((0, 0)))
 
             def left():
-                """How many bytes are not read yet, always whole vectors."""
+                """Bytes that are not read yet, always whole vectors."""
                 return builder.sub(end, builder.load(at))
 
             def following():
@@ -173,9 +174,9 @@ def _carryless(blocks: int):
                 builder.store(builder.add(here, step), at)
                 return emitter.load(base, here)
 
-            def add(x, behind):
-                """Add a vector that has so many bytes behind it to the total."""
-                entry = builder.sub(_I64((_NEAR - blocks) * _BLOCK), behind)
+            def add(x, remaining):
+                """Add a vector that `remaining` bytes follow to the total."""
+                entry = builder.sub(_I64((_NEAR - blocks) * _BLOCK), remaining)
                 builder.store(emitter.fold(x, emitter.from_table(constants, entry), builder.load(total)), total)
 
             first = builder.and_(emitter.load(base, builder.sub(builder.load(at), step)), emitter.from_table(keep, odd))
@@ -184,7 +185,7 @@ def _carryless(blocks: int):
                 with is_all:
                     add(first, _I64(0))
                 with is_not_all:
-                    # The start value may reach into the second vector.
+                    # The start value may extend into the second vector.
                     second = builder.xor(following(), emitter.from_table(begin, builder.add(odd, step)))
                     with builder.if_else(builder.icmp_signed("<", left(), _I64(_NEAR * _BLOCK - size))) as (near, far):
                         with near:
@@ -210,7 +211,7 @@ def _carryless(blocks: int):
 
 
 def _tables():
-    """Line k: the register after a byte and k bytes of zero."""
+    """Return a table whose row k maps a byte to the register after this byte and k zero bytes."""
     tables = np.zeros((_TURN, 256), np.uint32)
     for number in range(256):
         value = number
@@ -228,16 +229,16 @@ _ON, _OVER = _TABLES[:_WORD], _TABLES[_TURN - _WORD :]
 
 @njit(nogil=True, inline="always")
 def _stepped(tables, value):
-    """The register after a word that it was added to, and the bytes of zero that these tables step over besides."""
-    found = np.int64(0)
+    """Return the register after the word in `value` and the zero bytes that these tables skip in addition."""
+    register = np.int64(0)
     for k in range(_WORD):
-        found ^= np.int64(tables[_WORD - 1 - k, (value >> 8 * k) & 255])
-    return found
+        register ^= np.int64(tables[_WORD - 1 - k, (value >> 8 * k) & 255])
+    return register
 
 
 @compiled
 def crc32_by_tables(base, start, length):
-    """CRC-32 of the bytes at an address and an offset, on any processor."""
+    """Return the CRC-32 of the bytes at an address and an offset, on any processor."""
     at, end = start, start + length
     value, second, third, fourth = np.int64(0xFFFFFFFF), np.int64(0), np.int64(0), np.int64(0)
     while at + 2 * _TURN <= end:
@@ -266,15 +267,15 @@ _by_one, _by_two = _carryless(1), _carryless(2)
 
 @compiled
 def crc32_by_blocks(base, start, length):
-    """The same by carry-less multiplication."""
+    """Return the same by carry-less multiplication."""
     return _by_one(base, start, length) if length >= 4 else crc32_by_tables(base, start, length)
 
 
 @compiled
 def crc32_by_pairs(base, start, length):
-    """The same with two blocks at once."""
+    """Return the same by carry-less multiplication of two blocks at once."""
     return _by_two(base, start, length) if length >= 4 else crc32_by_tables(base, start, length)
 
 
 crc32 = (crc32_by_tables, crc32_by_blocks, crc32_by_pairs)[blocks_at_once()]
-"""CRC-32 of `length` bytes at an address and an offset, as zlib has it: 0 to 2^32 - 1."""
+"""Return the CRC-32 of `length` bytes at an address and an offset, equal to zlib's: 0 to 2^32 - 1."""

@@ -1,4 +1,4 @@
-"""The kernel that looks up the entries of records in windows of the consume queues."""
+"""The kernel that looks up the consume queue entries of records in windows of the queues."""
 
 # Numba's functions have no types that a checker knows.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
@@ -16,24 +16,25 @@ from .layout import ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, NO_ENTRY, NO_QUEUE
 from .memory import big32, big64
 
 LOW, HIGH, FIRST, PAST, WINDOW, NAMED = range(6)
-"""Of a queue: its first index and one past its last, the same of its window, the window's address, and whether it is among the missing."""
+"""Columns of a queue's line: its first index and one past its last, the same of its window, the window's address, and whether it is already
+among the missing."""
 UNKNOWN: Final = -2
-"""The end of a queue that nobody has looked for yet."""
+"""The end of a queue that has not been looked up yet."""
 
 _FACTOR: Final = -7046029254386353131
 
 
 @njit(nogil=True, inline="always")
 def key_of(topic, queue_id):
-    """A queue as one number, 0 or more; the topic is a name's number."""
+    """Return a queue as one number >= 0; the topic is a name's number."""
     return topic << 32 | queue_id & 0xFFFFFFFF
 
 
 @njit(nogil=True, inline="always")
 def place_of(key, keys):
-    """Where a key is in a table of a power of two of them, or where it would be: -1 is there. The table has room."""
+    """Return the slot of a key in a table of 2^n keys, or the empty slot (-1) for it. The table is never full."""
     mask = keys.size - 1
-    at = ((key * _FACTOR) >> 40) & mask  # the bits that all of the key goes into
+    at = ((key * _FACTOR) >> 40) & mask  # bits that depend on all of the key
     while keys[at] >= 0 and keys[at] != key:
         at = (at + 1) & mask
     return at
@@ -41,17 +42,18 @@ def place_of(key, keys):
 
 @compiled
 def find_entries(
-    topic, queue_id, queue_offset, asked, keys, slots, queues, known, missing, found, offset, size, code
+    topic, queue_id, queue_offset, pending, keys, slots, queues, known, missing, kinds, offset, size, code
 ):  # pragma: no cover (compiled)
-    """Fill in found, physical offset, size and tags code of the rows `asked`.
+    """Fill in `kinds`, physical offset, size and tags code of the rows `pending`.
 
-    Rows whose queue is not known yet, or whose entry is not in its queue's window, come to the begin of `asked`, and the first one of each
-    such queue into `missing` with the queue's line. Returns how many they are of either, and how many queues are known; `keys` has room.
+    Some rows cannot be decided: their queue is not known yet, or their entry is not in the queue's window. These rows move to the start of
+    `pending`. The first row of each such queue goes into `missing`, with the queue's line. Returns how many rows and how many queues are
+    missing, and how many queues are known. `keys` must have room for all queues of these rows.
     """
     rows = absent = 0
-    for number in range(asked.size):
-        row = asked[number]
-        found[row], offset[row], size[row], code[row] = NO_QUEUE, -1, 0, 0
+    for number in range(pending.size):
+        row = pending[number]
+        kinds[row], offset[row], size[row], code[row] = NO_QUEUE, -1, 0, 0
         if topic[row] < 0:
             continue
         key = key_of(topic[row], queue_id[row])
@@ -62,7 +64,7 @@ def find_entries(
         queue, index = slots[at], queue_offset[row]
         low, high, base = queues[queue, LOW], queues[queue, HIGH], queues[queue, WINDOW]
         if high == UNKNOWN or (low <= index < high and not queues[queue, FIRST] <= index < queues[queue, PAST]):
-            asked[rows] = row
+            pending[rows] = row
             rows += 1
             if not queues[queue, NAMED]:
                 queues[queue, NAMED] = 1
@@ -70,19 +72,19 @@ def find_entries(
                 absent += 1
         elif low <= index < high:
             place = (index - queues[queue, FIRST]) * ENTRY_SIZE
-            told = big32(base, place + 8)
+            stored_size = big32(base, place + 8)
             offset[row] = min(max(big64(base, place), -LIMIT), LIMIT)
             code[row] = min(max(big64(base, place + 12), -LIMIT), LIMIT)
-            size[row] = told
-            found[row] = NO_ENTRY if told == 0 else FILLER if told == FILLER_SIZE else ENTRY
+            size[row] = stored_size
+            kinds[row] = NO_ENTRY if stored_size == 0 else FILLER if stored_size == FILLER_SIZE else ENTRY
         elif high >= 0:
-            found[row] = NO_ENTRY
+            kinds[row] = NO_ENTRY
     return rows, absent, known
 
 
 @compiled
 def last_entry(base, count):  # pragma: no cover (compiled)
-    """The number of the last one of some entries at an address that is not zero; -1 for none."""
+    """Return the number of the last of `count` entries at an address that is not zero; -1 for none."""
     last = count - 1
     while last >= 0 and big32(base, last * ENTRY_SIZE + 8) == 0:
         last -= 1

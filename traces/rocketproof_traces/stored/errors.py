@@ -1,4 +1,4 @@
-"""The error of a file that cannot be read, or that changes while it is read."""
+"""Errors of a store's files that cannot be read or change while they are read."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from ..common.errors import TraceError
 
 
 class StoredError(TraceError):
-    """A file of a store that cannot be read. `place` is its path."""
+    """A store's file that cannot be read. `place` is its path."""
 
 
 class Unreadable(StoredError):
-    """Bytes that the system does not give, such as after an error of the device: what they hold is unknown, and nothing follows from it."""
+    """Bytes that the operating system does not return, such as after a device error. Their content is unknown: nothing is concluded from
+    them."""

@@ -1,7 +1,7 @@
-"""The columns of a walk over the commit log: what a row says about a record, a blank or a corrupt stretch.
+"""The columns of a walk over the commit log: the facts about a record, a blank or a corrupt stretch.
 
-A row is numbers only, int64 each. Numbers of eight bytes are cut to ±2^62, so that the language's integers hold them. COLUMNS are
-written by the kernel in this order; VIRTUAL are derived from them when they are asked for.
+A row has numbers only, int64 each. Numbers of eight bytes are clipped to ±2^62, so that integers of the modelling language hold them. The
+kernel writes COLUMNS in this order. VIRTUAL columns are derived from them on request.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Column = NDArray[np.int64]
 LIMIT: Final = 1 << 62
 
 COLUMNS: Final = {
-    "kind": "a Kind",
-    "reason": "a Reason, 0 but for corrupt stretches",
-    "physicalOffset": "where it lies: the file's first offset and the place in the file",
-    "size": "what the record says about its size; how long a stretch is",
-    "partsSize": "what its parts add up to, -1 where a length inside leads out of the file",
-    "storedPhysicalOffset": "where the record says that it lies",
+    "kind": "a RowKind",
+    "reason": "a Reason; 0 unless the row is a corrupt stretch",
+    "physicalOffset": "the file's first offset plus the position in the file",
+    "size": "the size stored in the record; the length of a stretch",
+    "partsSize": "the sum of the record's lengths, -1 if a length exceeds the file",
+    "storedPhysicalOffset": "the physical offset stored in the record",
     "queueId": "",
     "queueOffset": "",
     "flag": "",
@@ -43,16 +43,16 @@ COLUMNS: Final = {
     "bodyLength": "",
     "bodyCRC": "as stored, signed",
     "computedCRC": "CRC-32 of the body without its highest bit; -1 if it was not computed",
-    "topic": "its number in the walk's names, -1 if the lengths lead elsewhere",
+    "topic": "its number in the walk's names, -1 if the lengths are wrong",
     "topicLength": "bytes",
     "propertiesLength": "bytes",
     "properties": "bits of the known properties that are present",
-    "odd": 'bits of those whose value is not of the form meant: an int as Java reads it, "true", UTF-8 for tags; '
-    "the next bit: tags with byte 1 in them; the one behind it: properties that are no UTF-8",
-    "items": "properties as the broker reads them, equal names counted again",
-    "ignoredItems": "pieces of the properties' text that the broker passes over: no name, no value",
-    "tagsHash": "Java's hash of TAGS, 0 without; meaningless where TAGS is odd",
-    "tagsAt": "where the text of TAGS begins, counted from the record's first byte; 0 without",
+    "odd": 'bits of the properties whose value has another form than expected (a Java int, "true", UTF-8 for tags); '
+    "next bit: tags that contain byte 1; last bit: properties that are not UTF-8",
+    "items": "number of properties as the broker reads them; equal names count repeatedly",
+    "ignoredItems": "number of pieces of the properties' text that the broker ignores: without a name or a value",
+    "tagsHash": "Java's hash of TAGS, 0 without; undefined if TAGS is odd",
+    "tagsAt": "offset of the text of TAGS from the record's first byte; 0 without",
     "tagsLength": "bytes",
     "keysAt": "as tagsAt, for KEYS",
     "keysLength": "bytes",
@@ -64,7 +64,7 @@ COLUMNS: Final = {
     "maxReconsumeTimes": "MAX_RECONSUME_TIMES; -1 without, or if odd",
     "innerNumber": "INNER_NUM, the messages of an inner batch; 1 without, or if odd",
     "recordCRC": "__CRC32# of 5.x, -1 without",
-    "computedRecordCRC": "what it should be; -1 without, or if it was not computed",
+    "computedRecordCRC": "the expected value of recordCRC; -1 without, or if it was not computed",
 }
 NUMBER: Final = {name: number for number, name in enumerate(COLUMNS)}
 
@@ -79,14 +79,14 @@ class Virtual:
 
 def _body(column: Callable[[str], Column]) -> Column:
     more = (column("bornAddress") < 0).astype(np.int64) + (column("storeAddress") < 0).astype(np.int64)
-    found: Column = column("physicalOffset") + BODY_AT + IPV6_MORE * more
-    return found
+    offset: Column = column("physicalOffset") + BODY_AT + IPV6_MORE * more
+    return offset
 
 
 def _topic(column: Callable[[str], Column]) -> Column:
     wide = (column("kind") == RowKind.MESSAGE_V2).astype(np.int64)
-    found: Column = column("bodyOffset") + np.maximum(column("bodyLength"), 0) + 1 + wide
-    return found
+    offset: Column = column("bodyOffset") + np.maximum(column("bodyLength"), 0) + 1 + wide
+    return offset
 
 
 def _properties(column: Callable[[str], Column]) -> Column:
@@ -114,6 +114,6 @@ VIRTUAL: Final[dict[str, Virtual]] = {
 
 
 def column(table: NDArray[np.int64], name: str) -> Column:
-    """A column, real or virtual, of a table with a line for each of COLUMNS. Raises KeyError for a name that is neither."""
+    """Return a real or virtual column of a table with one line for each of COLUMNS. Raises KeyError for any other name."""
     number = NUMBER.get(name)
     return table[number] if number is not None else VIRTUAL[name].of(lambda other: column(table, other))

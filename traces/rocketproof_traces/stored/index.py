@@ -1,4 +1,4 @@
-"""Files of the index: from the hash of a key to places in the log."""
+"""Read the index files, which map hashes of keys to physical offsets."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ _ENTRY = np.dtype([("keyHash", ">i4"), ("physicalOffset", ">i8"), ("seconds", ">
 
 @dataclass(frozen=True)
 class IndexEntries:
-    """Columns of entries: the key's hash, the record's place, seconds since the file's first record, the entry before in the slot."""
+    """Columns of entries: the key's hash, the record's physical offset, seconds since the file's first record, the previous entry of the
+    slot."""
 
-    keyHash: Column  # noqa: N815  (columns have the names that rules give them)
-    physicalOffset: Column  # noqa: N815  (so has this)
+    keyHash: Column  # noqa: N815  (columns have the names that rules use)
+    physicalOffset: Column  # noqa: N815
     seconds: Column
     previous: Column
 
 
 @dataclass(frozen=True)
 class StoredIndexFile:
-    """A file of the index, and what its header says. `count` is the number of the next entry; entry 0 is never used.
+    """An index file and its header. `count` is the number of the next entry; entry 0 is never used.
 
-    The file does not say how many slots it has: `slots` follows from the length of the file and the broker's ratio of four entries a
-    slot, unless it is given.
+    The file does not contain its number of slots. Without an explicit number, `slots` follows from the file's length and the broker's ratio
+    of four entries per slot.
     """
 
     path: str
@@ -50,11 +51,11 @@ class StoredIndexFile:
 
     @property
     def limit(self) -> int:
-        """How many entries the file has room for."""
+        """The number of entries for which the file has room."""
         return max(0, self.length - INDEX_HEADER - self.slots * INDEX_SLOT) // INDEX_ENTRY
 
     def entries(self, first: int, count: int) -> IndexEntries:
-        """The entries from a number on, fewer where they end. Raises StoredError."""
+        """Return at most `count` entries from number `first` on. Raises StoredError."""
         past = min(first + count, self.count, self.limit)
         if first >= past:
             return IndexEntries(*(np.empty(0, np.int64) for _ in range(4)))
@@ -64,7 +65,7 @@ class StoredIndexFile:
         return IndexEntries(raw["keyHash"].astype(np.int64), offset, raw["seconds"].astype(np.int64), raw["previous"].astype(np.int64))
 
     def heads(self, first: int, count: int) -> NDArray[np.int64]:
-        """The numbers of the newest entries of slots, from a slot on. Raises StoredError."""
+        """Return the number of the newest entry of each slot, from slot `first` on. Raises StoredError."""
         past = min(first + count, self.slots)
         data = self._read(INDEX_HEADER + first * INDEX_SLOT, max(0, past - first) * INDEX_SLOT)
         return np.frombuffer(data, ">i4").astype(np.int64)
@@ -75,16 +76,16 @@ class StoredIndexFile:
 
 
 def index_files(folders: Sequence[str], slots: int | None = None) -> list[StoredIndexFile]:
-    """The files of a store's index in the order of their names. Raises StoredError."""
-    found = []
+    """Return the index files of a store in the order of their names. Raises StoredError."""
+    files = []
     for folder in folders:
         inner = join(folder, "index")
-        found += [open_index(join(inner, name), slots) for name in names_of(inner) if is_digits(name)]
-    return found
+        files += [open_index(join(inner, name), slots) for name in names_of(inner) if is_digits(name)]
+    return files
 
 
 def open_index(path: str, slots: int | None = None) -> StoredIndexFile:
-    """A file of the index. Raises StoredError."""
+    """Read the header of an index file. Raises StoredError."""
     with open_source(path) as source:
         if source.length < INDEX_HEADER:
             raise StoredError(path, f"has {source.length} bytes, fewer than the header of an index", "take the file out of the store")

@@ -1,8 +1,7 @@
-"""The kernel of a walk: record after record of a buffer into rows of facts.
+"""The kernel of a walk: read record after record of a buffer into rows of facts.
 
-It goes on as long as all is regular: a magic number, a size that fits, lengths that add up to it. Wherever they do not, it stops and says
-where; what that place is, slower code decides. Whatever the bytes are, it reads between the buffer's start and end, and up to MARGIN
-bytes around them.
+It continues while everything is regular: a magic number, a size that fits, lengths that add up to it. At an irregular position it stops and
+returns the position, which slower code then classifies. For any bytes it reads only the buffer and up to MARGIN bytes around it.
 """
 
 # Numba's functions have no types that a checker knows.
@@ -48,14 +47,20 @@ from .numbering import number_in
 from .properties import CRC, RARE, read_properties
 from .table import COLUMN_COUNT, LINE, line
 
-PROPERTIES: Final = 2  # beside CRC: the flag for properties
-SHORT_HOSTS: Final = 4  # and for hosts of IPv4 whatever sysFlag says
+PROPERTIES: Final = 2  # the flag for properties; `properties.CRC` is 1
+SHORT_HOSTS: Final = 4  # the flag for IPv4 hosts regardless of sysFlag
 FULL, STOP, MORE, ODD, GROW = range(5)
-"""Why the kernel returns: no row is left; the stop is reached; the next record is not all in the buffer; something is irregular; the
-table of names has no room."""
+"""Why the kernel returns.
+
+- FULL: no row is left.
+- STOP: the stop is reached.
+- MORE: the next record is not completely in the buffer.
+- ODD: something is irregular.
+- GROW: the name table has no room.
+"""
 
 _BLANK, _MESSAGE, _MESSAGE_V2 = RowKind.BLANK.value, RowKind.MESSAGE.value, RowKind.MESSAGE_V2.value
-_FIRST, _SECOND, _REST = MESSAGE_MAGIC, MESSAGE_MAGIC_V2, BLANK_MAGIC
+_FIRST, _SECOND, _BLANK_MAGIC = MESSAGE_MAGIC, MESSAGE_MAGIC_V2, BLANK_MAGIC
 
 _KIND, _PHYSICAL, _SIZE, _PARTS, _STORED = map(line, ("kind", "physicalOffset", "size", "partsSize", "storedPhysicalOffset"))
 _QUEUE_ID, _QUEUE_OFFSET, _FLAG, _SYS_FLAG = map(line, ("queueId", "queueOffset", "flag", "sysFlag"))
@@ -79,9 +84,9 @@ def _cut(value):
 
 @njit(nogil=True, inline="always")
 def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length, topic_at, topic_length, properties_length):
-    """Write the row of a record at `out`. Lengths of -1 mean that the part is not to be read."""
+    """Write the row of a record at `out`. A length of -1 means that the part is not read."""
     if word(out, _KIND) == 0 or word(out, _PRESENT) & RARE:
-        # These columns are written only where they change: in new room, and over a row that had something else in them.
+        # These columns are written only when they change: in new memory, and over a row with other values.
         put(out, _REASON, 0)
         put(out, _DELAY, 0)
         put(out, _REAL_TOPIC, -1)
@@ -108,15 +113,15 @@ def _row(base, at, origin, flags, out, table, size, parts, body_at, body_length,
     born_more = IPV6_MORE if hosts & BORN_IPV6 else 0
     put(out, _BORN_ADDRESS, -1 if born_more else big32(base, at + BORN_HOST_AT) & 0xFFFFFFFF)
     put(out, _BORN_PORT, big32(base, at + BORN_HOST_AT + 4 + born_more))
-    moved = at + born_more
-    put(out, _STORE, _cut(big64(base, moved + STORE_TIMESTAMP_AT)))
+    shifted_at = at + born_more
+    put(out, _STORE, _cut(big64(base, shifted_at + STORE_TIMESTAMP_AT)))
     store_more = IPV6_MORE if hosts & STORE_IPV6 else 0
-    put(out, _STORE_ADDRESS, -1 if store_more else big32(base, moved + STORE_HOST_AT) & 0xFFFFFFFF)
-    put(out, _STORE_PORT, big32(base, moved + STORE_HOST_AT + 4 + store_more))
-    moved += store_more
-    put(out, _RECONSUMES, big32(base, moved + RECONSUME_TIMES_AT))
-    put(out, _PREPARED, _cut(big64(base, moved + PREPARED_OFFSET_AT)))
-    put(out, _BODY_LENGTH, big32(base, moved + BODY_LENGTH_AT))
+    put(out, _STORE_ADDRESS, -1 if store_more else big32(base, shifted_at + STORE_HOST_AT) & 0xFFFFFFFF)
+    put(out, _STORE_PORT, big32(base, shifted_at + STORE_HOST_AT + 4 + store_more))
+    shifted_at += store_more
+    put(out, _RECONSUMES, big32(base, shifted_at + RECONSUME_TIMES_AT))
+    put(out, _PREPARED, _cut(big64(base, shifted_at + PREPARED_OFFSET_AT)))
+    put(out, _BODY_LENGTH, big32(base, shifted_at + BODY_LENGTH_AT))
     put(out, _BODY_CRC, big32(base, at + BODY_CRC_AT))
     wanted = flags & CRC and body_length >= 0
     put(out, _COMPUTED, crc32(base, body_at, body_length) & 0x7FFFFFFF if wanted else -1)
@@ -149,33 +154,35 @@ def blank_row(out, kind, reason, position, size):
 
 
 @compiled
-def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given, header):
-    """Walk from `at` on, and write rows from `row` on; the next row, the next place, and why it stopped there.
+def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, known_lengths, header):
+    """Walk from `at` on and write rows from `row` on; return the next row, the next position, and the reason of the stop.
 
-    Places count from the buffer's start, at address `base`. The buffer has bytes up to `end`, the file up to `limit`; no record
-    is begun at or behind `stop`. `origin` is the physical offset of place 0; `out` the table's address, `table` that of names.
+    Positions count from the buffer's start at address `base`. The buffer contains bytes up to `end`, the file up to `limit`. No record is
+    begun at or after `stop`. `origin` is the physical offset of position 0; `out` is the address of the row table, `table` that of the name
+    table.
 
-    `given`, if it is not 0, is the address of seven words about one record whose lengths were looked at elsewhere, and which is all in
-    the buffer: size, sum of parts, places of body and topic in the record, lengths of body, topic and properties. Its row is the only one.
+    `known_lengths`, if it is not 0, is the address of seven words about one record, which is completely in the buffer. The words are: size,
+    sum of parts, offsets of body and topic in the record, lengths of body, topic and properties. The kernel writes only the row of this
+    record.
 
-    `header`: how many bytes, which are not looked at, lie between a record and the next one.
+    `header`: bytes between a record and the next, which are not examined.
     """
     while True:
         if at >= stop:
             return row, at, STOP
         if row >= rows:
             return row, at, FULL
-        if given:
-            size, parts = word(given, 0), word(given, 8)
-            body_at, topic_at = at + word(given, 16), at + word(given, 24)
-            body_length, topic_length, properties_length = word(given, 32), word(given, 40), word(given, 48)
+        if known_lengths:
+            size, parts = word(known_lengths, 0), word(known_lengths, 8)
+            body_at, topic_at = at + word(known_lengths, 16), at + word(known_lengths, 24)
+            body_length, topic_length, properties_length = word(known_lengths, 32), word(known_lengths, 40), word(known_lengths, 48)
         else:
             if at + 8 > end:
                 return row, at, MORE if at + 8 <= limit else ODD
             size = big32(base, at)
             magic = big32(base, at + 4) & 0xFFFFFFFF
             if magic not in (_FIRST, _SECOND):
-                if magic != _REST or header or size != limit - at:
+                if magic != _BLANK_MAGIC or header or size != limit - at:
                     return row, at, ODD
                 blank_row(out + row * 8, _BLANK, 0, origin + at, size)
                 row += 1
@@ -207,21 +214,21 @@ def walk(base, at, end, stop, limit, origin, flags, out, row, rows, table, given
         )  # fmt: skip
         row += 1
         at += size + header
-        if given:
+        if known_lengths:
             return row, at, FULL
 
 
 @compiled
 def find_magic(base, at, end):
-    """The first place in [at, end) with one of the three magic numbers, all of it before `end`; `end` for none."""
+    """Return the first position in [at, end) with one of the three magic numbers, which ends before `end`; `end` for none."""
     while at + 4 <= end:
-        marks = same(base, at, _FIRST >> 24) | same(base, at, _REST >> 24)
+        marks = same(base, at, _FIRST >> 24) | same(base, at, _BLANK_MAGIC >> 24)
         while marks:
             here = at + lowest(marks)
             if here + 4 > end:
                 return end
             magic = big32(base, here) & 0xFFFFFFFF
-            if magic in (_FIRST, _SECOND, _REST):
+            if magic in (_FIRST, _SECOND, _BLANK_MAGIC):
                 return here
             marks &= marks - 1
         at += 64
@@ -230,7 +237,7 @@ def find_magic(base, at, end):
 
 @compiled
 def find_reaching(base, at, end):
-    """The first place in [at, end) with a magic number behind a size that leads beyond `end`; `end` for none."""
+    """Return the first position in [at, end) with a magic number whose preceding size extends beyond `end`; `end` for none."""
     here = find_magic(base, at, end)
     while here < end and here - 4 + big32(base, here - 4) <= end:
         here = find_magic(base, here + 1, end)
@@ -239,7 +246,7 @@ def find_reaching(base, at, end):
 
 @compiled
 def find_data(base, at, end):
-    """The first place in [at, end) that is not zero, and the last one; `end` and `at` - 1 for none."""
+    """Return the first and the last position in [at, end) that is not zero; `end` and `at` - 1 for none."""
     first = at
     while first < end and (first + 8 > end or word(base, first) == 0):
         if first + 8 > end and byte(base, first) != 0:

@@ -1,4 +1,4 @@
-"""Kernels for files of the index: which entry comes before which in a slot, and whether a record has a key of a hash."""
+"""Kernels for index files: the previous entry of each entry in its slot, and whether a record has a key with a hash."""
 
 # Numba's functions have no types that a checker knows.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
@@ -35,7 +35,10 @@ _BLANK: Final = ord(" ")
 
 @compiled
 def chain(hashes, first, last, previous):
-    """Of entries in order, numbered from `first` on, the number of the one before each in its slot; `last` has the newest of each slot."""
+    """Write to `previous` the number of the previous entry of each entry's slot.
+
+    Entries are numbered from `first` on. `last` has the newest entry of each slot and is updated.
+    """
     slots = last.size
     for n in range(hashes.size):
         slot = abs(hashes[n]) % slots
@@ -45,17 +48,17 @@ def chain(hashes, first, last, previous):
 
 @njit(nogil=True)
 def _units(base, at, length):
-    """How many units of 16 bits a text has."""
+    """Return how many 16-bit units a text has."""
     count = 0
     for n in range(length):
-        each = byte(base, at + n)
-        count += (each & 0xC0 != 0x80) + (each >= 0xF0)
+        octet = byte(base, at + n)
+        count += (octet & 0xC0 != 0x80) + (octet >= 0xF0)
     return count
 
 
 @njit(nogil=True)
 def _hash(topic, base, at, length):
-    """The hash of a key behind a topic's: Java's, made positive."""
+    """Return Java's hash of `topic#key`, made positive; `topic` is the topic's hash."""
     value = topic * 31 + _SEPARATOR
     for _ in range(_units(base, at, length)):
         value = value * 31 & 0xFFFFFFFF
@@ -66,7 +69,10 @@ def _hash(topic, base, at, length):
 
 @njit(nogil=True)
 def _has(base, topic, begin, end, wanted):
-    """Whether properties have a key of this hash: UNIQ_KEY, one of KEYS, which blanks part, or from 5.4 on TAGS behind a T of its own."""
+    """Return whether properties contain a key with this hash.
+
+    Keys are UNIQ_KEY, each part of KEYS between blanks, and from 5.4 on TAGS with the prefix T.
+    """
     tags = (topic * 31 + _SEPARATOR) * 31 + _TAG & 0xFFFFFFFF
     while begin < end:
         name_end = begin
@@ -96,20 +102,23 @@ def _has(base, topic, begin, end, wanted):
 
 
 @compiled
-def look_up(base, start, end, begins, hosts, offsets, hashes, n, found):
-    """Fill in lines of `found` (a record is there, it has the key, its store timestamp) for entries from number `n` on; ends at one whose
-    record is not whole in [start, end), the physical offsets of what is in memory, and gives its number. A record at `begins` is taken as
-    it is, though its size leads out of these bytes. `hosts`: the bits of sysFlag that make a host longer."""
+def look_up(base, start, end, begins, hosts, offsets, hashes, n, facts):
+    """Fill in lines of `facts` for the entries from number `n` on.
+
+    The lines are: the entry points at a record; this record has the key; its store timestamp. The memory contains the physical offsets
+    [start, end). Stops at the first entry whose record is not completely in memory and returns its number. A record at `begins` is decided
+    even if its size exceeds the memory. `hosts`: the bits of sysFlag that make a host longer.
+    """
     while n < offsets.size:
         if offsets[n] < start or offsets[n] + FIXED_SIZE > end:
             if offsets[n] != begins:
                 return n
-            found[0, n] = 0
+            facts[0, n] = 0
             n += 1
             continue
         at = offsets[n] - start
         size, magic = big32(base, at), big32(base, at + MAGIC_AT) & 0xFFFFFFFF
-        found[0, n] = found[1, n] = found[2, n] = 0
+        facts[0, n] = facts[1, n] = facts[2, n] = 0
         if magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2) and size >= FIXED_SIZE:
             if offsets[n] + size > end:
                 if offsets[n] != begins:
@@ -122,17 +131,17 @@ def look_up(base, start, end, begins, hosts, offsets, hashes, n, found):
             length = big32(base, body_at - 4)
             wide = 1 if magic == MESSAGE_MAGIC_V2 else 0
             topic_at = body_at + length + 1 + wide
-            found[0, n] = 1
-            found[2, n] = big64(base, at + more + STORE_TIMESTAMP_AT)
+            facts[0, n] = 1
+            facts[2, n] = big64(base, at + more + STORE_TIMESTAMP_AT)
             if length >= 0 and topic_at + 2 <= at + size:
                 count = big16(base, topic_at - 2) if wide else byte(base, topic_at - 1)
                 properties = topic_at + count + 2
                 if count >= 0 and properties <= at + size and properties + big16(base, properties - 2) == at + size:
                     topic = java_hash(base, topic_at, count)[1] & 0xFFFFFFFF
-                    found[1, n] = _has(base, topic, properties, at + size, hashes[n])
+                    facts[1, n] = _has(base, topic, properties, at + size, hashes[n])
                 else:
-                    found[0, n] = 0
+                    facts[0, n] = 0
             else:
-                found[0, n] = 0
+                facts[0, n] = 0
         n += 1
     return n

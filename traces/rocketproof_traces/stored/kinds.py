@@ -1,6 +1,6 @@
-"""What a row of a walk over the commit log is about, and the properties that its bits speak of: numbers with names.
+"""The kinds of rows of a walk over the commit log, the reasons for corruption, and the known properties: numbers with names.
 
-Rules and their vocabulary are written in these terms; nothing here needs an array.
+Rules and their vocabulary use these terms. Nothing here needs an array.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from rocketproof_protocol.properties import (
 
 
 class RowKind(IntEnum):
-    """What a row is about."""
+    """The content of a row."""
 
     MESSAGE = 1  # a record of the first version
-    MESSAGE_V2 = 2  # a record whose topic's length has two bytes
-    BLANK = 3  # the rest of a file
-    CORRUPT = 4  # bytes that are no record; `reason` says why, `size` how many
-    EMPTY = 5  # an entry of DLedger that has no record, `size` bytes with its header
+    MESSAGE_V2 = 2  # a record with two bytes for the length of its topic
+    BLANK = 3  # the padding up to the end of a file
+    CORRUPT = 4  # `size` bytes that are not a record, because of `reason`
+    EMPTY = 5  # an entry of DLedger without a record; `size` includes its header
 
 
 class Reason(IntEnum):
-    """Why a stretch is no record. Its row has the offset of its first byte and its length; all other columns are -1."""
+    """Why a stretch is not a record. Its row has the offset of its first byte and its length; all other columns are -1."""
 
     NONE = 0
     MAGIC = 1  # no magic number where a record should begin
     SIZE = 2  # the size is too small, or reaches beyond the file
-    LENGTHS = 3  # the lengths inside do not add up to the size, and no record follows at either end
+    LENGTHS = 3  # the lengths inside do not add up to the size, and no record follows either end
     TRUNCATED = 4  # the file ends inside of the record
-    HOLE = 5  # zeros, and data behind them
+    HOLE = 5  # zeros followed by data
     BLANK = 6  # a blank that does not reach to the end of its file
     ZEROS = 7  # zeros to the end of a file that is not the last one with data
 
@@ -66,7 +66,7 @@ _SENTENCES = {
     Reason.ZEROS: "zeros to the end of a file that is not the last one with data",
 }
 
-# Properties that the kernel knows, each with its bit in `properties` (present) and `odd` (the value has another form than meant).
+# Properties known to the kernel, with the form of their value. Each has a bit in `properties` (present) and in `odd` (another form).
 PROPERTIES: Final = {
     TAGS: "UTF-8",
     KEYS: "",
@@ -87,6 +87,6 @@ PROPERTIES: Final = {
 }
 BIT: Final = {name: 1 << number for number, name in enumerate(PROPERTIES)}
 RUN_ON: Final = 1 << len(PROPERTIES)
-"""The bit of `odd` for tags with byte 1 in them: releases before 4.9 read no such property, or a part of it."""
+"""The bit of `odd` for tags that contain byte 1: releases before 4.9 read no tags, or only a part of them."""
 NO_TEXT: Final = RUN_ON << 1
-"""The bit of `odd` for properties that are no UTF-8."""
+"""The bit of `odd` for properties that are not UTF-8."""

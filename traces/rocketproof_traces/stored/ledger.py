@@ -1,6 +1,6 @@
-"""DLedger's side of a log: the header in front of each record as columns, and the index beside the log.
+"""Read DLedger's part of a log: the header of each entry as columns, and the index of the log.
 
-The files of the index are named by the place of their first byte in the index as a whole; the entry of number n lies at n * LEDGER_INDEX.
+An index file is named by the offset of its first byte in the whole index. Entry n is at offset n * LEDGER_INDEX.
 """
 
 from __future__ import annotations
@@ -30,25 +30,32 @@ _INDEX = np.dtype([("kind", ">i4"), ("position", ">i8"), ("size", ">i4"), ("inde
 
 
 def entries(chunk: Chunk) -> tuple[NDArray[np.int64], dict[str, Column]]:
-    """The rows of a chunk that are entries, with or without a record, and what the headers of these say. `place` is where an entry begins,
-    `recordSize` what its record says, 0 without; `computedCRC` is the checksum of the body where the header has one, else 0, both without
-    the highest bit. Raises StoredError."""
+    """Return the rows of a chunk that are DLedger entries, and the columns of their headers.
+
+    Further columns:
+
+    - `place`: the physical offset of the entry.
+    - `recordSize`: the size in its record, 0 without a record.
+    - `computedCRC`: the checksum of the body if the header has one, else 0.
+
+    Checksums are without the highest bit. Raises StoredError.
+    """
     kinds = chunk["kind"]
     rows = np.flatnonzero(chunk.is_message | (kinds == RowKind.EMPTY))
     has_record = kinds[rows] != RowKind.EMPTY
     place = chunk["physicalOffset"][rows] - LEDGER_HEADER * has_record
     raw = np.frombuffer(chunk.spans(place, LEDGER_HEADER), _HEADER)
-    found = {name: _cut(raw[name]) for name in ("kind", "size", "index", "term", "position", "bodyCRC", "bodySize")}
-    found["bodyCRC"] &= 0x7FFFFFFF
+    columns = {name: _cut(raw[name]) for name in ("kind", "size", "index", "term", "position", "bodyCRC", "bodySize")}
+    columns["bodyCRC"] &= 0x7FFFFFFF
     computed = np.zeros(len(rows), np.int64)
-    for row in np.flatnonzero(found["bodyCRC"]):
-        body = chunk.bytes_at(int(place[row]) + LEDGER_HEADER, max(0, int(found["bodySize"][row])))
+    for row in np.flatnonzero(columns["bodyCRC"]):
+        body = chunk.bytes_at(int(place[row]) + LEDGER_HEADER, max(0, int(columns["bodySize"][row])))
         computed[row] = zlib.crc32(body) & 0x7FFFFFFF
-    return rows, found | {"place": place, "recordSize": chunk["size"][rows] * has_record, "computedCRC": computed}
+    return rows, columns | {"place": place, "recordSize": chunk["size"][rows] * has_record, "computedCRC": computed}
 
 
 class LedgerIndex(KeptOpen):
-    """The index in a folder, whose files stay open; without a folder it has no file."""
+    """The index files of a folder, kept open. Without a folder there are no files."""
 
     def __init__(self, folder: str) -> None:
         super().__init__()
@@ -60,15 +67,17 @@ class LedgerIndex(KeptOpen):
         return tuple((offset_of(self._folder, name), join(self._folder, name)) for name in names if is_digits(name))
 
     def find(self, numbers: Column) -> Mapping[str, Column]:
-        """Of entries the columns of what the index says of them; `there`: 2 where it says something, 1 where it has zeros, 0 where it has
-        no place for one. Raises StoredError."""
+        """Return the index columns of the entries with these numbers.
+
+        `there` is 2 if the index has an entry, 1 if it has zeros there, 0 if its files do not extend to the number. Raises StoredError.
+        """
         raw = np.zeros(len(numbers), _INDEX)
         there = np.zeros(len(numbers), np.int64)
         for base, path in self._files:
             source = self.source(path)
             first = base // LEDGER_INDEX
             rows = np.flatnonzero((numbers >= first) & (numbers < first + source.length // LEDGER_INDEX))
-            # Numbers follow each other, but for damaged ones: what lies between two that do is read at once.
+            # Undamaged numbers are consecutive: each consecutive run is read at once.
             for run in np.split(rows, np.flatnonzero(np.diff(numbers[rows]) != 1) + 1):
                 if len(run):
                     at = int(numbers[run[0]]) * LEDGER_INDEX - base

@@ -1,6 +1,6 @@
-"""Names of topics as numbers: a hash table that the kernel reads and adds to.
+"""Names of topics as numbers: a hash table that the kernel reads and extends.
 
-A number is a row: the names known at the start come first, in their order, the others as they were met.
+A number is a row. The names known at the start have the first numbers in their order; other names are numbered as they occur.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .numbering import number_of
 
 
 class NameTable:
-    """Names that are met, each once, with their numbers."""
+    """Names with their numbers, each name once."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._state = np.zeros(10, np.int64)
@@ -39,16 +39,16 @@ class NameTable:
         return int(self._state[COUNT // 8])
 
     def raw(self, number: int) -> bytes:
-        """The bytes of a name."""
+        """Return the bytes of a name."""
         start = self._starts[number]
         return self._pool[start : start + self._lengths[number]].tobytes()
 
     def texts(self) -> list[str]:
-        """All names, in the order of their numbers."""
+        """Return all names in the order of their numbers."""
         return [self.raw(number).decode("utf-8", "replace") for number in range(len(self))]
 
     def number(self, name: str | bytes) -> int:
-        """The number of a name, which is added where it is new. Raises ValueError for more than LONGEST bytes."""
+        """Return the number of a name; a new name is added. Raises ValueError for more than LONGEST bytes."""
         data = name.encode() if isinstance(name, str) else name
         if len(data) > LONGEST:
             raise ValueError(f"a name has at most {LONGEST} bytes")
@@ -58,15 +58,17 @@ class NameTable:
         return index(number_of(padded.ctypes.data, 0, len(data), self.address))
 
     def grow(self) -> None:
-        """Make room for one record's names, if there is too little."""
-        count, used, capacity, room = (int(self._state[at // 8]) for at in (COUNT, USED, CAPACITY, ROOM))
-        if count + 3 > capacity or used + 3 * LONGEST > room:
-            self._make_room(2 * capacity, 2 * room)
+        """Make room for the names of one record, if there is too little."""
+        count, used, capacity, pool_size = (int(self._state[at // 8]) for at in (COUNT, USED, CAPACITY, ROOM))
+        if count + 3 > capacity or used + 3 * LONGEST > pool_size:
+            self._make_room(2 * capacity, 2 * pool_size)
 
-    def _make_room(self, capacity: int, room: int) -> None:
+    def _make_room(self, capacity: int, pool_size: int) -> None:
         count, used = len(self), int(self._state[USED // 8])
-        self._starts, self._lengths, self._hashes = (_longer(each, count, capacity) for each in (self._starts, self._lengths, self._hashes))
-        self._pool = _longer(self._pool, used, room + MARGIN)
+        self._starts, self._lengths, self._hashes = (
+            _extended(array, count, capacity) for array in (self._starts, self._lengths, self._hashes)
+        )
+        self._pool = _extended(self._pool, used, pool_size + MARGIN)
         self._slots = np.zeros(4 * capacity, np.int64)
         mask = len(self._slots) - 1
         for number in range(count):
@@ -74,11 +76,11 @@ class NameTable:
             while self._slots[slot]:
                 slot = (slot + 1) & mask
             self._slots[slot] = number + 1
-        places = [each.ctypes.data for each in (self._starts, self._lengths, self._hashes, self._pool)]
-        self._state[:] = [self._slots.ctypes.data, mask, *places, count, used, capacity, room]
+        places = [array.ctypes.data for array in (self._starts, self._lengths, self._hashes, self._pool)]
+        self._state[:] = [self._slots.ctypes.data, mask, *places, count, used, capacity, pool_size]
 
 
-def _longer(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
-    found = np.zeros(length, array.dtype)
-    found[:used] = array[:used]
-    return found
+def _extended(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
+    copy = np.zeros(length, array.dtype)
+    copy[:used] = array[:used]
+    return copy

@@ -1,4 +1,4 @@
-"""The table of names in memory, as `names` makes it and the kernel reads and adds to it."""
+"""Layout of the name table in memory: `names` allocates it, the kernel reads it and adds names."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from typing import Final
 
 LONGEST: Final = 255  # bytes of a name; longer ones get no number
 SLOTS, MASK, STARTS, LENGTHS, HASHES, POOL, COUNT, USED, CAPACITY, ROOM = range(0, 80, 8)
-"""Where the kernel finds, behind the table's address, the addresses of the arrays and the four counts."""
+"""Byte offsets in the table's state: the addresses of its arrays and four counts."""

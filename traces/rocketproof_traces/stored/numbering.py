@@ -1,4 +1,4 @@
-"""The kernel's side of the table of names: the number of a name, which is added where it is new."""
+"""The kernel's part of the name table: return the number of a name; a new name is added."""
 
 # Numba's functions have no types that a checker knows.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
@@ -13,12 +13,12 @@ from .memory import byte, put, put_byte, word
 from .nametable import COUNT, HASHES, LENGTHS, MASK, POOL, SLOTS, STARTS, USED
 from .texts import head
 
-_FACTOR, _FACTOR_2, _FACTOR_3 = -7046029254386353131, -4658895280553007687, -7723592293110705685  # odd, their bits as if by chance
+_FACTOR, _FACTOR_2, _FACTOR_3 = -7046029254386353131, -4658895280553007687, -7723592293110705685  # odd numbers with random bits
 
 
 @njit(nogil=True, inline="always")
 def _hash(base, at, length):
-    """Of the first, middle and last eight bytes: names of up to 24 bytes are seen as a whole."""
+    """Hash the first, middle and last eight bytes: all bytes of names up to 24 bytes."""
     if length < 8:
         value = head(base, at, length) * _FACTOR
     else:
@@ -29,7 +29,7 @@ def _hash(base, at, length):
 
 @njit(nogil=True, inline="always")
 def _is(number, value, base, at, length, table):
-    """Whether a name has a number, by its hash, its length and the bytes that the hash is of: all of them up to 24."""
+    """Return whether a name has this number: compare the hash, the length and the hashed bytes (all of them up to 24)."""
     there = word(table, POOL) + word(word(table, STARTS), number * 8)
     if word(word(table, HASHES), number * 8) != value or word(word(table, LENGTHS), number * 8) != length:
         return False
@@ -44,7 +44,7 @@ def _is(number, value, base, at, length, table):
 
 @compiled
 def number_of(base, at, length, table):
-    """The number of a name, which is added where it is new. There must be room for a new one."""
+    """Return the number of a name; a new name is added, for which there must be room."""
     value = _hash(base, at, length)
     slots, mask = word(table, SLOTS), word(table, MASK)
     slot = value & mask
@@ -65,8 +65,8 @@ def number_of(base, at, length, table):
     put(word(table, HASHES), number * 8, value)
     put(word(table, LENGTHS), number * 8, length)
     put(word(table, STARTS), number * 8, used)
-    for each in range(length):
-        put_byte(word(table, POOL), used + each, byte(base, at + each))
+    for n in range(length):
+        put_byte(word(table, POOL), used + n, byte(base, at + n))
     put(table, COUNT, number + 1)
     put(table, USED, used + length)
     return number
@@ -74,7 +74,8 @@ def number_of(base, at, length, table):
 
 @njit(nogil=True, inline="always")
 def number_in(base, at, length, table):
-    """The same for a loop over records: it has only the usual case, as the compiler would do for each name what long ones need."""
+    """Return the same, for a loop over records. It has only the usual case inline, so that the compiler does not inline the case of long
+    names."""
     value = _hash(base, at, length)
     number = word(word(table, SLOTS), (value & word(table, MASK)) * 8) - 1
     if number >= 0 and length <= 24 and _is(number, value, base, at, length, table):

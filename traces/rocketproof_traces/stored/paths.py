@@ -1,8 +1,7 @@
-"""Files and folders of this machine or of another one, by one small set of functions.
+"""Read files and folders, local or remote, with one small set of functions.
 
-A local path is read with `pread` into a buffer that is used again: as quick as a memory map, and a file that becomes shorter while it
-is read gives an error, where a map would end the process. A path with a scheme (`hdfs://`, `s3://`, `file://`) goes through
-pyarrow's file systems.
+A local path is read with `pread` into a reused buffer. This is as fast as a memory map, and a file that is truncated during the read raises
+an error instead of ending the process. A path with a scheme (`hdfs://`, `s3://`, `file://`) is read with pyarrow's file systems.
 """
 
 from __future__ import annotations
@@ -32,32 +31,34 @@ _REMEDIES = {
     "hdfs": "check the address; Hadoop's libhdfs and Java are found by HADOOP_HOME, JAVA_HOME and CLASSPATH",
     "s3": "check the bucket, and AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL",
 }
-"""How to fix what cannot be read, by the scheme of its URL."""
+"""The remedy for an unreadable path, by the scheme of its URL."""
 _NO_HOLES: Final = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
-"""The file system does not know where a file has holes."""
-_GOOGLES = re.compile(r"google::cloud::Status\(\w+: (?:Retry policy exhausted, with a last message of )?(.*?) error_info=.*", re.DOTALL)
-"""An error of Google's library around what went wrong."""
+"""Errors of `lseek` on a file system that does not report holes."""
+_GOOGLE_ERROR = re.compile(
+    r"google::cloud::Status\(\w+: (?:Retry policy exhausted, with a last message of )?(.*?) error_info=.*", re.DOTALL
+)
+"""An error of Google's library; group 1 is the cause."""
 
 
 class OpenSource(Protocol):
-    """A file that is open for reading. `length` is in bytes, as it was when the file was opened."""
+    """A file that is open for reading. `length` is its size in bytes when it was opened."""
 
     path: str
     length: int
 
     def read_into(self, offset: int, buffer: Buffer) -> None:
-        """Fill the buffer from an offset on. Raises Unreadable if the file has not so many bytes, or cannot be read."""
+        """Fill the buffer from an offset on. Raises Unreadable if the file is too short or cannot be read."""
         ...
 
     def data_from(self, offset: int) -> int:
-        """The first place from an offset on where the file may have something other than zeros. Raises Unreadable."""
+        """Return the first offset from `offset` on that may hold a byte other than zero. Raises Unreadable."""
         ...
 
     def close(self) -> None: ...
 
 
-class _Reading:
-    """What both kinds of files have."""
+class _OpenFile:
+    """Base class of local and remote files."""
 
     path: str
     length: int
@@ -82,14 +83,14 @@ class _Reading:
         )
 
 
-class LocalFile(_Reading):
-    """A file of this machine. Raises Unreadable."""
+class LocalFile(_OpenFile):
+    """A local file. Raises Unreadable."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._file = -1
         try:
-            # Without waiting for somebody who would write into a pipe.
+            # O_NONBLOCK: opening a pipe must not wait for its writer.
             self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
             self.length = _regular(path, os.fstat(self._file))
             if hasattr(os, "posix_fadvise"):
@@ -113,7 +114,7 @@ class LocalFile(_Reading):
             done += count
 
     def data_from(self, offset: int) -> int:
-        """Holes of sparse files are passed over. Only ENXIO says that nothing but a hole follows."""
+        """Skip holes of sparse files. Only ENXIO means that nothing but a hole follows."""
         if not hasattr(os, "SEEK_DATA"):
             return offset
         try:
@@ -124,7 +125,7 @@ class LocalFile(_Reading):
             if error.errno != errno.ENXIO:
                 raise _unreadable(self.path, error, offset) from None
             length = os.fstat(self._file).st_size
-            if length < self.length:  # ENXIO also stands for an offset beyond the end
+            if length < self.length:  # ENXIO is also the error for an offset after the end
                 raise self._short(length) from None
             return self.length
 
@@ -134,8 +135,8 @@ class LocalFile(_Reading):
             self._file = -1
 
 
-class RemoteFile(_Reading):
-    """A file of another file system. Raises Unreadable."""
+class RemoteFile(_OpenFile):
+    """A file of a remote file system. Raises Unreadable."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -148,12 +149,12 @@ class RemoteFile(_Reading):
 
     def read_into(self, offset: int, buffer: Buffer) -> None:
         try:
-            found = self._file.read_at(len(buffer), offset)
+            data = self._file.read_at(len(buffer), offset)
         except OSError as error:
             raise _unreadable(self.path, error, offset) from None
-        if len(found) != len(buffer):
-            raise self._short(offset + len(found))
-        buffer[:] = found
+        if len(data) != len(buffer):
+            raise self._short(offset + len(data))
+        buffer[:] = data
 
     def close(self) -> None:
         self._file.close()
@@ -165,7 +166,7 @@ def open_source(path: str) -> LocalFile | RemoteFile:
 
 
 def length_of(path: str) -> int:
-    """The bytes of a file, without opening a local one. Raises Unreadable, also for what is no regular file."""
+    """Return the size of a file in bytes, without opening a local file. Raises Unreadable, also if it is not a regular file."""
     if is_remote(path):
         with RemoteFile(path) as source:
             return source.length
@@ -176,14 +177,14 @@ def length_of(path: str) -> int:
 
 
 def _regular(path: str, status: os.stat_result) -> int:
-    """The bytes of a regular file. Raises Unreadable for anything else."""
+    """Return the size of a regular file in bytes. Raises Unreadable for anything else."""
     if not stat.S_ISREG(status.st_mode):
         raise Unreadable(path, "is no regular file", "take it away, or give a store that is on a disk")
     return status.st_size
 
 
 class KeptOpen:
-    """Files that stay open after they were asked for; a context manager, which closes them."""
+    """A context manager that keeps the requested files open until it is left."""
 
     def __init__(self) -> None:
         self._sources: dict[str, LocalFile | RemoteFile] = {}
@@ -196,21 +197,21 @@ class KeptOpen:
             source.close()
 
     def source(self, path: str) -> LocalFile | RemoteFile:
-        """The file at a path. Raises StoredError."""
+        """Return the file at a path, opened on the first request. Raises StoredError."""
         if path not in self._sources:
             self._sources[path] = open_source(path)
         return self._sources[path]
 
 
 def read(source: OpenSource, offset: int, size: int) -> bytes:
-    """Bytes of a file. Raises StoredError."""
-    found = bytearray(size)
-    source.read_into(offset, memoryview(found))
-    return bytes(found)
+    """Return `size` bytes of a file. Raises StoredError."""
+    data = bytearray(size)
+    source.read_into(offset, memoryview(data))
+    return bytes(data)
 
 
 def read_whole(path: str) -> bytes:
-    """All bytes of a small file. Raises StoredError."""
+    """Return all bytes of a small file. Raises StoredError."""
     with open_source(path) as source:
         return read(source, 0, source.length)
 
@@ -220,12 +221,12 @@ def is_remote(path: str) -> bool:
 
 
 def absolute(path: str) -> str:
-    """The path as processes know it that are in other folders."""
+    """Return the path in a form that is valid in processes with another working folder."""
     return path if is_remote(path) else os.path.abspath(path)
 
 
 def join(folder: str, *names: str) -> str:
-    """Names in a folder. A URL stays one: names such as `%DLQ%group` are quoted, and come before a `?`."""
+    """Append names to a folder. In a URL, names such as `%DLQ%group` are quoted and inserted before a `?`."""
     if not is_remote(folder):
         return "/".join([folder.rstrip("/") or folder, *names])
     url, mark, options = folder.partition("?")
@@ -233,7 +234,7 @@ def join(folder: str, *names: str) -> str:
 
 
 def names_of(folder: str) -> list[str]:
-    """The names in a folder in order; none if there is no such folder. Raises StoredError."""
+    """Return the names in a folder, sorted; an empty list if the folder does not exist. Raises StoredError."""
     with readable(folder):
         if not is_remote(folder):
             try:
@@ -243,17 +244,17 @@ def names_of(folder: str) -> list[str]:
         from pyarrow import fs
 
         system, inner = file_system(folder)
-        chosen = fs.FileSelector(inner, allow_not_found=True)
-        return sorted(str(found.base_name) for found in system.get_file_info(chosen))
+        selector = fs.FileSelector(inner, allow_not_found=True)
+        return sorted(str(entry.base_name) for entry in system.get_file_info(selector))
 
 
 def is_file_name(name: str) -> bool:
-    """20 digits, as the files of the log and of the queues are named."""
+    """Return whether a name has 20 digits, as the files of the commit log and of consume queues do."""
     return len(name) == 20 and is_digits(name)
 
 
 def offset_of(folder: str, name: str) -> int:
-    """The offset that such a name says. Raises StoredError for one that no file can have."""
+    """Return the offset in a file's name. Raises StoredError if it exceeds 8 bytes."""
     offset = java_long(name)
     if offset is None:
         raise StoredError(join(folder, name), "is named by an offset beyond 8 bytes", "take it away: no broker has written it")
@@ -261,7 +262,7 @@ def offset_of(folder: str, name: str) -> int:
 
 
 def queue_of(folder: str, name: str) -> int:
-    """The queue id that a name of digits says. Raises StoredError for one that no queue can have."""
+    """Return the queue id in a folder's name. Raises StoredError if it exceeds 4 bytes."""
     queue_id = java_int(name)
     if queue_id is None:
         raise StoredError(join(folder, name), "is named by a queue id beyond 4 bytes", "take it away: no broker has written it")
@@ -269,7 +270,7 @@ def queue_of(folder: str, name: str) -> int:
 
 
 def exists(path: str) -> bool:
-    """Whether there is a file or folder. Raises Unreadable."""
+    """Return whether a file or folder exists. Raises Unreadable."""
     with readable(path):
         if not is_remote(path):
             return _status(path) is not None
@@ -280,7 +281,7 @@ def exists(path: str) -> bool:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """The status of a local file or folder; None only where there is none. Raises OSError."""
+    """Return the status of a local file or folder, None only if it does not exist. Raises OSError."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -288,10 +289,10 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def states_of(folder: str, leaving_out: Set[str] = frozenset()) -> Iterator[tuple[object, ...]]:
-    """Yield what tells each file under a folder from another or a later one: its path, size and times; of local ones the inode too.
+    """Yield a fingerprint of each file under a folder: path, size and modification time, for local files also change time and inode.
 
-    The order is fixed. `leaving_out` are local paths. What cannot be looked at is yielded with its error. Raises Unreadable for a folder
-    elsewhere.
+    The order is fixed. `leaving_out` are local paths. A local entry that cannot be read yields its path and error number. Raises Unreadable
+    for a remote folder that cannot be read.
     """
     if not is_remote(folder):
         yield from _local_states(folder, leaving_out, frozenset())
@@ -300,15 +301,15 @@ def states_of(folder: str, leaving_out: Set[str] = frozenset()) -> Iterator[tupl
         from pyarrow import fs
 
         system, inner = file_system(folder)
-        for found in sorted(system.get_file_info(fs.FileSelector(inner, recursive=True)), key=lambda each: str(each.path)):
-            if found.type == fs.FileType.File:
-                yield found.path, found.size, found.mtime_ns
+        for entry in sorted(system.get_file_info(fs.FileSelector(inner, recursive=True)), key=lambda entry: str(entry.path)):
+            if entry.type == fs.FileType.File:
+                yield entry.path, entry.size, entry.mtime_ns
 
 
 def _local_states(folder: str, leaving_out: Set[str], above: Set[tuple[int, int]]) -> Iterator[tuple[object, ...]]:
-    """`above` are the folders that this one lies in: a link may lead back into one."""
+    """`above` are the parent folders: a link may lead back to one of them."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda each: each.name)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
         yield folder, error.errno
         return
@@ -316,68 +317,68 @@ def _local_states(folder: str, leaving_out: Set[str], above: Set[tuple[int, int]
         if entry.path in leaving_out:
             continue
         try:
-            found = entry.stat()
+            status = entry.stat()
         except OSError as error:
             yield entry.path, error.errno
             continue
-        here = found.st_dev, found.st_ino
-        if not stat.S_ISDIR(found.st_mode):
-            yield entry.path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
-        elif here not in above:
-            yield from _local_states(entry.path, leaving_out, above | {here})
+        folder_id = status.st_dev, status.st_ino
+        if not stat.S_ISDIR(status.st_mode):
+            yield entry.path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+        elif folder_id not in above:
+            yield from _local_states(entry.path, leaving_out, above | {folder_id})
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """pyarrow's file system of a URL, and the path in it. Raises StoredError."""
+    """Return pyarrow's file system of a URL, and the path in it. Raises StoredError."""
     from pyarrow import fs
 
     with readable(url):
-        system, inner = fs.FileSystem.from_uri(_patient(url))
+        system, inner = fs.FileSystem.from_uri(_with_retry_limit(url))
     return system, str(inner)
 
 
-def _patient(url: str) -> str:
-    """The URL, with a bound of seconds instead of Google's quarter of an hour of asking again; a bound that is there stands.
+def _with_retry_limit(url: str) -> str:
+    """Return the URL with a retry limit of ANSWER_SECONDS for Google, whose default is 15 minutes. A limit in the URL is kept.
 
-    Raises OSError where its server is known and nobody is there.
+    Raises OSError if the URL's server is known and does not respond.
     """
     scheme, netloc, _, query, _ = urlsplit(url)
     google = scheme in ("gs", "gcs")
-    given = parse_qs(query)
-    if google and "retry_limit_seconds" in given:
+    options = parse_qs(query)
+    if google and "retry_limit_seconds" in options:
         return url
-    server = _server(scheme, netloc, given)
-    silent = unreachable(*server, speaks=scheme != "hdfs") if server is not None else None
-    if silent is not None:
-        raise OSError(silent)
+    server = _server(scheme, netloc, options)
+    problem = unreachable(*server, speaks=scheme != "hdfs") if server is not None else None
+    if problem is not None:
+        raise OSError(problem)
     return f"{url}{'&' if query else '?'}retry_limit_seconds={ANSWER_SECONDS}" if google else url
 
 
-def _server(scheme: str, netloc: str, given: Mapping[str, Sequence[str]]) -> tuple[str, int] | None:
-    """Host and port that a URL will be asked from; None where only its library knows, or a proxy does it."""
+def _server(scheme: str, netloc: str, options: Mapping[str, Sequence[str]]) -> tuple[str, int] | None:
+    """Return the host and port that a URL connects to. None if only its library knows them or a proxy is used."""
     if scheme == "hdfs":
-        port = urlsplit(f"//{netloc}").port  # without one it may be the name of several servers
+        port = urlsplit(f"//{netloc}").port  # without a port it can be the name of several servers
         return (urlsplit(f"//{netloc}").hostname or "", port) if port is not None else None
     if scheme == "s3":
-        address = _first(given, "endpoint_override") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        address = _first(options, "endpoint_override") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     elif scheme in ("gs", "gcs"):
-        emulated = os.environ.get("CLOUD_STORAGE_EMULATOR_ENDPOINT") or os.environ.get("STORAGE_EMULATOR_HOST")
-        address = _first(given, "endpoint_override") or emulated or "storage.googleapis.com"
+        emulator = os.environ.get("CLOUD_STORAGE_EMULATOR_ENDPOINT") or os.environ.get("STORAGE_EMULATOR_HOST")
+        address = _first(options, "endpoint_override") or emulator or "storage.googleapis.com"
     else:
         return None
     if not address or getproxies():
         return None
-    parts = urlsplit(address if "://" in address else f"{_first(given, 'scheme') or 'https'}://{address}")
+    parts = urlsplit(address if "://" in address else f"{_first(options, 'scheme') or 'https'}://{address}")
     return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
 
 
-def _first(given: Mapping[str, Sequence[str]], name: str) -> str:
-    return given[name][0] if name in given else ""
+def _first(options: Mapping[str, Sequence[str]], name: str) -> str:
+    return options[name][0] if name in options else ""
 
 
 @contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Raise errors of reading inside as Unreadable about the path."""
+    """Convert errors of reading inside the block to Unreadable with this path."""
     try:
         yield
     except (OSError, ValueError, NotImplementedError) as error:
@@ -385,7 +386,7 @@ def readable(path: str) -> Iterator[None]:
 
 
 def _unreadable(path: str, error: Exception, offset: int | None = None) -> Unreadable:
-    reason = getattr(error, "strerror", None) or _GOOGLES.sub(r"\1", str(error)).splitlines()[0]
+    reason = getattr(error, "strerror", None) or _GOOGLE_ERROR.sub(r"\1", str(error)).splitlines()[0]
     return Unreadable(
         path,
         f"cannot be read{'' if offset is None else f' at byte {offset}'} ({reason})",

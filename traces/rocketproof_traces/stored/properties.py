@@ -1,4 +1,4 @@
-"""The properties of a record in a kernel: their text divided as a broker does it, and what the known ones say (SEND-26)."""
+"""The kernel that reads a record's properties: it splits their text like a broker and decodes the known values (SEND-26)."""
 
 # Numba's functions have no types that a checker knows.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
@@ -44,9 +44,9 @@ _RECORD_CRC, _COMPUTED_RECORD = map(line, ("recordCRC", "computedRecordCRC"))
 _B_TAGS, _B_KEYS, _B_WAIT, _B_DELAY, _B_TRAN_MSG = (BIT[name] for name in (TAGS, KEYS, WAIT, DELAY, TRAN_MSG))
 _B_REAL_TOPIC, _B_REAL_QID, _B_RETRY_TOPIC, _B_CRC = (BIT[name] for name in (REAL_TOPIC, REAL_QID, RETRY_TOPIC, CRC32))
 _B_RECONSUME, _B_MAX = BIT[RECONSUME_TIME], BIT[MAX_RECONSUME_TIMES]
-_TELLING: Final = sum(BIT[name] for name, form in PROPERTIES.items() if form and name != TAGS) | _B_CRC
-RARE: Final = _TELLING & ~(_B_WAIT | _B_TRAN_MSG)
-"""Properties that have a column to themselves for what they say."""
+_DECODED: Final = sum(BIT[name] for name, form in PROPERTIES.items() if form and name != TAGS) | _B_CRC
+RARE: Final = _DECODED & ~(_B_WAIT | _B_TRAN_MSG)
+"""Properties with a column for their value."""
 _LONG: Final = sum(bit for name, bit in BIT.items() if len(name) > 8)
 
 
@@ -55,7 +55,8 @@ def _spread(word: int, factor: int) -> int:
 
 
 def _heads() -> tuple[int, np.ndarray]:
-    """A factor that gives each known name a line of its own, and the lines: head, bit, length, last and second eight bytes."""
+    """Return a factor that maps each known name to its own line, and the lines: first eight bytes, bit, length, last and second eight
+    bytes."""
     words = {
         name: [int.from_bytes(part, "little") for part in (name.encode()[:8], name.encode()[-8:], name.encode()[8:16])] for name in BIT
     }
@@ -73,7 +74,7 @@ _SPREAD, _HEADS = _heads()
 
 @njit(nogil=True, inline="always")
 def _known(base, at, length):
-    """The bit of a property's name, 0 for one that is not known."""
+    """Return the bit of a property's name, 0 for an unknown name."""
     first = head(base, at, length)
     line = (first * _SPREAD >> 58) & 63
     bit = _HEADS[line, 1] if (_HEADS[line, 0] ^ first) | (_HEADS[line, 2] ^ length) == 0 else 0
@@ -84,32 +85,32 @@ def _known(base, at, length):
 
 @njit(nogil=True)
 def _property(base, record, size, flags, out, bit, at, length):
-    """Write down what the value of a known property says; whether it is odd."""
+    """Write the value of a known property; return whether it is odd."""
     if bit in (_B_WAIT, _B_TRAN_MSG):
         return not is_true(base, at, length)
     if bit == _B_CRC:
-        fine, value = backward(base, at, length)
-        put(out, _RECORD_CRC, value if fine else -1)
+        is_valid, value = backward(base, at, length)
+        put(out, _RECORD_CRC, value if is_valid else -1)
         if flags & CRC and size > RECORD_CRC_SIZE:
             put(out, _COMPUTED_RECORD, crc32(base, record, size - RECORD_CRC_SIZE) & 0x7FFFFFFF)
-        return not fine
-    fine, value = integer(base, at, length)
+        return not is_valid
+    is_valid, value = integer(base, at, length)
     if bit == _B_DELAY:
-        put(out, _DELAY, value if fine else 0)
+        put(out, _DELAY, value if is_valid else 0)
     elif bit == _B_REAL_QID:
-        put(out, _REAL_QUEUE, value if fine else -1)
+        put(out, _REAL_QUEUE, value if is_valid else -1)
     elif bit == _B_RECONSUME:
-        put(out, _RECONSUME, value if fine else -1)
+        put(out, _RECONSUME, value if is_valid else -1)
     elif bit == _B_MAX:
-        put(out, _MAX_RECONSUME, value if fine else -1)
+        put(out, _MAX_RECONSUME, value if is_valid else -1)
     else:
-        put(out, _INNER, value if fine else 1)
-    return not fine
+        put(out, _INNER, value if is_valid else 1)
+    return not is_valid
 
 
 @njit(nogil=True)
 def _topic(base, out, column, table, at, length):
-    """Write down the number of a topic; whether it has one."""
+    """Write the number of a topic; return False if the name is too long for a number."""
     if length > LONGEST:
         return False
     put(out, column, number_of(base, at, length, table))
@@ -117,8 +118,8 @@ def _topic(base, out, column, table, at, length):
 
 
 @njit(nogil=True, inline="always")
-def _runs_on(base, at, length):
-    """A text has the byte in it that parts a name and its value."""
+def _contains_name_end(base, at, length):
+    """Return whether a text contains the byte that separates a name from its value."""
     while length >= 64:
         if same(base, at, NAME_END):
             return True
@@ -129,23 +130,23 @@ def _runs_on(base, at, length):
 
 @njit(nogil=True, inline="always")
 def read_properties(base, record, size, flags, out, table, begin, length):
-    """Read the properties' text as a broker does: the last of equal names wins (SEND-26)."""
+    """Read the properties' text like a broker: the last value of a name wins (SEND-26)."""
     present, odd, items, ignored = 0, 0 if is_text(base, begin, length) else NO_TEXT, 0, 0
     tags_at, tags_length, keys_at, keys_length = record, 0, record, 0
     real_at, real_length, retry_at, retry_length = record, 0, record, 0
     end = begin + length
-    block, before = begin, -1  # `before`: where the name ends of an item that began in an earlier block
+    block, name_end_before = begin, -1  # `name_end_before`: the end of the name of an item that began in an earlier block
     while True:
         left = end - block
         names, values = same(base, block, NAME_END), same(base, block, PROPERTY_END)
         if left < 64:
-            # The text's end closes an item too.
+            # The end of the text ends an item too.
             names &= (1 << left) - 1
             values = values & (1 << left) - 1 | 1 << left
         while values:
             here = block + lowest(values)
-            mine = values ^ (values - 1)
-            name_end = before if before >= 0 else block + lowest(names & mine)
+            item_mask = values ^ (values - 1)
+            name_end = name_end_before if name_end_before >= 0 else block + lowest(names & item_mask)
             if begin < name_end < here - 1:
                 items += 1
                 bit = _known(base, begin, name_end - begin)
@@ -157,34 +158,34 @@ def read_properties(base, record, size, flags, out, table, begin, length):
                     real_at, real_length = at, count
                 elif bit == _B_RETRY_TOPIC:
                     retry_at, retry_length = at, count
-                elif bit & _TELLING:
+                elif bit & _DECODED:
                     odd &= ~bit
                     if _property(base, record, size, flags, out, bit, at, count):
                         odd |= bit
             elif begin < end:
                 ignored += 1
-            begin, before = here + 1, -1
-            names &= ~mine
+            begin, name_end_before = here + 1, -1
+            names &= ~item_mask
             values &= values - 1
         if left < 64:
             break
-        if before < 0 and names:
-            before = block + lowest(names)
+        if name_end_before < 0 and names:
+            name_end_before = block + lowest(names)
         block += 64
-    # Only now, as there is room for one name of each.
+    # Only after the loop: the name table has room for one name of each kind.
     if real_length and not _topic(base, out, _REAL_TOPIC, table, real_at, real_length):
         odd |= _B_REAL_TOPIC
     if retry_length and not _topic(base, out, _RETRY_TOPIC, table, retry_at, retry_length):
         odd |= _B_RETRY_TOPIC
-    fine, value = java_hash(base, tags_at, tags_length)
+    is_utf8, value = java_hash(base, tags_at, tags_length)
     put(out, _TAGS_HASH, value)
     put(out, _TAGS_AT, tags_at - record)
     put(out, _TAGS_LENGTH, tags_length)
     put(out, _KEYS_AT, keys_at - record)
     put(out, _KEYS_LENGTH, keys_length)
     put(out, _PRESENT, present)
-    if _runs_on(base, tags_at, tags_length):
+    if _contains_name_end(base, tags_at, tags_length):
         odd |= RUN_ON
-    put(out, _ODD, odd if fine else odd | _B_TAGS)
+    put(out, _ODD, odd if is_utf8 else odd | _B_TAGS)
     put(out, _ITEMS, items)
     put(out, _IGNORED, ignored)

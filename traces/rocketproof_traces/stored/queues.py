@@ -1,7 +1,7 @@
-"""Consume queues: for each queue of a topic, where its messages are in the log (REC-04).
+"""Read consume queues: for each queue of a topic, the physical offsets of its messages (REC-04).
 
-A queue's files are longer than its data: behind the last entry come zeros, before the first one there may be filler. Where data begins and
-ends is found by bisection. Zeros with entries less than BEYOND behind them are damage, and no end.
+A queue's files are longer than its data: zeros follow the last entry, and filler may precede the first. Bisection finds the start and
+end of the data. Zeros that are followed by entries within BEYOND entries are damage, not the end.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _STRUCT = Struct(">qiq")
 _MEMORY = 64 << 20  # bytes for the windows of all queues
 _LOCAL, _REMOTE, _LEAST = 1 << 13, 1 << 16, 64  # entries of a window
 BEYOND: Final = 1 << 12  # entries
-_QUEUE_ID = re.compile(r"-?[0-9]+")  # 4.7.1 draws ids below 0 and has queues for them
+_QUEUE_ID = re.compile(r"-?[0-9]+")  # 4.7.1 generates ids below 0 and has queues for them
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Columns of entries. Only where `found` is ENTRY the others mean something. Numbers of eight bytes are cut to ±2^62."""
+    """Columns of entries. The other columns are defined only where `found` is ENTRY. Numbers of eight bytes are clipped to ±2^62."""
 
     found: Column
     physicalOffset: Column  # noqa: N815
@@ -51,7 +51,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class QueueFile:
-    """A file of a queue: the place of its first byte in the queue, and its bytes."""
+    """A file of a queue: the offset of its first byte in the queue, and its length in bytes."""
 
     path: str
     base: int
@@ -68,13 +68,13 @@ class Queue:
 
     @cached_property
     def files(self) -> tuple[QueueFile, ...]:
-        """In order."""
-        found = []
+        """The files in order."""
+        files = []
         for name in names_of(self.folder):
             if is_file_name(name):
                 path = join(self.folder, name)
-                found.append(QueueFile(path, offset_of(self.folder, name), length_of(path)))
-        return tuple(found)
+                files.append(QueueFile(path, offset_of(self.folder, name), length_of(path)))
+        return tuple(files)
 
     @property
     def min(self) -> int:
@@ -106,56 +106,58 @@ class Queue:
         return _bisect(first, past, lambda index: probe.entry(file, index)[1] != FILLER_SIZE)
 
     def _end(self, probe: _Probe, file: QueueFile) -> int:
-        """One more than the last index of a file that has an entry; its first one if it has none."""
+        """Return one more than the last index of a file that has an entry; its first index if it has none."""
         begin, past = _indices(file)
         end = begin
         while (last := probe.last(file, end, min(past, end + BEYOND))) is not None:
-            is_long = last + 1 == end + BEYOND and end > begin  # the second block is in memory with the first one
+            is_long = last + 1 == end + BEYOND and end > begin  # the second block is in memory with the first
             blocks = range(last + 1, past, BEYOND) if is_long else range(0)
             count = bisect_left(blocks, True, key=lambda index: probe.entry(file, index)[1] == 0)
             end = blocks[count - 1] if count else last + 1
         return end
 
-    def read_into(self, first: int, room: NDArray[np.uint8]) -> int:
-        """Fill a room with entries from an index on, as they are in the files; how many there are, fewer where a file ends that has no next
-        one. None if `first` is in no file."""
-        done, most = 0, len(room) // ENTRY_SIZE
+    def read_into(self, first: int, buffer: NDArray[np.uint8]) -> int:
+        """Fill a buffer with the bytes of entries from index `first` on; return how many entries were read.
+
+        There are fewer if the next file is missing, and none if no file contains `first`.
+        """
+        done, capacity = 0, len(buffer) // ENTRY_SIZE
         for file in self.files:
             start, past = _indices(file)
-            if start <= first + done < past and done < most:
-                count = min(most - done, past - first - done)
-                part = room[done * ENTRY_SIZE : (done + count) * ENTRY_SIZE]
+            if start <= first + done < past and done < capacity:
+                count = min(capacity - done, past - first - done)
+                part = buffer[done * ENTRY_SIZE : (done + count) * ENTRY_SIZE]
                 with _probing() as probe:
                     probe.read_into(file, (first + done) * ENTRY_SIZE - file.base, part.data)
                 done += count
         return done
 
     def raw(self, first: int, count: int) -> NDArray[np.void]:
-        """The same as an array of entries, their numbers in the order of the file's bytes."""
-        room = np.empty(max(count, 0) * ENTRY_SIZE, np.uint8)
-        return room[: self.read_into(first, room) * ENTRY_SIZE].view(_ENTRY)
+        """Return entries as a structured array in the file's byte order."""
+        buffer = np.empty(max(count, 0) * ENTRY_SIZE, np.uint8)
+        return buffer[: self.read_into(first, buffer) * ENTRY_SIZE].view(_ENTRY)
 
     def sample(self, indices: Iterable[int]) -> Iterator[tuple[int, int, int]]:
-        """Physical offset, size and tags code of single entries, numbers of eight bytes cut to ±2^62."""
+        """Yield physical offset, size and tags code of single entries. Numbers of eight bytes are clipped to ±2^62."""
         with _probing() as probe:
             for index in indices:
                 offset, size, code = probe.entry(self._file_of(index), index)
                 yield max(-LIMIT, min(offset, LIMIT)), size, max(-LIMIT, min(code, LIMIT))
 
     def entries(self, first: int, count: int) -> Entries:
-        """The entries from an index on."""
+        """Return up to `count` entries from index `first` on."""
         raw = self.raw(first, count)
         size = raw["size"].astype(np.int64)
         found = np.where(size == 0, NO_ENTRY, np.where(size == FILLER_SIZE, FILLER, ENTRY))
         return Entries(found, _cut(raw["physicalOffset"]), size, _cut(raw["tagsCode"]))
 
     def between(self, low: int, high: int) -> tuple[int, int]:
-        """The first index whose record lies at `low` or behind it, and the first one at `high` or behind it."""
+        """Return the first index whose record is at or after `low`, and the first whose record is at or after `high`."""
 
         ends = self._ends
 
-        def first_behind(offset: int) -> int:
-            """Most often all entries are, or none is."""
+        def first_from(offset: int) -> int:
+            # Usually all entries point at or after the offset, or none does.
             if ends.first == ends.past or ends.last_place < offset:
                 return ends.past
             if ends.first_place >= offset:
@@ -163,10 +165,10 @@ class Queue:
             with _probing() as probe:
                 return _bisect(ends.first, ends.past, lambda index: self._place(probe, index, ends.past) >= offset)
 
-        return first_behind(low), first_behind(high)
+        return first_from(low), first_from(high)
 
     def _place(self, probe: _Probe, index: int, past: int) -> int:
-        """The physical offset that the entry at an index points at; of a zero entry, that of the next one before `past`."""
+        """Return the physical offset in the entry at an index. For a zero entry, return that of the next entry before `past`."""
         while True:
             offset, size, _ = probe.entry(self._file_of(index), index)
             if size != 0 or index + 1 >= past:
@@ -174,12 +176,12 @@ class Queue:
             index += 1
 
     def _file_of(self, index: int) -> QueueFile:
-        """The file of an index, or the next one."""
+        """Return the file that contains an index, or the next file."""
         return next(file for file in self.files if index < _indices(file)[1])
 
 
 class _Ends(NamedTuple):
-    """A queue's first index and one past its last, and the physical offsets that its first and last entry point at."""
+    """A queue's first index and one past its last, and the physical offsets in its first and last entry."""
 
     first: int
     past: int
@@ -188,40 +190,40 @@ class _Ends(NamedTuple):
 
 
 class _Probe(KeptOpen):
-    """Entries of files that stay open. Keeps the block of entries read last: most queues are in one block, and read once."""
+    """Read entries of files that stay open. Caches the last block of entries: most queues fit into one block and are read once."""
 
-    def __init__(self, room: NDArray[np.uint8], address: int) -> None:
+    def __init__(self, buffer: NDArray[np.uint8], address: int) -> None:
         super().__init__()
-        self._room, self._address = room, address
+        self._buffer, self._address = buffer, address
         self._path, self._begin, self._end = "", 0, 0  # of the block
 
     def entry(self, file: QueueFile, index: int) -> tuple[int, int, int]:
-        """Physical offset, size and tags code; of an index before the file, its first entry."""
+        """Return physical offset, size and tags code. For an index before the file, return its first entry."""
         at = max(0, index * ENTRY_SIZE - file.base)
         if self._has(file, at, ENTRY_SIZE):
-            offset, size, code = _STRUCT.unpack_from(self._room.data, at - self._begin)
+            offset, size, code = _STRUCT.unpack_from(self._buffer.data, at - self._begin)
         else:
             offset, size, code = _STRUCT.unpack(read(self.source(file.path), at, ENTRY_SIZE))
         return offset, size, code
 
     def last(self, file: QueueFile, first: int, past: int) -> int | None:
-        """The last index of at most BEYOND that has an entry."""
+        """Return the last index in [first, past) that has an entry. The range has at most BEYOND indices."""
         from .entries import last_entry
 
         at, end = (index * ENTRY_SIZE - file.base for index in (first, past))
         if self._has(file, at, 0) and self.source(file.path).data_from(self._end) >= end:
-            end = min(end, self._end)  # behind the block the file has a hole
+            end = min(end, self._end)  # after the block the file has a hole
         elif not self._has(file, at, end - at):
-            count = min(len(self._room), file.length - at)
-            self.source(file.path).read_into(at, self._room[:count].data)
+            count = min(len(self._buffer), file.length - at)
+            self.source(file.path).read_into(at, self._buffer[:count].data)
             self._path, self._begin, self._end = file.path, at, at + count
         last = index(last_entry(self._address + at - self._begin, (end - at) // ENTRY_SIZE))
         return first + last if last >= 0 else None
 
     def read_into(self, file: QueueFile, at: int, buffer: Buffer) -> None:
-        """Fill a buffer with the bytes from a place in a file on."""
+        """Fill a buffer with the bytes from position `at` of a file on."""
         if self._has(file, at, len(buffer)):
-            buffer[:] = self._room.data[at - self._begin : at - self._begin + len(buffer)]
+            buffer[:] = self._buffer.data[at - self._begin : at - self._begin + len(buffer)]
         else:
             self.source(file.path).read_into(at, buffer)
 
@@ -229,30 +231,30 @@ class _Probe(KeptOpen):
         return file.path == self._path and self._begin <= at and at + size <= self._end
 
 
-class _Own(local):
-    """A thread's probe while it uses one, and its memory: a new one would cost more than what is read into it."""
+class _PerThread(local):
+    """A thread's active probe and its memory. Allocating memory for each probe would cost more than reading."""
 
     def __init__(self) -> None:
         self.probe: _Probe | None = None
-        self.room = np.empty(2 * BEYOND * ENTRY_SIZE, np.uint8)
-        self.address = int(self.room.ctypes.data)
+        self.buffer = np.empty(2 * BEYOND * ENTRY_SIZE, np.uint8)
+        self.address = int(self.buffer.ctypes.data)
 
 
-_own = _Own()
+_per_thread = _PerThread()
 
 
 @contextmanager
 def _probing() -> Iterator[_Probe]:
-    """This thread's probe. The one of an outer block, if there is one, whose files are open and whose block is read."""
-    if _own.probe is not None:
-        yield _own.probe
+    """Yield this thread's probe. Inside another such block, yield that block's probe with its open files and cached block."""
+    if _per_thread.probe is not None:
+        yield _per_thread.probe
         return
-    with _Probe(_own.room, _own.address) as probe:
-        _own.probe = probe
+    with _Probe(_per_thread.buffer, _per_thread.address) as probe:
+        _per_thread.probe = probe
         try:
             yield probe
         finally:
-            _own.probe = None
+            _per_thread.probe = None
 
 
 def _indices(file: QueueFile) -> tuple[int, int]:
@@ -261,7 +263,7 @@ def _indices(file: QueueFile) -> tuple[int, int]:
 
 
 def _bisect(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first index in [low, high) for which something holds that also holds for all later ones; `high` for none."""
+    """Return the first index in [low, high) for which `holds` is true; `high` if there is none. `holds` must be monotonic."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -280,29 +282,29 @@ class Queues:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = [join(folder, "consumequeue") for folder in folders]
-        # Threads that begin together ask for the same queues. Reading is many short calls: two threads that do it at a time take the
-        # interpreter's lock from one another at each call, and need longer than one that does it for both.
-        self.one_at_a_time = Lock()
+        # Threads that begin together need the same queues. Reading is many short calls: two threads that read at a time take the
+        # interpreter's lock from one another at each call, which is slower than one thread that reads for both.
+        self.reading = Lock()
 
     @cached_property
-    def _found(self) -> dict[tuple[str, int], Queue]:
-        found = {}
+    def _by_key(self) -> dict[tuple[str, int], Queue]:
+        queues = {}
         for folder in self._folders:
-            for inside in names_of(folder):
-                topic = topic_of(inside)
-                for name in names_of(join(folder, inside)):
+            for topic_folder in names_of(folder):
+                topic = topic_of(topic_folder)
+                for name in names_of(join(folder, topic_folder)):
                     if _QUEUE_ID.fullmatch(name):
-                        queue_id = queue_of(join(folder, inside), name)
-                        found[topic, queue_id] = Queue(topic, queue_id, join(folder, inside, name))
-        return found
+                        queue_id = queue_of(join(folder, topic_folder), name)
+                        queues[topic, queue_id] = Queue(topic, queue_id, join(folder, topic_folder, name))
+        return queues
 
     def all(self) -> list[Queue]:
-        """In the order of topics and queue ids. Raises StoredError."""
-        return [self._found[key] for key in sorted(self._found)]
+        """Return the queues ordered by topic and queue id. Raises StoredError."""
+        return [self._by_key[key] for key in sorted(self._by_key)]
 
     def find(self, topic: str, queue_id: int) -> Queue | None:
-        """Raises StoredError."""
-        return self._found.get((topic, queue_id))
+        """Return the queue, None if the store does not have it. Raises StoredError."""
+        return self._by_key.get((topic, queue_id))
 
     @cached_property
     def windows(self) -> Windows:
@@ -311,34 +313,39 @@ class Queues:
 
 
 class Windows:
-    """Parts of queues in memory, as many as were used last; threads that read neighbouring parts of a log have the same ones."""
+    """A cache of the most recently used parts of queues. Threads that read neighbouring parts of a log share it."""
 
     def __init__(self, queues: Sequence[Queue]) -> None:
         most = _REMOTE if any(is_remote(queue.folder) for queue in queues[:1]) else _LOCAL
         self.size = max(_LEAST, min(most, _MEMORY // ENTRY_SIZE // max(1, len(queues))))
-        self._kept: OrderedDict[tuple[Queue, int], NDArray[np.uint8]] = OrderedDict()
-        self._one_at_a_time = Lock()
+        self._cache: OrderedDict[tuple[Queue, int], NDArray[np.uint8]] = OrderedDict()
+        self._cache_lock = Lock()
 
     def at(self, queue: Queue, index: int) -> tuple[int, int, NDArray[np.uint8]]:
-        """The part that has an index of a queue: its first index, one past its last, the entries as they are in the files. Where a file is
-        missing in the middle, what would be there reads as no entry. Raises StoredError."""
+        """Return the part that contains an index of a queue: its first index, one past its last, and the bytes of its entries.
+
+        If a file in the middle is missing, its entries are zeros. Raises StoredError.
+        """
         number = (index - queue.min) // self.size
         first = queue.min + number * self.size
         past = min(first + self.size, queue.max)
-        with self._one_at_a_time:
-            data = self._kept.pop((queue, number), None)
-        if data is None:  # two threads may read it both, which is better than that one waits
+        with self._cache_lock:
+            data = self._cache.pop((queue, number), None)
+        if data is None:  # two threads may both read it, which is better than waiting
             data = np.empty((past - first + 1) * ENTRY_SIZE, np.uint8)
             data[queue.read_into(first, data[:-ENTRY_SIZE]) * ENTRY_SIZE :] = 0
-        with self._one_at_a_time:
-            self._kept[queue, number] = data
-            if len(self._kept) * self.size * ENTRY_SIZE > _MEMORY:
-                self._kept.popitem(last=False)
+        with self._cache_lock:
+            self._cache[queue, number] = data
+            if len(self._cache) * self.size * ENTRY_SIZE > _MEMORY:
+                self._cache.popitem(last=False)
         return first, past, data
 
 
 class EntryLookup:
-    """The entries of records, many at once. Of each queue a window is in memory; records in the order of the log read each window once."""
+    """Look up the entries of many records at once.
+
+    One window of each queue is in memory. If records come in the order of the log, each window is read once.
+    """
 
     def __init__(self, queues: Queues, names: NameTable) -> None:
         self._queues = queues
@@ -348,41 +355,44 @@ class EntryLookup:
         self._make_room(256)
 
     def __len__(self) -> int:
-        """How many queues it knows."""
+        """The number of known queues."""
         return len(self._known)
 
     def _make_room(self, most: int) -> None:
-        """For so many queues, a power of two; those that are known are looked for again."""
+        """Make room for `most` queues, a power of two. The known queues are looked up again."""
         self._known.clear()
         self._keys, self._slots = np.full(2 * most, -1, np.int64), np.zeros(2 * most, np.int64)
         self._lines = np.zeros((most, 6), np.int64)
         self._windows = [np.empty(0, np.uint8)] * most
 
     def find(self, topic: Column, queue_id: Column, queue_offset: Column, into: Sequence[Column] | None = None) -> Entries:
-        """The entry of each record, in the columns `into` if they are given; `topic` are numbers of the names. Raises StoredError."""
+        """Return the entry of each record, written to the columns `into` if they are given.
+
+        `topic` are numbers of the names. Raises StoredError.
+        """
         from .entries import find_entries
 
-        columns = [np.ascontiguousarray(each) for each in (topic, queue_id, queue_offset)]
+        columns = [np.ascontiguousarray(column) for column in (topic, queue_id, queue_offset)]
         out = Entries(*(np.empty((4, len(topic)), np.int64) if into is None else into))
         if len(self._known) + len(topic) > len(self._lines):
             self._make_room(1 << (len(topic) + len(self._known)).bit_length())
-        asked, missing = np.arange(len(topic)), np.empty((2, len(topic)), np.int64)
-        while len(asked):
+        pending, missing = np.arange(len(topic)), np.empty((2, len(topic)), np.int64)
+        while len(pending):
             rows, absent, _ = find_entries(
-                *columns, asked, self._keys, self._slots, self._lines, len(self._known), missing,
+                *columns, pending, self._keys, self._slots, self._lines, len(self._known), missing,
                 out.found, out.physicalOffset, out.size, out.tagsCode,
             )  # fmt: skip
             if absent:
-                with self._queues.one_at_a_time:
+                with self._queues.reading:
                     for row, slot in missing[:, :absent].T.tolist():
                         interrupts.stop_thread_if_interrupted()
                         with _probing():
-                            self._bring(slot, int(topic[row]), int(queue_id[row]), int(queue_offset[row]))
-            asked = asked[:rows]
+                            self._load_window(slot, int(topic[row]), int(queue_id[row]), int(queue_offset[row]))
+            pending = pending[:rows]
         return out
 
-    def _bring(self, slot: int, topic: int, queue_id: int, index: int) -> None:
-        """Look for a queue that is new, and take its window that has an index, if it has that."""
+    def _load_window(self, slot: int, topic: int, queue_id: int, index: int) -> None:
+        """Look up a queue if it is new, and load its window that contains an index, if the queue has that index."""
         if slot == len(self._known):
             queue = self._queues.find(self._names.raw(topic).decode("utf-8", "surrogateescape"), queue_id)
             self._known.append(queue)

@@ -1,7 +1,7 @@
-"""One record of a commit log from its bytes, and a log in memory record by record (APP-08).
+"""Read one record of a commit log from its bytes, and a log in memory record by record (APP-08).
 
-This is the one reader of records besides the kernel, which walks over files of gigabytes in machine code. It shares no code with any
-broker, so that a mistake in a broker's layout shows.
+Only this module and the kernel read records; the kernel walks files of gigabytes in machine code. No code is shared with a broker, so that
+a mistake in a broker's layout is detected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .layout import (
 )
 
 Read = Callable[[int, int], bytes]
-"""Gives so many bytes from a place."""
+"""Return `count` bytes from a position: `read(position, count)`."""
 
 _PAIR, _INT, _SHORT = Struct(">iI"), Struct(">i"), Struct(">h")
 _HOST = Struct(">4Bi")
@@ -45,7 +45,7 @@ _HEADS = {
 
 
 class Head(NamedTuple):
-    """The fixed places of a record. Hosts are address and port, as they are in ids of messages too."""
+    """The fixed part of a record. Hosts are address and port, as they are in message ids."""
 
     size: int
     magic: int
@@ -65,7 +65,7 @@ class Head(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many bytes the fixed places have; the body is behind them."""
+        """Bytes of the fixed part; the body follows it."""
         return BODY_AT + len(self.born_host) + len(self.store_host) - 2 * _HOST.size
 
 
@@ -73,7 +73,7 @@ LONGEST_HEAD = BODY_AT + 2 * IPV6_MORE
 
 
 def head_of(data: bytes | mmap, at: int = 0, *, hosts_by_flag: bool = True) -> Head | None:
-    """The fixed places of what begins there; None if the data end in them. `hosts_by_flag`: as of `segments.LogFile`."""
+    """Return the fixed part of the record at `at`; None if the data is too short. `hosts_by_flag`: see `segments.LogFile`."""
     if at + BODY_AT > len(data):
         return None
     form = _HEADS[_INT.unpack_from(data, at + SYS_FLAG_AT)[0] & HOSTS_IPV6 if hosts_by_flag else 0]
@@ -82,9 +82,9 @@ def head_of(data: bytes | mmap, at: int = 0, *, hosts_by_flag: bool = True) -> H
 
 @dataclass(frozen=True, slots=True)
 class RecordPlaces:
-    """A record as its lengths describe it: places inside the file. Lengths are -1 from the first one on that leads out of the file.
+    """Positions and lengths of a record's parts inside the file. From the first length that exceeds the file on, lengths are -1.
 
-    `size` is what it says about itself, `parts` what its lengths add up to, -1 if they lead out of the file.
+    `size` is the stored size. `parts` is the sum of the lengths, -1 if they exceed the file.
     """
 
     size: int
@@ -98,7 +98,7 @@ class RecordPlaces:
 
 
 def parts_of(read: Read, at: int, length: int, head: Head) -> RecordPlaces:
-    """The parts of the record that begins at a place of something with so many bytes."""
+    """Return the parts of the record at position `at` of a source of `length` bytes."""
     body_at = at + head.length
     second = head.magic == MESSAGE_MAGIC_V2
     topic_at = body_at + head.body_length + (2 if second else 1)
@@ -117,14 +117,14 @@ def parts_of(read: Read, at: int, length: int, head: Head) -> RecordPlaces:
 
 
 def properties_of(text: bytes) -> dict[bytes, bytes]:
-    """The properties of a record's text; of two values of a name the later one (SEND-26)."""
+    """Return the properties in a record's text. The last value of a name wins (SEND-26)."""
     items = (item.partition(bytes([NAME_END])) for item in text.split(bytes([PROPERTY_END])))
     return {name: value for name, _, value in items if name and value}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A whole record of a log; `at` is the place where its bytes begin."""
+    """A complete record of a log; `at` is the position of its first byte."""
 
     at: int
     total_size: int
@@ -143,7 +143,7 @@ class StoredRecord:
     topic: str
     properties_text: str
     parts_size: int
-    """Bytes that its parts have by their lengths. The texts do not tell: bytes that are no UTF-8 are replaced in them."""
+    """The sum of its lengths in bytes. The texts do not show it: invalid UTF-8 is replaced in them."""
 
     @property
     def transaction(self) -> int:
@@ -151,7 +151,7 @@ class StoredRecord:
 
     @property
     def counted(self) -> bool:
-        """Whether its queue counts it."""
+        """Whether the record has an offset in its queue."""
         return self.transaction in (NOT, COMMIT)
 
     @property
@@ -168,13 +168,13 @@ class StoredRecord:
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Mapping[str, str]:
-    """The names and values of a record's text, which many rules ask for; an item without byte 1 is none."""
+    """Return the properties in a record's text. Many rules need them. An item without byte 1 is skipped."""
     pairs = (item.split("\x01", 1) for item in text.split("\x02"))
     return MappingProxyType({pair[0]: pair[1] for pair in pairs if len(pair) == 2})
 
 
 class Damage(NamedTuple):
-    """Where a log cannot be read on, and why."""
+    """Where reading a log stops, and why."""
 
     at: int
     length: int
@@ -201,8 +201,11 @@ class LogRecords:
 def read_log(
     data: bytes | mmap, file_size: int, end: int | None = None, *, written: int | None = None, hosts_by_flag: bool = True
 ) -> LogRecords:
-    """Read a log's files, joined, from the first byte to the end, which is where only zeros follow unless it is given, or to the first
-    damage. `written`: from where on there are only zeros, if the caller knows it. `hosts_by_flag`: as of `segments.LogFile`."""
+    """Read the joined files of a log from the first byte to `end` or the first damage.
+
+    The default `end` is where only zeros follow. `written`: the position after which only zeros follow, if the caller knows it.
+    `hosts_by_flag`: see `segments.LogFile`.
+    """
     if written is None:
         written = len(data[:].rstrip(b"\0")) if end is None else 0
     log = LogRecords(file_size, len(data) if end is None else end)
@@ -233,13 +236,13 @@ def read_log(
 
 
 def record_at(data: bytes, place: int, *, hosts_by_flag: bool = True) -> StoredRecord | None:
-    """The record whose bytes these are, from that place of a log; None if they are none. `hosts_by_flag`: as of `segments.LogFile`."""
+    """Return the record in these bytes at `place` of a log; None if they are no record. `hosts_by_flag`: see `segments.LogFile`."""
     record = _record(data, 0, hosts_by_flag=hosts_by_flag)
     return None if record is None else replace(record, at=place)
 
 
 def _record(data: bytes | mmap, at: int, *, hosts_by_flag: bool) -> StoredRecord | None:
-    """The record that begins there, None if its lengths do not fit."""
+    """Return the record at `at`, None if its lengths do not fit."""
     head = head_of(data, at, hosts_by_flag=hosts_by_flag)
     if head is None or head.magic not in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2):
         return None
@@ -269,7 +272,7 @@ def _record(data: bytes | mmap, at: int, *, hosts_by_flag: bool) -> StoredRecord
 
 
 def host_of(data: bytes) -> tuple[str, int]:
-    """An address and its port from their bytes."""
+    """Return the address and port in these bytes."""
     if len(data) == _HOST.size:
         a, b, c, d, port = _HOST.unpack(data)
         return f"{a}.{b}.{c}.{d}", port

@@ -1,8 +1,8 @@
-"""The files of a commit log, cut into ranges that are read one by one.
+"""The files of a commit log, cut into ranges that are read independently.
 
-A file is named by the physical offset of its first byte. A range that does not begin with its file begins at the first place that is
-plausibly a record's, and the range before it ends where its own walk meets such a place. Where a body holds what looks like a
-record at the very offset it lies at, the two may differ: `mend` compares them, and gives the ranges to walk again.
+A file is named by the physical offset of its first byte. A range in the middle of a file begins at the first plausible position of a
+record. The walk of the previous range ends where it meets a plausible position. The two can differ if a body contains bytes that look like
+a record with the right physical offset. `ranges_to_reread` compares them and returns the ranges to walk again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,16 @@ _MAGIC = [magic.to_bytes(4, "big") for magic in (MESSAGE_MAGIC, MESSAGE_MAGIC_V2
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file of the commit log: its first byte's physical offset, its bytes, and whether no later file has data. `header`: the bytes in
-    front of each record, which a log of DLedger has; `index`: the folder of the index beside such a log, empty where it is not known;
-    `hosts_by_flag`: its hosts are as long as sysFlag says, as since IPv6 came; before that a client could set those bits, and they meant
-    nothing."""
+    """A file of the commit log.
+
+    - `base`: the physical offset of its first byte.
+    - `length`: its bytes.
+    - `last`: no later file has data.
+    - `header`: bytes in front of each record; DLedger's log has them.
+    - `index`: the folder with the index of a DLedger log, empty if it is not known.
+    - `hosts_by_flag`: sysFlag states the length of the hosts, as in releases with IPv6. In older releases a client could set these bits,
+      which had no meaning.
+    """
 
     path: str
     base: int
@@ -38,7 +44,7 @@ class LogFile:
 
 @dataclass(frozen=True)
 class Range:
-    """The records of a file that begin in [start, end), offsets inside the file. `exact`: one begins at the start."""
+    """The records of a file that begin in [start, end), offsets inside the file. `exact`: a record begins at `start`."""
 
     file: LogFile
     start: int
@@ -48,7 +54,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Walked:
-    """Where the walk of a range began and ended, as offsets inside the file; its rows, and the bytes that they cover.
+    """Where the walk of a range began and ended, as offsets inside the file; its number of rows, and the bytes that they cover.
 
     A range in which no record begins was not walked: its `begin` and `end` are None.
     """
@@ -61,89 +67,92 @@ class Walked:
 
 
 def log_files(folders: Sequence[str], *, hosts_by_flag: bool = True) -> tuple[LogFile, ...]:
-    """The files of a commit log in order. A folder is a store's, or has the files themselves; a store may have several, and a part of its
-    log with DLedger, behind what was written without it. `hosts_by_flag`: as of `LogFile`.
+    """Return the files of a commit log in order.
 
-    Raises StoredError if there is none, and if two have the same name.
+    A folder is a store's, or contains the files themselves. A store can have several folders. The files of a DLedger log follow those that
+    were written without DLedger. `hosts_by_flag`: see `LogFile`.
+
+    Raises StoredError if there is no file, or if two files have the same name.
     """
-    found: dict[int, _Named] = {}
-    for named in (named for folder in folders for named in _named(folder)):
-        if named.base in found:
-            raise StoredError(named.path, f"is there a second time as {found[named.base].path}", "give folders of one store")
-        found[named.base] = named
-    if not found:
+    by_base: dict[int, _NamedFile] = {}
+    for named in (named for folder in folders for named in _log_files_of(folder)):
+        if named.base in by_base:
+            raise StoredError(named.path, f"is there a second time as {by_base[named.base].path}", "give folders of one store")
+        by_base[named.base] = named
+    if not by_base:
         raise StoredError(", ".join(folders), "has no commit log", "give a store's folder, or one with files of 20 digits")
     files = []
-    order = [found[base] for base in sorted(found)]
+    order = [by_base[base] for base in sorted(by_base)]
     data = [_begin(named.path) for named in order]
     for number, named in enumerate(order):
         last = not any(filled for _, filled in data[number + 1 :])
-        files.append(LogFile(named.path, named.base, data[number][0], last, named.header, named.beside, hosts_by_flag))
+        files.append(LogFile(named.path, named.base, data[number][0], last, named.header, named.index_folder, hosts_by_flag))
     return tuple(files)
 
 
-class _Named(NamedTuple):
+class _NamedFile(NamedTuple):
     path: str
     base: int
     header: int
-    beside: str
+    index_folder: str
 
 
-def _named(folder: str) -> list[_Named]:
-    """The files of the log in a folder, by their names."""
-    plain = _in(join(folder, "commitlog"), 0)
+def _log_files_of(folder: str) -> list[_NamedFile]:
+    """Return the files of the log in a folder, by their names."""
+    plain = _files_in(join(folder, "commitlog"), 0)
     members = [join(folder, name) for name in names_of(folder) if name.startswith("dledger-")]
-    entries = [named for member in members for named in _in(join(member, "data"), LEDGER_HEADER, join(member, "index"))]
+    entries = [named for member in members for named in _files_in(join(member, "data"), LEDGER_HEADER, join(member, "index"))]
     if plain or entries:
         return plain + entries
-    alone = _in(folder, 0)
-    return _in(folder, LEDGER_HEADER) if _are_entries(alone) else alone
+    files = _files_in(folder, 0)
+    return _files_in(folder, LEDGER_HEADER) if _are_entries(files) else files
 
 
-def _in(folder: str, header: int, index: str = "") -> list[_Named]:
-    return [_Named(join(folder, name), offset_of(folder, name), header, index) for name in names_of(folder) if is_file_name(name)]
+def _files_in(folder: str, header: int, index: str = "") -> list[_NamedFile]:
+    return [_NamedFile(join(folder, name), offset_of(folder, name), header, index) for name in names_of(folder) if is_file_name(name)]
 
 
-def _are_entries(files: Sequence[_Named]) -> bool:
-    """More of the files have a message's magic number behind DLedger's header than at their begin."""
-    seen: Counter[int] = Counter()
+def _are_entries(files: Sequence[_NamedFile]) -> bool:
+    """Return whether most files have a message's magic number after DLedger's header instead of at their start."""
+    counts: Counter[int] = Counter()
     for named in files:
         with open_source(named.path) as source:
             head = read(source, 0, min(LEDGER_HEADER + BLANK_SIZE, source.length))
-        seen.update(header for header in (0, LEDGER_HEADER) if head[header + 4 : header + BLANK_SIZE] in _MAGIC)
-    return seen[LEDGER_HEADER] > seen[0]
+        counts.update(header for header in (0, LEDGER_HEADER) if head[header + 4 : header + BLANK_SIZE] in _MAGIC)
+    return counts[LEDGER_HEADER] > counts[0]
 
 
 def _begin(path: str) -> tuple[int, bool]:
-    """The length of a file, and whether it begins with data: a file that was only made has zeros."""
+    """Return the length of a file, and whether it begins with data: a new file contains zeros."""
     with open_source(path) as source:
         return source.length, any(read(source, 0, min(8, source.length)))
 
 
 def ranges(files: Iterable[LogFile], size: int = RANGE_SIZE) -> tuple[Range, ...]:
-    """The files, cut into ranges of a size."""
+    """Cut the files into ranges of `size` bytes."""
     return tuple(
         Range(file, start, min(start + size, file.length), start == 0) for file in files for start in range(0, max(file.length, 1), size)
     )
 
 
-def mend(walked: Iterable[Walked]) -> list[Range]:
-    """The ranges to walk again in the place of others of the same file and end, as a walk reached them elsewhere than they began.
+def ranges_to_reread(walked: Iterable[Walked]) -> list[Range]:
+    """Return the ranges to walk again: those that begin elsewhere than the walk of the previous range ended.
 
-    Walk them, put them in place, and ask again, until there are none. A range with `start` = `end` has no record.
+    Each replaces the range of the same file and end. Walk them, replace their results, and call this again until the list is empty. A range
+    with `start` = `end` has no record.
     """
     by_file: dict[str, list[Walked]] = {}
-    for each in walked:
-        by_file.setdefault(each.range.file.path, []).append(each)
+    for walk in walked:
+        by_file.setdefault(walk.range.file.path, []).append(walk)
     again = []
-    for parts in by_file.values():
-        parts.sort(key=lambda each: each.range.end)
+    for walks in by_file.values():
+        walks.sort(key=lambda walk: walk.range.end)
         reached = 0
-        for each in parts:
-            range_ = each.range
-            begin = each.begin
+        for walk in walks:
+            range_ = walk.range
+            begin = walk.begin
             if (begin is None and reached < range_.end) or (begin is not None and begin != reached):
                 again.append(replace(range_, start=min(reached, range_.end), exact=True))
                 break
-            reached = reached if each.end is None else each.end
+            reached = reached if walk.end is None else walk.end
     return again

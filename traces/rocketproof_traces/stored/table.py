@@ -1,7 +1,7 @@
-"""The table that a walk writes its rows of facts into.
+"""The table into which a walk writes its rows of facts.
 
-It has a line of STRIDE words for each column. The stride is no power of two, as equal places in many lines would share one set of the
-processor's cache.
+Each column has a line of STRIDE words. The stride is not a power of two, because equal positions in many lines would then share one set of
+the processor's cache.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from .facts import COLUMNS, NUMBER
 
-ROWS: Final = 4096  # the most that a chunk has
+ROWS: Final = 4096  # the most rows of a chunk
 STRIDE: Final = ROWS + 8
 LINE: Final = STRIDE * 8
 COLUMN_COUNT: Final = len(COLUMNS)
 
 
 def line(name: str) -> int:
-    """Where the line of a column begins, in bytes."""
+    """Return the byte offset of a column's line."""
     return NUMBER[name] * LINE
 
 
 def new_table(more: int = 0) -> NDArray[np.int64]:
-    """Room for ROWS rows, with so many lines more than a walk fills."""
+    """Allocate a table for ROWS rows, with `more` lines in addition to those of a walk."""
     return np.zeros((COLUMN_COUNT + more, STRIDE), np.int64)

@@ -1,4 +1,4 @@
-"""Texts in kernels: numbers and hashes as Java makes them of strings."""
+"""Kernels for texts: the numbers and hashes that Java makes of strings."""
 
 # Numba's functions have no types that a checker knows.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
@@ -23,14 +23,14 @@ _TRUE: Final = int.from_bytes(b"true", "little")
 
 @njit(nogil=True, inline="always")
 def head(base, at, length):
-    """The first bytes of a text, at most eight, as a word."""
-    found = word(base, at)
-    return found if length >= 8 else found & ((1 << 8 * length) - 1)
+    """Return the first bytes of a text, at most eight, as a word."""
+    first = word(base, at)
+    return first if length >= 8 else first & ((1 << 8 * length) - 1)
 
 
 @njit(nogil=True)
 def integer(base, at, length):
-    """Whether a text is an int as `java_int` reads one, and which."""
+    """Return whether a text is an int that `java_int` reads, and its value."""
     first = byte(base, at)
     here = at + 1 if first in (43, 45) else at
     end = at + length
@@ -53,14 +53,14 @@ def integer(base, at, length):
 
 @njit(nogil=True)
 def _wide_digit(base, at, end):
-    """The value of a decimal digit in two or three bytes, -1 for anything else, and how many bytes."""
+    """Return the value of a decimal digit in two or three bytes (-1 for anything else) and its number of bytes."""
     first = byte(base, at)
     more = 1 if 0xC2 <= first <= 0xDF else 2 if first & 0xF0 == 0xE0 else 0
     if more == 0 or at + more >= end:
         return -1, 1
     unit = first & (0x1F if more == 1 else 0x0F)
-    for each in range(1, more + 1):
-        following = byte(base, at + each)
+    for n in range(1, more + 1):
+        following = byte(base, at + n)
         if following & 0xC0 != 0x80:
             return -1, 1
         unit = unit << 6 | following & 0x3F
@@ -72,22 +72,22 @@ def _wide_digit(base, at, end):
 
 
 def integer_of(text: bytes) -> int | None:
-    """Return the int that the kernel reads in a text, None where it reads none."""
-    data = text + b"\0"  # the kernel looks at the first byte of an empty text too
-    fine: bool
+    """Return the int that the kernel reads from a text, None if it reads none."""
+    data = text + b"\0"  # the kernel reads the first byte of an empty text too
+    is_int: bool
     value: int
-    fine, value = integer(np.frombuffer(data, np.uint8).ctypes.data, 0, len(text))
-    return value if fine else None
+    is_int, value = integer(np.frombuffer(data, np.uint8).ctypes.data, 0, len(text))
+    return value if is_int else None
 
 
 @njit(nogil=True)
 def backward(base, at, length):
-    """Whether a text is ten digits, and their number, the first digit being the lowest."""
+    """Return whether a text is ten digits, and their number; the first digit is the lowest."""
     if length != 10:
         return False, 0
     value = 0
-    for each in range(9, -1, -1):
-        digit = byte(base, at + each) - 48
+    for n in range(9, -1, -1):
+        digit = byte(base, at + n) - 48
         if digit < 0 or digit > 9:
             return False, 0
         value = value * 10 + digit
@@ -101,31 +101,31 @@ def is_true(base, at, length):
 
 @njit(nogil=True, inline="always")
 def java_hash(base, at, length):
-    """Whether a text is UTF-8, and the hash that Java gives it: over units of 16 bits."""
+    """Return whether a text is UTF-8, and its hash in Java, which is computed over units of 16 bits."""
     value, done = 0, length & 7
-    # Eight bytes at a time, the first ones with zeros before them, which the hash does not see.
-    found = word(base, at) << 8 * (8 - done) if done else 0
+    # Eight bytes at a time. Zeros in front of the first bytes do not change the hash.
+    block = word(base, at) << 8 * (8 - done) if done else 0
     while True:
-        if found & _HIGH_BITS:
+        if block & _HIGH_BITS:
             return _wide_hash(base, at, length)
-        # Pairs of bytes, pairs of these, and again: Horner's rule in lanes of 16, 32 and 64 bits.
-        pairs = (found & _EVEN_BYTES) * 31 + (found >> 8 & _EVEN_BYTES)
+        # Horner's rule in lanes: combine bytes to pairs, pairs to fours, fours to eights.
+        pairs = (block & _EVEN_BYTES) * 31 + (block >> 8 & _EVEN_BYTES)
         fours = (pairs & _EVEN_PAIRS) * _P2 + (pairs >> 16 & _EVEN_PAIRS)
         value = value * _P8 + (fours & 0xFFFFFFFF) * _P4 + (fours >> 32)
         if done >= length:
             break
-        found = word(base, at + done)
+        block = word(base, at + done)
         done += 8
     return True, (value & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
 
 
 @njit(nogil=True, inline="always")
 def is_text(base, at, length):
-    """Whether bytes are UTF-8."""
+    """Return whether bytes are UTF-8."""
     end = at + length
     while at < end:
-        found = word(base, at) if end - at >= 8 else word(base, at) & ((1 << 8 * (end - at)) - 1)
-        if found & _HIGH_BITS:
+        block = word(base, at) if end - at >= 8 else word(base, at) & ((1 << 8 * (end - at)) - 1)
+        if block & _HIGH_BITS:
             return _wide_hash(base, at, end - at)[0]
         at += 8
     return True
@@ -133,7 +133,7 @@ def is_text(base, at, length):
 
 @njit(nogil=True)
 def _wide_hash(base, at, length):
-    """The same, unit by unit."""
+    """Return the same as `java_hash`, unit by unit."""
     value = 0
     here, end = at, at + length
     while here < end:
@@ -146,8 +146,8 @@ def _wide_hash(base, at, length):
         if more == 0 or here + more >= end:
             return False, 0
         point = first & (0x1F if more == 1 else 0x0F if more == 2 else 0x07)
-        for each in range(1, more + 1):
-            following = byte(base, here + each)
+        for n in range(1, more + 1):
+            following = byte(base, here + n)
             if following & 0xC0 != 0x80:
                 return False, 0
             point = point << 6 | following & 0x3F

@@ -67,7 +67,7 @@ def audit(
     from ..audits.folders import folders_of
 
     folders = folders_of([os.fspath(store) for store in stores])
-    from rocketproof_traces.audit.run import silent
+    from rocketproof_traces.audit.run import ignore_progress
 
     from ...judging.engines import spreading
     from ..audits import brokerconf, command
@@ -79,4 +79,4 @@ def audit(
     plan = command.plan_of(name, (property,) if isinstance(property, str) else tuple(property), limit, broker_settings)
     spread = spreading("local", workers, None, None, short=True)
     folder = None if out is None else Path(out)
-    return command.run(folders, plan, name, folder, spread, report or silent)
+    return command.run(folders, plan, name, folder, spread, report or ignore_progress)

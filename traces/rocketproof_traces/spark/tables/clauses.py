@@ -1,4 +1,4 @@
-"""Which rows are wanted: a conjunction of clauses, each about one column. A value that is absent passes none but `absent`."""
+"""A filter of rows: a conjunction of clauses about one column each. An absent value matches only `absent`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Clause:
-    """`value` is a number or a text, a tuple of them for `among`, and nothing for `absent` and `present`."""
+    """A condition on a column. `value` is a number or a text, a tuple of them for `among`, None for `absent` and `present`."""
 
     column: str
     operator: Operator
@@ -35,24 +35,24 @@ Clauses = Sequence[Clause]
 
 
 def number_mask(clauses: Iterable[Clause], values: NDArray[np.int64], present: Mask | None = None) -> Mask:
-    """Which numbers pass clauses about their column. `present` says where there is one (everywhere)."""
-    there = np.ones(len(values), np.bool_) if present is None else present
+    """Return which numbers match the clauses about their column. `present` marks the existing values, all if None."""
+    exists = np.ones(len(values), np.bool_) if present is None else present
     passed = np.ones(len(values), np.bool_)
     for clause in clauses:
         match clause.operator:
             case "absent":
-                passed &= ~there
+                passed &= ~exists
             case "present":
-                passed &= there
+                passed &= exists
             case "among":
-                passed &= there & np.isin(values, np.array(clause.value, np.int64))
+                passed &= exists & np.isin(values, np.array(clause.value, np.int64))
             case order:
-                passed &= there & _ORDERS[order](values, clause.value)
+                passed &= exists & _ORDERS[order](values, clause.value)
     return passed
 
 
 def text_passes(clauses: Iterable[Clause], text: str | None) -> bool:
-    """Whether a text passes clauses about its column; None is an absent one."""
+    """Return whether a text matches the clauses about its column; None is an absent text."""
     return all(_text_passes(clause, text) for clause in clauses)
 
 
@@ -71,7 +71,7 @@ def _text_passes(clause: Clause, text: str | None) -> bool:
 
 
 def row_passes(clauses: Iterable[Clause], row: Mapping[str, int | str]) -> bool:
-    """Whether a single row passes; a column that it does not hold is absent."""
+    """Return whether a single row matches; a column that it does not have is absent."""
     for clause in clauses:
         value = row.get(clause.column)
         if isinstance(value, int):
@@ -87,7 +87,10 @@ def about(clauses: Clauses, column: str) -> tuple[Clause, ...]:
 
 
 def bounds(clauses: Clauses, column: str) -> tuple[float, float]:
-    """The least and the greatest number that may pass, both included; infinite where there is no bound, empty if low > high."""
+    """Return the smallest and the largest number that can match, both inclusive.
+
+    They are infinite without a bound. The range is empty if low > high.
+    """
     low, high = -np.inf, np.inf
     for clause in about(clauses, column):
         if clause.operator in ("=", "among"):

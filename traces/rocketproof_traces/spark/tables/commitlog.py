@@ -1,7 +1,7 @@
-"""The commit log as a table: a row for each record, and one for each stretch that is none.
+"""The commit log as a table: a row for each record, and a row for each corrupt stretch.
 
-Only what is asked for is made: numbers come from the walk as they are, text and bodies are copied for the rows that pass. The
-CRC of a body is computed where `computedCRC` is asked for.
+Only requested columns are built. Numbers are taken from the walk; text and bodies are copied only for matching rows. The CRC of a body is
+computed only if `computedCRC` is requested.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROWS = 16384
 
-# Columns that are numbers of the walk; absent in a row that is no record, but for the first two.
+# Columns that are numbers of the walk. In the row of a stretch all but the first two are absent.
 _NUMBERS: Mapping[str, pa.DataType] = {
     "physicalOffset": LONG,
     "size": LONG,
@@ -53,32 +53,32 @@ _FROM_PROPERTIES = frozenset({"tags", "keys", "properties"})
 
 @dataclass(frozen=True)
 class LogPart:
-    """A range of a file of the log, read by itself."""
+    """A range of a file of the log, which can be read independently."""
 
     range: Range
 
 
 def _parts(folders: Sequence[str], clauses: Clauses, part_size: int) -> list[LogPart]:
-    """A part for each range, but for those outside of the physical offsets asked for. Each folder is a store. Raises StoredError."""
+    """Return a part for each range that overlaps the requested physical offsets. Each folder is a store. Raises StoredError."""
     low, high = bounds(clauses, "physicalOffset")
-    every = [each for folder in folders for each in ranges(log_files([folder]), part_size)]
-    return [LogPart(each) for each in every if each.file.base + each.start <= high and each.file.base + each.end > low]
+    all_ranges = [range_ for folder in folders for range_ in ranges(log_files([folder]), part_size)]
+    return [LogPart(range_) for range_ in all_ranges if range_.file.base + range_.start <= high and range_.file.base + range_.end > low]
 
 
 def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[pa.RecordBatch]:
     path = part.range.file.path
     if not text_passes(about(clauses, "file"), path):
         return
-    from ...stored.alone import settled
+    from ...stored.exact_start import with_exact_start
     from ...stored.names import NameTable
-    from ...stored.walk import Walk  # its kernels are for those who read
+    from ...stored.walk import Walk  # imported here, because the import loads kernels
 
     needed = {*columns, *(clause.column for clause in clauses)}
     names = NameTable()
     reached = part.range.start
     try:
         with_properties = not needed.isdisjoint(_FROM_PROPERTIES)
-        for chunk in Walk(settled(part.range), names, crc="computedCRC" in needed, properties=with_properties, rows=ROWS):
+        for chunk in Walk(with_exact_start(part.range), names, crc="computedCRC" in needed, properties=with_properties, rows=ROWS):
             offsets = chunk["physicalOffset"]
             if len(offsets):
                 reached = int(offsets[-1] + chunk["size"][-1]) - part.range.file.base
@@ -92,36 +92,36 @@ def _read(part: LogPart, columns: Sequence[str], clauses: Clauses) -> Iterator[p
             "file": path,
             "error": str(error),
         }
-        yield from TABLE.one(row, columns, clauses)
+        yield from TABLE.row_batch(row, columns, clauses)
 
 
 def _mask(chunk: Chunk, names: NameTable, clauses: Clauses) -> Mask:
-    """The rows that pass; blanks never do."""
+    """Return which rows match; blanks never do."""
     kind = chunk["kind"]
     record = (kind == RowKind.MESSAGE) | (kind == RowKind.MESSAGE_V2)
     passed: Mask = record | (kind == RowKind.CORRUPT)
     for column in dict.fromkeys(clause.column for clause in clauses):
-        asked = about(clauses, column)
+        about_column = about(clauses, column)
         if column in _NUMBERS:
-            passed &= number_mask(asked, chunk[column], None if column in _OF_STRETCHES else record)
+            passed &= number_mask(about_column, chunk[column], None if column in _OF_STRETCHES else record)
         elif column in _TIMES:
             values, present = microseconds(chunk[_TIMES[column]])
-            passed &= number_mask(asked, values, present & record)
+            passed &= number_mask(about_column, values, present & record)
         elif column == "topic":
-            passing = np.array([*(text_passes(asked, name) for name in names.texts()), text_passes(asked, None)], np.bool_)
+            passing = np.array([*(text_passes(about_column, name) for name in names.texts()), text_passes(about_column, None)], np.bool_)
             passed &= passing[chunk["topic"]]  # -1, no topic, is the last one
         elif column == "error":
-            passed &= number_mask(asked, kind, ~record)
+            passed &= number_mask(about_column, kind, ~record)
     return passed
 
 
 def _narrowed(chunk: Chunk, passed: Mask) -> Chunk:
-    """The chunk with some of its rows, so that texts are copied of those only."""
+    """Return the chunk with only these rows, so that texts are copied only for them."""
     if passed.all():
         return chunk
-    found = copy(chunk)
-    found.table = np.ascontiguousarray(chunk.table[:, passed])
-    return found
+    narrowed = copy(chunk)
+    narrowed.table = np.ascontiguousarray(chunk.table[:, passed])
+    return narrowed
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ class _Rows:
 
     @property
     def stretch(self) -> Mask:
-        found: Mask = self.chunk["kind"] == RowKind.CORRUPT
-        return found
+        mask: Mask = self.chunk["kind"] == RowKind.CORRUPT
+        return mask
 
 
 TABLE = StoreTable(

@@ -1,4 +1,4 @@
-"""The consume queues as a table: a row for each entry, from the first one of its queue to the last."""
+"""The consume queues as a table: a row for each entry, from the first to the last of its queue."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class QueueSpan:
 
 
 def _parts(folders: Sequence[str], clauses: Clauses, part_size: int) -> list[tuple[QueueSpan, ...]]:
-    """Spans packed to parts, but for those of other topics, queues and offsets than asked for. Raises StoredError."""
+    """Return the spans that can contain requested topics, queues and offsets, grouped to parts. Raises StoredError."""
     low, high = bounds(clauses, "queueOffset")
     spans = []
     for queue in (queue for folder in folders for queue in Queues([folder]).all()):
@@ -58,35 +58,35 @@ def _read(part: Sequence[QueueSpan], columns: Sequence[str], clauses: Clauses) -
                 at += count
         except StoredError as error:
             row: dict[str, int | str] = {"topic": span.queue.topic, "queueId": span.queue.queue_id, "file": span.path, "error": str(error)}
-            yield from TABLE.one(row, columns, clauses)
+            yield from TABLE.row_batch(row, columns, clauses)
 
 
 def _block(span: QueueSpan, first: int, count: int, columns: Sequence[str], clauses: Clauses) -> Iterator[pa.RecordBatch]:
     entries = span.queue.entries(first, count)
-    there = entries.found == ENTRY
+    is_entry = entries.found == ENTRY
     values: Mapping[str, Column] = {
-        "queueOffset": first + np.arange(len(there)),
+        "queueOffset": first + np.arange(len(is_entry)),
         "physicalOffset": entries.physicalOffset,
         "size": entries.size,
         "tagsCode": entries.tagsCode,
     }
-    passed = number_mask(about(clauses, "error"), entries.found, ~there)
+    passed = number_mask(about(clauses, "error"), entries.found, ~is_entry)
     for name, numbers in values.items():
-        passed &= number_mask(about(clauses, name), numbers, None if name == "queueOffset" else there)
+        passed &= number_mask(about(clauses, name), numbers, None if name == "queueOffset" else is_entry)
     if not passed.any():
         return
     kept = np.flatnonzero(passed)
     constants = {"topic": span.queue.topic, "queueId": span.queue.queue_id, "file": span.path}
-    wrong = ~there[kept]
+    not_entry = ~is_entry[kept]
     arrays: list[Any] = []
     for name in columns:
         kind = TABLE.columns[name]
         if name in constants:
             arrays.append(pa.repeat(pa.scalar(constants[name], kind), len(kept)))
         elif name == "error":
-            arrays.append(pa.array(_SENTENCES, kind).take(pa.array((entries.found[kept] == FILLER).astype(np.int32), mask=~wrong)))
+            arrays.append(pa.array(_SENTENCES, kind).take(pa.array((entries.found[kept] == FILLER).astype(np.int32), mask=~not_entry)))
         else:
-            arrays.append(pa.array(values[name][kept].astype(kind.to_pandas_dtype()), mask=None if name == "queueOffset" else wrong))
+            arrays.append(pa.array(values[name][kept].astype(kind.to_pandas_dtype()), mask=None if name == "queueOffset" else not_entry))
     yield pa.RecordBatch.from_arrays(arrays, schema=TABLE.schema(columns))
 
 

@@ -1,6 +1,6 @@
-"""The index as a table: a row for each entry, from the hash of a key to a place in the log.
+"""The index as a table: a row for each entry, from the hash of a key to a physical offset.
 
-The index holds no keys: `keyHash` is the absolute value of Java's hash of `topic#key`.
+The index contains no keys: `keyHash` is the absolute value of Java's hash of `topic#key`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBERS = {"keyHash": INT, "physicalOffset": LONG, "storeTimestamp": LONG, "num
 
 
 def _parts(folders: Sequence[str], clauses: Clauses, part_size: int) -> list[tuple[str, ...]]:
-    """A part for each file of the index. Raises StoredError."""
+    """Return a part for each index file. Raises StoredError."""
     inner = [join(folder, "index") for folder in folders]
     paths = [join(folder, name) for folder in inner for name in names_of(folder) if is_digits(name)]
     return packed([path for path in paths if text_passes(about(clauses, "file"), path)], lambda path: part_size, part_size)
@@ -35,7 +35,7 @@ def _read(part: Sequence[str], columns: Sequence[str], clauses: Clauses) -> Iter
         try:
             yield from _file(path, columns, clauses)
         except StoredError as error:
-            yield from TABLE.one({"file": path, "error": str(error)}, columns, clauses)
+            yield from TABLE.row_batch({"file": path, "error": str(error)}, columns, clauses)
 
 
 def _file(path: str, columns: Sequence[str], clauses: Clauses) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""What a table is: columns with Arrow types, how reading is divided into parts, and the batches of a part."""
+"""A table: columns with Arrow types, how reading is divided into parts, and the batches of a part."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .clauses import Clauses, Operator, row_passes
 
 Item = TypeVar("Item")
 
-PART_SIZE = 128 << 20  # bytes that one part reads, where the files can be divided
+PART_SIZE = 128 << 20  # bytes that one part reads, if the files can be divided
 
 INT, LONG, TEXT, BYTES, TRUTH = pa.int32(), pa.int64(), pa.string(), pa.binary(), pa.bool_()
 TIME = pa.timestamp("us", "UTC")
 TEXTS = pa.map_(TEXT, TEXT)
 
-# What clauses may ask of a column.
+# The operators that clauses can apply to a column.
 PRESENCE: frozenset[Operator] = frozenset(("absent", "present"))
 OF_NAMES: frozenset[Operator] = frozenset((*PRESENCE, "=", "among", "begins"))
 OF_NUMBERS: frozenset[Operator] = frozenset((*PRESENCE, "=", "among", "<", "<=", ">", ">="))
@@ -27,11 +27,13 @@ OF_NUMBERS: frozenset[Operator] = frozenset((*PRESENCE, "=", "among", "<", "<=",
 
 @dataclass(frozen=True)
 class StoreTable:
-    """`columns`: all there are; `standard`: those of a reader who names none. `pushed`: the clauses that `read` understands, by column.
+    """A table of a store.
 
-    `parts(folders, clauses, part_size)` leaves out what no row can pass; each part can be pickled. `read(part, columns, clauses)` gives
-    batches of exactly these columns and of the rows that pass; it raises nothing for what lies in the files: a stretch or a
-    file that cannot be read is a row whose `error` says why.
+    - `columns`: all columns. `standard`: the columns of a reader that names none.
+    - `pushed`: by column, the operators that `read` supports.
+    - `parts(folders, clauses, part_size)` returns parts that can be pickled, without parts in which no row can match.
+    - `read(part, columns, clauses)` yields batches with exactly these columns of the matching rows. It raises nothing about the content of
+      files: a stretch or a file that cannot be read is a row with an `error`.
     """
 
     name: str
@@ -42,9 +44,9 @@ class StoreTable:
     read: Callable[[Any, Sequence[str], Clauses], Iterator[pa.RecordBatch]]
 
     def chosen(self, names: str | None) -> tuple[str, ...]:
-        """Columns by a reader's choice: `topic, size`, `*` for all, none for the standard ones, `+body` for more than those.
+        """Return the columns of a selection: `topic, size`; `*` for all; empty for the standard ones; `+body` for additional ones.
 
-        Raises TraceError for a name that is no column.
+        Raises TraceError for a name that is not a column.
         """
         words = [word.strip() for word in (names or "").split(",") if word.strip()]
         wanted: dict[str, None] = {}
@@ -55,14 +57,14 @@ class StoreTable:
         return tuple(wanted)
 
     def spelled(self, name: str) -> str:
-        """The column of a name in any case, as SQL has it. Raises TraceError where there is none."""
+        """Return the column with this name in any case, because SQL ignores case. Raises TraceError if there is none."""
         for column in self.columns:
             if column.lower() == name.lower():
                 return column
         raise TraceError(f"{self.name}: column {name}", "does not exist", f"choose among {', '.join(self.columns)}")
 
-    def one(self, row: Mapping[str, int | str], names: Sequence[str], clauses: Clauses) -> Iterator[pa.RecordBatch]:
-        """A batch of a single row, if it passes: one that reports what cannot be read."""
+    def row_batch(self, row: Mapping[str, int | str], names: Sequence[str], clauses: Clauses) -> Iterator[pa.RecordBatch]:
+        """Yield a batch of a single row that reports an unreadable file, if the row matches."""
         if row_passes(clauses, row):
             yield pa.RecordBatch.from_pylist([{name: row.get(name) for name in names}], schema=self.schema(names))
 
@@ -71,7 +73,7 @@ class StoreTable:
 
 
 def packed(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> list[tuple[Item, ...]]:
-    """The items in their order, divided so that each part has about `most` bytes."""
+    """Split the items in order into parts of about `most` bytes."""
     parts: list[list[Item]] = []
     size = most
     for item in items:

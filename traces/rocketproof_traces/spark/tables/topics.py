@@ -1,4 +1,4 @@
-"""The broker's table of topics, config/topics.json, as a table: a row for each topic, with the data version of the file."""
+"""The topic table, config/topics.json, as a table: a row for each topic, with the data version of the file."""
 
 from __future__ import annotations
 

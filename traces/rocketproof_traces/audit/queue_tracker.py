@@ -1,4 +1,4 @@
-"""Which record of a queue comes before which: queues are numbered as they are met, and the last record of each is carried along."""
+"""The succession of records in each queue: queues are numbered as they occur, and the last record of each is kept."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc,import-untyped,untyped-decorator"
 from __future__ import annotations
@@ -23,7 +23,7 @@ _THERE, _PLACE = NUMBER["entryThere"], NUMBER["entryOffset"]
 
 @compiled
 def _enter(queues, keys, numbers):  # pragma: no cover (compiled)
-    """Put queues that have numbers into a table of keys."""
+    """Enter the numbered queues into a table of keys."""
     for number in range(len(queues)):
         key = key_of(queues[number, _NAME], queues[number, _QUEUE])
         at = place_of(key, keys)
@@ -32,8 +32,10 @@ def _enter(queues, keys, numbers):  # pragma: no cover (compiled)
 
 @compiled
 def _follow(table, rows, left_out, columns, keys, numbers, count, queues, first, final, before, after):  # pragma: no cover (compiled)
-    """Number the queue of each row, count, and put each member that has one before it beside that one; how many queues are known now,
-    and how many pairs there are."""
+    """Number the queue of each row, count its records, and pair each member with the previous member of its queue.
+
+    Returns the number of known queues and the number of pairs.
+    """
     pairs = 0
     for row in range(rows):
         topic = table[_TOPIC, row]
@@ -65,9 +67,12 @@ def _follow(table, rows, left_out, columns, keys, numbers, count, queues, first,
     return count, pairs
 
 
-class Lines:
-    """The queues of one stretch of the log. `columns`: what is kept of each queue's first and last member; `before` and `after` have these
-    columns of the pairs that `follow` has found."""
+class QueueTracker:
+    """The queues of one segment of the log.
+
+    `columns`: the columns that are kept of each queue's first and last member. `before` and `after`: these columns of the pairs that the
+    last `follow` found.
+    """
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
@@ -81,14 +86,16 @@ class Lines:
         self._make_room(2 * ROWS)
 
     def _make_room(self, most: int) -> None:
-        """For so many queues, a power of two, as places in the table of keys are masked; what is known stays."""
+        """Make room for `most` queues, a power of two, because slots in the table of keys are masked. Known queues are kept."""
         self._keys, self._values = np.full(2 * most, -1, np.int64), np.zeros(2 * most, np.int64)
         self._queues, self._first, self._final = (_longer(each, most) for each in (self._queues, self._first, self._final))
         _enter(self._queues[: self.count], self._keys, self._values)
 
     def follow(self, table: NDArray[np.int64], rows: int, left_out: NDArray[np.uint64]) -> int:
-        """How many of the first so many rows of a table follow another one of their queue. Those of which bit 0 of `left_out` is set do not
-        belong to its succession; the others match if their entry, where there is one, points at them."""
+        """Return how many of the first `rows` rows of a table have a previous member in their queue.
+
+        Rows with bit 0 in `left_out` are not members of the succession. A member matches if its entry points at it.
+        """
         if self.count + rows > len(self._queues):
             self._make_room(1 << (self.count + rows).bit_length())
         self.count, pairs = _follow(
@@ -108,22 +115,22 @@ class Lines:
 
     @property
     def records(self) -> Column:
-        """How many records each queue has here."""
+        """The number of records of each queue."""
         return self._of(_RECORDS)
 
     @property
     def members(self) -> Column:
-        """How many of them belong to its succession."""
+        """The number of records that are members of the queue's succession."""
         return self._of(_MEMBERS)
 
     @property
     def matched(self) -> Column:
-        """How many members have an entry that points at them."""
+        """The number of members whose entry points at them."""
         return self._of(_MATCHED)
 
     @property
     def begun(self) -> Column:
-        """The physical offset of the first record of each queue, member or not."""
+        """The physical offset of each queue's first record, member or not."""
         return self._of(_BEGUN)
 
     def _of(self, fact: int) -> Column:
@@ -136,12 +143,11 @@ class Lines:
 
     @property
     def final(self) -> Mapping[str, Column]:
-        """Those of its last one."""
+        """The columns of each queue's last member."""
         return dict(zip(self.columns, self._final[: self.count].T, strict=True))
 
 
 def _longer(lines: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """So many lines, which begin with these."""
-    found = np.zeros((most, lines.shape[1]), np.int64)
-    found[: len(lines)] = lines
-    return found
+    copy = np.zeros((most, lines.shape[1]), np.int64)
+    copy[: len(lines)] = lines
+    return copy

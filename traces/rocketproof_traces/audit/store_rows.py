@@ -1,6 +1,6 @@
-"""What lies beside the log, as rows: the tables of config, the checkpoint, how far delayed messages are delivered and groups have consumed.
+"""Rows about everything except the log: the tables in `config`, the checkpoint, delivery and consumption progress.
 
-And what the stretches of the log have noted for the whole store. Each kind of rows comes with where a row lies.
+Also the rows about what the segments of the log recorded for the whole store. Each kind of rows has a function that locates a row.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from ..stored.errors import StoredError, Unreadable
 from ..stored.facts import LIMIT
 from ..stored.layout import ENTRY
 from ..stored.paths import exists, join
-from .segment import Segment
 from .store import StoreFolder, is_created
+from .task import Segment
 
 Numbers = dict[str, list[Any]]
 Rows = tuple[str, Mapping[str, Any], Callable[[int], dict[str, Any]]]
-"""The kind, the columns, and where the row of a number lies and what a finding records of it."""
+"""The kind, the columns, and a function from a row's number to its location and what a finding records of it."""
 
 TOPICS, GROUPS, CONSUMED, DELAYED = "topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"
 TABLES = {TOPICS: "topicConfigTable", GROUPS: "subscriptionGroupTable", CONSUMED: "offsetTable", DELAYED: "offsetTable"}
 BACKUP = ".bak"
 _TIMES = 8  # bytes of each of the checkpoint's times
-_JAVA_INT = (1 << 31) - 1
+_MAX_INT = (1 << 31) - 1
 
 
 def append(rows: Numbers, row: Mapping[str, Any]) -> None:
-    """One more row."""
+    """Append one row."""
     for name, value in row.items():
         rows.setdefault(name, []).append(value)
 
 
 def table_rows(store: StoreFolder, records: int) -> Iterator[Rows]:
-    """topics.json, as a whole and topic by topic; `records`: those of the log."""
+    """Yield topics.json as a whole, and topic by topic. `records`: the number of records in the log."""
     table = store.topics
     path = store.topics_path
     created = 0 if table is None else sum(is_created(store, name, row.perm) for name, row in table.topics.items())
@@ -73,9 +73,9 @@ def table_rows(store: StoreFolder, records: int) -> Iterator[Rows]:
 
 
 def config_rows(store: StoreFolder, last_stored: int) -> Iterator[Rows]:
-    """The tables of config; `last_stored`: the log's last store timestamp, 0 without records."""
+    """Yield the tables of config. `last_stored`: the log's last store timestamp, 0 without records."""
     if store.has_rocks_table:
-        return  # what lies there is of an earlier day
+        return  # the JSON files are from before the change to RocksDB
     rows: Numbers = {}
     paths = []
     for name, inner in TABLES.items():
@@ -90,7 +90,7 @@ def config_rows(store: StoreFolder, last_stored: int) -> Iterator[Rows]:
 
 
 def _table(path: str, inner: str) -> Any:
-    """A table of a file, None if there is none. Raises Unreadable."""
+    """Return a table of a file, None if there is none. Raises Unreadable."""
     try:
         return read_json(path).get(inner) if exists(path) else None
     except Unreadable:
@@ -100,7 +100,7 @@ def _table(path: str, inner: str) -> Any:
 
 
 def _number(value: Any) -> int:
-    """A number of a table, cut to what a rule computes with; -1 for what is none."""
+    """Return a number of a table, clipped to the range of rules; -1 for anything else."""
     try:
         return max(min(whole_number(value), LIMIT >> 1), -(LIMIT >> 1))
     except (TypeError, ValueError):
@@ -108,11 +108,11 @@ def _number(value: Any) -> int:
 
 
 def _levels(store: StoreFolder, path: str, last_stored: int) -> Iterator[Rows]:
-    told = _table(path, TABLES[DELAYED])
-    if not isinstance(told, dict):
+    table = _table(path, TABLES[DELAYED])
+    if not isinstance(table, dict):
         return
     queues = {queue.queue_id + 1: queue for queue in store.queues.all() if queue.topic == SCHEDULE}
-    offsets = dict.fromkeys(queues, 0) | {_level(name): _number(offset) for name, offset in told.items()}
+    offsets = dict.fromkeys(queues, 0) | {_level(name): _number(offset) for name, offset in table.items()}
     rows: Numbers = {}
     levels = sorted(offsets)
     for level in levels:
@@ -141,20 +141,20 @@ def _levels(store: StoreFolder, path: str, last_stored: int) -> Iterator[Rows]:
 
 
 def _level(name: Any) -> int:
-    return min(_number(name), _JAVA_INT)
+    return min(_number(name), _MAX_INT)
 
 
 def _progress(store: StoreFolder, path: str) -> Iterator[Rows]:
-    told = _table(path, TABLES[CONSUMED])
-    if not isinstance(told, dict):
+    table = _table(path, TABLES[CONSUMED])
+    if not isinstance(table, dict):
         return
     topics = store.topics.topics if store.topics is not None else None
     rows: Numbers = {}
-    whose = []
-    for key, offsets in sorted(told.items()):
+    keys = []
+    for key, offsets in sorted(table.items()):
         topic, _, group = str(key).partition("@")
         for name, value in offsets.items() if isinstance(offsets, dict) else (("", ""),):
-            queue_id, offset = min(_number(name), _JAVA_INT), _number(value)
+            queue_id, offset = min(_number(name), _MAX_INT), _number(value)
             queue = store.queues.find(topic, queue_id)
             append(
                 rows,
@@ -162,37 +162,37 @@ def _progress(store: StoreFolder, path: str) -> Iterator[Rows]:
                     "named": int(bool(topic and group)),
                     "topicKnown": int(topics is None or topic in topics),
                     "queueId": queue_id,
-                    "queues": _JAVA_INT if topics is None else store.queues_of(topic),
+                    "queues": _MAX_INT if topics is None else store.queues_of(topic),
                     "offset": offset,
                     "entriesKnown": int(queue is not None),
                     "entries": queue.max if queue is not None else 0,
                 },
             )
-            whose.append((topic, queue_id, offset, group))
+            keys.append((topic, queue_id, offset, group))
 
     def place(row: int) -> dict[str, Any]:
-        topic, queue_id, offset, group = whose[row]
+        topic, queue_id, offset, group = keys[row]
         return {"file": path, "offset": 0, "topic": topic, "queue_id": queue_id, "queue_offset": offset, "more": f"group {group}"}
 
     yield "progress", rows, place
 
 
 def noted_rows(store: StoreFolder, segments: Sequence[Segment], whole: bool) -> Iterator[Rows]:
-    """What the stretches have noted; `whole`: the log was read whole."""
+    """Yield the rows about what the segments recorded. `whole`: the complete log was read."""
     noted = [segment.noted for segment in segments if segment.noted]
     yield from _hosts([(segment.task.file.path, segment.noted) for segment in segments if segment.noted])
     if not noted or not whole:
         return
-    stored = [time for each in noted for time in each["stored"]]
-    met = {time for each in noted for time in each["times"]}
+    stored = [time for notes in noted for time in notes["stored"]]
+    stored_times = {time for notes in noted for time in notes["times"]}
     path = join(store.folder, "checkpoint")
     rows: Numbers = {}
     ledger = any(file.header for file in store.log)
     for time in store.checkpoint_times:
-        said = {"time": time, "firstStored": min(stored, default=0), "lastStored": max(stored, default=0)}
-        append(rows, {**said, "stored": int(time in met), "asked": int(bool(stored) and not ledger)})
+        times = {"time": time, "firstStored": min(stored, default=0), "lastStored": max(stored, default=0)}
+        append(rows, {**times, "stored": int(time in stored_times), "asked": int(bool(stored) and not ledger)})
     yield "checkpoint", rows, lambda row: {"file": path, "offset": row * _TIMES}
-    ends = {name: [each for one in noted for each in one[name]] for name in ("half", "commit", "queue", "number", "operation", "at")}
+    ends = {name: [value for notes in noted for value in notes[name]] for name in ("half", "commit", "queue", "number", "operation", "at")}
     last, named = max(ends["at"], default=-1), set(ends["operation"])
     base = {file.base: file.path for file in store.log}
     rows = {
@@ -203,7 +203,7 @@ def noted_rows(store: StoreFolder, segments: Sequence[Segment], whole: bool) -> 
 
     def place(row: int) -> dict[str, Any]:
         at = ends["commit"][row]
-        file = base[max(each for each in base if each <= at)]
+        file = base[max(start for start in base if start <= at)]
         return {"file": file, "offset": at, "queue_id": ends["queue"][row], "queue_offset": ends["number"][row]}
 
     yield "commit", rows, place
@@ -212,8 +212,8 @@ def noted_rows(store: StoreFolder, segments: Sequence[Segment], whole: bool) -> 
 def _hosts(noted: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Rows]:
     counts: dict[tuple[int, int], int] = {}
     places: dict[tuple[int, int], tuple[str, int]] = {}
-    for path, each in noted:
-        for address, port, count, at in each["hosts"]:
+    for path, notes in noted:
+        for address, port, count, at in notes["hosts"]:
             counts[address, port] = counts.get((address, port), 0) + count
             places.setdefault((address, port), (path, at))
     hosts = sorted(counts)

@@ -1,6 +1,7 @@
-"""Rules over few rows: the same formulas as functions of Python, where compiling a column program would cost more than it gives.
+"""Rules over few rows: the formulas as Python functions. Compiling a column program would cost more than it saves.
 
-The programs of tests leave histories of some ten rows, by the thousand. A row is a tuple with a value for each column of its vocabulary.
+The programs of tests produce thousands of histories with about ten rows each. A row is a tuple with a value for each column of its
+vocabulary.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Row = tuple[int, ...]
 
 @cache
 def row_of(kind: str) -> Callable[..., Row]:
-    """Makes rows of a vocabulary from columns by their names; what is left out is 0."""
+    """Return the constructor of a vocabulary's rows from columns by name; omitted columns are 0."""
     names = [variable.name for variable in vocabulary()[kind].model.variables]
     return namedtuple(kind, names, defaults=[0] * len(names))
 
@@ -42,29 +43,29 @@ class RowRule:
         return self._functions[term]
 
     def value(self, term: Expr, row: Row, after: Row = ()) -> int:
-        """The code of a term over such a row."""
+        """Return the code of a term over such a row."""
         return self._function(term)(row, after)
 
-    def say(self, row: Row, after: Row = ()) -> str:
-        """What was expected of a row that breaks the rule, and what was found."""
-        expected = self._word(self.rule.expected, row, after)
+    def describe(self, row: Row, after: Row = ()) -> str:
+        """Describe the expected and the found value of a row that breaks the rule."""
+        expected = self._text(self.rule.expected, row, after)
         for bound in self.rule.bounds:
             if not self._function(bound.holds)(row, after):
-                expected = f"{bound.relation} {self._word(bound.limit, row, after)}"
+                expected = f"{bound.relation} {self._text(bound.limit, row, after)}"
                 break
-        return f"expected {expected}, found {self._word(self.rule.found, row, after)}"
+        return f"expected {expected}, found {self._text(self.rule.found, row, after)}"
 
-    def _word(self, term: Expr, row: Row, after: Row) -> str:
+    def _text(self, term: Expr, row: Row, after: Row) -> str:
         value = str(term.type.decode(self._function(term)(row, after)))
         return value.lower() if term.type.sort == "bool" else value
 
 
 @cache
 def row_rule(rule: Rule, settings: Settings) -> RowRule:
-    """A rule under settings, compiled once."""
+    """Return a rule under settings, compiled once."""
     return RowRule(rule, settings)
 
 
 def settings_of(values: Mapping[str, Any]) -> Settings:
-    """Settings as `row_rule` takes them."""
+    """Return settings in the form that `row_rule` takes."""
     return tuple(sorted(values.items()))

@@ -249,7 +249,7 @@ class _Climber:
 
     def _first_failure(self, level: Level, number: int, judged: JudgedProgram, parsed: ParsedHistory, reader: Reader) -> Failed | None:
         """What of a trial is not as described, first what was asked first; None if all is."""
-        asked = [one for at, one in enumerate(parsed.asked) if not _asked_again(parsed.asked[at : at + 2])]
+        asked = [one for at, one in enumerate(parsed.exchanges) if not _asked_again(parsed.exchanges[at : at + 2])]
         for one in asked:
             if not one.one_way and one.code not in OK:
                 return Failed(f"it has to be answered {said(codes.SUCCESS, None)}", _request(one), _answer(one))
@@ -267,7 +267,7 @@ class _Climber:
     def _never_done(self, parsed: ParsedHistory) -> Iterator[ProgramFinding]:
         """What requests that want no answer have left undone. Elsewhere nobody can say that, since they may be served later; here a while
         has passed."""
-        if any(one.one_way for one in parsed.asked):
+        if any(one.one_way for one in parsed.exchanges):
             for difference in ReferenceReplay(parsed, PROFILES[self._target.profile], parsed.items).compare():
                 yield of_difference(difference, parsed)
 
@@ -308,6 +308,6 @@ def _answer(one: Exchange) -> str:
 
 
 def _contradicted(verdict: ProgramFinding, parsed: ParsedHistory) -> Failed:
-    about = next((one for one in parsed.asked if verdict.seq in (one.seq, one.end)), None)
+    about = next((one for one in parsed.exchanges if verdict.seq in (one.seq, one.end)), None)
     shown = Failed("") if about is None else Failed("", _request(about), _answer(about))
     return Failed(verdict.text, shown.request, shown.answer, entry_of(verdict))

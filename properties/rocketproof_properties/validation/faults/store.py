@@ -213,7 +213,7 @@ class PromisedStore:
             thread.join(2 * PATIENCE)
             client.close()
         recording.close()
-        return Loaded(load(path).asked)
+        return Loaded(load(path).exchanges)
 
     def take(self, loaded: Loaded, *, refused: bool = True) -> None:
         """Remember what was acknowledged; a refusal is a finding, if it is looked for. A broker that has too much to do is no finding: on a

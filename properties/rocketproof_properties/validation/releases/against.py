@@ -169,7 +169,7 @@ def _search(made: AgainstReport, both: Sequence[Stage], request: AgainstRequest,
     for portion in _portions(_programs(request), PORTION if request.until is not None else 0):
         for program, pair in _performed(both, portion, progress):
             made.programs += 1
-            made.requests += sum(len(one.history.asked) for one in pair)
+            made.requests += sum(len(one.history.exchanges) for one in pair)
             made.compared += all(one.tells for one in pair)
             for difference in _differences(pair):
                 _note(found, Differing(cause_of(difference, pair[0].history), 1, program, difference, pair, at=made.programs))

@@ -34,7 +34,7 @@ class Cause(NamedTuple):
 
 def cause_of(found: FieldDifference, history: ParsedHistory) -> Cause:
     """What a difference is about, whichever program shows it."""
-    op = next((one.op for one in history.asked if one.seq == found.seq), found.where.split()[0])
+    op = next((one.op for one in history.exchanges if one.seq == found.seq), found.where.split()[0])
     about = {"the": "record"}.get(op, op)
     one, other = (_plain(value, history) for value in (found.recorded, found.found))
     if found.field == NEXT_OFFSET:

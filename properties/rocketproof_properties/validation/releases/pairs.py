@@ -67,7 +67,7 @@ def bare(history: ParsedHistory, value: Any) -> Any:
 def _asked(history: ParsedHistory) -> list[Exchange]:
     """The requests; of a question that was asked again at once only the last time."""
     found: list[Exchange] = []
-    for each in history.asked:
+    for each in history.exchanges:
         if found and each.op == found[-1].op == "route" and each.fields == found[-1].fields:
             found.pop()
         found.append(each)
@@ -162,8 +162,8 @@ def _named(history: ParsedHistory, name: str) -> str:
 
 def _drawn(history: ParsedHistory) -> set[str]:
     """The topics in which a broker may have drawn a queue."""
-    topics = {each.fields.get("topic", "") for each in history.asked if each.fields.get("queueId", "").startswith("-")}
-    given_back = any(each.op == "send_back" for each in history.asked)
+    topics = {each.fields.get("topic", "") for each in history.exchanges if each.fields.get("queueId", "").startswith("-")}
+    given_back = any(each.op == "send_back" for each in history.exchanges)
     counted = history.states.get("topics", {}).get("topics", {})
     return {bare(history, name) for name in (*topics, *(name for name in counted if given_back and name.startswith(RETRY_PREFIX)))}
 
@@ -215,7 +215,7 @@ def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, i
     """Where each record lies and what it says, by its message's number in the program, its topic, and its turn among those that
     have both."""
     found: dict[tuple[int, str, int], tuple[int, dict[str, Any]]] = {}
-    first = min((whole_number(each.fields["bornTimestamp"]) for each in history.asked if "bornTimestamp" in each.fields), default=0)
+    first = min((whole_number(each.fields["bornTimestamp"]) for each in history.exchanges if "bornTimestamp" in each.fields), default=0)
     all_ = history.records
     for at, data in sorted(all_.items()):
         message = records.decode(data, exact=False)

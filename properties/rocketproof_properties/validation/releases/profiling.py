@@ -139,7 +139,7 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
         recorded = list(stage.record(_programs(request, request.target), progress).values())
         if stage.bounds.over:
             made.stopped = f"--time {request.seconds:g}"
-    made.programs, made.requests = len(recorded), sum(len(one.history.asked) for one in recorded)
+    made.programs, made.requests = len(recorded), sum(len(one.history.exchanges) for one in recorded)
     made.compared = sum(one.tells for one in recorded)
     try:
         found = explain(recorded, base, progress)

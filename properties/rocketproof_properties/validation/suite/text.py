@@ -107,7 +107,7 @@ class Failure:
         if not self.finding.program.steps and self.finding.program.number == 0:
             yield f"no single program shows it: {self.finding.program.source}"
             return
-        asked = self.history.asked
+        asked = self.history.exchanges
         yield f"the shortest program that shows it, {counted(len(asked), 'request')}:"
         rows: list[tuple[str, ...]] = [("   ", "event", *(["client"] if self.history.concurrent else []), "request", "answer")]
         about = self._about()

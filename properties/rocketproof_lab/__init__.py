@@ -1,7 +1,7 @@
-"""Lab: the project measured by itself; not in the wheel.
+"""Lab: tools that measure the project itself. They are not in the wheel.
 
-Input: the sources, the tests and the benchmarks of a clone.
-Output: which seeded, generated and specification mutants go unnoticed (`seeded/`, `generated/`, `specification/`), which rules lack
-code or a passed test (`requirements/`), and how fast the engines are (`bench/`).
+Input: the sources, tests and benchmarks of a clone.
+Output: mutants that no test notices (`seeded/`, `generated/`, `specification/`), rules without code or a passed test (`requirements/`), and
+the speed of the engines (`bench/`).
 Read first: `seeded/patch.py`.
 """

@@ -1,6 +1,6 @@
-"""The commands by which the project measures itself: `mutate`, `requirements` and `bench`.
+"""The commands that measure the project itself: `mutate`, `requirements` and `bench`.
 
-They are there in a clone, where this package is; the wheel leaves it out.
+They exist only in a clone. The wheel does not contain this package.
 """
 
 from __future__ import annotations
@@ -27,43 +27,44 @@ def mutate(
     tests: Path | None = None,
     every: All = False,
 ) -> int:
-    """Change the implementation in small ways and see whether the tests notice each change; or the specification, and what notices that.
+    """Make small changes to the implementation or the specification and report which are noticed.
 
-    With --generated the changes are made by machine, and a validation over the wire has to notice them.
+    By default, tests must notice seeded mutants of the implementation. With --generated a validation over the wire must notice generated
+    changes.
 
     Parameters
     ----------
     ids
-        The mutants to try, such as M-01; with --specification parts, actions or mutants of it, such as persistence or acquire_lock; with
-        --generated parts (broker, store, "name server", producer), modules such as broker/sending, or changes, or `releases`. All but
-        `releases` unless given.
+        Mutants to try, such as M-01. With --specification: its parts, actions or mutants, such as persistence or acquire_lock. With
+        --generated: parts (broker, store, "name server", producer), modules such as broker/sending, single changes, or `releases`.
+        Default: all except `releases`.
     specification
-        Change the specification: each guard and each assignment of each action, in every way that the tool knows. A change is noticed by
-        a property whose verdict is another one, or by the implementation, which does otherwise.
+        Change each guard and each assignment of each action of the specification, with every known operator. A change is noticed if the
+        verdict of a property changes or the implementation behaves differently.
     generated
-        Make so many changes of the implementation, drawn by the seed and even over the modules, and validate each over the wire. Those of
-        `releases` are switches of the profile, each as the nearest release has it that differs.
+        Number of changes of the implementation. They are chosen by the seed, evenly over the modules, and each is validated over the
+        wire. Changes of `releases` set a switch of the profile to the value of the nearest release that differs.
     programs
-        With --generated: how many programs a change is validated with, at most; 300 unless given.
+        With --generated: maximum number of programs per change. Default: 300.
     profile
-        With --generated: the profile of the changed implementation; P494 unless given.
+        With --generated: profile of the changed implementation. Default: P494.
     sample
-        With --specification: try so many mutants, drawn at random.
+        With --specification: number of mutants to try, chosen at random.
     seed
-        Seed of the sample, and of the generated changes and their programs.
+        Seed of the sample, the generated changes and their programs.
     resume
-        With --specification or --generated: a file that --json wrote; what is decided there is not tried again.
+        With --specification or --generated: a file written by --json. Mutants that are decided in it are not tried again.
     json
-        Write what came of each mutant to this file, of an interrupted run too.
+        Write the result of each mutant to this file, also if the run is interrupted.
     workers
-        Processes that run tests or try mutants; all cores unless given.
+        Number of processes that run tests or try mutants. Default: all cores.
     time
-        Seconds after which the run stops; what is undecided then is named.
+        Seconds after which the run stops. Mutants that are still undecided are listed.
     tests
-        The folder of the tests; tests unless given. With --generated these tests are run instead of a validation, each change with those
-        of files that call what it changes.
+        Folder of the tests. Default: tests. With --generated these tests run instead of a validation. Each change is tried with the test
+        files that call the changed function.
     every
-        With --specification or --generated: print a line for each mutant.
+        With --specification or --generated: print one line per mutant.
     """
     if generated is not None:
         if specification or sample is not None:
@@ -78,9 +79,9 @@ def mutate(
             raise InputError("--tests with --specification: no tests are run for the specification's mutants; leave out one of them")
         return _mutate_specification(ids, sample, seed, resume, json, workers, time, every=every)
     options = {"--sample": sample is not None, "--resume": resume is not None, "--all": every}
-    odd = [name for name, given in options.items() if given]
-    if odd:
-        raise InputError(f"{odd[0]} is for mutants of the specification: add --specification or leave it out")
+    misused = [name for name, is_given in options.items() if is_given]
+    if misused:
+        raise InputError(f"{misused[0]} is for mutants of the specification: add --specification or leave it out")
     needs_pytest("mutate")
     from .seeded import registry
 
@@ -118,15 +119,15 @@ def _mutate_generated(
         from .seeded import trials
         from .seeded.show import print_mutants
 
-        mutants = [one.mutant() for one in sampling.chosen(ids, count, seed)]
+        mutants = [change.mutant() for change in sampling.chosen(ids, count, seed)]
         with output.phases() as progress:
             tried = trials.mutate(mutants, tests, workers, time, progress)
         write(json, (row.record() for row in tried.rows))
         print_mutants(tried)
         return tried.exit_code
     chosen = switched.sample(profile, count, seed) if of_releases else sampling.chosen(ids, count, seed)
-    asked = {"profile": profile, "programs": programs, "seed": seed}
-    known = results.known(resume, asked) if resume is not None else {}
+    options = {"profile": profile, "programs": programs, "seed": seed}
+    known = results.known(resume, options) if resume is not None else {}
     with output.phases() as progress:
         report = run.run(
             chosen, profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
@@ -163,22 +164,22 @@ def requirements(
     json: Json = None,
     every: All = False,
 ) -> int:
-    """Show for every rule of the described behaviour where it is implemented and which tests passed for it.
+    """Show where each rule of the described behaviour is implemented and which tests passed for it.
 
-    With ids, show where each is stated: code, actions of the model, properties, hazards, mutants and tests, with file and line.
+    With ids, show file and line of every reference: code, actions of the model, properties, hazards, mutants and tests.
 
     Parameters
     ----------
     ids
-        Rules, properties, hazards or mutants to look up, such as CHK-10, INV-34 or HAZ-01; no test is run.
+        Rules, properties, hazards or mutants to look up, such as CHK-10, INV-34 or HAZ-01. No test is run.
     results
-        What a run of `pytest --requirements=FILE` wrote; without it and without ids the marked tests are run, for minutes on all cores.
+        A file written by `pytest --requirements=FILE`. Without it and without ids the marked tests run for minutes on all cores.
     tests
-        The folder of the tests, instead of the project's.
+        Folder of the tests. Default: the project's tests.
     json
         Write the rules with their evidence to this file.
     every
-        List every rule, not only those without code or without a passed test.
+        List every rule, including those with code and a passed test.
     """
     if results is not None and tests is not None:
         raise InputError("--tests with --results: with results no test is run; leave out one of them")
@@ -194,13 +195,13 @@ def requirements(
         from .requirements.references import look_up
 
         entries = look_up(ids, tests)
-        write(json, (one.record() for one in entries))
+        write(json, (entry.record() for entry in entries))
         show.print_entries(entries)
         return OK
     known = requiring.read(results) if results is not None else None
-    untested = requiring.untested()  # before the tests: it takes seconds, and a command that is stopped has two to end
+    untested = requiring.untested()  # before the tests: it takes seconds, and a stopped command must end within two
     ran, stopped = (known, False) if known is not None else requiring.run_tests(tests)
-    found = requiring.tested(untested, ran, stopped=stopped)
-    write(json, (one.record() for one in found))
-    show.print_requirements(found, every)
-    return exit_code(findings=any(one.is_gap for one in found), undecided=stopped)
+    evidence = requiring.tested(untested, ran, stopped=stopped)
+    write(json, (rule.record() for rule in evidence))
+    show.print_requirements(evidence, every)
+    return exit_code(findings=any(rule.is_gap for rule in evidence), undecided=stopped)

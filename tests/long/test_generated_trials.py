@@ -35,17 +35,17 @@ def test_a_few_programs_notice_what_any_message_shows_and_not_what_none_reaches(
     path.write_text(json.dumps(report.record()))
     schema = json.loads((SCHEMAS / "generated-changes.schema.json").read_text("utf-8"))
     assert not list(Draft202012Validator(schema).iter_errors(report.record()))
-    known = results.known(path, report.asked)
+    known = results.known(path, report.options)
     again = run.run(
         [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known=known,
         progress=lambda what, done, of: None, keep=lambda so_far: None,
     )  # fmt: skip
     assert [row.record() for row in again.rows] == [row.record() for row in report.rows]
     with pytest.raises(InputError, match="of a run with another seed"):
-        results.known(path, {**report.asked, "seed": 3})
+        results.known(path, {**report.options, "seed": 3})
     path.write_text("[]")
     with pytest.raises(InputError, match="is no result of mutate --generated"):
-        results.known(path, report.asked)
+        results.known(path, report.options)
 
 
 def test_a_few_programs_notice_a_switch_that_any_message_shows_and_not_one_of_producers() -> None:

@@ -77,7 +77,7 @@ def test_a_profile_that_fits_needs_no_switch(older: list[RecordedProgram]) -> No
 def test_what_no_switch_explains_is_said_with_its_cause(older: list[RecordedProgram]) -> None:
     """The first program is answered with a code that no release has."""
     wrong = RecordedProgram.read(older[0].path)
-    (asked,) = wrong.history.asked
+    (asked,) = wrong.history.exchanges
     asked.answer = {**asked.answer, "code": 77}
     found = explain([wrong, *older[1:]], P494)
     assert found.proposals == []

@@ -130,7 +130,7 @@ def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_speed, "WORKS", {name: disk_speed.WORKS[name] for name in ("in memory", "in files")})
     monkeypatch.setattr(disk_speed, "child", lambda command, places: measure(json.loads(command[-1])))  # in this process
-    rows = disk_speed.ways("routing, small", {"file": str(disk_speed.MODELS / "routing.py"), "scope": "small"}, 1, lambda line: None)
+    rows = disk_speed.variants("routing, small", {"file": str(disk_speed.MODELS / "routing.py"), "scope": "small"}, 1, lambda line: None)
     assert [tuple(row) for row in rows] == [disk_speed.KEYS] * 2 and {row["distinct"] for row in rows} == {326_684}
     memory, files = rows
     assert (memory["file_bytes"], memory["cpu_of_memory"]) == (0, None) and files["cpu_of_memory"] > 0

@@ -94,17 +94,17 @@ def stops_after(times: int) -> Callable[[str, int, int], None]:
 
 
 @pytest.fixture(scope="module")
-def sample() -> tuple[run.Generated, ...]:
+def sample() -> tuple[run.SpecificationMutant, ...]:
     return run.chosen(["locks"], 60, 1)
 
 
 @pytest.fixture(scope="module")
-def every(sample: tuple[run.Generated, ...]) -> SpecificationReport:
+def every(sample: tuple[run.SpecificationMutant, ...]) -> SpecificationReport:
     return run.run(sample, workers=1)
 
 
 def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
-    sample: tuple[run.Generated, ...], every: SpecificationReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: tuple[run.SpecificationMutant, ...], every: SpecificationReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = run.run(sample, workers=1, progress=stops_after(1))
     assert stopped.stopped == run.CTRL_C and stopped.exit_code == 3
@@ -123,24 +123,26 @@ def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
     assert again.deviations == stopped.deviations and again.exit_code == 1
 
 
-def test_what_large_instances_find_counts_in_their_order(sample: tuple[run.Generated, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_large_instances_find_counts_in_their_order(
+    sample: tuple[run.SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whichever process is the first to answer: the answer of a later instance about what an earlier one has noticed is left out."""
     one, two, both = sample[:3]
     finds = {7: [one, both], 3: [two, both]}
     work = run._Work([one, two, both], 2, None, lambda *_: None)
-    work.seen = {each.id: run.MutantEvidence() for each in work.asked}
+    work.seen = {each.id: run.MutantEvidence() for each in work.mutants}
 
     def answer(task: run.MutantTask) -> dict[str, run.MutantEvidence]:
         return {each.id: run.MutantEvidence(run.Notice("implementation", str(task.number), ""), compared=5) for each in finds[task.number]}
 
     monkeypatch.setattr(work, "_spread", lambda do, tasks, _: reversed([(task, do(task)) for task in tasks]))
-    work._one_by_one("", answer, {number: run.MutantTask((), number=number) for number in finds}, lambda *_: True)
+    work._in_order("", answer, {number: run.MutantTask((), number=number) for number in finds}, lambda *_: True)
     notices = {id_: seen.notice for id_, seen in work.seen.items()}
     assert {id_: notice and notice.where for id_, notice in notices.items()} == {one.id: "7", two.id: "3", both.id: "7"}
     assert work.seen[both.id].compared == 5
 
 
-def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[run.Generated, ...]) -> None:
+def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[run.SpecificationMutant, ...]) -> None:
     report = run.run(sample, workers=1, seconds=1e-9)
     assert report.stopped == run.TIME and report.exit_code == 3
     assert 0 < report.counts[UNDECIDED] < len(report.rows)
@@ -160,12 +162,12 @@ def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
 
 
 def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None:
-    from rocketproof_lab.specification.instances import PARTS, scopes, spoilt
+    from rocketproof_lab.specification.instances import PARTS, mutated_model, scopes
     from rocketproof_spec import part
 
     for name in nonempty(PARTS):
         for scope in nonempty(scopes(name)):
-            made = spoilt(scope).mutants.values()
+            made = mutated_model(scope).mutants.values()
             guards = {(mutant.action, mutant.guard) for mutant in made if mutant.guard}
             sets = {(mutant.action, mutant.sets) for mutant in made if mutant.sets}
             for action in nonempty(part(scope).model.actions):

@@ -44,7 +44,7 @@ def judged(runner: Runner, version: str, *steps: Step, needs: str = "") -> Judge
 
 
 def asked(found: JudgedProgram, op: str) -> list[Exchange]:
-    return [one for one in load(found.path).asked if one.op == op]
+    return [one for one in load(found.path).exchanges if one.op == op]
 
 
 def timed(key: str, **properties: object) -> Step:

@@ -25,7 +25,7 @@ def found(*items: Exchange | Other, born: dict[str, int], committed: dict[str, i
 
 def word(item: Item) -> str:
     if isinstance(item, Arrived):
-        return f"{item.asked.seq} arrives"
+        return f"{item.exchange.seq} arrives"
     return str(item.seq)
 
 

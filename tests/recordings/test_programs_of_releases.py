@@ -44,7 +44,7 @@ def test_the_programs_ask_for_everything(release: str, tmp_path: Path) -> None:
     for text in histories(release):
         path = tmp_path / "one.ndjson"
         path.write_text(text, "utf-8")
-        kinds |= {one.op for one in load(path).asked}
+        kinds |= {one.op for one in load(path).exchanges}
     assert {
         "send",
         "batch",

@@ -158,7 +158,7 @@ def test_a_pull_of_fewer_records_than_are_there_is_noticed_at_once(profile: str,
     """Although the messages were sent a moment before: the same answer says that all of them are dispatched."""
     header, events = read(DATA / "releases/P410-stops_pulls_early.ndjson.gz")
     parsed = parse(list(events), header)
-    assert parsed.asked[-1].sent_millis - parsed.asked[0].sent_millis < 1000
+    assert parsed.exchanges[-1].sent_millis - parsed.exchanges[0].sent_millis < 1000
     found = judge(parsed, Path("x"), profile, ("reference",))
     assert bool(found.findings) is (most == 2)
     assert PROFILES[profile].stops_pulls_early is (most == 1)

@@ -75,7 +75,7 @@ def test_another_answer_is_a_difference(
     pair: tuple[RecordedProgram, RecordedProgram], event: int, change: dict[str, object], about: str
 ) -> None:
     one, other = pair[0].history, RecordedProgram.read(pair[1].path).history
-    asked = other.asked[event]
+    asked = other.exchanges[event]
     fields = change.get("fields")
     with_fields = {"fields": {**asked.response_fields, **fields}} if isinstance(fields, dict) else {}
     answer_with(other, asked, {**asked.outcome, **change, **with_fields})
@@ -87,7 +87,7 @@ def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch
     asking = Program(1, "test", (("send", {}), ("earliest", {})))
     one, other = (performed("P494", tmp_path / name, [asking])[1].history for name in ("one", "other"))
     for history, stamp in ((one, "5"), (other, "-1")):
-        asked = history.asked[1]
+        asked = history.exchanges[1]
         answer_with(history, asked, {**asked.outcome, "fields": {**asked.response_fields, "timestamp": stamp}})
     assert compare(one, other) == []
     monkeypatch.setattr(dispatched, "WITHIN", 0)
@@ -101,7 +101,7 @@ def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:
     one = performed("P494", tmp_path / "one", [Program(1, "test", steps)])[1].history
     other = performed("P494", tmp_path / "other", [Program(1, "test", (("send", {}),)), Program(2, "test", steps)])[2].history
     assert compare(one, other) == []
-    first, second = (int(asked.response_fields["msgId"][16:], 16) for asked in other.asked if asked.op == "send")
+    first, second = (int(asked.response_fields["msgId"][16:], 16) for asked in other.exchanges if asked.op == "send")
     for row in other.states["records"]["records"]:
         data = base64.b64decode(row["data"])
         told = decode(data, exact=False)

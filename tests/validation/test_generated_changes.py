@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from nonempty import nonempty
-from rocketproof_lab.generated import arguments, baseline, called, operators, sampling, settled, switched
+from rocketproof_lab.generated import arguments, baseline, called, constant_folding, operators, sampling, switched
 from rocketproof_lab.generated.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, GeneratedReport, GeneratedResult
 from rocketproof_lab.generated.target import _done
 from rocketproof_profiles import PROFILES
@@ -165,7 +165,7 @@ def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_un
 def test_two_functions_are_one_where_only_what_a_profile_settles_differs(one: str, other: str, same: bool) -> None:
     trees = [ast.parse("def f():\n" + "\n".join(f"  {line}" for line in text.splitlines())).body[0] for text in (one, other)]
     first, second = (each for each in trees if isinstance(each, ast.FunctionDef))
-    assert settled.same_under(PROFILES["P494"], first, second) is same
+    assert constant_folding.same_under(PROFILES["P494"], first, second) is same
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
         ("message", "exact", "False", "P494", "P45"),
     ],
 )
-def test_a_parameter_for_which_every_caller_gives_a_switch_is_settled(
+def test_a_parameter_for_which_every_caller_gives_a_switch_is_folded(
     module: str, before: str, after: str, profile: str, other: str
 ) -> None:
     part = "broker"
@@ -220,7 +220,7 @@ def test_what_only_another_profile_calls_is_equivalent(profile: str, verdict: st
     """Only 5.x asks which field of a request is null where nobody asks for it in 4.9.4; both ask whether one is null."""
     of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
     assert of_nulls and {arguments.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
-    assert "is_null" in {one.name for one in called.functions()} - settled.uncalled(PROFILES[profile])
+    assert "is_null" in {one.name for one in called.functions()} - constant_folding.uncalled(PROFILES[profile])
 
 
 def test_a_keyword_that_has_its_own_value_need_not_be_given() -> None:
@@ -247,9 +247,9 @@ def test_what_a_start_does_is_tried_with_all_programs_and_first_with_those_that_
     programs = [Program(number, "", ()) for number in range(3)]
     there = (one.path, one.first)
     through = {1: frozenset({there})}
-    assert [p.number for p in baseline.Baseline("P494", programs, through).worth(one)] == [1]
-    assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).worth(one)] == [1, 0, 2]
-    assert baseline.Baseline("P494", programs).worth(one) == []
+    assert [p.number for p in baseline.Baseline("P494", programs, through).programs_for(one)] == [1]
+    assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).programs_for(one)] == [1, 0, 2]
+    assert baseline.Baseline("P494", programs).programs_for(one) == []
 
 
 def test_lines_are_told_once_each_while_threads_go_on() -> None:

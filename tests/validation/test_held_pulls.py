@@ -41,7 +41,7 @@ def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tm
         folder.mkdir()
         found = judged(running, folder, *STEPS)
         assert "reference" in found.by and not found.verdicts and not found.unconfirmed
-        (one,) = (asked for asked in load(found.path).asked if asked.op == "pull")
+        (one,) = (asked for asked in load(found.path).exchanges if asked.op == "pull")
         assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
         assert held_millis(one) is not None and served_at(one) == one.end > one.seq
         if held_millis(one) > 100:
@@ -53,7 +53,7 @@ def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(runni
     pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
     later = ("time", {"millis": 500, "client": 1}), ("topic", {"topic": "X", "client": 1})
     found = judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"}), *later)
-    (asked,) = (one for one in load(found.path).asked if one.op == "pull")
+    (asked,) = (one for one in load(found.path).exchanges if one.op == "pull")
     assert len(asked.strays) == (0 if PROFILES[running.name.partition(":")[2]].heeds_one_way else 1)
     assert not found.verdicts and not found.unconfirmed
     if asked.strays:
@@ -63,7 +63,7 @@ def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(runni
 def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Deployment, tmp_path: Path) -> None:
     pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
     history = load(judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"})).path)
-    *_, last = history.asked
+    *_, last = history.exchanges
     unknown = replace(last, closed="info", outcome={"error": "the connection was closed"})
     history.items[history.items.index(last)] = unknown  # its outcome is unknown, so nothing comes after it
     reference = ReferenceReplay(history, PROFILES[history.origin["profile"]], history.items)

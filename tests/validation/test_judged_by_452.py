@@ -223,7 +223,7 @@ def test_a_batch_that_is_answered_twice_is_known_of_4_1_alone(tmp_path: Path) ->
 def test_a_program_names_the_template_as_the_release_calls_it(profile: str, template: str, tmp_path: Path) -> None:
     steps: tuple[Step, ...] = (("send", {}), ("send", {"topic": "B", "default": "nowhere"}), ("send", {"topic": "TBW102"}))
     path = performed(steps, tmp_path, profile=profile)
-    sends = [one.fields for one in load(path).asked if one.op == "send"]
+    sends = [one.fields for one in load(path).exchanges if one.op == "send"]
     assert [(one["defaultTopic"], one["topic"] == template) for one in sends][::2] == [(template, False), (template, True)]
     assert found(path, profile) == set()
     assert "send.code" in found(path, "P432" if profile == "P430" else "P430")

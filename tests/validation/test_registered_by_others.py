@@ -195,7 +195,7 @@ def test_of_two_brokers_with_a_lost_address_either_may_leave(
         if backwards:
             patched.setattr(NameServer, "remove", last)
         path = performed(running, tmp_path, *steps)
-    told = [one.outcome.get("code") for one in load(path).asked if one.op == "route"]
+    told = [one.outcome.get("code") for one in load(path).exchanges if one.op == "route"]
     assert told[-1] == (codes.TOPIC_NOT_EXIST if backwards else codes.SUCCESS)
     assert not judge_file(path, profile).findings
 

@@ -20,7 +20,7 @@ def test_its_topic_and_its_group_are_made_when_it_has_arrived(topic: str, groups
     with InProcess("P470").open() as running:
         history = load(performed(running, tmp_path, ("send", {"topic": topic, "one_way": True, "times": 1})))
     follower = Follower(history, PROFILES["P470"])
-    (asked,) = history.asked
+    (asked,) = history.exchanges
     before = set(follower.broker.groups.table)
     follower.arrive(asked)
     assert set(follower.broker.groups.table) - before == {history.names.group(group) for group in groups}

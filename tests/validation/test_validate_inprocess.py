@@ -400,8 +400,8 @@ def test_without_a_name_server_routes_are_not_asked_for(running: Deployment, tmp
         alone = Runner(brokers, tmp_path, {"profile": PROFILE}, Bounds(1), mark())
         told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))
         alone.close()
-    assert [one.op for one in told.asked] == ["send"]
-    assert NAME_SERVER not in {one.request["to"] for one in told.asked}
+    assert [one.op for one in told.exchanges] == ["send"]
+    assert NAME_SERVER not in {one.request["to"] for one in told.exchanges}
 
 
 @pytest.mark.parametrize("topic", [SCHEDULE, "  "])

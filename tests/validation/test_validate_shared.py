@@ -65,11 +65,11 @@ def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
 
 def shifted(one: Touched, by: int) -> Touched:
     """As if the broker had put its last message so many places further."""
-    *others, last = (each for each in one.asked if each.op == "send")
+    *others, last = (each for each in one.exchanges if each.op == "send")
     assert last.response is not None
     fields = {**last.response["fields"], "queueOffset": str(int(last.response["fields"]["queueOffset"]) + by)}
     later = replace(last, outcome={**last.response, "fields": fields})
-    return replace(one, asked=(*others, later, *(each for each in one.asked if each.op != "send")))
+    return replace(one, exchanges=(*others, later, *(each for each in one.exchanges if each.op != "send")))
 
 
 @pytest.mark.behaviour("INV-34")
@@ -112,7 +112,7 @@ def test_a_queue_is_drawn_of_as_many_as_the_program_wanted_that_made_the_topic(t
     first = Program(1, "", (("send", {"topic": SCHEDULE, "nums": 4}),))
     drawn = Program(2, "", tuple(("send", {"topic": SCHEDULE, "nums": 1, "queue": -1}) for _ in range(8)))
     _, found = judged(InProcess("P452"), tmp_path, [first, drawn], workers=1)
-    queues = {one.response_fields["queueId"] for one in load(found.path).asked}
+    queues = {one.response_fields["queueId"] for one in load(found.path).exchanges}
     assert queues - {"0"}
     assert differences(load(found.path), PROFILES["P452"]) == []
 
@@ -161,7 +161,7 @@ def test_a_topic_that_the_broker_makes_when_its_time_comes_may_have_a_route(tmp_
     steps = (("route", {"topic": HALF_TOPIC}), ("route", {"topic": "nowhere"}), ("send", {"topic": HALF_TOPIC}))
     (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
     text = found.path.read_text("utf-8")
-    assert {(one.op, one.code) for one in load(found.path).asked} == {("route", 17), ("send", 16)}
+    assert {(one.op, one.code) for one in load(found.path).exchanges} == {("route", 17), ("send", 16)}
 
     def differs(before: str, after: str) -> set[str]:
         found.path.write_text(text.replace(before, after), "utf-8")

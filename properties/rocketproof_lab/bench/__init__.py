@@ -1,1 +1,1 @@
-"""How fast the parts are: each measured beside what else does the same work, and what is measured: stores and histories made up."""
+"""Benchmarks: the speed of each engine compared with other tools for the same work, on generated stores and histories."""

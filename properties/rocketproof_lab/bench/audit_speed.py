@@ -1,9 +1,10 @@
-"""How fast stores are audited: beside zlib's checksum over the same bytes and DuckDB's window over the same columns, and on Spark.
+"""Measure the speed of the audit, compared with zlib's checksum over the same bytes, DuckDB's window over the same columns, and the audit
+on Spark.
 
-All figures of a size are from one run over one made-up store of records of 1 KiB, with what is compiled or loaded once done before. What it
-takes on processors that multiply less without carry is measured in processes that do not use what they lack, zlib there beside it. DuckDB
-does less: it only looks whether the offsets of each queue follow one another, in columns that it was given. Spark's times are those of
-Java and all that it started.
+All figures of a size come from one run over one generated store with records of 1 KiB. Compilation and loading happen before. The speed on
+processors with narrower carry-less multiplication is measured in processes that do not use the wider instructions, together with zlib.
+DuckDB does less: it only checks that the offsets of each queue are consecutive, in columns given to it. Spark's times are those of Java and
+its descendants.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ _STEP = 1 << 20
 def run_audit_bench(
     sizes: Sequence[float] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS for stores of so many GiB. Ratios are of one size: speeds as parts of zlib's, of the audit in one thread."""
+    """Return rows of KEYS for stores of these sizes in GiB. Ratios compare speeds within one size: with zlib, and with the audit in one
+    thread."""
     rows = [] if into is None else into
     session = _Session(threads) if spark else None
     for size in sizes:
@@ -81,9 +83,9 @@ def _measure(root: str, records: int, threads: int, session: _Session | None, te
 
     def add(tool: str, work: Callable[[], int | None], clock: Callable[[], float] = time.process_time) -> None:
         tell(tool)
-        found, spent = timed(work, clock)
+        findings, spent = timed(work, clock)
         cpu = spent["cpu_seconds"]
-        figures = {"tool": tool, "bytes": size, "records": records, "findings": found, "bytes_per_cpu_second": size / cpu}
+        figures = {"tool": tool, "bytes": size, "records": records, "findings": findings, "bytes_per_cpu_second": size / cpu}
         rows.append(row(KEYS, figures | spent))
         rows[-1]["of_zlib"] = rows[first]["cpu_seconds"] / cpu
         own = next((each for each in rows[first:] if each["tool"] == "audit, 1 thread"), None)
@@ -109,11 +111,11 @@ def _measure(root: str, records: int, threads: int, session: _Session | None, te
 
 
 def _alone(root: str) -> Bench:
-    """The audit in one thread, and zlib beside it, both after a first time: medians of three rounds."""
+    """Measure the audit in one thread and zlib, both after a warm-up: medians of three rounds."""
     plan = plan_of(PROFILE, (), 100)
     _audit(plan, root, on_threads(1))
     rounds = [(timed(lambda: _checksum(root))[1], timed(lambda: _audit(plan, root, on_threads(1)))) for _ in range(3)]
-    spent = [{"findings": found, **own} for _, (found, own) in rounds]
+    spent = [{"findings": findings, **own} for _, (findings, own) in rounds]
     of_zlib = ratio([zlib["cpu_seconds"] for zlib, _ in rounds], [own["cpu_seconds"] for own in spent])
     middle = {key: statistics.median(own[key] for own in spent) for key in ("cpu_seconds", "wall_seconds")}
     return {**spent[0], **middle, "of_zlib": of_zlib}
@@ -134,19 +136,19 @@ def _scan(root: str) -> None:
 
 
 def _first(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
-    """The first of the tasks, in this process."""
+    """Run the first task in this process."""
     return map(function, items[:1])
 
 
 def _audit(plan: AuditPlan, root: str, spread: WorkerPool) -> int:
-    """How many findings there are."""
+    """Return the number of findings."""
     (totals,) = audit(plan, [root], spread, SavedAnswers(None, plan), lambda done, all_: None).totals
     return len(totals.findings)
 
 
 @contextmanager
 def _window(root: str) -> Iterator[Callable[[], int] | None]:
-    """DuckDB's window over the columns of the store, in this process and in one thread; None where it is not installed."""
+    """Yield DuckDB's window over the columns of the store, in this process and one thread; None if it is not installed."""
     connection = duckdb_connection()
     if connection is None:
         yield None
@@ -164,7 +166,7 @@ def _window(root: str) -> Iterator[Callable[[], int] | None]:
 
 
 class _Session:
-    """A session of Spark that is made when it is asked for, and what its processes have used."""
+    """A Spark session that is created on demand, with the CPU time of its processes."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
@@ -182,7 +184,7 @@ class _Session:
         return on_spark(self._spark)
 
     def seconds(self) -> float:
-        """CPU seconds of this process and of Java with all that it started."""
+        """Return the CPU seconds of this process and of Java with its descendants."""
         return with_java(self._spark)
 
 
@@ -196,7 +198,7 @@ text = partial(table, COLUMNS)
 
 
 def plot(rows: Sequence[Bench], path: Path) -> None:
-    """Seconds by size, a line for each tool, as a picture. Raises ImportError without matplotlib."""
+    """Draw CPU seconds by size, one line per tool. Raises ImportError without matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")

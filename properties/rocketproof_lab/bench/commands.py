@@ -1,6 +1,6 @@
-"""What `rocketproof bench` offers: each benchmark measured, announced while it goes on, and printed as a table.
+"""The commands of `rocketproof bench`: run each benchmark, report its progress, and print a table.
 
-The commands are there in a clone, where this package is; the wheel leaves it out.
+The commands exist only in a clone. The wheel does not contain this package.
 """
 
 from __future__ import annotations
@@ -23,21 +23,20 @@ _MEGABYTE = 1 << 20
 
 
 class Measure(Protocol):
-    """A benchmark: announces what it does next, and adds its rows as they come."""
+    """A benchmark: it reports its next step, and adds its rows as they arrive."""
 
     def __call__(self, *, tell: Tell, into: list[Bench]) -> object: ...
 
 
 class Measured(NamedTuple):
-    """The rows of a benchmark, all of them unless Ctrl-C stopped it, and the exit code that this has."""
+    """The rows of a benchmark, incomplete after Ctrl-C, and the exit code."""
 
     rows: list[Bench]
     code: int
 
 
 def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Path | None) -> Measured:
-    """Measure, print the rows and write them, also those that are there after Ctrl-C. Raises InputError for a file that cannot be
-    written."""
+    """Run a benchmark, print its rows and write them, also after Ctrl-C. Raises InputError for a file that cannot be written."""
     from rocketproof_properties.reports.output import tell
 
     rows: list[Bench] = []
@@ -55,7 +54,7 @@ def measured(measure: Measure, text: Callable[[Sequence[Bench]], str], json: Pat
 
 
 def _pictured(draw: Callable[[Sequence[Bench], Path], None], rows: Sequence[Bench], path: Path | None) -> None:
-    """Draw the rows where somebody asked for it. Raises InputError without matplotlib."""
+    """Draw the rows if a path is given. Raises InputError without matplotlib."""
     if path is not None:
         try:
             draw(rows, path)
@@ -77,15 +76,15 @@ def search(
     Parameters
     ----------
     peers
-        Also run SPIN, Stateright and TLC where they are installed, in turns with our own search.
+        Also run SPIN, Stateright and TLC if they are installed, alternating with our own search.
     scope
-        Only this scope of the routing model, such as main or four; may be repeated.
+        Only this scope of the routing model, such as main or four. May be repeated.
     threads
-        How many threads search; may be repeated.
+        Number of threads of the search. May be repeated.
     rounds
-        How often each search runs.
+        Number of runs of each search.
     spark
-        Measure the search on Spark instead, beside the local one.
+        Measure the search on Spark instead, compared with the local search.
     json
         Write the rows to this file.
     """
@@ -102,16 +101,16 @@ def search(
 
 
 def skew(*, topics: Count = 2000, seed: int = 0, profile: Profile = "P49", json: Json = None) -> int:
-    """Simulate how often a topic ends on one of two brokers, beside the formula and recorded brokers.
+    """Simulate how often a topic ends on one of two brokers, compared with the formula and recorded brokers.
 
     Parameters
     ----------
     topics
-        Topics for each number of first messages.
+        Number of topics for each number of first messages.
     seed
-        The seed of the random walks.
+        Seed of the random walks.
     profile
-        The profile of the specification.
+        Profile of the specification.
     json
         Write the rows to this file.
     """
@@ -123,16 +122,16 @@ def skew(*, topics: Count = 2000, seed: int = 0, profile: Profile = "P49", json:
 
 
 def serve(*, seconds: Count = 10, rounds: Count = 3, version: str = "4.9.4", json: Json = None) -> int:
-    """Measure `serve` beside a real broker: synchronous sends of 1 KiB from the real Java client, which Maven fetches.
+    """Measure `serve` compared with a real broker: synchronous sends of 1 KiB from the Java client, which Maven downloads.
 
     Parameters
     ----------
     seconds
-        How long each broker is measured in each round, with 1 thread and with 8.
+        Seconds per broker and round, with 1 thread and with 8.
     rounds
-        How often.
+        Number of rounds.
     version
-        The release of Apache RocketMQ, of the broker and of the client.
+        Release of Apache RocketMQ, for the broker and the client.
     json
         Write the rows to this file.
     """
@@ -142,12 +141,12 @@ def serve(*, seconds: Count = 10, rounds: Count = 3, version: str = "4.9.4", jso
 
 
 def start(*, runs: Count = 5, json: Json = None) -> int:
-    """Measure whole processes of commands on a small model, from empty caches and from full ones.
+    """Measure whole processes of commands on a small model, with empty and with full caches.
 
     Parameters
     ----------
     runs
-        Processes of each command that find full caches.
+        Number of processes of each command with full caches.
     json
         Write the rows to this file.
     """
@@ -157,14 +156,14 @@ def start(*, runs: Count = 5, json: Json = None) -> int:
 
 
 def disk(*, sends: Annotated[tuple[Count, ...], Many] = (1, 2, 4, 8), rounds: Count = 3, json: Json = None) -> int:
-    """Measure the search with its progress kept, in files with a quarter of the memory, and with two threads, beside it in memory.
+    """Measure the search with saved progress, in files with a quarter of the memory, and with two threads, compared with memory.
 
     Parameters
     ----------
     sends
-        Sizes of the specification's scope `small`; may be repeated.
+        Number of sends in the specification's scope `small`. May be repeated.
     rounds
-        How often each search runs.
+        Number of runs of each search.
     json
         Write the rows to this file.
     """
@@ -183,22 +182,22 @@ def curve(
     threads: Count = 1,
     json: Json = None,
 ) -> int:
-    """Measure one long search in files: seconds and bytes whenever its states are a quarter more. The same command goes on with it.
+    """Measure one long search in files: seconds and bytes at each growth of its states by a quarter. The same command resumes it.
 
     Parameters
     ----------
     folder
-        Where the files and the rows are kept.
+        Folder of the files and the rows.
     scope
-        Of the specification, without symmetry.
+        Scope of the specification, without symmetry.
     sends
-        How often each producer sends.
+        Number of sends of each producer.
     memory
-        Megabytes of memory, after which the search goes on in files.
+        Megabytes of memory before the search continues in files.
     disk
-        Megabytes of files.
+        Maximum megabytes of files.
     threads
-        Of the search.
+        Number of threads of the search.
     json
         Write the rows to this file.
     """
@@ -216,14 +215,14 @@ def curve(
 
 
 def liveness(*, scope: Annotated[tuple[str, ...], Many] = ("small", "main"), threads: Count = 1, json: Json = None) -> int:
-    """Measure how fair loops are looked for in the routing model's graph: where there is none, and where there is one.
+    """Measure the search for fair loops in the routing model's graph, with and without such a loop.
 
     Parameters
     ----------
     scope
-        A scope of the model; may be repeated. `crashes` has 58 million states and takes 6.5 GB.
+        Scope of the model. May be repeated. `crashes` has 58 million states and needs 6.5 GB.
     threads
-        Threads of the search, and of what follows.
+        Number of threads of the search and the loop search.
     json
         Write the rows to this file.
     """
@@ -238,7 +237,7 @@ def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
     Parameters
     ----------
     seconds
-        How long to measure, about; three rounds at least.
+        Approximate duration. There are at least three rounds.
     json
         Write the rows to this file.
     """
@@ -248,14 +247,14 @@ def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
 
 
 def judge(*, parquet: bool = False, spark: bool = False, json: Json = None) -> int:
-    """Measure the judge of histories on 10,000 events of 8 producers, beside porcupine where Go is installed.
+    """Measure the judge of histories on 10,000 events of 8 producers, compared with porcupine if Go is installed.
 
     Parameters
     ----------
     parquet
-        Measure judging 200,000 events from Parquet instead, beside DuckDB's window over the same file.
+        Measure judging 200,000 events from Parquet instead, compared with DuckDB's window over the same file.
     spark
-        The same, and on Spark.
+        Like --parquet, and also on Spark.
     json
         Write the rows to this file.
     """
@@ -269,14 +268,14 @@ def judge(*, parquet: bool = False, spark: bool = False, json: Json = None) -> i
 def audit(
     *, sizes: Annotated[tuple[Gibibytes, ...], Many] = (1.0,), spark: bool = True, plot: Path | None = None, json: Json = None
 ) -> int:
-    """Measure the audit of made-up stores beside zlib's checksum, DuckDB's window, and on Spark.
+    """Measure the audit of generated stores, compared with zlib's checksum and DuckDB's window, and on Spark.
 
     Parameters
     ----------
     sizes
-        GiB of commit log, such as 0.25; give it again for more.
+        GiB of commit log, such as 0.25. May be repeated.
     spark
-        Also on Spark, cold and warm.
+        Also measure on Spark, cold and warm.
     plot
         Draw CPU seconds by size into this file, with matplotlib.
     json
@@ -294,12 +293,12 @@ def audit(
 
 
 def scan(folder: str, *, json: Json = None) -> int:
-    """Measure how fast the log of a store is read, with and without checksums, beside zlib's.
+    """Measure the speed of reading a store's log, with and without checksums, compared with zlib.
 
     Parameters
     ----------
     folder
-        The store.
+        Folder of the store.
     json
         Write the rows to this file.
     """
@@ -317,18 +316,18 @@ def reach(
     plot: Path | None = None,
     json: Json = None,
 ) -> int:
-    """Tell in which share of a validation's programs each operation, answer, side of a boundary and setting is.
+    """Show the share of a validation's programs that contain each operation, answer, boundary side and setting.
 
     Parameters
     ----------
     programs
-        How many programs to draw.
+        Number of programs to generate.
     seed
-        Their seed.
+        Seed of the programs.
     of
-        Take the programs that a validation has performed, with what was answered, in place of drawing them: the folder of its report.
+        Folder of a validation's report. Its programs and answers are used instead of generated programs.
     before
-        What --json of an earlier version has written, to put beside.
+        File written by --json of an earlier version, for comparison.
     plot
         Draw the shares into this file, with matplotlib.
     json
@@ -352,16 +351,16 @@ def feedback(
     before: Path | None = None,
     json: Json = None,
 ) -> int:
-    """Measure how long one waits: for a command's start, a small model, `check`, the tests and the steps of `.ci`, cold and warm.
+    """Measure waiting times, cold and warm: a command's start, a small model, `check`, the tests and the steps of `.ci`.
 
     Parameters
     ----------
     part
-        Only start, model, check, tests, ci or nightly; may be repeated. The last two are what the last runs of those scripts took.
+        Only start, model, check, tests, ci or nightly. May be repeated. The last two show the last runs of those scripts.
     load
-        How many other processes compute meanwhile.
+        Number of other processes that compute at the same time.
     before
-        What --json of an earlier version has written, to put beside.
+        File written by --json of an earlier version, for comparison.
     json
         Write the rows to this file.
     """

@@ -1,7 +1,7 @@
-"""Histories of many clients that send at the same time, made by the simulated cluster: what the judge of histories is tried on.
+"""Generate histories of many concurrent clients on the simulated cluster, as input for the judge of histories.
 
-Every thread stands still at each pause, and chance says which one goes on. So the order of steps is any that the implementation can
-have, and the same seed gives the same history.
+Every thread stops at each pause, and the seed decides which thread continues. Every order of steps that the implementation permits is
+possible, and the same seed gives the same history.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from rocketproof_traces.history import Event, Header
 
 BROKER = "broker-a"
 NAMES = {codes.UPDATE_AND_CREATE_TOPIC: "update_topic", codes.GET_MAX_OFFSET: "max_offset"}
-PERIOD_OF_LOOKS = 200  # events between two looks at the broker's topics
+READ_PERIOD = 200  # events between two reads of the broker's topics
 
 
 @dataclass
 class Load:
-    """What the clients do. `lost` is the share of answers that never arrive; `updates` and `asked` are shares of other requests."""
+    """The clients' requests. `lost`: share of responses that never arrive. `updates`, `asked`: shares of topic updates and of queries for
+    the maximum offset. `looks`: read the broker's topics periodically."""
 
     events: int = 1000
     producers: int = 8
@@ -45,50 +46,50 @@ class Load:
 
 
 def contend(load: Load, seed: int = 0) -> tuple[Header, list[Event]]:
-    """A history of at least `load.events` events; every request in it has ended, or is known to have no answer."""
+    """Return a history of at least `load.events` events. Every request has ended or is known to have no response."""
     return _Run(load, seed).run()
 
 
 class _Run:
-    """One run under way."""
+    """A run in progress."""
 
     def __init__(self, load: Load, seed: int) -> None:
         self.load = load
         self.chance = random.Random(seed)
         self.cluster = Cluster(profile=load.profile, seed=seed, **load.settings)
-        self.standing: list[SimulatedThread[Any]] = []
+        self.paused: list[SimulatedThread[Any]] = []
         self.cluster.scheduler.stops = self._stop
         self.cluster.network.plan = self._plan
         self.events: list[Event] = []
         self.open: dict[str, tuple[str, SimulatedThread[Command]]] = {}
-        self.unheard: set[str] = set()
+        self.lost_answers: set[str] = set()
 
     def _stop(self, task: SimulatedThread[Any], _: Pause) -> bool:
-        self.standing.append(task)
+        self.paused.append(task)
         return True
 
     def _plan(self, packet: Packet) -> list[int]:
-        """An answer to a client may be lost; everything else arrives."""
+        """Lose some responses to clients. All other packets arrive."""
         if packet.answer and packet.source == self.cluster.node(BROKER).settings.address and self.chance.random() < self.load.lost:
-            self.unheard.add(packet.target)
+            self.lost_answers.add(packet.target)
             return []
         return [0]
 
     def run(self) -> tuple[Header, list[Event]]:
-        self._look()
-        looked = 0
+        self._read_topics()
+        last_read = 0
         while len(self.events) < self.load.events or self.open:
             idle = [c for c in self._clients() if c not in self.open] if len(self.events) < self.load.events else []
-            if idle and (not self.standing or self.chance.random() < 0.3):
+            if idle and (not self.paused or self.chance.random() < 0.3):
                 self._ask(self.chance.choice(idle))
-            elif self.standing:
-                task = self.standing.pop(self.chance.randrange(len(self.standing)))
+            elif self.paused:
+                task = self.paused.pop(self.chance.randrange(len(self.paused)))
                 if task.at is not None:
                     self.cluster.scheduler.resume(task)
-            self._hear()
-            if self.load.looks and len(self.events) - looked >= PERIOD_OF_LOOKS:
-                looked = len(self.events)
-                self._look()
+            self._collect()
+            if self.load.looks and len(self.events) - last_read >= READ_PERIOD:
+                last_read = len(self.events)
+                self._read_topics()
         settings = {"autoCreateTopicEnable": str(self.cluster.node(BROKER).settings.auto_create_topic_enable).lower()}
         return Header({"target": "simulated", "profile": self.load.profile, "settings": settings}), self.events
 
@@ -124,15 +125,15 @@ class _Run:
         }  # fmt: skip
         return codes.SEND_MESSAGE, fields, b"body"
 
-    def _hear(self) -> None:
-        """Note the answers that have arrived, and give up waiting for those that were lost."""
+    def _collect(self) -> None:
+        """Record the responses that have arrived, and time out requests whose response was lost."""
         for client in self._clients():
             if client not in self.open:
                 continue
             name, task = self.open[client]
             address = self.cluster.caller(client).address
-            if not task.done.done and address in self.unheard:
-                self.unheard.discard(address)
+            if not task.done.done and address in self.lost_answers:
+                self.lost_answers.discard(address)
                 self.cluster.scheduler.time_out(task)
             if task.done.done:
                 del self.open[client]
@@ -147,8 +148,8 @@ class _Run:
         value = {"code": answer.code, "remark": answer.remark, "fields": answer.ext_fields or {}}
         self._add("ok", client, name, value)
 
-    def _look(self) -> None:
-        """Note what the broker's table holds now."""
+    def _read_topics(self) -> None:
+        """Record the broker's topic table."""
         table = self.cluster.broker(BROKER).topics.table
         topics = {
             name: {"readQueueNums": c.read_queue_nums, "writeQueueNums": c.write_queue_nums, "perm": c.perm, "order": c.order}

@@ -1,7 +1,6 @@
-"""One long search of the specification that goes on in files when memory ends: what it has taken whenever its states are a quarter more.
+"""Measure one long search of the specification that continues in files when memory is full, at each growth of its states by a quarter.
 
-The rows are kept beside the search's checkpoint, so a search that was stopped goes on with both, and its seconds are those of all its
-processes.
+The rows are saved next to the search's checkpoint. A stopped search resumes with both, and its seconds are the sum over all its processes.
 """
 
 from __future__ import annotations
@@ -27,33 +26,35 @@ _FIRST, _MORE = 100_000, 1.25
 def measure(
     folder: Path, *, scope: str, sends: int, limits: Limits, threads: int = 1, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS from 10^5 states on: a scope of the specification with so many sends, without symmetry.
+    """Return rows of KEYS from 10^5 states on, for a scope of the specification with this number of sends, without symmetry.
 
-    `finished` is true in the last row if all states were seen. Rows are added to `into` as they come. Raises RocketproofError for a folder
-    with the progress of another search.
+    `finished` is true in the last row if all states were visited. Rows are added to `into` as they arrive. Raises RocketproofError for a
+    folder with the progress of another search.
     """
-    rows, kept = [] if into is None else into, folder / "curve.json"
+    rows, saved = [] if into is None else into, folder / "curve.json"
     subject = instance({"scope": scope, "sizes": {"sends": sends}, "profile": PROFILE})
     search.explore(subject, [], workers=threads, limits=Limits(states=0), symmetry=False)  # compiles
-    if kept.is_file():
-        rows += json.loads(kept.read_text())
-    before, start = rows[-1] if rows else dict.fromkeys(KEYS, 0), (time.process_time(), time.perf_counter())
+    if saved.is_file():
+        rows += json.loads(saved.read_text())
+    earlier, start = rows[-1] if rows else dict.fromkeys(KEYS, 0), (time.process_time(), time.perf_counter())
 
     def add(states: int, levels: int, files: int, *, finished: bool) -> None:
         cpu, wall = time.process_time() - start[0], time.perf_counter() - start[1]
-        spent = {"cpu_seconds": before["cpu_seconds"] + cpu, "wall_seconds": before["wall_seconds"] + wall}
+        spent = {"cpu_seconds": earlier["cpu_seconds"] + cpu, "wall_seconds": earlier["wall_seconds"] + wall}
         figures = {"distinct": states, "levels": levels, "file_bytes": files, "resident_bytes": resident_memory(), "finished": finished}
         rows.append(row(KEYS, {**figures, **spent}))
         folder.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(rows))
+        saved.write_text(json.dumps(rows))
         tell(text(rows[-1:]).splitlines()[-1])
 
     def report(progress: Progress) -> None:
         if progress.states >= (rows[-1]["distinct"] * _MORE if rows else _FIRST):
             add(progress.states, progress.depth, sum(place.stat().st_size for place in folder.glob("*")), finished=False)
 
-    found = search.explore(subject, [], workers=threads, limits=limits, report=report, symmetry=False, checkpoint=SearchCheckpoint(folder))
-    add(found.states, found.depth, found.disk, finished=found.finished)
+    exploration = search.explore(
+        subject, [], workers=threads, limits=limits, report=report, symmetry=False, checkpoint=SearchCheckpoint(folder)
+    )
+    add(exploration.states, exploration.depth, exploration.disk, finished=exploration.finished)
     return rows
 
 

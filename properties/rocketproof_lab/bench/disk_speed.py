@@ -1,7 +1,7 @@
-"""What it costs a search to keep its progress, to go on in files when memory ends, and to use two threads.
+"""Measure the cost of saving a search's progress, of continuing in files when memory is full, and of two threads.
 
-Each search runs in processes of its own, in turns with the same one in memory by one thread, which is its measure. In files it has a
-quarter of the memory that this one took.
+Each search runs in its own process, alternating with the same search in memory with one thread, the reference. In files it gets a quarter
+of the memory that the reference used.
 """
 
 from __future__ import annotations
@@ -34,45 +34,47 @@ WORKS: dict[str, Bench] = {
 
 
 def measure(*, sends: Sequence[int] = (1, 2, 4, 8), rounds: int = 3, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Rows of KEYS: the scope `small` of the specification with so many sends, then routing with B P M K C = 2 2 4 3 1.
+    """Return rows of KEYS: the scope `small` of the specification with each number of sends, then routing with B P M K C = 2 2 4 3 1.
 
-    Figures are the least of the rounds, ratios (None for what is in memory) the medians of those within a round. Rows are added to `into`
-    as they come. Raises RocketproofError if two ways count different states, InputError where the models are not installed.
+    Figures are the minimum of the rounds, ratios (None for the search in memory) the medians of the ratios within a round. Rows are added
+    to `into` as they arrive. Raises RocketproofError if two variants count different states, InputError if the models are not installed.
     """
     if not (MODELS / "routing.py").is_file():
         raise InputError("the benchmark's models are not installed; run `rocketproof bench disk` in a checkout of the project")
     rows = [] if into is None else into
-    for many in sends:
-        rows += ways(f"small, {many} sends", {"scope": "small", "sizes": {"sends": many}, "profile": PROFILE}, rounds, tell)
-    rows += ways("routing, four", {"file": str(MODELS / "routing.py"), "scope": "four"}, rounds, tell)
+    for count in sends:
+        rows += variants(f"small, {count} sends", {"scope": "small", "sizes": {"sends": count}, "profile": PROFILE}, rounds, tell)
+    rows += variants("routing, four", {"file": str(MODELS / "routing.py"), "scope": "four"}, rounds, tell)
     return rows
 
 
-def ways(model: str, order: Bench, rounds: int, tell: Tell) -> list[Bench]:
-    """One model's rows."""
-    found: dict[str, list[Bench]] = {}
+def variants(model: str, order: Bench, rounds: int, tell: Tell) -> list[Bench]:
+    """Return one model's rows."""
+    measurements: dict[str, list[Bench]] = {}
     with tempfile.TemporaryDirectory() as cache:
         places = {"ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache}
         for number in range(rounds):
             for work, more in WORKS.items():
                 tell(f"{model}: {work}, round {number + 1} of {rounds}")
                 with tempfile.TemporaryDirectory() as folder:
-                    told = {"threads": 1, **order, **more, "folder": f"{folder}/kept"}
+                    settings = {"threads": 1, **order, **more, "folder": f"{folder}/kept"}
                     if "disk" in more:
-                        told["memory"] = int(found[_IN_MEMORY][0]["memory_bytes"]) // _SHARE
-                    one = child([sys.executable, "-m", "rocketproof_lab.bench.measure", json.dumps(told)], places=places)
-                found.setdefault(work, []).append(one)
-                if one["distinct"] != found[_IN_MEMORY][0]["distinct"]:
-                    raise RocketproofError(f"{model}, {work}: {one['distinct']} states, {found[_IN_MEMORY][0]['distinct']} in memory")
-    return [_row(model, work, measured, found[_IN_MEMORY]) for work, measured in found.items()]
+                        settings["memory"] = int(measurements[_IN_MEMORY][0]["memory_bytes"]) // _SHARE
+                    measured_once = child([sys.executable, "-m", "rocketproof_lab.bench.measure", json.dumps(settings)], places=places)
+                measurements.setdefault(work, []).append(measured_once)
+                if measured_once["distinct"] != measurements[_IN_MEMORY][0]["distinct"]:
+                    raise RocketproofError(
+                        f"{model}, {work}: {measured_once['distinct']} states, {measurements[_IN_MEMORY][0]['distinct']} in memory"
+                    )
+    return [_row(model, work, measured, measurements[_IN_MEMORY]) for work, measured in measurements.items()]
 
 
-def _row(model: str, work: str, found: list[Bench], measure: list[Bench]) -> Bench:
-    best = {key: min(one[key] for one in found) for key in ("cpu_seconds", "wall_seconds", "memory_bytes", "file_bytes")}
-    states = found[0]["distinct"]
-    pairs = list(zip(found, measure, strict=True))
+def _row(model: str, work: str, measured: list[Bench], reference: list[Bench]) -> Bench:
+    best = {key: min(run[key] for run in measured) for key in ("cpu_seconds", "wall_seconds", "memory_bytes", "file_bytes")}
+    states = measured[0]["distinct"]
+    pairs = list(zip(measured, reference, strict=True))
     ratios = {
-        f"{kind}_of_memory": statistics.median(one[f"{kind}_seconds"] / other[f"{kind}_seconds"] for one, other in pairs)
+        f"{kind}_of_memory": statistics.median(own[f"{kind}_seconds"] / other[f"{kind}_seconds"] for own, other in pairs)
         for kind in ("cpu", "wall")
         if work != _IN_MEMORY
     }

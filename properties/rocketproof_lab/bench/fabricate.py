@@ -1,7 +1,7 @@
-"""Stores of any size, made up quickly: a commit log, its consume queues and the table of topics, as a broker would have written them.
+"""Generate stores of any size quickly: a commit log, its consume queues and the table of topics, in a broker's formats.
 
-They are for measurements and for tests that damage them. What is stored follows from the plan and its seed alone. Records are of some
-forms: plain ones with and without tags and keys, delayed ones, halves of transactions and their commits.
+They are used by measurements and by tests that damage them. The content is determined by the plan and its seed. Records have several forms:
+plain records with and without tags and keys, delayed records, half messages and their commits.
 """
 
 # Numba's functions have no types that a checker knows.
@@ -28,21 +28,21 @@ from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_traces.stored.crc import crc32
 from rocketproof_traces.stored.memory import MARGIN, put, put_byte, word
 
-_POOL = 4 << 20  # random bytes that bodies are parts of
-_KEY = "0A000001000018B4AAC2"  # a unique key begins with this, and has 12 digits of a counter behind it
+_POOL = 4 << 20  # random bytes from which bodies are taken
+_KEY = "0A000001000018B4AAC2"  # prefix of a unique key; 12 digits of a counter follow
 _LEVELS = (1000, 5000, 10000, 30000, 60000)
-_WRITTEN = 8 << 20  # bytes written at a time, about
-_BATCH = 1 << 15  # records chosen at a time
-_WAITING = 1 << 20  # entries of queues that are written at a time
+_WRITTEN = 8 << 20  # approximate bytes per write
+_BATCH = 1 << 15  # records chosen per batch
+_WAITING = 1 << 20  # queue entries per write
 _PAIR = Struct(">iI")
 _ENTRY = np.dtype([("offset", ">i8"), ("size", ">i4"), ("code", ">i8")])
 
 
 @dataclass(frozen=True)
 class StorePlan:
-    """What to make. `log_size` is the bytes of records and blanks at least; shares are of 1000 records.
+    """The store to generate. `log_size`: minimum bytes of records and blanks. Shares are per 1000 records.
 
-    `store_time` is that of the first record in milliseconds; each `per_millisecond` records share one.
+    `store_time`: the store time of the first record in milliseconds. `per_millisecond` records have the same store time.
     """
 
     log_size: int
@@ -63,9 +63,9 @@ class StorePlan:
 
 @dataclass(frozen=True)
 class RecordForm:
-    """A form of records: all that does not differ from one to the next. A queue of -1 is any of the topic's.
+    """A form of records: everything that is equal in all its records. A queue of -1 stands for any queue of the topic.
 
-    `delay` in milliseconds, 0 for none; `code` is the tags code of records without delay.
+    `delay` is in milliseconds, 0 for none. `code` is the tags code of records without delay.
     """
 
     topic: str
@@ -81,7 +81,7 @@ class RecordForm:
 
     @property
     def transactional(self) -> bool:
-        """It is a half message, or what commits one."""
+        """Whether it is a half message or its commit."""
         return "TRAN_MSG" in self.properties
 
     @property
@@ -91,7 +91,7 @@ class RecordForm:
 
 @dataclass(frozen=True)
 class Fabricated:
-    """What was made: records, the end of the log, and entries of each queue."""
+    """The result: number of records, end of the log, and number of entries by queue."""
 
     records: int
     log_end: int
@@ -103,8 +103,8 @@ def topic_name(number: int) -> str:
 
 
 def forms(plan: StorePlan) -> tuple[list[RecordForm], list[int]]:
-    """The forms of a plan, and how many of 1000 * topics records each of them gets, on the average."""
-    found: list[tuple[RecordForm, int]] = []
+    """Return the forms of a plan, and the average number of records of each form per 1000 * topics records."""
+    weighted: list[tuple[RecordForm, int]] = []
     plain = 1000 - plan.delayed - plan.transactions
     for number in range(plan.topics):
         topic = topic_name(number)
@@ -115,15 +115,15 @@ def forms(plan: StorePlan) -> tuple[list[RecordForm], list[int]]:
             for has_keys in (False, True):
                 share = plain * (plan.tags if has_tags else 1000 - plan.tags) // 1000 * (plan.keys if has_keys else 1000 - plan.keys)
                 more = ({"TAGS": f"tag{number % 5}"} if has_tags else {}) | ({"KEYS": f"order-{number}"} if has_keys else {})
-                found.append((RecordForm(topic, plan.queues, -1, 0, base | more), share // 1000))
+                weighted.append((RecordForm(topic, plan.queues, -1, 0, base | more), share // 1000))
         level = number % len(_LEVELS) + 1
         real = {"REAL_TOPIC": topic, "REAL_QID": str(number % plan.queues)}
         delayed = base | {"DELAY": str(level)} | real
-        found.append((RecordForm(SCHEDULE, 18, level - 1, 0, delayed, _LEVELS[level - 1]), plan.delayed))
-        found.append((RecordForm(HALF_TOPIC, 1, 0, 0, base | {"TRAN_MSG": "true", "PGROUP": "group"} | real), plan.transactions // 2))
+        weighted.append((RecordForm(SCHEDULE, 18, level - 1, 0, delayed, _LEVELS[level - 1]), plan.delayed))
+        weighted.append((RecordForm(HALF_TOPIC, 1, 0, 0, base | {"TRAN_MSG": "true", "PGROUP": "group"} | real), plan.transactions // 2))
         committed = base | {"TRAN_MSG": "true", "PGROUP": "group"} | real
-        found.append((RecordForm(topic, plan.queues, number % plan.queues, 8, committed), plan.transactions - plan.transactions // 2))
-    kept = [(form, share) for form, share in found if share]
+        weighted.append((RecordForm(topic, plan.queues, number % plan.queues, 8, committed), plan.transactions - plan.transactions // 2))
+    kept = [(form, share) for form, share in weighted if share]
     return [form for form, _ in kept], [share for _, share in kept]
 
 
@@ -133,15 +133,15 @@ class _Tables:
 
     names: list[tuple[str, int]]
     text: NDArray[np.uint8]
-    numbers: NDArray[np.int64]  # a line for each form: the words that _write reads
+    numbers: NDArray[np.int64]  # one row per form: the words that _write reads
 
     @staticmethod
-    def of(found: list[RecordForm]) -> _Tables:
+    def of(record_forms: list[RecordForm]) -> _Tables:
         slots: dict[tuple[str, int], int] = {}
-        whose: dict[str, int] = {}
+        topics: dict[str, int] = {}
         text = bytearray(MARGIN)
         lines = []
-        for form in found:
+        for form in record_forms:
             first = slots.setdefault((form.topic, 0), sum(1 for _ in slots))
             for queue in range(1, form.queues):
                 slots.setdefault((form.topic, queue), len(slots))
@@ -150,7 +150,7 @@ class _Tables:
             lines.append([
                 len(text), len(name), len(text) + len(name), len(properties), unique + len(_KEY) if unique >= 0 else -1,
                 form.sys_flag, form.code, form.delay, first, form.queues, form.queue, form.topic == HALF_TOPIC,
-                whose.setdefault(form.properties["REAL_TOPIC"], len(whose)) if form.transactional else -1,
+                topics.setdefault(form.properties["REAL_TOPIC"], len(topics)) if form.transactional else -1,
             ])  # fmt: skip
             text += name + properties
         text += bytes(MARGIN)
@@ -165,7 +165,7 @@ def _big(base, at, value, count):
 
 @njit(nogil=True)
 def _copy(source, start, base, at, length):
-    """Copy eight bytes at a time; up to seven bytes more are written, which the next write covers."""
+    """Copy eight bytes at a time. Up to seven extra bytes are written, which the next write overwrites."""
     for each in range(0, length, 8):
         put(base, at + each, word(source, start + each))
 
@@ -174,10 +174,10 @@ def _copy(source, start, base, at, length):
 def _write(
     base, at, room, origin, forms, text, pool, choice, body_start, body_size, queue, first, records, clock, rate, next_index, half, entries
 ):
-    """Write records from `first` on while there is room; the next record and the next place.
+    """Write records from `first` on until there is no room. Return the next record and the next place.
 
-    `half` has a line for each topic, the last half message's offset and time of birth, -1 before the first one; a record that would commit
-    one is sent as it is then. `entries` gets a line for each record: queue's number, physical offset, size, tags code.
+    `half` has one row per topic: offset and birth time of the last half message, -1 before the first. Without a half message, its commit is
+    written as a plain record. `entries` gets one row per record: number of the queue, physical offset, size, tags code.
     """
     number = first
     while number < choice.size:
@@ -228,7 +228,7 @@ def _write(
 
 
 def fabricate(folder: str | Path, plan: StorePlan) -> Fabricated:
-    """Write a store into a folder, which is made. Raises OSError."""
+    """Write a store into a new folder. Raises OSError."""
     root = Path(folder)
     maker = _Maker(root, plan)
     maker.run()
@@ -240,7 +240,7 @@ def fabricate(folder: str | Path, plan: StorePlan) -> Fabricated:
 
 @dataclass
 class _Maker:
-    """The state of the writing."""
+    """The state of the generation."""
 
     root: Path
     plan: StorePlan
@@ -250,8 +250,8 @@ class _Maker:
     next_index: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
-        found, shares = forms(self.plan)
-        self.tables = _Tables.of(found)
+        record_forms, shares = forms(self.plan)
+        self.tables = _Tables.of(record_forms)
         self.half = np.full((int(self.tables.numbers[:, 12].max()) + 2, 2), -1, np.int64)
         self._weights = np.cumsum(shares) / sum(shares)
         self._random = np.random.default_rng(self.plan.seed)
@@ -293,7 +293,7 @@ class _Maker:
             yield choice, start, size, self._random.integers(0, 1 << 30, _BATCH, np.int64)
 
     def _fill(self, batch: tuple[NDArray[np.int64], ...], done: int, base: int, at: int) -> tuple[memoryview, int, bool]:
-        """The bytes of some records of a batch from `done` on, the next record, and whether the file has no room for it."""
+        """Return the bytes of the batch's records from `done` on, the next record, and whether the file has no room for it."""
         choice, start, size, queue = batch
         lines = self.tables.numbers
         lengths = np.cumsum(FIXED_SIZE + size[done:] + lines[choice[done:], 1] + lines[choice[done:], 3])
@@ -313,7 +313,7 @@ class _Maker:
 
 @dataclass
 class _Queues:
-    """The files of the consume queues, to which entries are added."""
+    """The files of the consume queues."""
 
     folder: Path
     names: list[tuple[str, int]]
@@ -328,16 +328,16 @@ class _Queues:
             self.write()
 
     def write(self) -> None:
-        """Bring what was added into the files."""
+        """Write the added entries to the files."""
         entries = np.concatenate(self.waiting) if self.waiting else np.empty((0, 4), np.int64)
         self.waiting.clear()
         entries = entries[np.argsort(entries[:, 0], kind="stable")]
         borders = np.flatnonzero(np.diff(entries[:, 0])) + 1
         for part in np.split(entries, borders):
             if len(part):
-                found = np.empty(len(part), _ENTRY)
-                found["offset"], found["size"], found["code"] = part[:, 1], part[:, 2], part[:, 3]
-                self._append(int(part[0, 0]), found.tobytes())
+                packed = np.empty(len(part), _ENTRY)
+                packed["offset"], packed["size"], packed["code"] = part[:, 1], part[:, 2], part[:, 3]
+                self._append(int(part[0, 0]), packed.tobytes())
 
     def _append(self, slot: int, data: bytes) -> None:
         at = self.counts.get(slot, 0)
@@ -357,7 +357,7 @@ class _Queues:
 
 
 def _configuration(root: Path, plan: StorePlan) -> None:
-    """The table of topics."""
+    """Write the table of topics."""
     folder = root / "config"
     folder.mkdir(parents=True, exist_ok=True)
     table = {}
@@ -366,5 +366,5 @@ def _configuration(root: Path, plan: StorePlan) -> None:
             "order": False, "perm": 6, "readQueueNums": queues, "topicFilterType": "SINGLE_TAG", "topicName": name, "topicSysFlag": 0,
             "writeQueueNums": queues,
         }  # fmt: skip
-    found: dict[str, Any] = {"dataVersion": {"counter": len(table), "timestamp": plan.store_time}, "topicConfigTable": table}
-    (folder / "topics.json").write_text(json.dumps(found, indent="\t"), encoding="utf-8")
+    data: dict[str, Any] = {"dataVersion": {"counter": len(table), "timestamp": plan.store_time}, "topicConfigTable": table}
+    (folder / "topics.json").write_text(json.dumps(data, indent="\t"), encoding="utf-8")

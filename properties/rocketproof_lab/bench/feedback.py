@@ -1,6 +1,6 @@
-"""How long one waits for rocketproof: the first commands of the README, a command's start, a small model, and the steps of `.ci`.
+"""Measure waiting times: the first commands of the README, a command's start, a small model, and the steps of `.ci`.
 
-A cold process has empty caches of bytecode, machine code and verdicts; a warm one has those that it left.
+A cold process has empty caches of bytecode, machine code and verdicts. A warm process has the caches of earlier processes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .figures import Bench, FigureColumn, Tell, caches, quiet, row, table
 from .peers import spend
 from .start_speed import COMMAND, EXAMPLE
 
-HOUSE: Final = Path(__file__).resolve().parents[3]
-CI: Final = HOUSE / ".rocketproof" / "ci"
+PROJECT: Final = Path(__file__).resolve().parents[3]
+CI: Final = PROJECT / ".rocketproof" / "ci"
 KEYS = ("part", "run", "load", "cpu_seconds", "wall_seconds", "cpu_before", "wall_before")
 
 
 class TimedCommand(NamedTuple):
-    """A command, and the runs of it in this order: cold ones have empty caches, and each its own words."""
+    """A command with its runs in order. Cold runs have empty caches, and each run has its own additional words."""
 
     words: Sequence[str]
     runs: Mapping[str, Sequence[str]]
@@ -41,20 +41,20 @@ PARTS: Final = {
         (*COMMAND, "check", str(EXAMPLE), "--property", "consistent"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}
     ),
     "check": TimedCommand((*COMMAND, "check"), {"cold": (), "warm": ("--fresh",), "unchanged": ()}),
-    "tests": TimedCommand((sys.executable, "-m", "pytest", "-q", str(HOUSE / "tests")), _BOTH),
+    "tests": TimedCommand((sys.executable, "-m", "pytest", "-q", str(PROJECT / "tests")), _BOTH),
 }
-"""`check` and `tests` are the first and the second command of the README, once they are installed."""
+"""`check` and `tests` are the first and the second command of the README, in an installed project."""
 RECORDS: Final = {"ci": CI / "run.json", "nightly": CI / "nightly.json"}
-"""What the last runs of .ci/run and .ci/nightly took, step by step."""
+"""Files with the durations of the last runs of .ci/run and .ci/nightly, step by step."""
 
 
 def measure(
     parts: Sequence[str] = (), *, load: int = 0, before: Path | None = None, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS for these parts, or for all, beside as many busy processes as `load` says; times are seconds, of all processes.
+    """Return rows of KEYS for these parts, or for all, while `load` busy processes run. Times are in seconds, of all processes.
 
-    `before` is what an earlier version's `--json` has written. Raises InputError for an unknown part or without a checkout, PeerError where
-    a command fails.
+    `before` is the output of an earlier version's `--json`. Raises InputError for an unknown part or without a checkout, PeerError if a
+    command fails.
     """
     for name in parts:
         if name not in (*PARTS, *RECORDS):
@@ -66,9 +66,12 @@ def measure(
     with busy(load):
         for name in parts or (*PARTS, *RECORDS):
             for figures in _part(name, tell):
-                old = known.get((figures["part"], figures["run"], load), {})
+                earlier = known.get((figures["part"], figures["run"], load), {})
                 rows.append(
-                    row(KEYS, {**figures, "load": load, "cpu_before": old.get("cpu_seconds"), "wall_before": old.get("wall_seconds")})
+                    row(
+                        KEYS,
+                        {**figures, "load": load, "cpu_before": earlier.get("cpu_seconds"), "wall_before": earlier.get("wall_seconds")},
+                    )
                 )
     return rows
 
@@ -77,12 +80,12 @@ def _part(name: str, tell: Tell) -> Iterator[Bench]:
     if name in RECORDS:
         yield from _recorded(name)
         return
-    waited = PARTS[name]
+    command = PARTS[name]
     with tempfile.TemporaryDirectory() as folder:
-        for run, more in waited.runs.items():
+        for run, words in command.runs.items():
             tell(f"{name}, {run}")
-            used = spend([*waited.words, *more], HOUSE if name == "tests" else Path(folder), caches(Path(folder)))
-            yield {"part": name, "run": run, "cpu_seconds": used.cpu_seconds, "wall_seconds": used.wall_seconds}
+            usage = spend([*command.words, *words], PROJECT if name == "tests" else Path(folder), caches(Path(folder)))
+            yield {"part": name, "run": run, "cpu_seconds": usage.cpu_seconds, "wall_seconds": usage.wall_seconds}
 
 
 def _recorded(name: str) -> Iterator[Bench]:
@@ -94,7 +97,7 @@ def _recorded(name: str) -> Iterator[Bench]:
 
 def _known(path: Path) -> dict[tuple[str, str, int], Any]:
     try:
-        return {(one["part"], one["run"], one["load"]): one for one in json.loads(path.read_text("utf-8"))}
+        return {(figures["part"], figures["run"], figures["load"]): figures for figures in json.loads(path.read_text("utf-8"))}
     except OSError as error:
         raise InputError(f"--before {path} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
@@ -103,7 +106,7 @@ def _known(path: Path) -> dict[tuple[str, str, int], Any]:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """So many processes that compute all the time."""
+    """Run this many processes that compute continuously."""
     with ExitStack() as stack:
         for _ in range(processes):
             stack.enter_context(started([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL))

@@ -1,8 +1,7 @@
-"""How fast histories are judged from Parquet: in one process, on Spark, and beside DuckDB's window over the same file.
+"""Measure the speed of judging histories from Parquet: in one process, on Spark, and compared with DuckDB's window over the same file.
 
-`python -m rocketproof_lab.bench.judge_speed SHELF PROFILE` is one measurement without Spark in a process of its own. DuckDB does
-less: it pairs calls, and looks whether the answered offsets of each queue follow one another. Times of the processes that Spark starts are
-Java's and those of its workers.
+`python -m rocketproof_lab.bench.judge_speed SHELF PROFILE` performs one measurement without Spark in its own process. DuckDB does less: it
+pairs calls, and checks that the answered offsets of each queue are consecutive. Times on Spark are those of Java and its workers.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ select count(*) from (
 
 
 def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Rows of KEYS: reading NDJSON, judging in one process, DuckDB, and with `spark` judging on Spark's workers when it is warm."""
+    """Return rows of KEYS: reading NDJSON, judging in one process, DuckDB, and with `spark` judging on warm Spark workers."""
     rows = [] if into is None else into
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -74,21 +73,21 @@ def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell = qu
 
 
 def _write(path: Path, events: int) -> None:
-    """A long history: the same run again and again, each time with topics of its own."""
+    """Write a long history: copies of the same run, each with its own topics."""
     header, run = contend(Load(events=events, profile=PROFILE, looks=False))
     with path.open("w", encoding="utf-8") as file:
         file.write(header_line(header) + "\n")
         kept = [event for event in run if event.type != "state"]
-        for again in range(RUNS):
-            for number, event in enumerate(kept, again * len(kept)):
+        for copy in range(RUNS):
+            for number, event in enumerate(kept, copy * len(kept)):
                 value = event.value
                 if event.type == "invoke":
-                    value = {**value, "fields": {**value["fields"], "topic": f"{value['fields']['topic']}-{again}"}}
+                    value = {**value, "fields": {**value["fields"], "topic": f"{value['fields']['topic']}-{copy}"}}
                 file.write(event_line(replace(event, seq=number, value=value)) + "\n")
 
 
 def _duckdb(files: str, events: int, tell: Tell) -> Bench | None:
-    """The window, in this process and in one thread."""
+    """Measure the window in this process and one thread."""
     connection = duckdb_connection()
     if connection is None:
         tell("DuckDB: left out, it is not installed")
@@ -98,32 +97,32 @@ def _duckdb(files: str, events: int, tell: Tell) -> Bench | None:
     return _row("DuckDB's window", {"events": events, "verdict": f"{gaps} gaps", **spent})
 
 
-def _spark(order: JudgingJob, folder: Path, events: int) -> Bench:
+def _spark(job: JudgingJob, folder: Path, events: int) -> Bench:
     from rocketproof_traces.spark import histories
     from rocketproof_traces.spark.session import session
 
     spark = session()
-    histories.judge(spark, replace(order, out=str(folder / "warm")))
-    found, spent = timed(lambda: histories.judge(spark, replace(order, out=str(folder / "out"))), partial(with_java, spark))
-    return _row("judge, Spark", {"events": events, "verdict": found.verdict, **spent})
+    histories.judge(spark, replace(job, out=str(folder / "warm")))
+    summary, spent = timed(lambda: histories.judge(spark, replace(job, out=str(folder / "out"))), partial(with_java, spark))
+    return _row("judge, Spark", {"events": events, "verdict": summary.verdict, **spent})
 
 
-def _row(tool: str, found: Bench) -> Bench:
-    return row(KEYS, {**found, "tool": tool, "events_per_cpu_second": found["events"] / found["cpu_seconds"]})
+def _row(tool: str, figures: Bench) -> Bench:
+    return row(KEYS, {**figures, "tool": tool, "events_per_cpu_second": figures["events"] / figures["cpu_seconds"]})
 
 
 def measure(root: str, profile: str) -> dict[str, Any]:
-    """What judging all histories of a cache takes, the specification's functions compiled before."""
+    """Measure judging all histories of a cache after the specification's functions are compiled."""
     cache = PieceCache(root)
-    todo = tasks(cache.sources().values(), {}, JudgingJob((), profile, "", root))
-    calls = [batch for task in todo for batch in partition(cache, task)]
+    tasks_ = tasks(cache.sources().values(), {}, JudgingJob((), profile, "", root))
+    calls = [batch for task in tasks_ for batch in partition(cache, task)]
     judge_whole((batch.slice(0, 2_000) for batch in calls[:1]), profile, BOUND)
     del calls
-    verdicts, spent = timed(lambda: [judge_whole(partition(cache, task), profile, BOUND) for task in todo])
-    said = {verdict for table in verdicts for verdict in table["verdict"].to_pylist()}
+    verdicts, spent = timed(lambda: [judge_whole(partition(cache, task), profile, BOUND) for task in tasks_])
+    kinds = {verdict for table in verdicts for verdict in table["verdict"].to_pylist()}
     return {
-        "events": sum(piece.rows for task in todo for piece in task.pieces),
-        "verdict": "ok" if said == {"ok"} else "illegal",
+        "events": sum(piece.rows for task in tasks_ for piece in task.pieces),
+        "verdict": "ok" if kinds == {"ok"} else "illegal",
         **spent,
         "peak_rss_bytes": peak_memory(),
     }

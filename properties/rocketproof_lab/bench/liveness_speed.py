@@ -1,7 +1,7 @@
-"""What fair loops cost beside the search whose graph they are looked for in: seconds, and memory a state.
+"""Measure the search for fair loops compared with the search that builds the graph: seconds, and memory per state.
 
-Each row is a process of its own, which searches the routing model and then decides that an unregistered broker registers in the end: it
-does, needing the fairness of `register` alone; where that is not fair, the shortest lasso has to be found.
+Each row is its own process. It searches the routing model and then checks that an unregistered broker registers in the end. The property
+holds and needs only the fairness of `register`. Without it the shortest lasso must be found.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNFAIR = ("", "register")
 def measure(
     *, scopes: Sequence[str] = ("small", "main"), threads: int = 1, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS: each scope with all of FAIR, and without what is `unfair`. Rows are added to `into` as they come."""
+    """Return rows of KEYS: each scope with all of FAIR, and without the fairness of `unfair`. Rows are added to `into` as they arrive."""
     file = MODELS / "routing.py"
     if not file.is_file():
         raise InputError("the benchmark's models are not installed; run `rocketproof bench liveness` in a checkout of the project")
@@ -51,7 +51,7 @@ def measure(
 
 
 def instance(file: str, scope: str, unfair: str) -> Instance:
-    """The routing model with fairness, and the claim."""
+    """Return the routing model with fairness and the claim."""
     model = load(file, scope).model
     model.actions = [replace(action, fair=None if action.name == unfair else FAIR.get(action.name)) for action in model.actions]
     registered = model.variable("registered")
@@ -60,19 +60,19 @@ def instance(file: str, scope: str, unfair: str) -> Instance:
 
 
 def decide(order: dict[str, Any]) -> Bench:
-    """One row. What has to be compiled is, before, on the smallest scope."""
+    """Return one row. Compilation happens before, on the smallest scope."""
     threads = order["threads"]
     liveness.check(instance(order["file"], "small", order["unfair"]), workers=threads)
     subject = instance(order["file"], order["scope"], order["unfair"])
-    found, searched = timed(lambda: search.explore(subject, [], workers=threads))
+    exploration, searched = timed(lambda: search.explore(subject, [], workers=threads))
     before = peak_memory()
-    (outcome,), spent = timed(lambda: liveness.check(subject, workers=threads, exploration=found))
+    (outcome,), spent = timed(lambda: liveness.check(subject, workers=threads, exploration=exploration))
     peak, witness = peak_memory(), outcome.witness
     return {
-        **order, "distinct": found.states, "generated": found.transitions, "verdict": outcome.verdict,
+        **order, "distinct": exploration.states, "generated": exploration.transitions, "verdict": outcome.verdict,
         "steps": None if witness is None else len(witness), "loop": None if witness is None else witness.loop,
         "search_cpu_seconds": searched["cpu_seconds"], "search_peak_rss_bytes": before, **spent,
-        "peak_rss_bytes": peak, "bytes_per_state": None if peak is None else peak / found.states,
+        "peak_rss_bytes": peak, "bytes_per_state": None if peak is None else peak / exploration.states,
     }  # fmt: skip
 
 

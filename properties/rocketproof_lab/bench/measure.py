@@ -1,7 +1,7 @@
-"""One measurement of the search in a process of its own.
+"""Perform one measurement of the search in its own process.
 
-`python -m rocketproof_lab.bench.measure '{"file": ..., "scope": ..., "threads": ...}'` prints it as JSON.
-Compiling (or loading what the cache has) is kept apart from searching by a first search that a limit ends at once.
+`python -m rocketproof_lab.bench.measure '{"file": ..., "scope": ..., "threads": ...}'` prints it as JSON. Compilation (or loading from the
+cache) is measured separately, by a first search that a limit ends immediately.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .usage import peak_memory
 
 
 def instance(order: dict[str, Any]) -> Instance:
-    """A scope of a model file, or the specification in a scope with some of its sizes changed."""
+    """Return a scope of a model file, or the specification in a scope with changed sizes."""
     if "file" in order:
         return load(order["file"], order["scope"]).model.given()
     import rocketproof_spec as specification
@@ -35,25 +35,25 @@ def instance(order: dict[str, Any]) -> Instance:
 
 
 def measure(order: dict[str, Any]) -> dict[str, Any]:
-    """Return what one search took. With `probe`, random reads of memory of its table's size are measured after it in the same process."""
+    """Measure one search. With `probe`, random reads in memory of its table's size are measured afterwards in the same process."""
     subject = instance(order)
     first = search.explore(subject, workers=order["threads"], limits=Limits(states=0))
     limits = Limits(seconds=order.get("seconds"), memory=order.get("memory"), disk=order.get("disk"))
-    kept = SearchCheckpoint(Path(order["folder"]), order["every"]) if "every" in order else None
-    found, spent = timed(lambda: search.explore(subject, workers=order["threads"], limits=limits, checkpoint=kept))
-    table = int(found.bytes_per_state * found.states)
+    checkpoint = SearchCheckpoint(Path(order["folder"]), order["every"]) if "every" in order else None
+    exploration, spent = timed(lambda: search.explore(subject, workers=order["threads"], limits=limits, checkpoint=checkpoint))
+    table = int(exploration.bytes_per_state * exploration.states)
     return {
-        "distinct": found.states,
-        "generated": found.transitions,
+        "distinct": exploration.states,
+        "generated": exploration.transitions,
         **spent,
         "compile_seconds": first.compile_seconds,
-        "bytes_per_state": found.bytes_per_state,
+        "bytes_per_state": exploration.bytes_per_state,
         "memory_bytes": table,
         "random_reads_per_cpu_second": random_reads(table, order["threads"]) if order.get("probe") and table >= LEAST else None,
-        "file_bytes": found.disk,
+        "file_bytes": exploration.disk,
         "peak_rss_bytes": peak_memory(),
         "process_cpu_seconds": time.process_time(),
-        "finished": found.finished,
+        "finished": exploration.finished,
     }
 
 

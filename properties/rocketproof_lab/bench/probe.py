@@ -1,4 +1,4 @@
-"""How many random cache lines a second this machine reads: the limit of a search whose table of states exceeds the caches."""
+"""Measure how many random cache lines per second this machine reads: the limit of a search whose table of states exceeds the caches."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rocketproof_model.routines import address, compile_routine, load, routine
 from .figures import timed
 
 LEAST: Final = 16 << 20
-"""Bytes of a table below which the processor's caches, not its memory, may be what a search waits for."""
+"""Bytes of a table below which a search may wait for the processor's caches instead of its memory."""
 READS: Final = 1 << 22
-"""Reads of each thread in a round."""
+"""Reads per thread and round."""
 ROUNDS: Final = 3
 LINE: Final = 64
-MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # of Knuth's generator, whose upper bits are the place
+MULTIPLIER, INCREMENT = 6364136223846793005, 1442695040888963407  # Knuth's generator; its upper bits select the line
 
 
 @routine
 def read_lines(memory: int, lines: int, reads: int, seed: int) -> int:
-    """Read one word of each of `reads` lines. No read waits for another, so the processor overlaps as many as it can."""
+    """Read one word of each of `reads` lines. The reads are independent, so the processor overlaps them."""
     total = 0
     for _ in range(reads):
         seed = seed * MULTIPLIER + INCREMENT
@@ -30,13 +30,13 @@ def read_lines(memory: int, lines: int, reads: int, seed: int) -> int:
 
 
 def random_reads(size: int, threads: int) -> float:
-    """Return random reads per CPU second with so many threads, in `size` bytes of memory that is allocated as the search's table is.
+    """Return random reads per CPU second with `threads` threads in `size` bytes, allocated like the search's table.
 
-    The result is that of the fastest of ROUNDS rounds.
+    The result is the fastest of ROUNDS rounds.
     """
     lines = max(1, min(size // LINE, 1 << 31))
     memory = allocate(lines * LINE)[: lines * LINE]
-    memory[:] = 1  # untouched pages would all be the same page of zeros
+    memory[:] = 1  # all untouched pages share one page of zeros
     read, at = compile_routine(read_lines), address(memory)
     read(at, lines, 1, 0)
 

@@ -1,7 +1,7 @@
-"""In which share of a validation's programs an operation, an answer to one, a side of a boundary or a setting is.
+"""Measure which share of a validation's programs contains an operation, an answer, a boundary side or a setting.
 
-Programs are drawn and read, which tells no answers, or are those that a validation has performed. Beside an earlier measurement the shares
-become a picture, so that a change of the generators shows.
+Programs are generated, which gives no answers, or are taken from a validation. A picture compares the shares with an earlier measurement
+and so shows the effect of a change of the generators.
 """
 
 from __future__ import annotations
@@ -40,26 +40,27 @@ _INK: Final = {"before": "#b0b0b0", "now": "#1f5fa8"}
 
 
 def parts(steps: Iterable[Step], needs: str) -> set[tuple[str, str]]:
-    """What a program has, by kind and name."""
-    found = {("setting", name) for name in settings_of(needs)}
+    """Return the parts of a program, by kind and name."""
+    names = {("setting", name) for name in settings_of(needs)}
     for sent in requests(list(steps), PROFILES[PROFILE]):
-        found.add(("operation", sent.op))
-        found |= {("boundary", f"{name}, {side}") for name, side in met(sent)}
-    return found
+        names.add(("operation", sent.op))
+        names |= {("boundary", f"{name}, {side}") for name, side in met(sent)}
+    return names
 
 
 def drawn(count: int, seed: int) -> Iterator[set[tuple[str, str]]]:
-    """Of the programs for a broker that can do everything."""
-    for one in generate(ProgramOptions(PROFILE, count, seed, configure=True, start=True, end=True)):
-        yield parts(one.steps, one.needs)
+    """Yield the parts of generated programs for a broker with all capabilities."""
+    for program in generate(ProgramOptions(PROFILE, count, seed, configure=True, start=True, end=True)):
+        yield parts(program.steps, program.needs)
 
 
 def performed(folder: Path) -> list[set[tuple[str, str]]]:
-    """Of the programs that a validation has performed, of whatever version, by the histories in its report's folder. Raises InputError."""
+    """Return the parts of the programs that a validation of any version performed, from the histories in its report's folder. Raises
+    InputError."""
     paths = sorted((folder / HISTORIES).glob("*.ndjson"))
     if not paths:
         raise InputError(f"--of {folder}: no histories; give the folder of a validation's report")
-    found = []
+    programs = []
     for path in paths:
         try:
             header, events = read(path)
@@ -67,24 +68,23 @@ def performed(folder: Path) -> list[set[tuple[str, str]]]:
             of_program = parts(((name, args) for name, args in program["steps"]), program["needs"])
         except (RocketproofError, KeyError, TypeError, ValueError) as problem:
             raise InputError(f"--of {folder}: {path.name} is no history of a program ({problem})") from None
-        answered = [(one.op, one.value["code"]) for one in events if one.type == "ok" and isinstance(one.value.get("code"), int)]
-        found.append(of_program | {("answer", f"{op}: {code} {codes.ANSWERS.get(code, '')}".rstrip()) for op, code in answered})
-    return found
+        answered = [(event.op, event.value["code"]) for event in events if event.type == "ok" and isinstance(event.value.get("code"), int)]
+        programs.append(of_program | {("answer", f"{op}: {code} {codes.ANSWERS.get(code, '')}".rstrip()) for op, code in answered})
+    return programs
 
 
 def shares(programs: Iterable[set[tuple[str, str]]]) -> dict[tuple[str, str], float]:
-    """In which share of them each is."""
+    """Return the share of programs that contain each part."""
     every = list(programs)
-    return {key: times / len(every) for key, times in Counter(key for one in every for key in one).items()}
+    return {key: times / len(every) for key, times in Counter(key for parts_ in every for key in parts_).items()}
 
 
 def measure(count: int, seed: int, of: Path | None, before: Path | None, *, tell: Tell, into: list[Bench]) -> None:
-    """A row for each part of programs, the most frequent of its kind first; `before` is an earlier measurement, None where there is none.
-    Raises InputError."""
+    """Add one row per part of programs, the most frequent of its kind first. `before` is an earlier measurement. Raises InputError."""
     earlier: dict[tuple[str, str], float] = {}
     if before is not None:
         try:
-            earlier = {(one["kind"], one["name"]): float(one["now"]) for one in json.loads(before.read_text("utf-8"))}
+            earlier = {(figures["kind"], figures["name"]): float(figures["now"]) for figures in json.loads(before.read_text("utf-8"))}
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise InputError(f"--before {before}: not what --json of this benchmark has written ({problem})") from None
     tell(f"{count} programs of seed {seed}" if of is None else f"programs of {of}")
@@ -95,22 +95,22 @@ def measure(count: int, seed: int, of: Path | None, before: Path | None, *, tell
 
 
 def plot(rows: Sequence[Bench], path: Path) -> None:
-    """The shares as bars, before and now, a panel for each kind. Raises ImportError without matplotlib."""
+    """Draw the shares as bars, before and now, one panel per kind. Raises ImportError without matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "reach", "font.family": "sans-serif", "font.size": 8})
-    of = {kind: found for kind in KINDS if (found := [one for one in rows if one["kind"] == kind])}
-    figure, every = pyplot.subplots(1, len(of), figsize=(5 * len(of), 0.2 * max(map(len, of.values())) + 1.2), squeeze=False)
-    for axes, kind in zip(every[0], of, strict=True):
+    rows_of = {kind: kind_rows for kind in KINDS if (kind_rows := [figures for figures in rows if figures["kind"] == kind])}
+    figure, every = pyplot.subplots(1, len(rows_of), figsize=(5 * len(rows_of), 0.2 * max(map(len, rows_of.values())) + 1.2), squeeze=False)
+    for axes, kind in zip(every[0], rows_of, strict=True):
         for nth, (series, color) in enumerate(_INK.items()):
-            places = [place + 0.4 * nth - 0.2 for place in range(len(of[kind]))]
-            shares_ = [100 * (one[series] or 0.0) for one in of[kind]]
+            places = [place + 0.4 * nth - 0.2 for place in range(len(rows_of[kind]))]
+            shares_ = [100 * (figures[series] or 0.0) for figures in rows_of[kind]]
             axes.barh(places, shares_, 0.4, color=color, label=series, clip_on=False)
-        axes.set_yticks(range(len(of[kind])), [one["name"] for one in of[kind]])
-        axes.set(title=f"{kind}: % of programs", ylim=(len(of[kind]) - 0.4, -0.6))
+        axes.set_yticks(range(len(rows_of[kind])), [figures["name"] for figures in rows_of[kind]])
+        axes.set(title=f"{kind}: % of programs", ylim=(len(rows_of[kind]) - 0.4, -0.6))
         axes.set_xscale("symlog", linthresh=0.1)
         axes.set_xticks([0, 0.1, 1, 10, 100], ["0", "0.1", "1", "10", "100"])
         axes.grid(axis="x", color="#e0e0e0")

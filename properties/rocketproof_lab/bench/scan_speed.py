@@ -1,6 +1,6 @@
-"""How fast a store is read, beside the checksum that everyone has: the kernel's scan with and without its parts, and zlib.
+"""Measure the speed of reading a store compared with checksums: the kernel's scan with and without its parts, and zlib.
 
-Every work is over the first bytes of the log, all in one run, by the CPU time of this thread; each row is the best of some rounds.
+Every measurement reads the first bytes of the log in one run and counts CPU time of this thread. Each row is the best of several rounds.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _STEP = 1 << 20
 
 
 def measure(folder: str, *, limit: int = LIMIT, rounds: int = 3, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Rows of KEYS over at most so many bytes and the first file of a store's log: checksums of bytes in memory, then what reads the
-    file too. Raises StoredError."""
+    """Return rows of KEYS over at most `limit` bytes of the first file of a store's log. First checksums of bytes in memory, then work that
+    also reads the file. Raises StoredError."""
     rows = [] if into is None else into
     file = log_files([folder])[0]
     part = Range(file, 0, min(limit, file.length), exact=True)
@@ -62,7 +62,7 @@ def measure(folder: str, *, limit: int = LIMIT, rounds: int = 3, tell: Tell = qu
         tell(f"round {number + 1}")
         for name, work in works.items():
             spent[name].append(timed(work, time.thread_time)[1])
-    best = {name: min(found, key=lambda each: each["cpu_seconds"]) for name, found in spent.items()}
+    best = {name: min(rounds_, key=lambda each: each["cpu_seconds"]) for name, rounds_ in spent.items()}
     for name, each in best.items():
         rate, of_zlib = size / each["cpu_seconds"], best["zlib.crc32"]["cpu_seconds"] / each["cpu_seconds"]
         figures = {"work": name, "bytes": size, "records": first.walked.rows, "bytes_per_cpu_second": rate, "of_zlib": of_zlib}

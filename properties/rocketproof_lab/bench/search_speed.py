@@ -1,7 +1,8 @@
-"""How fast the search is: the routing model in its three sizes and up to symmetry, the specification, and the peers on the same model.
+"""Measure the speed of the search: the routing model in three sizes and with symmetry, the specification, and other model checkers on the
+same model.
 
-Every measurement is a fresh process, and tools take turns, since the machine's speed drifts. Figures are medians; the first process
-starts with an empty cache and so tells what compiling costs, the others what loading costs.
+Every measurement is a fresh process, and tools alternate, since the machine's speed drifts. Figures are medians. The first process starts
+with an empty cache and measures compilation, the others measure loading.
 """
 
 from __future__ import annotations
@@ -47,16 +48,19 @@ def run_search_bench(
     tell: Tell = quiet,
     into: list[Bench] | None = None,
 ) -> list[Bench]:
-    """Rows of KEYS: the routing model by us (and by the peers that are installed), then the specification.
+    """Return rows of KEYS: the routing model searched by us (and by the installed peers), then the specification.
 
-    `specification_scopes` are all by default. The last row is the largest scope of the specification searched within
-    `reach_seconds` of wall time (0 leaves it out). Times are seconds; `compile_seconds` is CPU time with an empty cache,
-    `warm_compile_seconds` with a full one; `cold_cpu_seconds` is CPU time of the whole process that found an empty cache, of a
-    peer with its compilation. `of_ours` is the median of its CPU time by ours, round by round, `cold_of_ours` the same from a cold
-    start. `bytes_per_state` counts the search's arrays and is None for peers. `of_memory` is how many random cache
-    lines the machine reads in the CPU time of one generated state, with as many threads and in memory of the table's size. A search that
-    only waited for memory would have 1. Rows are added to `into` as they come. Raises InputError
-    for a scope that there is not, RocketproofError if two tools count different states.
+    `specification_scopes` are all by default. The last row is the largest scope of the specification searched within `reach_seconds` of
+    wall time (0 leaves it out). Times are in seconds.
+
+    - `compile_seconds`: CPU time with an empty cache, `warm_compile_seconds` with a full cache.
+    - `cold_cpu_seconds`: CPU time of the whole process that started with an empty cache; for a peer with its compilation.
+    - `of_ours`: median over the rounds of its CPU time divided by ours; `cold_of_ours` the same from a cold start.
+    - `bytes_per_state`: the search's arrays, None for peers.
+    - `of_memory`: random cache lines that the machine reads in the CPU time of one generated state, with the same threads and table size. A
+      search limited only by memory has 1.
+
+    Rows are added to `into` as they arrive. Raises InputError for an unknown scope, RocketproofError if two tools count different states.
     """
     if not (MODELS / "routing.py").is_file():
         raise InputError("the benchmark's models are not installed; run `rocketproof bench search` in a checkout of the project")
@@ -66,8 +70,8 @@ def run_search_bench(
             raise InputError(f"the routing model has no scope {scope}; its scopes are {', '.join(known)}")
     rows = [] if into is None else into
     for scope in scopes:
-        beside = peers and not known[scope].get("symmetric")  # peers visit all states
-        rows += routing(scope, tuple(known[scope][letter] for letter in "BPMKC"), threads, repeats, beside, tell)
+        with_peers = peers and not known[scope].get("symmetric")  # peers visit all states
+        rows += routing(scope, tuple(known[scope][letter] for letter in "BPMKC"), threads, repeats, with_peers, tell)
     disagreement(rows)
     if "main" in scopes:
         rows += ours("routing", "main, up to symmetry", {"file": str(MODELS / "routing.py"), "scope": "symmetric"}, threads, repeats, tell)
@@ -80,7 +84,7 @@ def run_search_bench(
 
 @dataclass(frozen=True, eq=False)
 class _Contender:
-    """A tool on one model: `run` searches once with so many threads; a tool that does not `repeat` takes part in the first round only."""
+    """A tool on one model. `run` searches once with a number of threads. Without `repeat` it takes part in the first round only."""
 
     tool: str
     version: str
@@ -91,7 +95,8 @@ class _Contender:
 
 
 def routing(scope: str, sizes: tuple[int, ...], threads: Sequence[int], repeats: int, peers: bool, tell: Tell) -> list[Bench]:
-    """Rows of the routing model in one scope: by us and, in turns with us, by the peers that are installed; the others are told of."""
+    """Return the rows of the routing model in one scope, searched alternately by us and the installed peers. Missing peers are reported
+    with `tell`."""
     with ExitStack() as stack:
         contenders = [_ourselves({"file": str(MODELS / "routing.py"), "scope": scope}, stack)]
         for name, prepare in PEERS.items() if peers else ():
@@ -106,7 +111,7 @@ def routing(scope: str, sizes: tuple[int, ...], threads: Sequence[int], repeats:
 
 
 def ours(model: str, scope: str, order: Bench, threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
-    """Rows of our own search, one for each number of threads."""
+    """Return the rows of our own search, one per number of threads."""
     with ExitStack() as stack:
         return _in_turns(model, scope, [_ourselves(order, stack)], threads, repeats, tell)
 
@@ -127,13 +132,13 @@ def _searched(peer: Peer, folder: Path, threads: int) -> Bench:
 
 
 def _measured(order: Bench, cache: str) -> Bench:
-    """One measurement in a fresh process whose caches lie in this folder."""
+    """Perform one measurement in a fresh process with its caches in this folder."""
     command = [sys.executable, "-m", "rocketproof_lab.bench.measure", json.dumps(order)]
     return child(command, places={"ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache})
 
 
 def _in_turns(model: str, scope: str, contenders: Sequence[_Contender], threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
-    """Every tool once in each round, every other round backwards; one that fails takes no further part."""
+    """Run every tool once per round, in reverse order every other round. A tool that fails is left out from then on."""
     failed: set[_Contender] = set()
     for number, n in itertools.product(range(repeats), threads):
         for each in contenders[:: -1 if number % 2 else 1]:
@@ -149,7 +154,7 @@ def _in_turns(model: str, scope: str, contenders: Sequence[_Contender], threads:
 
 
 def _figures(model: str, scope: str, each: _Contender, first: _Contender, n: int) -> Bench:
-    """The row of a tool's runs: medians, and beside ours how many times our CPU time it takes, searching and from a cold start."""
+    """Return the row of a tool's runs: medians, and their ratio to our CPU time, for the search and from a cold start."""
     runs, own = each.runs[n], first.runs[n]
     if each is first:
         warm = [run["compile_seconds"] for run in runs[1:]]
@@ -163,18 +168,18 @@ def _figures(model: str, scope: str, each: _Contender, first: _Contender, n: int
     return _row(each.tool, each.version, model, scope, n, figures)
 
 
-def _row(tool: str, release: str, model: str, scope: str, threads: int, found: Bench) -> Bench:
-    rate = found["distinct"] / found["cpu_seconds"] if found["cpu_seconds"] else None
-    generated = found["generated"] / found["cpu_seconds"] if found["cpu_seconds"] else None
-    reads = found.get("random_reads_per_cpu_second")
+def _row(tool: str, release: str, model: str, scope: str, threads: int, measured: Bench) -> Bench:
+    rate = measured["distinct"] / measured["cpu_seconds"] if measured["cpu_seconds"] else None
+    generated = measured["generated"] / measured["cpu_seconds"] if measured["cpu_seconds"] else None
+    reads = measured.get("random_reads_per_cpu_second")
     factor = reads / generated if reads and generated else None
     place = {"tool": tool, "version": release, "model": model, "scope": scope, "threads": threads}
     rates = {"distinct_per_cpu_second": rate, "generated_per_cpu_second": generated, "of_memory": factor}
-    return row(KEYS, {**found, **place, **rates})
+    return row(KEYS, {**measured, **place, **rates})
 
 
 def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
-    """The largest scope of two brokers and two producers that is searched to its end in time, by doubling its sends."""
+    """Find the largest scope of two brokers and two producers that is searched completely within the time, by doubling its sends."""
     best: list[Bench] = []
     for sends in (2**k for k in range(1, 12)):
         scope = f"small, {sends} sends"
@@ -188,10 +193,10 @@ def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
             "memory": _memory(),
         }
         with tempfile.TemporaryDirectory() as cache:
-            found = _measured(order, cache)
-        if not found.pop("finished"):
+            measured = _measured(order, cache)
+        if not measured.pop("finished"):
             break
-        best = [_row("rocketproof", _version(), "specification", scope, threads, found)]
+        best = [_row("rocketproof", _version(), "specification", scope, threads, measured)]
     return best
 
 
@@ -202,7 +207,7 @@ def _memory() -> int | None:
 
 
 def disagreement(rows: Iterable[Bench]) -> None:
-    """Raise RocketproofError if tools differ in a count of one scope."""
+    """Raise RocketproofError if two tools count different states in one scope."""
     seen: dict[tuple[str, str], Bench] = {}
     for each in rows:
         first = seen.setdefault((each["model"], each["scope"]), each)

@@ -1,7 +1,7 @@
-"""Which part of the program took how much of the CPU time of a profiled run.
+"""Compute the share of CPU time of each part of the program in a profiled run.
 
-What belongs to no part (built-in functions, the standard library, small modules that everybody uses) is charged to
-its callers, in proportion.
+Time of functions that belong to no part (built-in functions, the standard library, small shared modules) is charged to their callers in
+proportion.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PARTS = {
     "rocketproof_properties/conformance/stateful/": "stateful engine",
     "hypothesis/": "Hypothesis",
 }
-"""Part by where its modules are."""
+"""The part by the location of its modules."""
 
 REST = "rest"
 
 
 def shares(profiler: cProfile.Profile) -> dict[str, float]:
-    """Part to its share of the time, the largest first; together 1."""
+    """Return the share of the time by part, the largest first. The sum is 1."""
     stats: dict[Function, Any] = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
     known: dict[Function, Counter[str]] = {}
     total: Counter[str] = Counter()
@@ -46,24 +46,24 @@ def shares(profiler: cProfile.Profile) -> dict[str, float]:
 
 
 def _parts(function: Function, stats: dict[Function, Any], known: dict[Function, Counter[str]]) -> Counter[str]:
-    """To which parts a function's time is charged, together 1."""
+    """Return the parts to which a function's time is charged. The sum is 1."""
     part = part_of(function[0])
     if part is not None:
         return Counter({part: 1.0})
     if function not in known:
-        known[function] = Counter({REST: 1.0})  # what calls itself round about meets this
+        known[function] = Counter({REST: 1.0})  # ends the recursion of indirectly recursive functions
         callers = {caller: spent for caller, (_, _, _, spent) in stats[function][4].items() if caller != function}
         whole = sum(callers.values())
         if whole > 0:
-            found: Counter[str] = Counter()
+            charged: Counter[str] = Counter()
             for caller, spent in callers.items():
                 for name, share in _parts(caller, stats, known).items():
-                    found[name] += share * spent / whole
-            known[function] = found
+                    charged[name] += share * spent / whole
+            known[function] = charged
     return known[function]
 
 
 def part_of(path: str) -> str | None:
-    """The part that a source file belongs to."""
+    """Return the part that a source file belongs to."""
     plain = path.replace("\\", "/")
     return next((part for place, part in PARTS.items() if f"/{place}" in plain), None)

@@ -1,8 +1,8 @@
-"""How often does auto-creation leave a topic on one broker for ever? A simulation of the specification beside real brokers.
+"""Simulate how often auto-creation leaves a topic on one broker permanently, and compare it with real brokers.
 
-Two brokers, one producer whose round robin starts anywhere: k first messages, then the 30 s refresh, then more messages
-than there are queues. The walk is the specification's, with its refresh timer; the formula max(0, 2(5-k)/8) and the
-recorded figures of real brokers stand beside it for comparison only.
+There are two brokers and one producer whose round robin starts at any queue. The producer sends k first messages, refreshes after 30 s, and
+then sends more messages than there are queues. The random walk uses the specification with its refresh timer. The formula max(0, 2(5-k)/8)
+and recorded figures of real brokers are shown for comparison.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rocketproof_spec import Specification, build, constants
 
 from .figures import Bench, FigureColumn, Tell, quiet, table
 
-QUEUES = 8  # of both brokers' lists together
-STEPS = 600  # far more than a run takes; every run ends by itself
+QUEUES = 8  # in both brokers' lists together
+STEPS = 600  # far more than a run needs; every run ends by itself
 
-# Of 12 topics, those that ended on one broker alone: one real Java producer, 35 s of pause, then 200 more messages.
+# Number of 12 topics that ended on a single broker: one Java producer, a pause of 35 s, then 200 more messages.
 RECORDED = {"4.9.4": (12, 10, 5, 4, 0), "5.3.3": (12, 8, 8, 5, 0)}
 RECORDED_TOPICS = 12
 FIRST_MESSAGES = (1, 2, 3, 4, 5)
@@ -27,7 +27,7 @@ FIRST_MESSAGES = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True)
 class SkewShare:
-    """Of `topics` simulated topics `skewed` ended on one broker alone; `predicted` is the formula's share."""
+    """The result of a simulation: `skewed` of `topics` topics ended on a single broker. `predicted` is the formula's share."""
 
     first_messages: int
     topics: int
@@ -41,13 +41,13 @@ class SkewShare:
 
     @property
     def standard_errors(self) -> float:
-        """How far the share lies from the formula's, in standard errors of the latter; 0 or infinite where that has none."""
+        """Difference between the share and the formula's, in the formula's standard errors. If those are 0, it is 0 or infinite."""
         spread = math.sqrt(self.predicted * (1 - self.predicted) / self.topics)
         off = abs(self.share - self.predicted)
         return off / spread if spread else (0.0 if off == 0 else math.inf)
 
     def data(self) -> Bench:
-        """As a row; `standard_errors` is None where they are infinite."""
+        """Return a row. `standard_errors` is None if infinite."""
         recorded = {release: counts[self.first_messages - 1] / RECORDED_TOPICS for release, counts in RECORDED.items()}
         return {
             "first_messages": self.first_messages,
@@ -72,17 +72,17 @@ def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: st
 
     s = build("skew")
     given = constants(profile, round_robin=True, burst=first_messages, sends=first_messages + QUEUES)
-    found = simulate.estimate(s.model.given(**given), {"alone": alone(s)}, runs=topics, steps=STEPS, seed=seed)
-    if found.runs < topics:
+    estimate = simulate.estimate(s.model.given(**given), {"alone": alone(s)}, runs=topics, steps=STEPS, seed=seed)
+    if estimate.runs < topics:
         raise KeyboardInterrupt
-    tally = found.tallies[0]
+    tally = estimate.tallies[0]
     assert tally.last is not None and tally.last_interval is not None, "the whole simulation ran"
     predicted = max(0.0, 2 * (5 - first_messages) / QUEUES)
     return SkewShare(first_messages, topics, tally.last, tally.last_interval, predicted)
 
 
 def measure(*, topics: int, seed: int, profile: str, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Rows of shares, one for each number of first messages; they are added to `into` as they come."""
+    """Return one row of shares per number of first messages. They are added to `into` as they arrive."""
     rows = [] if into is None else into
     for number in FIRST_MESSAGES:
         tell(f"{topics} topics of {number} first messages")
@@ -91,7 +91,7 @@ def measure(*, topics: int, seed: int, profile: str, tell: Tell = quiet, into: l
 
 
 def text(rows: Sequence[Bench]) -> str:
-    """The simulated shares of skewed topics beside the formula's and the recorded ones."""
+    """Return a table of the simulated shares of skewed topics with the formula's and the recorded shares."""
     columns = [
         FigureColumn("k", "first_messages", "d"),
         FigureColumn("topics", "topics", ",d"),
@@ -101,6 +101,8 @@ def text(rows: Sequence[Bench]) -> str:
         FigureColumn("s.e. off", "standard_errors", ".1f"),
     ]
     columns += [FigureColumn(release, release, "s") for release in RECORDED]
-    beside = [{release: f"{of * RECORDED_TOPICS:.0f} of {RECORDED_TOPICS}" for release, of in each["recorded"].items()} for each in rows]
-    lines = table(columns, [each | known for each, known in zip(rows, beside, strict=True)])
+    recorded_counts = [
+        {release: f"{share_ * RECORDED_TOPICS:.0f} of {RECORDED_TOPICS}" for release, share_ in each["recorded"].items()} for each in rows
+    ]
+    lines = table(columns, [each | known for each, known in zip(rows, recorded_counts, strict=True)])
     return f"topics that end on one of two brokers alone, by number of first messages k\n{lines}"

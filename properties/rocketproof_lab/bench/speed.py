@@ -1,8 +1,8 @@
-"""How fast the simulated cluster is, beside what its parts cost alone, and where the time goes.
+"""Measure the speed of the simulated cluster, compared with its parts alone, and where the time goes.
 
-Everything runs in one thread of this process, so a rate by CPU time is a rate by core. In each round every work is done once,
-beside its limit: the least that such a work has to do. A machine that slows down meets both, so their ratio is
-steadier than either. Making clusters ready is not counted.
+Everything runs in one thread of this process, so a rate per CPU second is a rate per core. Each round runs every workload together with its
+limit: the least work that it has to do. A machine that slows down affects both, so their ratio is steadier than either. Creating clusters
+is not counted.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ KEYS = (
     "target", "limit", "of_limit", "parts",
 )  # fmt: skip
 
-Done = Mapping[str, int]  # unit to how many were done
+Done = Mapping[str, int]  # number done by unit
 Ready = Callable[[], Done]
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A work: `prepare` makes one of a size ready, with the number of the round; `size` is that of a usual round.
+    """A workload. `prepare` takes a size and the number of the round. `size` is the default size of a round.
 
-    `limit` is the name of the work that it is compared with, `target` what one core should do in a second.
+    `limit`: the workload it is compared with. `target`: operations per second that one core should reach.
     """
 
     prepare: Callable[[int, int], Ready]
@@ -51,7 +51,7 @@ class Workload:
 
 
 def sends(size: int, _: int) -> Ready:
-    """Single messages to a topic that is there: producer, network, broker, store, and the answer back."""
+    """Send single messages to an existing topic: producer, network, broker, store, and the response."""
     cluster = Cluster(profile=PROFILE)
     producer = cluster.producer()
     complete = cluster.scheduler.complete
@@ -66,7 +66,7 @@ def sends(size: int, _: int) -> Ready:
 
 
 def first_sends(size: int, _: int) -> Ready:
-    """Each message creates its topic: two questions for routes, the table written to the disk, a registration."""
+    """Send messages that each create their topic: two route queries, a write of the table, a registration."""
     cluster = Cluster(profile=PROFILE)
     producer = cluster.producer()
 
@@ -79,7 +79,7 @@ def first_sends(size: int, _: int) -> Ready:
 
 
 def batches(size: int, _: int) -> Ready:
-    """Messages in batches of ten."""
+    """Send messages in batches of ten."""
     cluster = Cluster(profile=PROFILE)
     producer = cluster.producer()
     cluster.scheduler.complete(producer.send(Message(TOPIC, body=BODY)))
@@ -93,13 +93,13 @@ def batches(size: int, _: int) -> Ready:
 
 
 def appends(size: int, _: int) -> Ready:
-    """Puts into a store of its own."""
+    """Put messages into a store alone."""
     scheduler, store = _store()
     return lambda: _append(size, scheduler, store)
 
 
 def dispatch(size: int, _: int) -> Ready:
-    """Consume queues built from a log."""
+    """Build consume queues from a log."""
     scheduler, store = _store()
     _append(size, scheduler, store)
     return lambda: {"records": store.dispatch()}
@@ -117,7 +117,7 @@ def _append(size: int, scheduler: Scheduler, store: MessageStore) -> Done:
 
 
 def programs() -> Callable[[int, int], Ready]:
-    """Programs of the stateful engine, all on one campaign, as it runs them; what it remembers of states is kept."""
+    """Run programs of the stateful engine on one campaign. Its knowledge of states is kept between rounds."""
     from rocketproof_properties.catalogue.source import ModelSource
     from rocketproof_properties.conformance.stateful.engine import target_of
     from rocketproof_properties.conformance.stateful.machine import Campaign, run
@@ -143,7 +143,7 @@ def programs() -> Callable[[int, int], Ready]:
 
 
 def hand_overs(size: int, _: int) -> Ready:
-    """A thread asks another one and waits for its answer, and neither does anything else."""
+    """Switch threads: one asks another and waits for its answer."""
     scheduler = Scheduler()
 
     async def answer(question: Future[None]) -> None:
@@ -164,7 +164,7 @@ def hand_overs(size: int, _: int) -> Ready:
 
 
 def packing(size: int, _: int) -> Ready:
-    """Records made into bytes."""
+    """Encode records."""
     message = Message(TOPIC, body=BODY)
     parts = record.parts_of(message)
 
@@ -177,7 +177,7 @@ def packing(size: int, _: int) -> Ready:
 
 
 def unpacking(size: int, _: int) -> Ready:
-    """Bytes made into messages."""
+    """Decode records."""
     message = Message(TOPIC, body=BODY)
     data = record.encode(message, record.parts_of(message))
 
@@ -190,7 +190,7 @@ def unpacking(size: int, _: int) -> Ready:
 
 
 def kinds() -> dict[str, Workload]:
-    """Every work by its name, limits before those that are compared with them."""
+    """Return every workload by name, limits before the workloads compared with them."""
     return {
         "hand-over": Workload(hand_overs, 5000),
         "packing": Workload(packing, 20_000),
@@ -209,7 +209,7 @@ def kinds() -> dict[str, Workload]:
 
 @dataclass
 class _Rates:
-    """What the rounds so far gave for one unit of one work, in units a second."""
+    """The rates of one unit of one workload in the rounds so far, in units per second."""
 
     cpu: list[float]
     wall: list[float]
@@ -223,13 +223,13 @@ def measure(
     tell: Tell = quiet,
     into: list[Bench] | None = None,
 ) -> list[Bench]:
-    """Rows of KEYS, one for each unit of each work: rates a second of CPU and wall time; `parts` are shares of CPU time.
+    """Return rows of KEYS, one for each unit of each workload: rates per second of CPU and wall time. `parts` are shares of CPU time.
 
-    `rounds` is the least number of them. `of_limit` is the rate by its limit's, of each round, the median. Rows are added to
-    `into` at the end, also after Ctrl-C. Raises Finding if the stateful engine meets one.
+    `rounds` is the minimum number of rounds. `of_limit` is the median over the rounds of the ratio to the limit's rate. Rows are added to
+    `into` at the end, also after Ctrl-C. Raises Finding if the stateful engine finds one.
     """
     chosen = kinds() if works is None else works
-    found: dict[tuple[str, str], _Rates] = {}
+    rates: dict[tuple[str, str], _Rates] = {}
     parts: dict[str, dict[str, float]] = {}
     rows = [] if into is None else into
     try:
@@ -241,39 +241,39 @@ def measure(
             done += 1
             tell(f"round {done}")
             for name, kind in chosen.items():
-                _time(name, kind, done, found)
+                _time(name, kind, done, rates)
         for name, kind in chosen.items():
             tell(f"profile of {name}")
             parts[name] = profile(kind)
     finally:
-        rows += [_row(name, unit, chosen[name], found, parts.get(name, {})) for name, unit in found]
+        rows += [_row(name, unit, chosen[name], rates, parts.get(name, {})) for name, unit in rates]
     return rows
 
 
-def _time(name: str, kind: Workload, number: int, found: dict[tuple[str, str], _Rates]) -> None:
+def _time(name: str, kind: Workload, number: int, rates_of: dict[tuple[str, str], _Rates]) -> None:
     ready = kind.prepare(kind.size, number)
     done, spent = timed(ready)
     for unit, count in done.items():
-        rates = found.setdefault((name, unit), _Rates([], []))
+        rates = rates_of.setdefault((name, unit), _Rates([], []))
         rates.cpu.append(count / max(spent["cpu_seconds"], 1e-9))
         rates.wall.append(count / max(spent["wall_seconds"], 1e-9))
 
 
 def profile(kind: Workload) -> dict[str, float]:
-    """The shares of CPU time by part of the program, of one round in the profiler, which slows calls down more than the rest."""
+    """Return the shares of CPU time by part of the program in one profiled round. The profiler slows calls down more than other code."""
     profiler = cProfile.Profile(time.process_time)
     profiler.runcall(kind.prepare(kind.size, 0))
     return shares(profiler)
 
 
-def _row(name: str, unit: str, kind: Workload, found: Mapping[tuple[str, str], _Rates], parts: Mapping[str, float]) -> Bench:
-    rates = found[name, unit]
+def _row(name: str, unit: str, kind: Workload, rates_of: Mapping[tuple[str, str], _Rates], parts: Mapping[str, float]) -> Bench:
+    rates = rates_of[name, unit]
     figures: Bench = {"work": name, "unit": unit, "size": kind.size, "rounds": len(rates.cpu)}
     for clock, values in (("cpu", rates.cpu), ("wall", rates.wall)):
         figures |= {f"{clock}_min": min(values), f"{clock}_median": statistics.median(values), f"{clock}_max": max(values)}
     figures |= {"target": kind.target, "limit": kind.limit, "parts": dict(parts)}
     if kind.limit is not None:
-        limit = next(rates for (other, _), rates in found.items() if other == kind.limit)
+        limit = next(rates for (other, _), rates in rates_of.items() if other == kind.limit)
         figures["of_limit"] = ratio(rates.cpu, limit.cpu)
     return row(KEYS, figures)
 
@@ -293,9 +293,9 @@ COLUMNS = (
 
 
 def text(rows: Sequence[Bench]) -> str:
-    """The rows as a table, and under it the shares of CPU time."""
+    """Return the rows as a table, followed by the shares of CPU time."""
     parts = {each["work"]: each["parts"] for each in rows}
     lines = [table(COLUMNS, rows), "", "CPU time by part, in the profiler:"]
-    for work, of in parts.items():
-        lines.append(f"{work}: {', '.join(f'{part} {share:.0%}' for part, share in of.items() if share >= 0.005)}")
+    for work, shares_ in parts.items():
+        lines.append(f"{work}: {', '.join(f'{part} {share:.0%}' for part, share in shares_.items() if share >= 0.005)}")
     return "\n".join(lines)

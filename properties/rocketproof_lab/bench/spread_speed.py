@@ -1,8 +1,8 @@
-"""How fast the search on Spark is, beside the local one on the same instances in the same run, and what starting a level costs.
+"""Measure the speed of the search on Spark and the cost of starting a level, compared with the local search of the same instances in the
+same run.
 
-The first scope is small and done on workers level by level, once to warm up and once to measure: its levels cost little but
-what is fixed. In the others the driver does what is not worth spreading, as users have it. Java's CPU time is that of the whole
-process, which compiles its own code on the way.
+The first scope is small. Workers process every level, once to warm up and once to measure: almost all cost is fixed. In the other scopes
+the driver processes small levels, as it does for users. Java's CPU time covers the whole process, including its just-in-time compilation.
 """
 
 from __future__ import annotations
@@ -37,10 +37,13 @@ KEYS = (
 def run_spread_bench(
     scopes: Sequence[str] = SCOPES, cores: int | None = None, *, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS. `local_*` is the local search with as many threads as there are workers; `spark_cpu_seconds` is that of the
-    tasks, `driver_cpu_seconds` that of this process, which does small levels. Of a spread level `overhead_seconds` is the median
-    of what it took beside its longest task: `before_seconds` until the last task began, `after_seconds` since the last one ended,
-    and inside the workers. `work_seconds` sums what tasks did, by kind. Times are seconds. Raises RocketproofError if the counts differ.
+    """Return rows of KEYS. Times are in seconds. Raises RocketproofError if the counts differ.
+
+    - `local_*`: the local search with as many threads as workers.
+    - `spark_cpu_seconds`: the tasks. `driver_cpu_seconds`: this process, which processes small levels.
+    - `overhead_seconds`: for levels on workers, the median of the duration minus the longest task.
+    - `before_seconds`: the part until the last task began. `after_seconds`: the part since the last task ended.
+    - `work_seconds`: sums of the tasks' work by kind.
     """
     rows = [] if into is None else into
     tell("a session of Spark")
@@ -54,28 +57,28 @@ def run_spread_bench(
 
 
 def _spread(spark: SparkSession, scope: str, alone: int | None) -> tuple[spread.SparkExplored, float, float | None]:
-    """A search on workers, with the CPU seconds of this process and of Java."""
+    """Search on workers, and measure the CPU seconds of this process and of Java."""
     subject = ModelSource(scope, PROFILE).subject()
     driver, java = time.process_time(), _java_seconds(spark)
-    found = spread.explore(spark, subject.instance, subject.properties, alone=alone)
+    explored = spread.explore(spark, subject.instance, subject.properties, alone=alone)
     after = _java_seconds(spark)
-    return found, time.process_time() - driver, None if java is None or after is None else after - java
+    return explored, time.process_time() - driver, None if java is None or after is None else after - java
 
 
 def _row(spark: SparkSession, scope: str, alone: int | None, session_seconds: float, ready_seconds: float) -> Bench:
-    found, driver, java = _spread(spark, scope, alone)
-    levels = [level for level in found.levels if level.tasks]
+    explored, driver, java = _spread(spark, scope, alone)
+    levels = [level for level in explored.levels if level.tasks]
     workers = max((level.tasks for level in levels), default=1)
     subject = ModelSource(scope, PROFILE).subject()
     local, spent = timed(lambda: search.explore(subject.instance, subject.properties, workers=workers))
-    if _counts(local) != _counts(found):
-        raise RocketproofError(f"{scope}: the local search counts {_counts(local)}, the one on Spark {_counts(found)}")
+    if _counts(local) != _counts(explored):
+        raise RocketproofError(f"{scope}: the local search counts {_counts(local)}, the one on Spark {_counts(explored)}")
     work = {kind: sum(level.work.get(kind, 0.0) for level in levels) for kind in (levels[0].work if levels else ())}
     figures = {
-        "scope": scope, "states": found.states, "depth": found.depth, "workers": workers,
+        "scope": scope, "states": explored.states, "depth": explored.depth, "workers": workers,
         "local_cpu_seconds": spent["cpu_seconds"] - local.compile_seconds, "local_wall_seconds": local.seconds,
         "spark_cpu_seconds": work.pop("cpu", 0.0), "driver_cpu_seconds": driver, "java_cpu_seconds": java,
-        "spark_wall_seconds": found.seconds, "levels_spread": len(levels),
+        "spark_wall_seconds": explored.seconds, "levels_spread": len(levels),
         "overhead_seconds": _median([level.overhead for level in levels]), "before_seconds": _median([level.before for level in levels]),
         "after_seconds": _median([level.after for level in levels]), "work_seconds": work,
         "session_seconds": session_seconds, "ready_seconds": ready_seconds,
@@ -83,8 +86,8 @@ def _row(spark: SparkSession, scope: str, alone: int | None, session_seconds: fl
     return row(KEYS, figures)
 
 
-def _counts(found: Explored) -> tuple[int, ...]:
-    return found.states, found.transitions, found.depth, found.deadlocks
+def _counts(explored: Explored) -> tuple[int, ...]:
+    return explored.states, explored.transitions, explored.depth, explored.deadlocks
 
 
 def _median(values: Sequence[float]) -> float | None:
@@ -92,7 +95,7 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def _java_seconds(spark: SparkSession) -> float | None:
-    """CPU seconds of a classic session's Java process without its workers, where the system tells them."""
+    """Return the CPU seconds of a classic session's Java process without its workers, None if the system does not report them."""
     java = java_pid(spark)
     return None if java is None else own_seconds(java)
 
@@ -107,7 +110,7 @@ COLUMNS = (
 
 
 def text(rows: Sequence[Bench]) -> str:
-    """The rows as a table, and under it what starting cost, and where the time of a level on workers went."""
+    """Return the rows as a table, followed by the cost of starting and the distribution of a level's time."""
     lines = [table(COLUMNS, rows)]
     if rows:
         lines += ["", f"a session {rows[0]['session_seconds']:.1f} s, the first job {rows[0]['ready_seconds']:.1f} s"]

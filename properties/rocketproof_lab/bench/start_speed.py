@@ -1,6 +1,6 @@
-"""What a command costs before and beside its work: CPU seconds of whole processes, on a model of 288 states.
+"""Measure the fixed cost of commands: CPU seconds of whole processes on a model of 288 states.
 
-The first process of each command begins with empty caches, of bytecode and of machine code; the others find them full.
+The first process of each command starts with empty caches of bytecode and machine code, the others with full caches.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ KEYS = ("command", "runs", "cold_cpu_seconds", "cpu_min", "cpu_median", "cpu_max
 
 
 def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Rows of KEYS, one for each of COMMANDS; times are seconds, `cold_cpu_seconds` those of the first process.
+    """Return rows of KEYS, one for each of COMMANDS. Times are in seconds. `cold_cpu_seconds` is the first process.
 
-    Rows are added to `into` as they come. Raises InputError where the model is not installed, PeerError where a command fails.
+    Rows are added to `into` as they arrive. Raises InputError if the model is not installed, PeerError if a command fails.
     """
     if not EXAMPLE.is_file():
         raise InputError("the model to start with is not installed; run `rocketproof bench start` in a checkout of the project")
@@ -39,7 +39,7 @@ def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = Non
         tell(f"{name}: {runs} processes behind one with empty caches")
         with tempfile.TemporaryDirectory() as folder:
             cold, *warm = (spend([*COMMAND, *tokens], Path(folder), caches(Path(folder))) for _ in range(runs + 1))
-        cpu = [one.cpu_seconds for one in warm]
+        cpu = [usage.cpu_seconds for usage in warm]
         figures = {
             "command": name,
             "runs": runs,
@@ -47,8 +47,8 @@ def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = Non
             "cpu_min": min(cpu),
             "cpu_median": statistics.median(cpu),
             "cpu_max": max(cpu),
-            "wall_median": statistics.median(one.wall_seconds for one in warm),
-            "peak_rss_bytes": max(one.peak_rss_bytes or 0 for one in warm) or None,
+            "wall_median": statistics.median(usage.wall_seconds for usage in warm),
+            "peak_rss_bytes": max(usage.peak_rss_bytes or 0 for usage in warm) or None,
         }
         rows.append(row(KEYS, figures))
     return rows

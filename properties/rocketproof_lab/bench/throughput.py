@@ -1,7 +1,8 @@
-"""How many messages a second the served implementation takes, beside a real broker: the real Java client, synchronous sends of 1 KiB.
+"""Measure how many messages per second the served implementation accepts, compared with a real broker: the Java client, synchronous sends
+of 1 KiB.
 
-The brokers take turns in one run on one machine, each with its own name server, and the client beside it; a turn begins with a warm-up.
-Compare within one run only.
+The brokers alternate in one run on one machine, each with its own name server, and the client runs on the same machine. A turn begins with
+a warm-up. Compare only figures of the same run.
 """
 
 from __future__ import annotations
@@ -41,29 +42,30 @@ def measure(
     tell: Tell = quiet,
     into: list[Bench] | None = None,
 ) -> list[Bench]:
-    """Rows of KEYS, one for each target and number of threads; medians of the rounds, and all sends that failed.
+    """Return rows of KEYS, one per target and number of threads: medians of the rounds, and the total of failed sends.
 
-    `of_real` is the rate by the real broker's. CPU time is the broker's alone, None where the system does not tell. Rows are added
-    to `into` at the end, also after Ctrl-C. Raises TargetError where Java, the jars or a broker cannot be had.
+    `of_real` is the ratio to the real broker's rate. CPU time covers only the broker, None if the system does not report it. Rows are added
+    to `into` at the end, also after Ctrl-C. Raises TargetError if Java, the jars or a broker are not available.
     """
     programs = JavaPrograms(SOURCES, version)
     targets: tuple[ValidationTarget, ...] = (Apache(version, quick=False), Served(PROFILE))
-    found: dict[tuple[str, int], list[Figures]] = {}
+    rounds_of: dict[tuple[str, int], list[Figures]] = {}
     rows = [] if into is None else into
     try:
         for number in range(rounds):
             for target in targets:
-                for many in threads:
-                    tell(f"round {number + 1}: {target.name}, {many} thread{'s' if many > 1 else ''}")
-                    figures = turn(programs, target, many, warm, seconds)
-                    found.setdefault((target.name, many), []).append(figures)
+                for count in threads:
+                    tell(f"round {number + 1}: {target.name}, {count} thread{'s' if count > 1 else ''}")
+                    figures = turn(programs, target, count, warm, seconds)
+                    rounds_of.setdefault((target.name, count), []).append(figures)
     finally:
-        rows += _rows(found, targets[0].name)
+        rows += _rows(rounds_of, targets[0].name)
     return rows
 
 
 class Figures(NamedTuple):
-    """Sends a second, the broker's microseconds of CPU for each, and how many failed, such as those that a busy broker refuses."""
+    """Sends per second, CPU microseconds of the broker per send, and the number of failed sends, such as those that a busy broker
+    rejects."""
 
     rate: float
     cpu: float | None
@@ -71,7 +73,7 @@ class Figures(NamedTuple):
 
 
 def turn(programs: JavaPrograms, target: ValidationTarget, threads: int, warm: int, seconds: int) -> Figures:
-    """One broker, measured once."""
+    """Measure one broker once."""
     with target.open(SETUP) as running:
         assert isinstance(running, Processes)
         arguments = (str(running.name_server), str(threads), str(warm), str(seconds))
@@ -85,22 +87,22 @@ def turn(programs: JavaPrograms, target: ValidationTarget, threads: int, warm: i
     return Figures(sends / nanos * 1e9, used, failed)
 
 
-def _line(line: str, said: Callable[[], str]) -> str:
+def _line(line: str, read_errors: Callable[[], str]) -> str:
     if not line:
-        raise TargetError(f"{PROGRAM} printed no figures: {said().strip() or 'it said nothing'}")
+        raise TargetError(f"{PROGRAM} printed no figures: {read_errors().strip() or 'it said nothing'}")
     return line
 
 
-def _rows(found: dict[tuple[str, int], list[Figures]], real: str) -> list[Bench]:
+def _rows(turns_of: dict[tuple[str, int], list[Figures]], real: str) -> list[Bench]:
     rows = []
-    for (target, threads), turns in found.items():
+    for (target, threads), turns in turns_of.items():
         rates = [each.rate for each in turns]
         used = [each.cpu for each in turns if each.cpu is not None]
-        beside = [each.rate for each in found.get((real, threads), ())]
+        real_rates = [each.rate for each in turns_of.get((real, threads), ())]
         figures = {
             "target": target, "threads": threads, "rounds": len(turns),
             "sends_per_second": statistics.median(rates), "lowest": min(rates), "highest": max(rates),
-            "broker_cpu_micros_per_send": statistics.median(used) if used else None, "of_real": ratio(rates, beside),
+            "broker_cpu_micros_per_send": statistics.median(used) if used else None, "of_real": ratio(rates, real_rates),
             "failed": sum(each.failed for each in turns),
         }  # fmt: skip
         rows.append(row(KEYS, figures))

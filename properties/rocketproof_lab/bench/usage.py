@@ -1,4 +1,4 @@
-"""What the system says that processes used: memory, and CPU seconds of one, of one with all that it started, and of Java under Spark."""
+"""Resource usage reported by the operating system: memory, and CPU seconds of a process, of a process tree, and of Java under Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def peak_memory() -> int | None:
-    """Bytes that this process had at most, where the system tells."""
+    """Return the peak memory of this process in bytes, None if the system does not report it."""
     try:
         import resource
     except ImportError:
@@ -23,7 +23,7 @@ def peak_memory() -> int | None:
 
 
 def resident_memory() -> int | None:
-    """Bytes of memory that this process has now, where the system tells."""
+    """Return the current memory of this process in bytes, None if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -31,16 +31,16 @@ def resident_memory() -> int | None:
 
 
 def java_pid(spark: SparkSession) -> int | None:
-    """The Java process of a session that this process has made; None for another's, which has none here."""
+    """Return the pid of a session's Java process, None if this process did not start it."""
     try:
-        process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001  (pyspark tells it nowhere else)
+        process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]  # noqa: SLF001  (pyspark has no public attribute for it)
         return int(process.pid)
     except AttributeError:
         return None
 
 
 def own_seconds(pid: int) -> float | None:
-    """CPU seconds of a process without those that it has started; None where the system does not tell."""
+    """Return the CPU seconds of a process without its children, None if the system does not report them."""
     try:
         fields = _fields(Path(f"/proc/{pid}"))
     except OSError:
@@ -49,12 +49,12 @@ def own_seconds(pid: int) -> float | None:
 
 
 def _fields(process: Path) -> list[str]:
-    """What the system says of a process behind its name, which may hold anything."""
+    """Return the fields of /proc/PID/stat after the process name, which may contain any character."""
     return (process / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
 
 
 def tree_seconds(root: int) -> float:
-    """CPU seconds of a process and all that it has started, those that have ended included."""
+    """Return the CPU seconds of a process and all its descendants, including ended ones."""
     parents: dict[int, list[int]] = {}
     used: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
@@ -65,15 +65,15 @@ def tree_seconds(root: int) -> float:
                 continue
             parents.setdefault(int(fields[1]), []).append(int(entry.name))
             used[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    todo, total = [root], 0.0
-    while todo:
-        one = todo.pop()
-        total += used.get(one, 0.0)
-        todo += parents.get(one, ())
+    to_visit, total = [root], 0.0
+    while to_visit:
+        pid = to_visit.pop()
+        total += used.get(pid, 0.0)
+        to_visit += parents.get(pid, ())
     return total
 
 
 def with_java(spark: SparkSession | None) -> float:
-    """CPU seconds of this process and, with a session that it made, of Java with all that it started."""
+    """Return the CPU seconds of this process, plus Java and its descendants for a session that this process started."""
     java = None if spark is None else java_pid(spark)
     return time.process_time() + (0.0 if java is None else tree_seconds(java))

@@ -1,7 +1,7 @@
-"""How fast the judge of histories is, beside porcupine on the same histories reduced to append registers.
+"""Measure the speed of the judge of histories, compared with porcupine on the same histories reduced to append registers.
 
-`python -m rocketproof_lab.bench.verdict_speed FILE PROFILE` is one measurement in a process of its own. Porcupine sees less:
-each queue as a register whose append answers how many came before it; topics, checks and configurations are left out of what it judges.
+`python -m rocketproof_lab.bench.verdict_speed FILE PROFILE` performs one measurement in its own process. Porcupine gets less: each queue is
+a register whose append returns the number of earlier appends. Topics, checks and configurations are left out.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ FOREVER = 1 << 62
 def run_judge_bench(
     loads: dict[str, Load] | None = None, *, repeats: int = 3, tell: Tell = quiet, into: list[Bench] | None = None
 ) -> list[Bench]:
-    """Rows of KEYS: medians of the judge and, with Go at hand, of porcupine on the same histories. Times are seconds; reading a file
-    is not counted, the start of Python's interpreter neither. Rows are added to `into` as they come."""
+    """Return rows of KEYS: medians of the judge and, if Go is installed, of porcupine on the same histories. Times are in seconds, without
+    reading the file and starting the Python interpreter. Rows are added to `into` as they arrive."""
     rows = [] if into is None else into
     with tempfile.TemporaryDirectory() as name, _porcupine(Path(name), tell) as peer:
-        for called, load in (loads or LOADS).items():
-            tell(f"rocketproof: a history of {load.events} events, {called}")
+        for label, load in (loads or LOADS).items():
+            tell(f"rocketproof: a history of {load.events} events, {label}")
             header, events = contend(load)
             file = Path(name) / "history.ndjson"
             file.write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n", encoding="utf-8")
             own = medians([child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
-            rows.append(row(KEYS, {**own, "tool": "rocketproof", "history": called}))
+            rows.append(row(KEYS, {**own, "tool": "rocketproof", "history": label}))
             if peer is not None:
-                tell(f"porcupine: {called}")
-                text = "".join(f"{' '.join(map(str, one))}\n" for one in registers(events))
-                other = medians([child([str(peer)], text) for _ in range(repeats)])
-                other |= {"events": len(events), "verdict": "ok" if other.pop("ok") else "illegal"}
-                rows.append(row(KEYS, {**other, "tool": "porcupine", "history": called}))
-                rows[-2]["of_porcupine"] = rows[-2]["cpu_seconds"] / other["cpu_seconds"]
+                tell(f"porcupine: {label}")
+                text = "".join(f"{' '.join(map(str, append))}\n" for append in registers(events))
+                porcupine = medians([child([str(peer)], text) for _ in range(repeats)])
+                porcupine |= {"events": len(events), "verdict": "ok" if porcupine.pop("ok") else "illegal"}
+                rows.append(row(KEYS, {**porcupine, "tool": "porcupine", "history": label}))
+                rows[-2]["of_porcupine"] = rows[-2]["cpu_seconds"] / porcupine["cpu_seconds"]
     return rows
 
 
 def registers(events: Sequence[Event]) -> Iterator[tuple[int, str, int, int, int]]:
-    """The stored messages of a history as appends: client, queue, call, return, offset. Numbers of events are the time."""
+    """Yield the stored messages of a history as appends: client, queue, call, return, offset. Event numbers are the times."""
     opened: dict[str, Event] = {}
     clients: dict[str, int] = {}
     for event in events:
@@ -80,7 +80,7 @@ def registers(events: Sequence[Event]) -> Iterator[tuple[int, str, int, int, int
 
 @contextmanager
 def _porcupine(folder: Path, tell: Tell) -> Iterator[Path | None]:
-    """The peer, built; None with a word about why it is left out."""
+    """Yield the built peer, or None after reporting why it is left out."""
     try:
         yield _built(folder)
     except PeerError as problem:
@@ -96,10 +96,10 @@ def _built(folder: Path) -> Path:
         shutil.copytree(MODELS / "porcupine", source)
     except OSError:
         raise PeerError("its source is not installed; run this in a checkout of the project") from None
-    env = {**os.environ, "GOTMPDIR": str(folder)}  # go that is killed leaves its files there
-    done = completed(["go", "build", "-o", "peer", "."], cwd=source, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode:
-        raise PeerError(f"it does not build ({(done.stderr.strip().splitlines() or ['no word'])[-1]})")
+    env = {**os.environ, "GOTMPDIR": str(folder)}  # a killed go command leaves its files there
+    process = completed(["go", "build", "-o", "peer", "."], cwd=source, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if process.returncode:
+        raise PeerError(f"it does not build ({(process.stderr.strip().splitlines() or ['no word'])[-1]})")
     return source / "peer"
 
 
@@ -117,14 +117,14 @@ text = partial(table, COLUMNS)
 
 
 def measure(file: str, profile: str) -> dict[str, Any]:
-    """What judging one history takes."""
+    """Measure judging one history."""
     header, events = history.read(file)
-    kept = list(events)
-    found, spent = timed(lambda: judge_history(header, kept, profile))
+    events_read = list(events)
+    verdict, spent = timed(lambda: judge_history(header, events_read, profile))
     return {
-        "events": len(kept),
-        "operations": found.explained,
-        "verdict": found.verdict,
+        "events": len(events_read),
+        "operations": verdict.explained,
+        "verdict": verdict.verdict,
         **spent,
         "peak_rss_bytes": peak_memory(),
     }

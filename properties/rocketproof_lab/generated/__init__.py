@@ -1,1 +1,1 @@
-"""Generated changes of the implementation: which of them a validation over the wire notices, which the tests, and what is left."""
+"""Generated changes of the implementation: which ones a validation over the wire or the tests notice, and which remain unnoticed."""

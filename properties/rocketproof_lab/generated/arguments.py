@@ -1,7 +1,11 @@
-"""Why nothing has to notice a change that survived or that no program reaches: it is equivalent, or nothing over the wire shows it.
+"""Reasons why a change that survived or is not reached need not be noticed: it is equivalent, or it is not visible over the wire.
 
-An entry names a module, a function of it or a change by how its id begins. Rules need none: what a profile's switches
-settle, functions that nothing calls then, what values programs give no setting, and a millisecond more or less.
+An entry names a module, a function or a change by a prefix of its id. These reasons are computed:
+
+- the profile's switches make both versions equal;
+- nothing calls the function;
+- no program sets such a value;
+- a time changes by one millisecond.
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ from typing import Final
 
 from rocketproof_profiles import PROFILES
 
+from .constant_folding import same_under, uncalled
 from .results import EQUIVALENT, SURVIVED, UNREACHED, UNSEEN, GeneratedResult
 from .sampling import GeneratedMutant
-from .settled import same_under, uncalled
 from .switched import Switched, Tried
 
 _UNSEEN: Final[Mapping[str, tuple[str, ...]]] = {
@@ -123,11 +127,11 @@ ARGUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     for why, begins in argued.items()
     for begin in begins
 }
-"""By how a change's id begins: the verdict that it has, and why."""
+"""By prefix of a change's id: its verdict and the reason."""
 
 
 def argued(row: GeneratedResult, change: Tried, profile: str) -> GeneratedResult:
-    """The row with the argument for it, if it needs one and there is one."""
+    """Return the row with its argument if it needs one and one exists."""
     if row.verdict not in (SURVIVED, UNREACHED) or isinstance(change, Switched):
         return row
     if same_under(PROFILES[profile], *change.trees):
@@ -138,12 +142,12 @@ def argued(row: GeneratedResult, change: Tried, profile: str) -> GeneratedResult
         return replace(row, verdict=UNSEEN, how="no broker that is validated has a setting with such a value")
     if _is_of_a_moment(change):
         return replace(row, verdict=UNSEEN, how="nobody asks at this very millisecond")
-    found = next((one for begin, one in ARGUMENTS.items() if row.id.startswith(begin)), None)
-    return row if found is None else replace(row, verdict=found[0], how=found[1])
+    argument = next((argument for begin, argument in ARGUMENTS.items() if row.id.startswith(begin)), None)
+    return row if argument is None else replace(row, verdict=argument[0], how=argument[1])
 
 
 def _is_of_a_moment(change: GeneratedMutant) -> bool:
-    """Whether it moves a comparison with the clock by one millisecond."""
+    """Whether the change moves a comparison with the clock by one millisecond."""
     before = ast.parse(change.before, mode="eval").body if change.kind == "boundary" else None
     match before:
         case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):

@@ -1,8 +1,8 @@
-"""The programs that changes are tried with, and which of them goes through which lines of the implementation.
+"""The programs that changes are tried with, and the lines of the implementation that each program reaches.
 
-They are performed once on the implementation as it is, where nothing may be found. A change is tried with those programs only that go
-through it; what no program reaches, none can notice. Programs that let time pass run at the same time and share their lines, and so do
-those that run while something is done now and then: each has all lines that it may have gone through, and some more.
+The programs first run on the unchanged implementation, where they must find nothing. A change is tried only with programs that reach it. A
+change that no program reaches cannot be noticed. Programs that let time pass run concurrently and share their lines, and so do programs
+that run during background work. Their sets therefore contain every line they may have reached, and some more.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from .switched import Tried
 from .target import Forked, Line
 
 TOGETHER: Final = 16
-"""Programs that let time pass, and run at a time."""
+"""Number of programs that let time pass and run at the same time."""
 WARM: Final = 40
-"""Histories that are judged before processes are forked, which then have what the judges compute once."""
+"""Number of histories judged before processes are forked, so that the judges' caches are shared."""
 
 
 @dataclass
 class Baseline:
-    """`reached`: for each program, by its place, the lines that it goes through; `started` the lines of starts."""
+    """`reached`: the lines that each program reaches, by its index. `started`: the lines that a start reaches."""
 
     profile: str
     programs: Sequence[Program]
     reached: dict[int, frozenset[Line]] = field(default_factory=dict)
     started: frozenset[Line] = frozenset()
 
-    def worth(self, change: Tried) -> list[Program]:
-        """The programs that can notice a change: those that go through it, and behind them, for what is done at a start, all others: they
-        find the broker as that has left it. Any may notice a switch."""
+    def programs_for(self, change: Tried) -> list[Program]:
+        """Return the programs that can notice a change: first those that reach it. If a start reaches it, all other programs follow, since
+        the start affects the broker they use. Every program may notice a switch."""
         if change.lines is None:
             return list(self.programs)
         wanted = change.lines
@@ -52,27 +52,27 @@ class Baseline:
 
 
 def baseline(profile: str, count: int, seed: int, progress: Progress) -> Baseline:
-    """Perform the programs on the implementation as it is.
+    """Run the programs on the unchanged implementation.
 
-    Raises InputError if they find something, TargetError if they are not performed to their end, KeyboardInterrupt.
+    Raises InputError if they find something, TargetError if they do not run to their end, KeyboardInterrupt.
     """
-    made = Baseline(profile, generate(ProgramOptions(profile, count, seed, **possible(Forked.offers))))
+    base = Baseline(profile, generate(ProgramOptions(profile, count, seed, **possible(Forked.offers))))
     target = Forked(profile, traced=True)
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:
             for waits in (False, True):
-                places = [place for place, one in enumerate(made.programs) if one.waits == waits]
+                places = [place for place, program in enumerate(base.programs) if program.waits == waits]
                 if places:
-                    _perform(target, made, Path(name) / f"waits-{waits}", places, progress, together=waits)
+                    _perform(target, base, Path(name) / f"waits-{waits}", places, progress, together=waits)
     finally:
         target.end()
-    return made
+    return base
 
 
 def perform(
     target: Forked, folder: Path, programs: Sequence[Program], workers: int, seconds: float | None, progress: Progress
 ) -> ValidationReport:
-    """Validate a target with these programs up to the first finding. Raises TargetError where it cannot be set up."""
+    """Validate a target with these programs until the first finding. Raises TargetError if it cannot be set up."""
     request = ValidationRequest(
         target, folder, programs=0, workers=workers, seconds=seconds, shrink=0, remembered=programs, audits=True,
         until=attrgetter("findings"),
@@ -80,28 +80,28 @@ def perform(
     return validate(request, progress)
 
 
-def _perform(target: Forked, made: Baseline, folder: Path, places: Sequence[int], progress: Progress, *, together: bool) -> None:
-    """Perform some of the programs, all at once or one after the other, and note their lines."""
+def _perform(target: Forked, base: Baseline, folder: Path, places: Sequence[int], progress: Progress, *, together: bool) -> None:
+    """Run some of the programs, concurrently or one after the other, and record their lines."""
     target.lines()
 
     def done(what: str, number: int, of: int) -> None:
         del of
-        progress("programs without a change", number, len(made.programs))
+        progress("programs without a change", number, len(base.programs))
         if what == "program" and not together:
             path = max((folder / HISTORIES).glob("*.ndjson"))
-            made.reached[places[load(path).program.number - 1]] = target.lines()
+            base.reached[places[load(path).program.number - 1]] = target.lines()
 
-    found = perform(target, folder, [made.programs[place] for place in places], TOGETHER if together else 1, None, done)
-    if found.stopped == CTRL_C:
+    report = perform(target, folder, [base.programs[place] for place in places], TOGETHER if together else 1, None, done)
+    if report.stopped == CTRL_C:
         raise KeyboardInterrupt
-    if found.open:
-        raise InputError(f"without any change the programs find something: {found.open[0].verdict.text}; mend that first")
-    if len(found.judged) < len(places):  # the others would pass for programs that reach no line
-        why = found.stopped or "one of them showed something that did not come again"
-        raise TargetError(f"without any change only {len(found.judged)} of {len(places)} programs were performed: {why}; try again")
+    if report.open:
+        raise InputError(f"without any change the programs find something: {report.open[0].verdict.text}; mend that first")
+    if len(report.judged) < len(places):  # the others would count as programs that reach no line
+        reason = report.stopped or "one of them showed something that did not come again"
+        raise TargetError(f"without any change only {len(report.judged)} of {len(places)} programs were performed: {reason}; try again")
     if together:
         lines = target.lines()
-        made.reached |= dict.fromkeys(places, lines)
-    made.started |= target.started
+        base.reached |= dict.fromkeys(places, lines)
+    base.started |= target.started
     for path in sorted((folder / HISTORIES).glob("*.ndjson"))[:WARM]:
-        judge_file(path, made.profile)
+        judge_file(path, base.profile)

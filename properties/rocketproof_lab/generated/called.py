@@ -1,7 +1,8 @@
-"""What a profile's switches leave uncalled, and what a call gives that it need not give: from the implementation's source alone.
+"""The functions that remain uncalled under a profile's switches, and keyword arguments that equal their defaults, computed from the
+implementation's source.
 
-Functions are known by their names. One that a function of another class has too is called wherever that one is, so that nothing is taken
-for uncalled which somebody calls.
+Functions are identified by their names. Functions of different classes with the same name count as called together, so a function that is
+called never counts as uncalled.
 """
 
 from __future__ import annotations
@@ -19,64 +20,70 @@ from .operators import Function
 
 @cache
 def trees() -> tuple[ast.Module, ...]:
-    """The modules of the implementation."""
+    """Return the parsed modules of the implementation."""
     paths = sorted(Path(inspect.getfile(rocketproof_impl)).parent.rglob("*.py"))
     return tuple(ast.parse(path.read_text("utf-8")) for path in paths)
 
 
 @cache
 def functions() -> tuple[Function, ...]:
-    """Its functions, inner ones too."""
+    """Return all functions of the implementation, including nested functions."""
     return tuple(node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
-def names_called(settled: Callable[[Function], Function]) -> frozenset[str]:
-    """The names of functions that something calls, or may: module or class, or a function that is itself called, as `settled` has it."""
+def names_called(fold: Callable[[Function], Function]) -> frozenset[str]:
+    """Return the names of functions that may be called: by a module or class, or by a called function after `fold`."""
     by_name: dict[str, list[Function]] = {}
-    for one in functions():
-        by_name.setdefault(one.name, []).append(one)
-    found: set[str] = {name for name in by_name if name.startswith("__")}
-    found |= {name for tree in trees() for name in _named(_outside(tree))}
-    left = [*found]
-    while left:
-        new = {name for one in by_name.get(left.pop(), ()) for name in _named(ast.walk(settled(one)))} - found
-        found |= new
-        left += new
-    return frozenset(found & by_name.keys())
+    for function in functions():
+        by_name.setdefault(function.name, []).append(function)
+    names: set[str] = {name for name in by_name if name.startswith("__")}
+    names |= {name for tree in trees() for name in _named(_outside(tree))}
+    to_visit = [*names]
+    while to_visit:
+        new = {name for function in by_name.get(to_visit.pop(), ()) for name in _named(ast.walk(fold(function)))} - names
+        names |= new
+        to_visit += new
+    return frozenset(names & by_name.keys())
 
 
 @cache
 def defaults() -> Mapping[tuple[str, str], str]:
-    """By a function, or a class, and a keyword its default as its tree is written down, where all of that name have the same."""
-    found: dict[tuple[str, str], set[str]] = {}
-    classes = {id(one): node.name for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body}
-    for one in functions():
-        name = classes.get(id(one), "") if one.name == "__init__" else one.name
-        ordered = [*one.args.posonlyargs, *one.args.args]
-        given = [None] * (len(ordered) - len(one.args.defaults))
-        pairs = [*zip(ordered, [*given, *one.args.defaults], strict=True), *zip(one.args.kwonlyargs, one.args.kw_defaults, strict=True)]
+    """Return the default, as the dump of its tree, by function or class and keyword, if all functions of that name have the same
+    default."""
+    dumps: dict[tuple[str, str], set[str]] = {}
+    classes = {
+        id(member): node.name for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for member in node.body
+    }
+    for function in functions():
+        name = classes.get(id(function), "") if function.name == "__init__" else function.name
+        ordered = [*function.args.posonlyargs, *function.args.args]
+        without_default = [None] * (len(ordered) - len(function.args.defaults))
+        pairs = [
+            *zip(ordered, [*without_default, *function.args.defaults], strict=True),
+            *zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True),
+        ]
         for arg, default in pairs:
-            found.setdefault((name, arg.arg), set()).add("" if default is None else ast.dump(default))
-    return {key: next(iter(values)) for key, values in found.items() if len(values) == 1 and "" not in values}
+            dumps.setdefault((name, arg.arg), set()).add("" if default is None else ast.dump(default))
+    return {key: next(iter(values)) for key, values in dumps.items() if len(values) == 1 and "" not in values}
 
 
 def _outside(tree: ast.Module) -> Iterator[ast.AST]:
-    """The nodes of a module that are in no function's body: its classes too, and what decorates functions or is a parameter's default."""
-    left: list[ast.AST] = [tree]
-    while left:
-        node = left.pop()
+    """Yield the nodes of a module outside of function bodies, including decorators and defaults of functions."""
+    to_visit: list[ast.AST] = [tree]
+    while to_visit:
+        node = to_visit.pop()
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            left += (*node.decorator_list, node.args)
+            to_visit += (*node.decorator_list, node.args)
         else:
-            left += ast.iter_child_nodes(node)
+            to_visit += ast.iter_child_nodes(node)
 
 
 def _named(nodes: Iterable[ast.AST]) -> set[str]:
-    """What the nodes call by a name, or by a text."""
-    found = set[str]()
+    """Return the names and texts that the nodes contain."""
+    names = set[str]()
     for node in nodes:
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(str() as name):
-                found.add(name)
-    return found
+                names.add(name)
+    return names

@@ -1,8 +1,8 @@
-"""How a function is changed in one place: conditions, boundaries, constants, statements, arguments, fields, attributes.
+"""Mutation operators: how a function is changed in one place (conditions, boundaries, constants, statements, arguments, fields,
+attributes).
 
-An edit names a node by its number in the walk of the function's tree and makes another of it. The tree itself is never touched: `changed`
-works on a copy. What a reader would not call a fault of the program is left alone: docstrings, annotations, decorators, the words of an
-exception, what is told to a log.
+An edit identifies a node by its index in the walk of the function's tree, and replaces it. `changed` works on a copy of the tree. Parts
+that do not affect behaviour are not changed: docstrings, annotations, decorators, texts of exceptions, and log messages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Alike = Mapping[str, tuple[str, ...]]
-"""For an attribute's name the others that its class has of the same type."""
+"""By attribute name: other attributes of its class with the same type."""
 
 KINDS: Final[Mapping[str, str]] = {
     "negated": "a condition is negated",
@@ -30,9 +30,9 @@ KINDS: Final[Mapping[str, str]] = {
     "lost": "a keyword argument, or an entry of a table, is missing",
     "attribute": "another attribute of the same type is meant",
 }
-"""The kinds of changes, each in a sentence."""
-_TOLD: Final = frozenset({"log", "logger", "narrate", "narrator", "tell", "warnings"})
-"""Who is told what happens: nothing depends on it."""
+"""The kinds of changes, each in one sentence."""
+_LOGGING: Final = frozenset({"log", "logger", "narrate", "narrator", "tell", "warnings"})
+"""Objects that receive log messages. No behaviour depends on them."""
 _COMPARED: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -59,12 +59,13 @@ _EXCHANGED: Final[Mapping[type[ast.operator], type[ast.operator]]] = {
 
 
 Make = Callable[[Any], ast.AST | None]
-"""Another node of a copy of one, None for none. The copy's parts are the node's own, and are not changed."""
+"""Return the replacement for a copy of a node, or None to remove it. The copy shares its children with the node, and they are not
+changed."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of one node. `first` and `last` are the lines of the statement, or of its head, in which it is."""
+    """A change of one node. `first` and `last` are the lines of its statement, or of the statement's head."""
 
     node: int
     kind: str
@@ -76,7 +77,7 @@ class Edit:
 
 
 def edits(function: Function, alike: Alike) -> Iterator[Edit]:
-    """All changes of a function, in the order of its tree."""
+    """Yield all changes of a function, in the order of its tree."""
     skipped = _skipped(function)
     heads = _heads(function)
     for number, node in enumerate(ast.walk(function)):
@@ -84,24 +85,24 @@ def edits(function: Function, alike: Alike) -> Iterator[Edit]:
             continue
         first, last = heads.get(node, (0, 0))
         for kind, make in _of(node, alike):
-            made = make(copy.copy(node))
-            before, after = _shown(node), "" if made is None else _shown(ast.fix_missing_locations(made))
+            replacement = make(copy.copy(node))
+            before, after = _shown(node), "" if replacement is None else _shown(ast.fix_missing_locations(replacement))
             if before != after:
                 yield Edit(number, kind, before, after, first, last, make)
 
 
 def changed(function: Function, edit: Edit) -> Function:
-    """A copy of the function with the edit in it, without its decorators."""
-    made = copy.deepcopy(function)
-    target = next(node for number, node in enumerate(ast.walk(made)) if number == edit.node)
-    replaced = _Replacing(target, edit.make(target)).visit(made)
+    """Return a copy of the function with the edit applied, without its decorators."""
+    copied = copy.deepcopy(function)
+    target = next(node for number, node in enumerate(ast.walk(copied)) if number == edit.node)
+    replaced = _Replacing(target, edit.make(target)).visit(copied)
     assert isinstance(replaced, ast.FunctionDef | ast.AsyncFunctionDef)
     replaced.decorator_list = []
     return ast.fix_missing_locations(replaced)
 
 
 def _shown(node: ast.AST) -> str:
-    """The part of a node that edits change."""
+    """Return the source of the part of a node that edits change."""
     return ast.unparse(node.test if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert) else node)
 
 
@@ -129,9 +130,9 @@ def _of(node: ast.AST, alike: Alike) -> Iterator[tuple[str, Make]]:
         case ast.BoolOp():
             yield "part", lambda n: _with(n, op=ast.And() if isinstance(n.op, ast.Or) else ast.Or())
             yield from (("part", partial(_without, names=("values",), at=i)) for i in range(len(node.values)))
-        case ast.Compare(ops=[one, *_]) if type(one) in _COMPARED:
+        case ast.Compare(ops=[operator, *_]) if type(operator) in _COMPARED:
             yield "boundary", lambda n: _with(n, ops=[_COMPARED[type(n.ops[0])](), *n.ops[1:]])
-            if isinstance(one, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
                 yield "boundary", lambda n: _with(n, comparators=[_plus(n.comparators[0], 1), *n.comparators[1:]])
         case ast.Constant(value=bool()):
             yield "constant", lambda n: ast.Constant(not n.value)
@@ -176,16 +177,16 @@ def _with(node: ast.AST, **values: object) -> ast.AST:
 
 
 def _without(node: ast.AST, names: Sequence[str], at: int) -> ast.AST:
-    """Without the value at a place of some lists; what has one part left is that part."""
+    """Remove the value at an index of some lists. A Boolean operation with one remaining operand becomes that operand."""
     for name in names:
-        found = list(getattr(node, name))
-        del found[at]
-        setattr(node, name, found)
+        remaining = list(getattr(node, name))
+        del remaining[at]
+        setattr(node, name, remaining)
     return node.values[0] if isinstance(node, ast.BoolOp) and len(node.values) == 1 else node
 
 
 def _symmetric(node: ast.Call) -> bool:
-    """Whether the order of its arguments makes no difference."""
+    """Whether the order of the arguments has no effect."""
     return isinstance(node.func, ast.Name) and node.func.id in ("max", "min")
 
 
@@ -200,53 +201,53 @@ def _plus(value: ast.expr, more: int) -> ast.expr:
 
 
 def _exchanged(node: ast.Call, at: int) -> ast.AST:
-    one, other = node.args[at : at + 2]
-    return _with(node, args=[*node.args[:at], other, one, *node.args[at + 2 :]])
+    first, second = node.args[at : at + 2]
+    return _with(node, args=[*node.args[:at], second, first, *node.args[at + 2 :]])
 
 
 def _skipped(function: Function) -> set[ast.AST]:
-    """What is not changed."""
-    left: list[ast.AST] = [*function.decorator_list, function.args]
+    """Return the nodes that are not changed."""
+    roots: list[ast.AST] = [*function.decorator_list, function.args]
     if function.returns is not None:
-        left.append(function.returns)
+        roots.append(function.returns)
     for node in ast.walk(function):
         match node:
             case ast.AnnAssign():
-                left.append(node.annotation)
-            case ast.arg(annotation=ast.expr() as said):
-                left.append(said)
+                roots.append(node.annotation)
+            case ast.arg(annotation=ast.expr() as annotation):
+                roots.append(annotation)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                left += node.decorator_list + ([node.returns] if node.returns is not None else [])
+                roots += node.decorator_list + ([node.returns] if node.returns is not None else [])
             case ast.Raise(exc=ast.Call() as raised):
-                left += [part for part in ast.walk(raised) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+                roots += [part for part in ast.walk(raised) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
             case ast.Expr(value=ast.Constant()):
-                left.append(node)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))) if name in _TOLD:
-                left.append(node)
+                roots.append(node)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))) if name in _LOGGING:
+                roots.append(node)
             case ast.JoinedStr():
-                left += [part for part in node.values if isinstance(part, ast.Constant)]
-                left += [part.format_spec for part in node.values if isinstance(part, ast.FormattedValue) and part.format_spec]
+                roots += [part for part in node.values if isinstance(part, ast.Constant)]
+                roots += [part.format_spec for part in node.values if isinstance(part, ast.FormattedValue) and part.format_spec]
             case ast.Call(func=ast.Name(id="cast" | "TypeVar")):
-                left.append(node)
+                roots.append(node)
             case _:
                 pass
-    return {part for node in left for part in ast.walk(node)}
+    return {part for node in roots for part in ast.walk(node)}
 
 
 def _heads(function: Function) -> dict[ast.AST, tuple[int, int]]:
-    """For each node the lines of its statement; of one that has a body, of its head."""
-    found: dict[ast.AST, tuple[int, int]] = {}
+    """Return the lines of each node's statement. For a statement with a body: the lines of its head."""
+    lines: dict[ast.AST, tuple[int, int]] = {}
 
     def note(statement: ast.stmt) -> None:
-        inner = [one for name in ("body", "orelse", "finalbody", "handlers", "cases") for one in getattr(statement, name, ())]
-        body = min((one.lineno for one in inner if hasattr(one, "lineno")), default=None)
+        inner = [child for name in ("body", "orelse", "finalbody", "handlers", "cases") for child in getattr(statement, name, ())]
+        body = min((child.lineno for child in inner if hasattr(child, "lineno")), default=None)
         last = statement.end_lineno or statement.lineno if body is None else max(statement.lineno, body - 1)
         for node in ast.walk(statement):
-            found[node] = (statement.lineno, last)
-        for one in inner:
-            for nested in [one] if isinstance(one, ast.stmt) else getattr(one, "body", ()):
+            lines[node] = (statement.lineno, last)
+        for child in inner:
+            for nested in [child] if isinstance(child, ast.stmt) else getattr(child, "body", ()):
                 note(nested)
 
     for statement in function.body:
         note(statement)
-    return found
+    return lines

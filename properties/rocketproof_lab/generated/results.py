@@ -1,4 +1,4 @@
-"""What came of generated changes: rows, and the file that keeps them, from which a run goes on."""
+"""The results of generated changes, and the file that stores them so that a run can resume."""
 
 from __future__ import annotations
 
@@ -21,11 +21,17 @@ VERDICTS: Final = (NOTICED, EQUIVALENT, UNSEEN, UNREACHED, SURVIVED, UNDECIDED)
 
 @dataclass
 class GeneratedResult:
-    """What came of a change.
+    """The result of a change.
 
-    `verdict`: noticed, `by` which property of a finding, or "target" where it did not start or ended; survived; unreached: no program goes
-    through it; equivalent, or unseen: nothing that goes over the wire shows it, `how` says why; undecided. `worth`: how many programs go
-    through it, `programs`: how many were judged.
+    `verdict` is one of:
+
+    - noticed: `by` names the property of a finding, or "target" if it did not start or ended.
+    - survived.
+    - unreached: no program reaches it.
+    - equivalent or unseen: it is not visible over the wire. `how` states why.
+    - undecided.
+
+    `worth`: number of programs that reach it. `programs`: number of judged programs.
     """
 
     id: str
@@ -45,9 +51,9 @@ class GeneratedResult:
 
 @dataclass
 class GeneratedReport:
-    """The rows, how they were made, and what stopped the run before its end, "" if nothing did."""
+    """The results with the options of the run. `stopped`: what ended the run early, "" if nothing did."""
 
-    asked: Mapping[str, Any]
+    options: Mapping[str, Any]
     rows: list[GeneratedResult] = field(default_factory=list)
     stopped: str = ""
     seconds: float = 0.0
@@ -58,14 +64,14 @@ class GeneratedReport:
 
     @property
     def share(self) -> float | None:
-        """The part that is noticed of those that the wire can show; None without any. What no program reaches counts, too."""
+        """The noticed share of the changes that are visible over the wire, None without any. Unreached changes count."""
         counts = self.counts
-        of = counts[NOTICED] + counts[SURVIVED] + counts[UNREACHED]
-        return counts[NOTICED] / of if of else None
+        visible = counts[NOTICED] + counts[SURVIVED] + counts[UNREACHED]
+        return counts[NOTICED] / visible if visible else None
 
     @property
     def exit_code(self) -> int:
-        """1 if a change survived or is not reached, else 3 if one is undecided, else 0."""
+        """1 if a change survived or is not reached, otherwise 3 if one is undecided, otherwise 0."""
         counts = self.counts
         return exit_code(findings=counts[SURVIVED] + counts[UNREACHED] > 0, undecided=counts[UNDECIDED] > 0)
 
@@ -73,7 +79,7 @@ class GeneratedReport:
         return {
             "schema": SCHEMA,
             "version": VERSION,
-            **self.asked,
+            **self.options,
             "stopped": self.stopped or None,
             "seconds": round(self.seconds, 3),
             "counts": {verdict: self.counts[verdict] for verdict in VERDICTS},
@@ -81,18 +87,18 @@ class GeneratedReport:
         }
 
 
-def known(path: Path, asked: Mapping[str, Any]) -> dict[str, GeneratedResult]:
-    """The decided rows of an earlier run, by their ids. Raises InputError if the file is none, or of a run that was asked otherwise."""
+def known(path: Path, options: Mapping[str, Any]) -> dict[str, GeneratedResult]:
+    """Return the decided results of an earlier run by id. Raises InputError if the file is not such a run or its options differ."""
     try:
-        found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
-        if found["schema"] != SCHEMA or found["version"] != VERSION:
+        saved: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+        if saved["schema"] != SCHEMA or saved["version"] != VERSION:
             raise KeyError
-        other = [name for name, value in asked.items() if found[name] != value]
-        rows = [GeneratedResult(**row) for row in found["changes"]]
+        differing = [name for name, value in options.items() if saved[name] != value]
+        rows = [GeneratedResult(**row) for row in saved["changes"]]
     except OSError as error:
         raise InputError(f"--resume {path} cannot be read ({error.strerror}); give the file that --json wrote") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"--resume {path} is no result of mutate --generated; give the file that --json wrote") from None
-    if other:
-        raise InputError(f"--resume {path} is of a run with another {other[0]}; give the same one, or leave out --resume")
+    if differing:
+        raise InputError(f"--resume {path} is of a run with another {differing[0]}; give the same one, or leave out --resume")
     return {row.id: row for row in rows if row.verdict != UNDECIDED}

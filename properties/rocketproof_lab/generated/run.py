@@ -1,4 +1,4 @@
-"""Many changes, each tried in a process of its own that is forked from one in which everything is imported and computed."""
+"""Try many changes, each in a process that is forked from one in which everything is imported and computed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .switched import Tried
 from .trial import LONGEST, attempt
 
 BEYOND: Final = 60.0
-"""Seconds beyond its programs' time after which a trial is given up."""
+"""Seconds after the time limit of its programs at which a trial is aborted."""
 
 
 def run(
@@ -45,30 +45,31 @@ def run(
     known: Mapping[str, GeneratedResult],
     keep: Callable[[GeneratedReport], None],
 ) -> GeneratedReport:
-    """Try the changes with so many programs, on so many processes, for at most so many seconds; `keep` gets what is known now and then.
+    """Try each change with at most `programs` programs on `workers` processes for at most `seconds`. `keep` repeatedly gets the results so
+    far.
 
-    Raises InputError where the programs find something without a change, and TargetError where they end before their time.
+    Raises InputError if the programs find something without a change, and TargetError if they end early.
     """
     if not hasattr(os, "fork"):
         raise InputError("changes are tried in forked processes, which this system does not have; use Linux or macOS")
     began = time.monotonic()
     until = float("inf") if seconds is None else began + seconds
     report = GeneratedReport({"profile": profile, "programs": programs, "seed": seed})
-    rows = {one.id: known[one.id] for one in changes if one.id in known}
-    left = [one for one in changes if one.id not in rows]
+    rows = {change.id: known[change.id] for change in changes if change.id in known}
+    untried = [change for change in changes if change.id not in rows]
     folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
     guardian.guard_folder(folder)
 
     def gather() -> GeneratedReport:
-        report.rows = [arguments.argued(rows.get(one.id) or _undecided(one), one, profile) for one in changes]
+        report.rows = [arguments.argued(rows.get(change.id) or _undecided(change), change, profile) for change in changes]
         report.seconds = time.monotonic() - began
         return report
 
     try:
-        if left:
+        if untried:
             base = baseline(profile, programs, seed, progress)
-            with closing(_rows(left, base, workers, until, folder)) as found:
-                for row in found:
+            with closing(_rows(untried, base, workers, until, folder)) as results:
+                for row in results:
                     rows[row.id] = row
                     progress("changes", len(rows), len(changes))
                     keep(gather())
@@ -83,22 +84,22 @@ def run(
     return gather()
 
 
-def _undecided(one: Tried) -> GeneratedResult:
-    return GeneratedResult(one.id, one.part, one.module, one.kind, UNDECIDED)
+def _undecided(change: Tried) -> GeneratedResult:
+    return GeneratedResult(change.id, change.part, change.module, change.kind, UNDECIDED)
 
 
 def _rows(changes: Sequence[Tried], base: Baseline, workers: int, until: float, folder: Path) -> Generator[GeneratedResult, None, None]:
-    """What comes of each, as it comes."""
+    """Yield the result of each change in the order in which the trials end."""
     waiting = deque(changes)
     busy: list[_Trial] = []
     try:
         while (waiting or busy) and time.monotonic() < until:
             while waiting and len(busy) < workers:
-                one = waiting.popleft()
-                if base.worth(one):
-                    busy.append(_Trial(one, base, folder))
+                change = waiting.popleft()
+                if base.programs_for(change):
+                    busy.append(_Trial(change, base, folder))
                 else:
-                    row = _undecided(one)
+                    row = _undecided(change)
                     row.verdict = UNREACHED
                     yield row
             if not busy:
@@ -117,14 +118,14 @@ def _rows(changes: Sequence[Tried], base: Baseline, workers: int, until: float, 
 
 
 class _Trial:
-    """A process that tries a change, as its parent sees it."""
+    """A process that tries a change, as seen by its parent."""
 
     def __init__(self, change: Tried, base: Baseline, folder: Path) -> None:
         context = multiprocessing.get_context("fork")
         self.change = change
         self.deadline = time.monotonic() + LONGEST + BEYOND
         self.pipe, theirs = context.Pipe(duplex=False)
-        self._process = context.Process(target=_live, args=(change, base, folder, theirs))
+        self._process = context.Process(target=_child, args=(change, base, folder, theirs))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # libraries have threads that survive a fork
             self._process.start()
@@ -132,21 +133,21 @@ class _Trial:
 
     def row(self) -> GeneratedResult:
         try:
-            found: GeneratedResult = self.pipe.recv()
+            result: GeneratedResult = self.pipe.recv()
         except (EOFError, OSError):
-            found = _undecided(self.change)
-            found.how = "the process that tried it has ended"
-        return found
+            result = _undecided(self.change)
+            result.how = "the process that tried it has ended"
+        return result
 
     def overdue(self) -> GeneratedResult | None:
         if time.monotonic() < self.deadline:
             return None
-        found = _undecided(self.change)
-        found.verdict, found.by, found.how = NOTICED, "target", f"it did not end within {LONGEST + BEYOND:g} s"
-        return found
+        result = _undecided(self.change)
+        result.verdict, result.by, result.how = NOTICED, "target", f"it did not end within {LONGEST + BEYOND:g} s"
+        return result
 
     def end(self) -> None:
-        """Nothing of it is left: the changed implementation neither."""
+        """Kill the process and all processes that it has started."""
         if self._process.pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -155,9 +156,9 @@ class _Trial:
         self.pipe.close()
 
 
-def _live(change: Tried, base: Baseline, folder: Path, pipe: Connection) -> None:
+def _child(change: Tried, base: Baseline, folder: Path, pipe: Connection) -> None:
     os.setsid()
     silence()
     tempfile.tempdir = str(folder)
-    pipe.send(attempt(change, base.worth(change), base.profile))
+    pipe.send(attempt(change, base.programs_for(change), base.profile))
     os._exit(0)

@@ -1,7 +1,7 @@
-"""Which changes there are in the implementation, and a sample of them that is even over its modules.
+"""The possible changes of the implementation, and a sample that is even over its modules.
 
-A change is known by its module, its function, its kind, and what becomes of what: `broker/checking:msg_check boundary a < b → a <= b`. One
-that is there twice has a number behind it. So an edit elsewhere in the file does not give it another name.
+A change is identified by its module, function, kind and text: `broker/checking:msg_check boundary a < b → a <= b`. Duplicates are numbered.
+An edit elsewhere in the file therefore does not change its id.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "name server": ("kvconfig.py", "nameserver.py", "route.py", "routeinfo.py"),
     "producer": ("producer",),
 }
-"""The parts of the system, and where each is written."""
+"""The parts of the system with their files and folders."""
 LONGEST: Final = 70
-"""Characters of what is changed in a change's name."""
+"""Maximum number of characters of the changed text in an id."""
 _STRUCTURED: Final = frozenset({"classmethod", "contextmanager", "property", "staticmethod"})
-"""Decorators whose function can be exchanged."""
+"""Decorators of functions that can be replaced."""
 
 
 @dataclass(frozen=True)
 class GeneratedMutant:
-    """A change of one function. `module` is below the package, such as broker/checking; `first` and `last` are the lines where it is."""
+    """A change of one function. `module` is relative to the package, such as broker/checking. `first` and `last` are the changed lines."""
 
     id: str
     part: str
@@ -58,7 +58,7 @@ class GeneratedMutant:
 
     @property
     def where(self) -> str:
-        """The function as patches name it."""
+        """The function in the notation of patches."""
         return f"{_dotted(self.module)}:{self.function}"
 
     @property
@@ -68,52 +68,52 @@ class GeneratedMutant:
 
     @property
     def lines(self) -> frozenset[tuple[str, int]] | None:
-        """The lines by which a program has to go to notice it; None where any may."""
+        """The lines that a program must reach to notice the change; None if any program may notice it."""
         return frozenset((self.path, line) for line in range(self.first, self.last + 1))
 
     @property
     def trees(self) -> tuple[Function, Function]:
-        """The function as it is, and changed."""
+        """The original function and the changed function."""
         node = _functions(self.module)[self.function]
         return node, changed(node, next(itertools.islice(edits(node, _alike()), self.number, None)))
 
     @property
     def source(self) -> str:
-        """The changed function."""
+        """The source of the changed function."""
         return ast.unparse(self.trees[1])
 
     def mutant(self) -> SeededMutant:
-        """For those who run tests: every test may notice it."""
+        """Return the change as a mutant for tests. Every test may notice it."""
         return SeededMutant(
             MutantRow(self.id, f"{self.before} → {self.after or 'nothing'}", ()), {"": [SourcePatch(self.where, self.source)]}
         )
 
     def ready(self) -> Ready:
-        """Compiled. Raises PatchError for a change that cannot be."""
+        """Return the compiled change. Raises PatchError if it cannot be compiled."""
         return prepare([SourcePatch(self.where, self.source)])
 
 
 def modules(part: str) -> list[str]:
-    """The modules of a part of the system."""
-    found: list[Path] = []
+    """Return the modules of a part of the system."""
+    paths: list[Path] = []
     for name in PARTS[part]:
         path = ROOT / name
-        found += sorted(path.glob("*.py")) if path.is_dir() else [path]
-    return [one.relative_to(ROOT).with_suffix("").as_posix() for one in found if one.stem != "__init__"]
+        paths += sorted(path.glob("*.py")) if path.is_dir() else [path]
+    return [path.relative_to(ROOT).with_suffix("").as_posix() for path in paths if path.stem != "__init__"]
 
 
 @cache
 def changes(module: str, part: str) -> tuple[GeneratedMutant, ...]:
-    """All changes of a module, in the order of its source."""
-    found: list[GeneratedMutant] = []
+    """Return all changes of a module, in the order of its source."""
+    mutants: list[GeneratedMutant] = []
     named: Counter[str] = Counter()
     for function, node in _functions(module).items():
         for number, edit in enumerate(edits(node, _alike())):
             name = f"{module}:{function} {edit.kind} {_short(edit)}"
             named[name] += 1
             id_ = name if named[name] == 1 else f"{name} #{named[name]}"
-            found.append(GeneratedMutant(id_, part, module, function, edit.kind, edit.before, edit.after, edit.first, edit.last, number))
-    return tuple(found)
+            mutants.append(GeneratedMutant(id_, part, module, function, edit.kind, edit.before, edit.after, edit.first, edit.last, number))
+    return tuple(mutants)
 
 
 @cache
@@ -122,67 +122,71 @@ def _functions(module: str) -> Mapping[str, Function]:
 
 
 def _in_order(tree: ast.Module) -> Iterator[tuple[str, Function]]:
-    """The functions of a module and the methods of its classes, by their qualified names."""
-    left: list[tuple[str, ast.stmt]] = [("", one) for one in tree.body]
-    while left:
-        head, node = left.pop(0)
+    """Yield the functions of a module and the methods of its classes with their qualified names."""
+    to_visit: list[tuple[str, ast.stmt]] = [("", statement) for statement in tree.body]
+    while to_visit:
+        head, node = to_visit.pop(0)
         if isinstance(node, ast.ClassDef):
-            left[:0] = [(f"{head}{node.name}.", one) for one in node.body]
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and {_name(one) for one in node.decorator_list} <= _STRUCTURED:
+            to_visit[:0] = [(f"{head}{node.name}.", statement) for statement in node.body]
+        elif (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and {_name(decorator) for decorator in node.decorator_list} <= _STRUCTURED
+        ):
             yield head + node.name, node
 
 
 def sample(count: int, seed: int, parts: Sequence[str] = tuple(PARTS)) -> list[GeneratedMutant]:
-    """So many changes, one of each module in turn, drawn by the seed; in the order of the modules. Those that cannot be made are left out.
+    """Return `count` changes chosen by the seed, from each module in turn, in the order of the modules. Changes that do not compile are
+    left out.
 
-    A larger sample of the same seed has those of a smaller one in it.
+    A larger sample with the same seed contains the smaller one.
     """
-    left = {module: _shuffled(changes(module, part), seed) for part in parts for module in modules(part)}
-    found: list[GeneratedMutant] = []
-    while len(found) < count and left:
-        for module in list(left):
-            made = next((one for one in left[module] if _can_be_made(one)), None)
-            if made is None:
-                del left[module]
-            elif len(found) < count:
-                found.append(made)
+    remaining = {module: _shuffled(changes(module, part), seed) for part in parts for module in modules(part)}
+    sampled: list[GeneratedMutant] = []
+    while len(sampled) < count and remaining:
+        for module in list(remaining):
+            change = next((each for each in remaining[module] if _can_be_made(each)), None)
+            if change is None:
+                del remaining[module]
+            elif len(sampled) < count:
+                sampled.append(change)
     order = {module: number for number, module in enumerate(module for part in parts for module in modules(part))}
-    return sorted(found, key=lambda one: (order[one.module], one.first, one.id))
+    return sorted(sampled, key=lambda change: (order[change.module], change.first, change.id))
 
 
 def chosen(ids: Sequence[str], count: int, seed: int) -> list[GeneratedMutant]:
-    """A sample of the parts or modules that these name, or single changes by their ids. Raises InputError for a name of none."""
+    """Return a sample of the named parts or modules, or single changes by id. Raises InputError for an unknown name."""
     if not ids:
         return sample(count, seed)
-    of = {module: part for part in PARTS for module in modules(part)}
-    found: list[GeneratedMutant] = []
+    part_of = {module: part for part in PARTS for module in modules(part)}
+    mutants: list[GeneratedMutant] = []
     for name in ids:
         if name in PARTS:
-            found += sample(count, seed, (name,))
-        elif name in of:
-            found += _shuffled_made(changes(name, of[name]), seed, count)
+            mutants += sample(count, seed, (name,))
+        elif name in part_of:
+            mutants += _shuffled_made(changes(name, part_of[name]), seed, count)
         else:
             module = name.partition(":")[0]
-            one = next((one for one in changes(module, of[module]) if one.id == name), None) if module in of else None
-            if one is None:
+            change = next((each for each in changes(module, part_of[module]) if each.id == name), None) if module in part_of else None
+            if change is None:
                 raise InputError(
                     f"{name!r} is no change; give a part ({', '.join(PARTS)}), a module such as broker/sending, or a change's id"
                 )
-            found.append(one)
-    return list(dict.fromkeys(found))
+            mutants.append(change)
+    return list(dict.fromkeys(mutants))
 
 
 def _shuffled_made(all_: Iterable[GeneratedMutant], seed: int, count: int) -> list[GeneratedMutant]:
-    found = [one for one in _shuffled(all_, seed) if _can_be_made(one)]
-    return found[:count]
+    compiling = [change for change in _shuffled(all_, seed) if _can_be_made(change)]
+    return compiling[:count]
 
 
 def _shuffled(all_: Iterable[GeneratedMutant], seed: int) -> Iterator[GeneratedMutant]:
-    """By chance; kinds of which a module has much do not crowd out the others."""
+    """Yield the changes in random order. Frequent kinds do not crowd out the others."""
     rng = random.Random(seed)
     kinds: dict[str, list[GeneratedMutant]] = {}
-    for one in all_:
-        kinds.setdefault(one.kind, []).append(one)
+    for change in all_:
+        kinds.setdefault(change.kind, []).append(change)
     for group in kinds.values():
         rng.shuffle(group)
     while kinds:
@@ -194,9 +198,9 @@ def _shuffled(all_: Iterable[GeneratedMutant], seed: int) -> Iterator[GeneratedM
                 del kinds[name]
 
 
-def _can_be_made(one: GeneratedMutant) -> bool:
+def _can_be_made(change: GeneratedMutant) -> bool:
     try:
-        one.ready()
+        change.ready()
     except PatchError:
         return False
     return True
@@ -222,17 +226,19 @@ def _dotted(module: str) -> str:
 
 @cache
 def _alike() -> Alike:
-    """For a field's name the next one of its class that has the same type; of names that several classes have, those in common."""
-    found: dict[str, set[str]] = {}
+    """Return, by field name, the next field of its class with the same type. For a field name of several classes: a field they all have."""
+    common: dict[str, set[str]] = {}
     for part in PARTS:
         for module in modules(part):
             for owner in _classes(importlib.import_module(_dotted(module))):
-                fields = {name: str(said) for name, said in vars(owner).get("__annotations__", {}).items() if not name.startswith("_")}
-                for name, said in fields.items():
-                    others = {other for other, of in fields.items() if of == said and other != name}
-                    found[name] = found[name] & others if name in found else others
-    return {name: (min(others),) for name, others in found.items() if others}
+                fields = {
+                    name: str(annotation) for name, annotation in vars(owner).get("__annotations__", {}).items() if not name.startswith("_")
+                }
+                for name, annotation in fields.items():
+                    others = {other for other, other_annotation in fields.items() if other_annotation == annotation and other != name}
+                    common[name] = common[name] & others if name in common else others
+    return {name: (min(others),) for name, others in common.items() if others}
 
 
 def _classes(module: ModuleType) -> list[type]:
-    return [one for one in vars(module).values() if inspect.isclass(one) and one.__module__ == module.__name__]
+    return [member for member in vars(module).values() if inspect.isclass(member) and member.__module__ == module.__name__]

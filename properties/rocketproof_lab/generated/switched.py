@@ -1,6 +1,6 @@
-"""Changes that releases have made: the implementation with one switch of its profile as another release has it.
+"""Changes that releases have made: the implementation with one switch of its profile set to another release's value.
 
-Nobody chose them to be found. Who judges goes by the profile as it is, and so notices, or not, what it would of such a release.
+They were not chosen to be found. The judges use the original profile and therefore notice them as they would notice such a release.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Switched:
 
 
 Tried = sampling.GeneratedMutant | Switched
-"""What a validation has to notice."""
+"""A change that a validation must notice."""
 
 
 class _Served(Ready):
-    """The profile's name means another one inside."""
+    """Replaces the profile with this name within the context."""
 
     def __init__(self, name: str, other: Profile) -> None:
         super().__init__()
@@ -64,9 +64,9 @@ class _Served(Ready):
 
 
 def sample(profile: str, count: int, seed: int) -> list[Switched]:
-    """So many switches of a profile, drawn by the seed, each with the value of the nearest release that has another."""
+    """Return `count` switches of a profile chosen by the seed, each with the value of the nearest release that differs."""
     own, nearest = PROFILES[profile], dict[str, SwitchChange]()
-    for one in sorted(changes(own), key=lambda change: distance(own, change)):
-        nearest.setdefault(one.switch, one)
+    for switch_change in sorted(changes(own), key=lambda change: distance(own, change)):
+        nearest.setdefault(switch_change.switch, switch_change)
     drawn = random.Random(seed).sample(sorted(nearest), min(count, len(nearest)))
     return [Switched(profile, nearest[switch]) for switch in sorted(drawn)]

@@ -1,8 +1,7 @@
-"""The implementation with a change in it, as a target: a process of its own, forked, in which nodes run and nothing is judged.
+"""The changed implementation as a target: a forked process that runs the nodes and judges nothing.
 
-It is forked before this process has threads. So the change is in the broker and the name server and nowhere else; who asks and who judges
-stay as they are, and nothing that is installed is touched. What it is told comes over a pipe: the set-ups that a validation opens, one
-after the other, all live in it.
+It is forked before this process has threads. Only the broker and the name server contain the change. Clients and judges are unchanged, and
+nothing installed is modified. Commands arrive over a pipe. All set-ups that a validation opens, one after the other, run in this process.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from ..seeded.patch import Ready
 from .sampling import ROOT
 
 PATIENCE: Final = 15.0
-"""Seconds for what a node is told to do: to start, to stop."""
+"""Seconds within which a node must start or stop."""
 Line = tuple[str, int]
-"""A file and the number of a line of it."""
+"""A file and a line number."""
 
 
 class Forked(ValidationTarget):
-    """The implementation in a process of its own, with a change or with none.
+    """The implementation in its own process, with or without a change.
 
-    `traced`: it notes which lines it goes through. `started` are those of its deployments' starts, and of what ran meanwhile.
+    `traced`: it records the lines it reaches. `started`: the lines reached while deployments started.
     """
 
     offers = OF_TARGETS
@@ -60,27 +59,27 @@ class Forked(ValidationTarget):
         return _Forked(self, setup)
 
     def lines(self) -> frozenset[Line]:
-        """The lines that were gone through since the last time."""
-        return frozenset(self.tell("lines")) if self.traced else frozenset()
+        """Return the lines reached since the last call."""
+        return frozenset(self.command("lines")) if self.traced else frozenset()
 
-    def tell(self, what: str, *given: Any) -> Any:
-        """Have it do something. Raises TargetError where it cannot, or does not in time."""
+    def command(self, name: str, *arguments: Any) -> Any:
+        """Perform a command in the process. Raises TargetError if it fails or does not end in time."""
         with self._lock:
             try:
-                self._pipe.send((what, *given))
+                self._pipe.send((name, *arguments))
                 if not self._pipe.poll(PATIENCE):
-                    raise TargetError(f"{self.name}: {what} did not end within {PATIENCE:g} s")
-                done, said = self._pipe.recv()
+                    raise TargetError(f"{self.name}: {name} did not end within {PATIENCE:g} s")
+                done, result = self._pipe.recv()
             except (EOFError, OSError):
                 raise TargetError(f"{self.name}: its process has ended") from None
-        if isinstance(said, TargetError):
-            raise said
+        if isinstance(result, TargetError):
+            raise result
         if not done:
-            raise TargetError(str(said))
-        return said
+            raise TargetError(str(result))
+        return result
 
     def end(self) -> None:
-        """End the process and all that is in it."""
+        """Kill the process and everything in it."""
         self._process.kill()
         self._process.join()
         self._pipe.close()
@@ -90,32 +89,32 @@ class _Forked(Deployment):
     def __init__(self, target: Forked, setup: Setup) -> None:
         self._target = target
         self.name, self.offers = target.name, target.offers
-        self._number, self.name_server, self.brokers, self._stores = target.tell("open", setup)
+        self._number, self.name_server, self.brokers, self._stores = target.command("open", setup)
         target.started |= target.lines()
 
     def stop(self, part: str) -> None:
-        self._target.tell("stop", self._number, part)
+        self._target.command("stop", self._number, part)
 
     def kill(self, part: str) -> None:
-        self._target.tell("cut_off", self._number, part)
+        self._target.command("cut_off", self._number, part)
 
     def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
-        self._target.tell("restart", self._number, part, settings)
+        self._target.command("restart", self._number, part, settings)
 
     def configure(self, broker: str, settings: Mapping[str, str]) -> None:
-        self._target.tell("configure", self._number, broker, settings)
+        self._target.command("configure", self._number, broker, settings)
 
     def store(self, broker: str) -> Path:
         return Path(self._stores[broker])
 
     def close(self) -> None:
-        """What does not end ends with the process: a changed node may not know how."""
+        """Close the deployment. If a changed node cannot end, it ends with the process."""
         with suppress(TargetError):
-            self._target.tell("close", self._number)
+            self._target.command("close", self._number)
 
 
 def _serve(pipe: Connection, profile: str, ready: Ready | None, traced: bool) -> None:
-    """What the process does until its pipe ends."""
+    """Serve commands until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory()
     lines: set[Line] = set()
@@ -125,42 +124,47 @@ def _serve(pipe: Connection, profile: str, ready: Ready | None, traced: bool) ->
     with (ready or Ready()).applied():
         while True:
             try:
-                what, *given = pipe.recv()
+                name, *arguments = pipe.recv()
             except (EOFError, OSError):
                 os._exit(0)
             try:
-                said = _done(InProcess(profile), running, lines, what, given)
+                result = _done(InProcess(profile), running, lines, name, arguments)
             except RocketproofError as problem:
                 pipe.send((False, problem if isinstance(problem, PortTaken) else str(problem)))
-            except Exception as problem:  # noqa: BLE001 - whatever a change makes of it
-                pipe.send((False, f"{what}: {type(problem).__name__}: {problem}"))
+            except Exception as problem:  # noqa: BLE001 - a change can raise anything
+                pipe.send((False, f"{name}: {type(problem).__name__}: {problem}"))
             else:
-                pipe.send((True, said))
+                pipe.send((True, result))
 
 
-def _done(target: InProcess, running: list[Deployment], lines: set[Line], what: str, given: list[Any]) -> Any:
-    if what == "open":
-        made = target.open(*given)
-        running.append(made)
-        return len(running) - 1, made.name_server, dict(made.brokers), {name: str(made.store(name)) for name in made.brokers}
-    if what == "lines":
-        found = list(lines)  # at once, as threads that run add to them
-        lines.difference_update(found)
-        return found
-    number, *rest = given
-    return getattr(running[number], what)(*rest)
+def _done(target: InProcess, running: list[Deployment], lines: set[Line], name: str, arguments: list[Any]) -> Any:
+    if name == "open":
+        deployment = target.open(*arguments)
+        running.append(deployment)
+        return (
+            len(running) - 1,
+            deployment.name_server,
+            dict(deployment.brokers),
+            {broker: str(deployment.store(broker)) for broker in deployment.brokers},
+        )
+    if name == "lines":
+        reached = list(lines)  # copied in one step, as running threads add to them
+        lines.difference_update(reached)
+        return reached
+    number, *rest = arguments
+    return getattr(running[number], name)(*rest)
 
 
 def _trace(lines: set[Line]) -> None:
-    """Note each line of the implementation that any thread from here on goes through."""
+    """Record each line of the implementation that any thread reaches from now on."""
     root = str(ROOT)
 
     def inside(frame: FrameType, event: str, _: Any) -> Any:
         lines.add((frame.f_code.co_filename, frame.f_lineno))
         return inside
 
-    def trace(frame: FrameType, event: str, given: Any) -> Any:
-        return inside(frame, event, given) if frame.f_code.co_filename.startswith(root) else None
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        return inside(frame, event, argument) if frame.f_code.co_filename.startswith(root) else None
 
     threading.settrace(trace)
     sys.settrace(trace)

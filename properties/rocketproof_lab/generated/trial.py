@@ -1,4 +1,4 @@
-"""One change, tried: the programs that go through it are performed on the changed implementation until one finds something."""
+"""Try one change: run the programs that reach it on the changed implementation until one finds something."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from .switched import Tried
 from .target import Forked
 
 AT_A_TIME: Final = 8
-"""Programs at a time, and as many again that let time pass."""
+"""Number of concurrent programs, and the same number of programs that let time pass."""
 LONGEST: Final = 240.0
-"""Seconds for the programs of one change. In 90 those of ten changes in a hundred did not end, on a machine with a load of 14 to 27."""
+"""Time limit in seconds for the programs of one change. With 90 s, 10 % of the changes did not end on a machine with a load of 14 to 27."""
 _TEXT: Final = 300
-"""Characters that are kept of what was found."""
+"""Maximum number of characters saved of a finding's text."""
 
 
 def attempt(change: Tried, programs: Sequence[Program], profile: str) -> GeneratedResult:
-    """What came of a change."""
+    """Return the result of a change."""
     began = time.monotonic()
     target = Forked(profile, change.ready())
     row = GeneratedResult(change.id, change.part, change.module, change.kind, SURVIVED, worth=len(programs))
     try:
         with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:
-            found = perform(target, Path(name) / "run", programs, AT_A_TIME, LONGEST, lambda what, done, of: None)
+            report = perform(target, Path(name) / "run", programs, AT_A_TIME, LONGEST, lambda what, done, of: None)
     except TargetError as problem:
         row.verdict, row.by, row.how = NOTICED, "target", str(problem)[:_TEXT]
     else:
-        verdicts = [one.verdict for one in found.findings] + [one for judged in found.judged for one in judged.unconfirmed]
-        row.programs = len(found.judged)
+        verdicts = [finding.verdict for finding in report.findings] + [each for judged in report.judged for each in judged.unconfirmed]
+        row.programs = len(report.judged)
         if verdicts:
             row.verdict, row.by, row.how = NOTICED, verdicts[0].property, verdicts[0].text[:_TEXT]
-        elif found.stopped.startswith("--time"):
+        elif report.stopped.startswith("--time"):
             row.verdict, row.how = UNDECIDED, f"only {row.programs} of {len(programs)} programs within {LONGEST:g} s"
-        elif found.undecided and not found.stopped:
-            row.verdict, row.how = UNDECIDED, f"{found.undecided[0].what}: {found.undecided[0].reason}"[:_TEXT]
-        elif found.stopped:
-            row.verdict, row.by, row.how = NOTICED, "target", found.stopped[:_TEXT]
+        elif report.undecided and not report.stopped:
+            row.verdict, row.how = UNDECIDED, f"{report.undecided[0].what}: {report.undecided[0].reason}"[:_TEXT]
+        elif report.stopped:
+            row.verdict, row.by, row.how = NOTICED, "target", report.stopped[:_TEXT]
     finally:
         target.end()
     row.seconds = time.monotonic() - began

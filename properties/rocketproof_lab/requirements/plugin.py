@@ -1,12 +1,12 @@
-"""For the project's own tests: the marker `behaviour(*ids)`, and which marked tests passed.
+"""For the project's own tests: the marker `behaviour(*ids)`, and the results of the marked tests.
 
     pytest -p rocketproof_lab.requirements.plugin --requirements FILE
 
-A test that carries an unknown id is an error at collection. `--requirements FILE` writes, for every id that a test of the
-run carries, the names of the tests that passed, failed and were skipped; a test passed if its own body ran and did.
+A test with an unknown id is an error at collection. `--requirements FILE` writes the names of the tests that passed, failed and were
+skipped, for each id of the run's tests. A test passes if its own body ran and passed.
 
-It is no plugin that an installed rocketproof brings into other people's tests: whoever wants it names it, as tests/conftest.py does.
-PYTEST_DONT_REWRITE: there is no assert to explain.
+An installed rocketproof does not register this plugin. A project that wants it names it, as tests/conftest.py does. PYTEST_DONT_REWRITE:
+the module contains no asserts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from . import so_far
 
 MARKER = "behaviour"
 EVERY = 0.5
-"""Seconds between two writes of the results so far."""
+"""Minimum time in seconds between two writes of the results so far."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARKER}(*ids): ids of the rules, properties and hazards that the test is evidence for")
     given: str | None = config.getoption("--requirements")
-    if given is not None and not hasattr(config, "workerinput"):  # a worker of xdist reports to the process that writes
+    if given is not None and not hasattr(config, "workerinput"):  # xdist workers report to the process that writes
         path = config.invocation_params.dir / given
         if given == str(store.STREAM):
             raise pytest.UsageError("--requirements -: pytest prints on standard output; give a file")
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Make unknown ids an error of the file, by which any run fails, also one that is spread over processes."""
+    """Make unknown ids an error of the file. This fails any run, including one distributed over processes."""
     report = yield
     wrong = [line for item in report.result or () if isinstance(item, pytest.Item) for line in _mistakes(item)]
     if wrong:
@@ -63,28 +63,28 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, p
 
 
 def _mistakes(item: pytest.Item) -> list[str]:
-    found = []
+    mistakes = []
     for mark in item.iter_markers(MARKER):
         if not mark.args or mark.kwargs:
-            found.append(f"{item.nodeid}: {MARKER}() takes one or more ids, such as {MARKER}('CHK-10')")
-        found += [
+            mistakes.append(f"{item.nodeid}: {MARKER}() takes one or more ids, such as {MARKER}('CHK-10')")
+        mistakes += [
             f"{item.nodeid}: {MARKER}({id_!r}) is not a rule, property, hazard or mutant; {offer(str(id_), rules())}"
             for id_ in mark.args
             if not isinstance(id_, str) or not is_known(id_)
         ]
-    return found
+    return mistakes
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Put the ids into the test's properties, which travel with its reports, also between processes."""
+    """Add the ids to the test's properties, which its reports contain, also between processes."""
     ids = dict.fromkeys(id_ for mark in item.iter_markers(MARKER) for id_ in mark.args)
     item.user_properties += [(MARKER, id_) for id_ in ids]
 
 
 class ResultsPlugin:
-    """Follows a run and writes its results to a file when it ends, unless some tests could not be collected.
+    """Follows a run and writes its results to a file at the end, unless some tests could not be collected.
 
-    Until then those so far are in a file next to it, which is at most `EVERY` seconds old and goes away at the end.
+    Until then the results so far are in a file next to it. It is at most `EVERY` seconds old and is deleted at the end.
 
     Raises InputError if a file cannot be written.
     """
@@ -100,7 +100,7 @@ class ResultsPlugin:
         self._whole = self._whole and not report.failed
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A failure in any phase stays; a pass is one of the body, and is none where a failure was expected."""
+        """Record a test's outcome. A failure in any phase is final. Only the test body can pass, and not if a failure was expected."""
         ids = [str(value) for name, value in report.user_properties if name == MARKER]
         if not ids:
             return
@@ -124,9 +124,9 @@ class ResultsPlugin:
             self._path.unlink()
 
     def data(self) -> dict[str, dict[str, list[str]]]:
-        """Per id the tests by outcome, all in the order of their names."""
-        found: dict[str, dict[str, list[str]]] = {}
+        """Return the tests by id and outcome, sorted by name."""
+        results: dict[str, dict[str, list[str]]] = {}
         for test, outcome in sorted(self._outcomes.items()):
             for id_ in self._ids[test]:
-                found.setdefault(id_, {"passed": [], "failed": [], "skipped": []})[outcome].append(test)
-        return dict(sorted(found.items()))
+                results.setdefault(id_, {"passed": [], "failed": [], "skipped": []})[outcome].append(test)
+        return dict(sorted(results.items()))

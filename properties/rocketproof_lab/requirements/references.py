@@ -1,12 +1,12 @@
-"""Where an id stands in the sources: a rule, a property, a hazard or a mutant, with file and line.
+"""Find where the sources refer to an id of a rule, a property, a hazard or a mutant, with file and line.
 
-The sources are read and not imported, and only files that name the id are parsed, so the answer is there in a second. What an id means
-where it stands follows from the form in which it is written, not from a list of modules:
+The sources are read, not imported, and only files that contain the id are parsed, so a query takes about a second. The role of an id
+follows from its syntactic context, not from a list of modules:
 
-- a docstring names it, of a function, a class or a module without either: code where the implementation is, an action where the model is;
-- `behaviour("CHK-10")` decorates a test;
-- an entry that begins with an id of its own, as `Claim("INV-34", "a sentence", ...)`, defines that property, hazard or mutant, and whatever
-  else the entry names belongs to it.
+- In a docstring of a function or a class, or of a module without either: code in the implementation, an action in the specification.
+- `behaviour("CHK-10")` decorates a test.
+- An entry that begins with an id, such as `Claim("INV-34", "a sentence", ...)`, defines that property, hazard or mutant. Other ids in the
+  entry are related to it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OUTSIDE: Final = ast.Module([], [])
 
 @dataclass(frozen=True, slots=True, order=True)
 class IdReference:
-    """A place that names an id: `name` is the function, test or entry that does, `file` is relative to the project."""
+    """A place that contains an id. `name`: the function, test or entry. `file` is relative to the project."""
 
     kind: Kind
     file: str
@@ -56,13 +56,13 @@ class IdReference:
     ids: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the JSON form."""
         return {"name": self.name, "sentence": self.sentence, "file": self.file, "line": self.line}
 
 
 @dataclass(frozen=True)
 class IdReferences:
-    """All that the sources say of an id; `related` are definitions of the properties that mutants and hazards of a rule name."""
+    """All references to an id. `related`: definitions of the properties named by mutants and hazards of a rule."""
 
     id: str
     references: Sequence[IdReference]
@@ -70,51 +70,55 @@ class IdReferences:
 
     @cached_property
     def definitions(self) -> Sequence[IdReference]:
-        return [one for one in self.references if _is_of(one.name, self.id)]
+        return [reference for reference in self.references if _is_of(reference.name, self.id)]
 
     @property
     def section(self) -> str:
-        """Section and title of a rule, empty for anything else."""
+        """Section and title of a rule, empty for other ids."""
         rule = rules().get(self.id)
-        return "" if rule is None else next(f"{one.id} {one.title}" for one in sections() if one.id == rule.section)
+        return "" if rule is None else next(f"{section.id} {section.title}" for section in sections() if section.id == rule.section)
 
     @property
     def sentence(self) -> str:
         rule = rules().get(self.id)
-        ordered = sorted(self.definitions, key=lambda one: one.name)  # INV-34 before INV-34.next
-        return rule.sentence if rule is not None else next((one.sentence for one in ordered if one.sentence), "")
+        ordered = sorted(self.definitions, key=lambda definition: definition.name)  # INV-34 before INV-34.next
+        return rule.sentence if rule is not None else next((definition.sentence for definition in ordered if definition.sentence), "")
 
     def of(self, kind: Kind) -> list[IdReference]:
-        return [one for one in self.references if one.kind == kind] + [one for one in self.related if one.kind == kind]
+        return [reference for reference in self.references if reference.kind == kind] + [
+            reference for reference in self.related if reference.kind == kind
+        ]
 
     def record(self) -> dict[str, Any]:
-        """The JSON form: the places by kind."""
-        places = {kind: [one.record() for one in self.of(kind)] for kind in KINDS}
+        """Return the JSON form: the places by kind."""
+        places = {kind: [reference.record() for reference in self.of(kind)] for kind in KINDS}
         return {"id": self.id, "section": self.section, "sentence": self.sentence, "references": places}
 
 
 def look_up(ids: Sequence[str], tests: Path | None = None) -> list[IdReferences]:
-    """What the sources say of each id. Raises InputError for an id that nothing defines, and for sources that cannot be read.
+    """Return the references to each id. Raises InputError for an undefined id and for unreadable sources.
 
-    `tests` is the folder of tests, by default the project's, if it is there.
+    `tests` is the folder of tests, by default the project's if it exists.
     """
     sources = _sources(tests)
-    found = []
-    for given in ids:
-        id_ = given.upper().partition(".")[0]
+    entries = []
+    for text in ids:
+        id_ = text.upper().partition(".")[0]
         references = _references(sources, id_)
         entry = IdReferences(id_, references)
         if id_ not in rules() and not entry.definitions:
-            known("id", given, _defined_ids(sources, without=id_))
-        near = {other for one in references if one.kind in ("hazard", "mutant") for other in one.ids if _PROPERTY.fullmatch(other)}
-        definitions = [one for other in sorted(near - {id_}) for one in _references(sources, other) if _is_of(one.name, other)]
-        found.append(IdReferences(id_, references, definitions if id_ in rules() else ()))
-    return found
+            known("id", text, _defined_ids(sources, without=id_))
+        related_ids = {
+            other for each in references if each.kind in ("hazard", "mutant") for other in each.ids if _PROPERTY.fullmatch(other)
+        }
+        definitions = [each for other in sorted(related_ids - {id_}) for each in _references(sources, other) if _is_of(each.name, other)]
+        entries.append(IdReferences(id_, references, definitions if id_ in rules() else ()))
+    return entries
 
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """A file, with the package that it belongs to, or `tests`. It is parsed once, for all ids that are looked up in it."""
+    """A file of a package or of `tests`. It is parsed once for all ids."""
 
     path: Path
     shown: str
@@ -138,38 +142,38 @@ class _Source:
 
 def _sources(tests: Path | None) -> list[_Source]:
     folders = {package: folder_of(package) for package in PACKAGES}
-    house = folder_of("rocketproof_properties").parents[1]
-    chosen = tests or house / "tests"
+    project = folder_of("rocketproof_properties").parents[1]
+    chosen = tests or project / "tests"
     if tests is not None and not tests.is_dir():
         raise InputError(f"--tests {tests} is not a folder; give the folder of tests")
-    found = []
+    sources = []
     for package, folder in {**folders, "tests": chosen}.items():
         for path in sorted(folder.rglob("*.py")):
-            shown = path.relative_to(house) if path.is_relative_to(house) else path
-            found.append(_Source(path, shown.as_posix(), package, path.read_text("utf-8")))
-    return found
+            shown = path.relative_to(project) if path.is_relative_to(project) else path
+            sources.append(_Source(path, shown.as_posix(), package, path.read_text("utf-8")))
+    return sources
 
 
 def _defined_ids(sources: Iterable[_Source], without: str) -> list[str]:
-    """Every id that the sources name and that may be one, rules first."""
-    named = {id_ for one in sources if one.package != "tests" for id_ in ID.findall(one.text) if is_known(id_)}
+    """Return every id in the sources that may be defined, rules first."""
+    named = {id_ for source in sources if source.package != "tests" for id_ in ID.findall(source.text) if is_known(id_)}
     return [*rules(), *sorted(named - rules().keys() - {without})]
 
 
 def _references(sources: Iterable[_Source], id_: str) -> list[IdReference]:
-    found = {one for source in sources if id_ in source.text for one in _File(source, id_).references()}
-    taken = {(one.file, one.line) for one in found if one.kind != "mention"}
-    left = (one for one in found if one.kind != "mention" or (one.file, one.line) not in taken)
-    return sorted(left, key=lambda one: (KINDS.index(one.kind), one))
+    references = {each for source in sources if id_ in source.text for each in _File(source, id_).references()}
+    explained = {(each.file, each.line) for each in references if each.kind != "mention"}
+    remaining = (each for each in references if each.kind != "mention" or (each.file, each.line) not in explained)
+    return sorted(remaining, key=lambda each: (KINDS.index(each.kind), each))
 
 
 def _is_of(name: str, id_: str) -> bool:
-    """Whether an entry with this name defines the id: its own name, or one with a suffix such as `.next`."""
+    """Whether an entry with this name defines the id: the id itself, or with a suffix such as `.next`."""
     return name == id_ or name.startswith(f"{id_}.")
 
 
 class _File:
-    """A file, in which the strings that name an id are looked up with what stands around them."""
+    """Finds the strings in a file that contain an id, and classifies them by their context."""
 
     def __init__(self, source: _Source, id_: str) -> None:
         self._source = source
@@ -181,54 +185,56 @@ class _File:
     def references(self) -> Iterator[IdReference]:
         for node in self._parents:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and self._named.search(node.value):
-                one = self._reference(node, node.value)
-                if one is not None:
-                    yield one
+                reference = self._reference(node, node.value)
+                if reference is not None:
+                    yield reference
 
     def _reference(self, node: ast.Constant, text: str) -> IdReference | None:
-        around = list(self._around(node))
-        inside = next((one for one in around if isinstance(one, Definition)), None)
-        if isinstance(around[0], ast.Expr):
-            documented = around[1]
-            if isinstance(documented, ast.Module) and documented.body[0] is around[0] and not self._names and self._documents != "mention":
+        parents = list(self._parents_of(node))
+        inside = next((parent for parent in parents if isinstance(parent, Definition)), None)
+        if isinstance(parents[0], ast.Expr):
+            documented = parents[1]
+            if isinstance(documented, ast.Module) and documented.body[0] is parents[0] and not self._names and self._documents != "mention":
                 return self._at(self._documents, node, module_of(Path(*Path(self._source.shown).parts[1:])))
-            documents = inside is not None and documented is inside and inside.body[0] is around[0]
-            return self._documented(inside) if inside is not None and documents else None
+            is_docstring = inside is not None and documented is inside and inside.body[0] is parents[0]
+            return self._documented(inside) if inside is not None and is_docstring else None
         tests = self._source.package == "tests"
-        if inside is not None and self._source.package == _MODEL and any(one in inside.decorator_list for one in around):
+        if inside is not None and self._source.package == _MODEL and any(parent in inside.decorator_list for parent in parents):
             return self._at("action", inside, inside.name)
-        for one in around:
-            if isinstance(one, ast.Call) and _called(one) == "behaviour":
-                marked = self._at("test", one, self._source.path.stem) if inside is None else self._at("test", inside, self._names[inside])
+        for parent in parents:
+            if isinstance(parent, ast.Call) and _called(parent) == "behaviour":
+                marked = (
+                    self._at("test", parent, self._source.path.stem) if inside is None else self._at("test", inside, self._names[inside])
+                )
                 return marked if tests else None
-            if isinstance(one, ast.JoinedStr):
+            if isinstance(parent, ast.JoinedStr):
                 return None  # a message to users
-            if isinstance(one, ast.Call | ast.Tuple) and (entry := self._entry(one)) is not None:
+            if isinstance(parent, ast.Call | ast.Tuple) and (entry := self._entry(parent)) is not None:
                 return entry if not tests or entry.kind == "mutant" else None
-            if isinstance(one, ast.stmt):
+            if isinstance(parent, ast.stmt):
                 break
         if tests:
             listed = inside is None and text == self._id and self._source.path.name.startswith("test_")
-            return self._at("test", node, _assigned(around) or self._source.path.stem) if listed else None
-        return self._at("mention", node, self._names[inside] if inside is not None else _assigned(around), text)
+            return self._at("test", node, _assigned(parents) or self._source.path.stem) if listed else None
+        return self._at("mention", node, self._names[inside] if inside is not None else _assigned(parents), text)
 
-    def _around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The node's parents, the innermost first."""
+    def _parents_of(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the node's parents, the innermost first."""
         while (node := self._parents.get(node, _OUTSIDE)) is not _OUTSIDE:
             yield node
 
     @property
     def _documents(self) -> Kind:
-        """What a docstring here says that a rule is."""
+        """The kind of reference that a docstring in this package is."""
         return "code" if self._source.package in _CODE else "action" if self._source.package == _MODEL else "mention"
 
     def _documented(self, inside: Definition) -> IdReference:
         return self._at(self._documents, inside, self._names[inside], _first_line(inside) if self._documents == "mention" else "")
 
     def _entry(self, node: ast.Call | ast.Tuple) -> IdReference | None:
-        """An entry of a table, such as `Claim(id, "a sentence")`: it begins with an id, and a text with a blank is its sentence."""
-        parts = [*node.args, *(one.value for one in node.keywords)] if isinstance(node, ast.Call) else node.elts
-        texts = [one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        """Return the entry of a table, such as `Claim(id, "a sentence")`. It begins with an id. A text with a blank is its sentence."""
+        parts = [*node.args, *(part.value for part in node.keywords)] if isinstance(node, ast.Call) else node.elts
+        texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
         label = LABEL.fullmatch(texts[0]) if texts else None
         if label is None or len(texts) < 2:
             return None
@@ -248,9 +254,9 @@ def _called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
 
 
-def _assigned(around: Iterable[ast.AST]) -> str:
-    for one in around:
-        targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
+def _assigned(parents: Iterable[ast.AST]) -> str:
+    for parent in parents:
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target] if isinstance(parent, ast.AnnAssign) else []
         for target in targets:
             if isinstance(target, ast.Name):
                 return target.id

@@ -1,6 +1,6 @@
-"""Mutants of the implementation: small changes that are switched on for a test run, to see whether the tests notice.
+"""Seeded mutants of the implementation: small changes that a test run switches on, to check that the tests notice them.
 
-`table` says which mutants there are and which rules or properties have to notice them, the modules named in `registry`
-say what each changes in the implementation, `patch` makes such a change in a running process, and `trials` tries them all.
-Nothing of this is known to the implementation.
+`table` of the catalogue lists the mutants and the rules or properties that must notice them. The modules named in `registry` contain the
+changes of the source. `patch` applies such a change to a running process, and `trials` tries all mutants. The implementation does not know
+this package.
 """

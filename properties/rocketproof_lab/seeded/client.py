@@ -1,4 +1,4 @@
-"""Mutants of a producer: where its routes come from, and what it tries again."""
+"""Mutants of a producer: the source of its routes, and its retries."""
 
 from __future__ import annotations
 

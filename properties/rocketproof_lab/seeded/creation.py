@@ -1,4 +1,4 @@
-"""Mutants of how a message creates a topic: its values, the lock, and the order of put, version, persist and registration."""
+"""Mutants of topic creation by a message: its values, the lock, and the order of put, version, persist and registration."""
 
 from __future__ import annotations
 

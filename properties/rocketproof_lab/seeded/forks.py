@@ -1,7 +1,7 @@
-"""Collected tests run in forked children: each starts with everything imported and collected, and with nothing run yet.
+"""Run collected tests in forked children. Each child starts with everything imported and collected, and with no test run yet.
 
-A child reports to its parent which test it begins and how it ended. The parent ends a child whose test takes too long, with
-all processes that it has started.
+A child reports to its parent which test it begins and how it ended. If a test takes too long, the parent kills the child and all processes
+that the child has started.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FOREVER = float("inf")
 
 @dataclass(frozen=True)
 class TestEnd:
-    """How a test ended. Hung: it was given up after its time; lost: its process ended. `called`: calls of each changed function."""
+    """How a test ended. hung: it was killed after its timeout. lost: its process ended. `called`: calls of each changed function."""
 
     test: str
     outcome: Literal["passed", "skipped", "failed", "hung", "lost"]
     seconds: float
     called: Counter[str] = field(default_factory=Counter)
-    why: str = ""  # the first line of what a failed test said
+    why: str = ""  # the first line of a failed test's message
 
     @property
     def failed(self) -> bool:
@@ -47,9 +47,9 @@ class TestEnd:
 
 @dataclass(eq=False)
 class ForkedTests:
-    """Tests for one child, in this order, under a patch. `patience` is how many seconds a test may take.
+    """The tests of one child, in this order, under a patch. `patience`: the timeout of a test in seconds.
 
-    `ran` grows as the tests end; a child stops after the first failure if `stop` is set. Hung and lost end it always.
+    `ran` grows as the tests end. With `stop` a child stops after the first failure. A hung or lost test always ends the child.
     """
 
     items: Sequence[pytest.Item]
@@ -61,9 +61,9 @@ class ForkedTests:
 
 
 def run(jobs: Iterable[ForkedTests], workers: int, until: float, temporary: Path) -> Generator[ForkedTests, None, None]:
-    """Run all jobs, so many at once, and yield each when it has ended; none after `until` on the monotonic clock.
+    """Run all jobs, `workers` at a time, and yield each when it has ended; none after `until` on the monotonic clock.
 
-    `temporary` is a folder for the tests' temporary files. Whoever stops listening ends the children.
+    `temporary` is a folder for the tests' temporary files. Closing the generator kills the children.
     """
     waiting = deque(jobs)
     busy: list[_Child] = []
@@ -74,7 +74,7 @@ def run(jobs: Iterable[ForkedTests], workers: int, until: float, temporary: Path
             first = min(until, *(child.deadline for child in busy))
             ready = wait([child.pipe for child in busy], None if first == FOREVER else max(0.0, first - time.monotonic()))
             for child in list(busy):
-                if child.hears() if child.pipe in ready else child.overdue():
+                if child.receive() if child.pipe in ready else child.overdue():
                     child.end()
                     busy.remove(child)
                     yield child.job
@@ -84,7 +84,7 @@ def run(jobs: Iterable[ForkedTests], workers: int, until: float, temporary: Path
 
 
 class _Child:
-    """A process with a job, as its parent sees it."""
+    """A process with a job, as seen by its parent."""
 
     def __init__(self, job: ForkedTests, temporary: Path) -> None:
         context = multiprocessing.get_context("fork")
@@ -93,26 +93,26 @@ class _Child:
         self.begun = self.since = time.monotonic()
         self.test = job.items[0].nodeid
         self.deadline = self.since + job.patience(self.test)
-        self.process = context.Process(target=_live, args=(job, theirs, temporary))
+        self.process = context.Process(target=_child, args=(job, theirs, temporary))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # libraries have threads that survive a fork
             self.process.start()
         theirs.close()
 
-    def hears(self) -> bool:
-        """Take in what the child says; whether it has ended."""
+    def receive(self) -> bool:
+        """Process one message of the child. Return whether the child has ended."""
         try:
-            said: TestEnd | str | None = self.pipe.recv()
+            message: TestEnd | str | None = self.pipe.recv()
         except (EOFError, OSError):
             self._add("lost")
             return True
-        if isinstance(said, TestEnd):
-            self.job.ran.append(said)
-        elif said is not None:
-            self.test = said
+        if isinstance(message, TestEnd):
+            self.job.ran.append(message)
+        elif message is not None:
+            self.test = message
         self.since = time.monotonic()
         self.deadline = self.since + self.job.patience(self.test)
-        return said is None
+        return message is None
 
     def overdue(self) -> bool:
         if time.monotonic() < self.deadline:
@@ -124,7 +124,7 @@ class _Child:
         self.job.ran.append(TestEnd(self.test, outcome, time.monotonic() - self.since))
 
     def end(self) -> None:
-        """Nothing of the child is left: no process that a test has started either."""
+        """Kill the child and all processes that it has started."""
         if self.process.pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -135,7 +135,7 @@ class _Child:
 
 
 class _Reports:
-    """Gathers the reports of one test: made, run, taken down."""
+    """Collects the reports of one test: setup, call, teardown."""
 
     def __init__(self) -> None:
         self.outcomes: set[str] = set()
@@ -148,7 +148,7 @@ class _Reports:
             self.why = str(getattr(crash, "message", "")).partition("\n")[0]
 
 
-def _live(job: ForkedTests, pipe: Connection, temporary: Path) -> None:
+def _child(job: ForkedTests, pipe: Connection, temporary: Path) -> None:
     os.setsid()
     silence()
     limit_memory()
@@ -174,18 +174,18 @@ def _live(job: ForkedTests, pipe: Connection, temporary: Path) -> None:
             if job.stop and outcome == "failed":
                 break
         pipe.send(None)
-    os._exit(0)  # what the parent process had planned for its own end is not ours
+    os._exit(0)  # skips the exit handlers of the parent process
 
 
 def silence() -> None:
-    """Let this process read nothing and say nothing."""
+    """Close this process's standard input and outputs."""
     silent = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silent, stream)
 
 
 def limit_memory() -> None:
-    """Let this process take so much memory in addition, and no more."""
+    """Limit the additional memory of this process to MEMORY bytes."""
     if sys.platform == "linux":
         import resource
 

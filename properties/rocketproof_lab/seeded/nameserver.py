@@ -1,4 +1,4 @@
-"""Mutants of the name server, and of the names that fields of a send request have on the wire."""
+"""Mutants of the name server, and of the wire names of a send request's fields."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SERVER = "rocketproof_impl.routeinfo:RouteInfoManager"
 _LAYOUT = "rocketproof_impl.remoting.headers:SEND_V2"
 
 
-def _exchanged(one: str, other: str) -> Callable[[Any], Any]:
-    """A layout whose two fields of these names have each other's."""
-    names = {one: other, other: one}
+def _exchanged(first: str, second: str) -> Callable[[Any], Any]:
+    """Return a change of a layout that exchanges two field names."""
+    names = {first: second, second: first}
     return lambda layout: tuple((attribute, names.get(name, name), parse, required) for attribute, name, parse, required in layout)
 
 

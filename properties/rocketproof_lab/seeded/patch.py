@@ -1,8 +1,8 @@
-"""A change of a running program: a piece of a function's source is exchanged, or a value.
+"""Change a running program: replace a part of a function's source, or a value.
 
-The changed source is compiled in the place of the old one and becomes the same function object's code, so that whoever
-holds the function has the changed one: under another name, in a table, as a bound method. A function whose code is
-exchanged records when it is called, which shows the tests that could have noticed the change.
+The changed source is compiled in the same environment and becomes the code of the same function object. Every reference to the function
+sees the change: other names, tables, bound methods. A changed function records its calls, which shows the tests that could have noticed the
+change.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _MISSING = object()
 
 
 class PatchError(InputError):
-    """A change does not fit the program it is meant for; `str(error)` says where and how to fix it."""
+    """A change does not fit its program. `str(error)` states where and how to fix it."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """In the source of the function at `where`, such as `package.module:Class.method`, `old` becomes `new`.
+    """In the source of the function at `where`, such as `package.module:Class.method`, replace `old` by `new`.
 
-    `old` has to occur exactly once. Its further lines, and those of `new`, are indented relative to the line in which it
-    begins. Of a property the getter is meant, and `Class.name.fset` is its setter. Defaults may be changed too, decorators not.
+    `old` must occur exactly once. Further lines of `old` and `new` are indented relative to the line in which `old` begins. For a property
+    `where` names the getter, and `Class.name.fset` the setter. Defaults can be changed too, decorators cannot.
     """
 
     where: str
@@ -47,7 +47,7 @@ class Text:
 
 @dataclass(frozen=True)
 class SourcePatch:
-    """The function at `where` gets a whole new source, which begins in the first column; otherwise as Text."""
+    """Replace the whole source of the function at `where`. The new source begins in the first column. Otherwise like Text."""
 
     where: str
     new: str
@@ -55,10 +55,10 @@ class SourcePatch:
 
 @dataclass(frozen=True)
 class ValuePatch:
-    """The value at `where` becomes `change(value)`: for what is no text of a function, such as a constant or a table.
+    """Replace the value at `where` by `change(value)`. For values outside of function sources, such as constants and tables.
 
-    A global of a module is changed in all modules of its package that have imported it under its own name. In a class,
-    the value of a method may be a staticmethod, classmethod or property.
+    A global of a module is changed in all modules of its package that have imported it under its own name. In a class, the value of a
+    method may be a staticmethod, classmethod or property.
     """
 
     where: str
@@ -69,7 +69,8 @@ Patch = Sequence[Text | SourcePatch | ValuePatch]
 
 
 def switched(id_: str, where: str, text: str) -> dict[str, Patch]:
-    """The two variants of a mutant that knows no releases: what it asks its profile, `text`, is true of all (a) or of none (b)."""
+    """Return the two variants of a mutant that ignores releases: the condition `text` on its profile is always true (a) or always false
+    (b)."""
     return {id_ + letter: [Text(where, text, value)] for letter, value in (("a", "True"), ("b", "False"))}
 
 
@@ -78,7 +79,7 @@ Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]  # as in `__defa
 
 @dataclass
 class Ready:
-    """A patch that fits: compiled, and not yet switched on. `names` are the functions that tell when they are called."""
+    """A compiled patch that is not applied yet. `names`: the functions that report their calls."""
 
     names: frozenset[str] = frozenset()
     values: tuple[ValuePatch, ...] = ()
@@ -87,7 +88,7 @@ class Ready:
 
     @contextmanager
     def applied(self, reached: Callable[[str], None] = lambda name: None) -> Iterator[None]:
-        """The changed program inside, the old one again afterwards; `reached` hears each call of a changed function."""
+        """Apply the change within the context and undo it afterwards. `reached` gets each call of a changed function."""
         with ExitStack() as undo:
             for cached in self.caches:
                 cached.cache_clear()
@@ -100,7 +101,7 @@ class Ready:
 
 
 def prepare(patch: Patch) -> Ready:
-    """Find and compile what a patch changes. Raises PatchError if something is not there, not once, or stays the same."""
+    """Find and compile what a patch changes. Raises PatchError if a place or text is missing or ambiguous, or if nothing changes."""
     ready = Ready(values=tuple(change for change in patch if isinstance(change, ValuePatch)))
     for value in ready.values:
         _find(value.where)
@@ -119,7 +120,7 @@ def prepare(patch: Patch) -> Ready:
 
 
 def probe(patches: Iterable[Patch]) -> Ready:
-    """No change at all, but all functions that these patches change tell when they are called. Raises PatchError."""
+    """Return a patch without changes in which all functions that these patches change report their calls. Raises PatchError."""
     ready = Ready()
     wheres = {change.where for patch in patches for change in patch if not isinstance(change, ValuePatch)}
     functions = {_function(where, ready): where for where in sorted(wheres)}
@@ -129,7 +130,7 @@ def probe(patches: Iterable[Patch]) -> Ready:
 
 
 def _find(where: str) -> tuple[Any, str, Any]:
-    """Who has the value, under which name, and the value; of a class the raw one, such as a property or a staticmethod."""
+    """Return the owner of a value, its name and the value. A value of a class is raw, such as a property or a staticmethod."""
     module, _, path = where.partition(":")
     if not path:
         raise PatchError(f"patch of {where!r}: it names no place; write package.module:name")
@@ -152,7 +153,7 @@ def _called(owner: Any) -> str:
 
 
 def _function(where: str, ready: Ready) -> FunctionType:
-    """The function inside whatever is found; caches on the way are remembered."""
+    """Return the function inside a found value. Caches around it are recorded."""
     value: Any = _find(where)[2]
     while not isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
         if hasattr(value, "cache_clear"):
@@ -172,28 +173,28 @@ def _source(function: FunctionType, where: str) -> str:
 
 
 def _replaced(source: str, change: Text) -> str:
-    """The source with `new` for the one place where `old` is."""
+    """Return the source with `old` replaced by `new` at its only occurrence."""
     if not change.old.strip():
         raise PatchError(f"patch of {change.where!r}: its old text is blank; give the text to be changed")
     first = change.old.split("\n")[0]
-    found: list[tuple[int, str, str]] = []
+    matches: list[tuple[int, str, str]] = []
     at = source.find(first)
     while at >= 0:
         line = source[source.rfind("\n", 0, at) + 1 :]
         indent = "\n" + line[: len(line) - len(line.lstrip())]
         old, new = (text.replace("\n", indent) for text in (change.old, change.new))
         if source.startswith(old, at):
-            found.append((at, old, new))
+            matches.append((at, old, new))
         at = source.find(first, at + 1)
-    if len(found) != 1:
-        times = f"{len(found)} times" if found else "nowhere"
+    if len(matches) != 1:
+        times = f"{len(matches)} times" if matches else "nowhere"
         raise PatchError(f"patch of {change.where!r}: {change.old!r} occurs {times} in it; give a text that occurs exactly once")
-    at, old, new = found[0]
+    at, old, new = matches[0]
     return source[:at] + new + source[at + len(old) :]
 
 
 def _parsed(source: str, where: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    """The function's tree; an indented source keeps its indentation, because its long strings may have none."""
+    """Return the function's tree. An indented source keeps its indentation, because its multi-line strings may have none."""
     nested = source[0].isspace()
     try:
         node = ast.parse("if True:\n" + source if nested else source).body[0]
@@ -208,7 +209,7 @@ def _parsed(source: str, where: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
 
 
 def _add(ready: Ready, function: FunctionType, where: str, source: str) -> None:
-    """Compile the source in the surroundings of the function: same globals, class, free variables and lines."""
+    """Compile the source in the function's environment: same globals, class, free variables and line numbers."""
     node = ast.increment_lineno(_parsed(source, where), function.__code__.co_firstlineno - 1)
     defaults = _defaults(function, node, where)
     name = f"{function.__module__}:{function.__qualname__}"
@@ -221,18 +222,18 @@ def _add(ready: Ready, function: FunctionType, where: str, source: str) -> None:
         tree = ast.ClassDef(owner[0], [], [], [tree], [])
         tree.__dict__.setdefault("type_params", [])
     free = [ast.arg(variable) for variable in function.__code__.co_freevars if variable != "__class__"]
-    made = ast.parse("def made(): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.args.args, made.body = free, [tree]
+    wrapper = ast.parse("def wrapper(): pass").body[0]
+    assert isinstance(wrapper, ast.FunctionDef)
+    wrapper.args.args, wrapper.body = free, [tree]
     if tree is not node and owner[0] not in function.__code__.co_freevars:
-        made.body.insert(0, ast.Global(owner))  # or the class around the function would hide the one that it names
-    module = ast.fix_missing_locations(ast.Module([made], []))
+        wrapper.body.insert(0, ast.Global(owner))  # otherwise the class around the function would hide the class it refers to
+    module = ast.fix_missing_locations(ast.Module([wrapper], []))
     flags = function.__code__.co_flags & _FUTURES
     try:
         compiled = compile(module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
     except SyntaxError as error:
         raise PatchError(f"patch of {where!r}: the changed source cannot be compiled: {error.msg}; fix its new text") from None
-    code = _dug_out(compiled, ["made", *(owner if tree is not node else []), node.name])
+    code = _dug_out(compiled, ["wrapper", *(owner if tree is not node else []), node.name])
     code = code.replace(co_qualname=function.__code__.co_qualname, co_firstlineno=function.__code__.co_firstlineno)
     if code.co_freevars != function.__code__.co_freevars:
         had, has = (", ".join(c.co_freevars) or "none" for c in (function.__code__, code))
@@ -248,7 +249,7 @@ def _dug_out(code: CodeType, path: list[str]) -> CodeType:
 
 
 def _defaults(function: FunctionType, node: ast.FunctionDef | ast.AsyncFunctionDef, where: str) -> Defaults:
-    """The function's own defaults, unless the changed source has others: then those, computed in the module."""
+    """Return the function's defaults. If the changed source has other defaults, they are evaluated in the module."""
     old = _parsed(_source(function, where), where)
     if ast.dump(old.args) == ast.dump(node.args):
         return function.__defaults__, function.__kwdefaults__
@@ -265,12 +266,12 @@ def _defaults(function: FunctionType, node: ast.FunctionDef | ast.AsyncFunctionD
 
 
 def _check(function: FunctionType, where: str, source: str, code: CodeType) -> None:
-    """Refuse a change that changes nothing, and one that could only crash by a misspelt name."""
-    was, now = (_parsed(text, where) for text in (_source(function, where), source))
-    for node in (was, now):
+    """Reject a change without effect, and a change that uses an unknown name."""
+    before, after = (_parsed(text, where) for text in (_source(function, where), source))
+    for node in (before, after):
         if ast.get_docstring(node, clean=False) is not None:
             node.body.pop(0)
-    if ast.dump(was) == ast.dump(now):
+    if ast.dump(before) == ast.dump(after):
         raise PatchError(f"patch of {where!r}: only comments or the docstring change; give a text of the code")
     known = {*function.__globals__, *vars(builtins), _REACHED}
     unknown = sorted(_globals(code) - known - _globals(function.__code__))
@@ -281,19 +282,19 @@ def _check(function: FunctionType, where: str, source: str, code: CodeType) -> N
 
 
 def _globals(code: CodeType) -> set[str]:
-    found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return found.union(*(_globals(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(_globals(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
 def _exchange(function: FunctionType, code: CodeType, defaults: Defaults, reached: Callable[[str], None], undo: ExitStack) -> None:
     names = function.__globals__
-    undo.callback(_give, function, function.__code__, (function.__defaults__, function.__kwdefaults__))
+    undo.callback(_assign, function, function.__code__, (function.__defaults__, function.__kwdefaults__))
     undo.callback(names.pop, _REACHED, None)
     names[_REACHED] = reached
-    _give(function, code, defaults)
+    _assign(function, code, defaults)
 
 
-def _give(function: FunctionType, code: CodeType, defaults: Defaults) -> None:
+def _assign(function: FunctionType, code: CodeType, defaults: Defaults) -> None:
     function.__code__ = code
     function.__defaults__, function.__kwdefaults__ = defaults
 

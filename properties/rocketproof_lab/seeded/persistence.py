@@ -1,4 +1,4 @@
-"""Mutants of the topic table's file: the steps of writing it, and what a start makes of what it finds."""
+"""Mutants of the topic table's file: the steps of writing it, and how a start reads it."""
 
 from __future__ import annotations
 

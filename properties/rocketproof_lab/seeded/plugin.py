@@ -1,8 +1,8 @@
-"""For pytest: run the tests that carry some ids, or those that have to find a mutant, with its change switched on.
+"""For pytest: run the tests with certain ids, or the tests that must find a mutant while its change is switched on.
 
     pytest -p rocketproof_lab.seeded.plugin --mutant M-14a
 
-A test carries the ids of its `behaviour` markers.
+The `behaviour` markers of a test contain its ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _READY = pytest.StashKey[Ready | None]()
 
 
 def carried(item: pytest.Item) -> set[str]:
-    """The ids of the rules, properties and hazards that a test is evidence for."""
+    """Return the ids of the rules, properties and hazards that a test is evidence for."""
     return {id_ for marker in item.iter_markers("behaviour") for id_ in marker.args}
 
 

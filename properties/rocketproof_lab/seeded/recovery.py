@@ -1,4 +1,4 @@
-"""Mutants of the store's start: where recovery begins and ends, what it cuts off and builds again, the index, the checkpoint."""
+"""Mutants of the store's start: where recovery begins and ends, what it truncates and rebuilds, the index, the checkpoint."""
 
 from __future__ import annotations
 

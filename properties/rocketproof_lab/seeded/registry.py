@@ -1,7 +1,7 @@
-"""Each mutant with its changes: the table's rows joined with the patches of the modules listed here.
+"""All seeded mutants: the rows of the table joined with the patches in the modules listed here.
 
-A module of patches has one mapping, `PATCHES`, from a mutant's id, with the letter of the variant if it has variants, to
-its changes, such as {"M-14a": [Text("package.module:function", "> 127", "> 128")]}.
+A module of patches has one mapping, `PATCHES`, from a mutant's id to its changes, such as {"M-14a": [Text("package.module:function", ">
+127", "> 128")]}. The id includes the letter of the variant if the mutant has variants.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ SECTIONS: Sequence[Mapping[str, Patch]] = tuple(
 
 @dataclass(frozen=True)
 class SeededMutant:
-    """A row of the table and the patches of its variants by letter; a mutant without variants has the letter ''."""
+    """A row of the table with the patches of its variants by letter. A mutant without variants has the letter ''."""
 
     row: MutantRow
     patches: Mapping[str, Patch]
 
 
 def joined(rows: Sequence[MutantRow], sections: Sequence[Mapping[str, Patch]]) -> list[SeededMutant]:
-    """All mutants in the table's order. Raises PatchError for a patch that no row knows or that is given twice."""
-    given: dict[str, Patch] = {}
+    """Return all mutants in the table's order. Raises PatchError for a patch without a row and for duplicate patches."""
+    patches: dict[str, Patch] = {}
     for section in sections:
-        twice = sorted(given.keys() & section.keys())
-        if twice:
-            raise PatchError(f"mutant {twice[0]} has two patches; leave one")
-        given.update(section)
+        duplicates = sorted(patches.keys() & section.keys())
+        if duplicates:
+            raise PatchError(f"mutant {duplicates[0]} has two patches; leave one")
+        patches.update(section)
     named = {row.id + letter for row in rows for letter in row.variants or ("",)}
-    stray = sorted(given.keys() - named)
-    if stray:
-        raise PatchError(f"there is a patch for {stray[0]}, which the table does not have; add a row or a variant")
+    without_row = sorted(patches.keys() - named)
+    if without_row:
+        raise PatchError(f"there is a patch for {without_row[0]}, which the table does not have; add a row or a variant")
     return [
-        SeededMutant(row, {letter: given[row.id + letter] for letter in row.variants or ("",) if row.id + letter in given}) for row in rows
+        SeededMutant(row, {letter: patches[row.id + letter] for letter in row.variants or ("",) if row.id + letter in patches})
+        for row in rows
     ]
 
 
 def mutants(ids: Sequence[str] = ()) -> list[SeededMutant]:
-    """The mutants with these ids, all if none is given. Raises InputError for an unknown id or one without its patches."""
+    """Return the mutants with these ids, all if none is given. Raises InputError for an unknown id or a mutant without patches."""
     every = {mutant.row.id: mutant for mutant in joined(ROWS, SECTIONS)}
     chosen = [every[id_] for id_ in dict.fromkeys(known("mutant", given, every) for given in ids)] or list(every.values())
-    bare = [mutant.row.id for mutant in chosen if len(mutant.patches) < len(mutant.row.variants or " ")]
-    if bare:
-        raise PatchError(f"no patch is written for {', '.join(bare)}; choose others, or add it to a module of patches")
+    without_patch = [mutant.row.id for mutant in chosen if len(mutant.patches) < len(mutant.row.variants or " ")]
+    if without_patch:
+        raise PatchError(f"no patch is written for {', '.join(without_patch)}; choose others, or add it to a module of patches")
     return chosen

@@ -1,4 +1,4 @@
-"""Mutants of who is answered, and of what is rejected before it is read."""
+"""Mutants of the decision which requests get a response, and of rejections before a request is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of retries: what a consumer gives back, and when a message is dead."""
+"""Mutants of retries: messages that a consumer sends back, and the conditions for a dead letter."""
 
 from __future__ import annotations
 

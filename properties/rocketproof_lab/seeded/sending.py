@@ -1,4 +1,4 @@
-"""Mutants of a broker's way from a send request to its answer: checks, queue, properties, transactions, statistics."""
+"""Mutants of a broker's processing of a send request: checks, queue, properties, transactions, statistics."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _FROM_TEMPLATE = "create_topic_in_send_message(topic, header.default_topic, remo
 _GROUPS_NUMS = 'getattr(broker.groups.table.get(topic[len(RETRY_PREFIX) :]), "retry_queue_nums", RETRY_TOPIC_QUEUE_NUMS)'
 
 
-def _exchanged(table: dict[Any, Any], one: Any, other: Any) -> dict[Any, Any]:
-    return table | {one: table[other], other: table[one]}
+def _exchanged(table: dict[Any, Any], first: Any, second: Any) -> dict[Any, Any]:
+    return table | {first: table[second], second: table[first]}
 
 
 PATCHES: dict[str, Patch] = {

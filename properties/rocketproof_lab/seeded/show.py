@@ -1,4 +1,4 @@
-"""What is printed of a run of mutants: a line for each, and what to do about those that no test noticed."""
+"""Print a run of mutants: one line per mutant, and how to continue with those that no test noticed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKS = {"survived": "!", "undecided": "?"}
 
 
 def print_mutants(report: SeededReport) -> None:
-    """Print what came of each mutant, what to do about those that no test noticed, and a closing line."""
+    """Print the result of each mutant, how to continue with those that no test noticed, and a closing line."""
     page = Page()
     page.table(
         (
@@ -28,15 +28,15 @@ def print_mutants(report: SeededReport) -> None:
         right=(2,),
         indent=0,
     )
-    left = [row for row in report.rows if row.verdict in _MARKS]
-    if left:
+    unnoticed = [row for row in report.rows if row.verdict in _MARKS]
+    if unnoticed:
         page.line("\nNot noticed:")
-    for row in left:
+    for row in unnoticed:
         page.wrapped(f"{row.id}: {row.sentence}; {row.nearest_miss}", first="  ", indent=4)
-    survived = [row for row in left if row.verdict == "survived"]
+    survived = [row for row in unnoticed if row.verdict == "survived"]
     if survived:
         page.line(f"\nTo run tests with the first of them: pytest -p rocketproof_lab.seeded.plugin --mutant {survived[0].id}")
     counts = Counter(row.verdict for row in report.rows)
-    came = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _STYLES if counts[verdict])
+    totals = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _STYLES if counts[verdict])
     stopped = f", stopped by {report.stopped}" if report.stopped else ""
-    page.line(f"{counted(len(report.rows), 'mutant')}: {came}{stopped}, {report.seconds:.1f} s", "bold")
+    page.line(f"{counted(len(report.rows), 'mutant')}: {totals}{stopped}, {report.seconds:.1f} s", "bold")

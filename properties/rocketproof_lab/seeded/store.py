@@ -1,4 +1,4 @@
-"""Mutants of the message store: queue offsets, the ends of files, records, limits, delays, and what is refused at its door."""
+"""Mutants of the message store: queue offsets, the ends of files, records, limits, delays, and rejected writes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ PATCHES: dict[str, Patch] = {
     "M-93a": [Text(_SCHEDULE, _KEEP_TOPIC, "pass")],
     "M-93b": [Text(_SCHEDULE, _KEEP_TOPIC, f"message.topic = SCHEDULE\n{_KEEP_TOPIC}")],
     "M-94": [Text(_SCHEDULE, "not in (NOT, COMMIT)", f"not in (NOT, COMMIT, {PREPARED})")],
-    # At the door
+    # Rejected writes
     "M-95": [Text(f"{_SERVICE}.is_os_page_cache_busy", "< in_lock < BUSY_BEFORE", "< in_lock")],
     "M-96": [
         Text(

@@ -1,9 +1,8 @@
-"""Try mutants: for each one, the tests that carry one of its ids, or all if it names none, until one fails.
+"""Try mutants: for each mutant run the tests with one of its ids, or all tests if it names none, until one fails.
 
-Tests are collected once. First they run without a mutant: they have to pass, and they tell how long they take and which
-of the changed functions they call. A mutant then meets only tests of files that call what it changes: the tests that do
-so themselves first, and the quick ones first among them. What a test takes from an earlier test of its file, such as a
-result that is computed once, comes from its file too, so nothing that could notice the mutant is left out.
+Tests are collected once. They first run without a mutant. They must pass, and their duration and their calls of changed functions are
+recorded. A mutant then runs only tests of files that call what it changes. Tests that call it themselves run first, quick tests before slow
+ones. Results that a test takes from an earlier test are computed in the same file, so every test that could notice the mutant is included.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ from .plugin import carried
 from .registry import SeededMutant
 
 PROFILE = "rocketproof-mutate"
-# The options in a project's own settings are for other runs: several processes, a report. Nothing is printed here, and it
-# is no matter that what this process has imported is not prepared for pytest's assertions.
+# A project's own options are for other runs, such as several processes or a report. Nothing is printed here. The warning is
+# irrelevant: it reports imported modules without rewritten assertions.
 _QUIET = ("-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:terminal", "--capture=no")
 _OPTIONS = (*_QUIET, "-W", "ignore::pytest.PytestAssertRewriteWarning")
 CTRL_C, TIME = "Ctrl-C", "the time limit"
 PATIENCE = 10.0
-"""Seconds that every test has, however quick it is without a mutant."""
+"""Minimum timeout of a test in seconds, however quick it is without a mutant."""
 
 
 @dataclass(frozen=True)
 class SeededResult:
-    """What came of a mutant. `killed_by` is None if no test failed, and `nearest_miss` then says what was tried."""
+    """The result of a mutant. `killed_by` is None if no test failed. `nearest_miss` then states what was tried."""
 
     id: str
     sentence: str
@@ -54,7 +53,7 @@ class SeededResult:
 
     @property
     def verdict(self) -> str:
-        """killed, survived, equivalent (survived, and for a reason) or undecided."""
+        """killed, survived, equivalent (survived for a known reason) or undecided."""
         if self.killed_by is not None:
             return "killed"
         return "undecided" if not self.decided else "equivalent" if self.equivalent else "survived"
@@ -73,7 +72,7 @@ class SeededResult:
 
 @dataclass
 class SeededReport:
-    """The rows in the mutants' order, and what stopped the run before its end, '' if nothing did."""
+    """The results in the mutants' order. `stopped`: what ended the run early, '' if nothing did."""
 
     rows: list[SeededResult] = field(default_factory=list)
     stopped: str = ""
@@ -81,7 +80,7 @@ class SeededReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if a mutant survived, else 3 if one is undecided, else 0."""
+        """1 if a mutant survived, otherwise 3 if one is undecided, otherwise 0."""
         verdicts = {row.verdict for row in self.rows}
         return exit_code(findings="survived" in verdicts, undecided="undecided" in verdicts)
 
@@ -89,10 +88,10 @@ class SeededReport:
 def mutate(
     mutants: Sequence[SeededMutant], tests: Path, workers: int, seconds: float | None, progress: Callable[[str, int, int], None]
 ) -> SeededReport:
-    """Try the mutants with the tests in a folder (or file), on so many processes, for at most so many seconds.
+    """Try the mutants with the tests in a folder or file on `workers` processes for at most `seconds`.
 
-    `progress` hears what is done, how often and of how many. Raises PatchError for a patch that does not fit, and
-    InputError if there are no tests, or some cannot be collected or fail without a mutant.
+    `progress` gets the activity, the number done and the total. Raises PatchError for a patch that does not fit. Raises InputError if there
+    are no tests, or some cannot be collected or fail without a mutant.
     """
     begun = time.monotonic()
     if not hasattr(os, "fork"):
@@ -112,7 +111,7 @@ def mutate(
 
 
 class _Trials:
-    """A pytest plugin that takes the place of running the collected tests."""
+    """A pytest plugin that replaces the run of the collected tests."""
 
     def __init__(self, mutants: Sequence[SeededMutant], workers: int, until: float, progress: Callable[[str, int, int], None]) -> None:
         self.mutants, self.workers, self.until, self.progress = mutants, workers, until, progress
@@ -122,7 +121,7 @@ class _Trials:
         self.broken: list[str] = []
 
     def pytest_sessionstart(self) -> None:
-        """Hypothesis: the same examples each time, and a failure is enough, it need not be the smallest."""
+        """Use the same Hypothesis examples each time, without shrinking failures."""
         settings.register_profile(PROFILE, settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate), print_blob=False)
         settings.load_profile(PROFILE)
 
@@ -150,75 +149,75 @@ class _Trials:
         with ExitStack() as after:
             temporary = Path(after.enter_context(tempfile.TemporaryDirectory(prefix="rocketproof-", ignore_cleanup_errors=True)))
             gc.collect()
-            gc.freeze()  # so that children share the memory of what is there by now
+            gc.freeze()  # so that children share the memory of existing objects
             after.callback(_unfreeze)
             try:
-                usual = self._usual(trials, temporary)
-                self._try(trials, usual, temporary)
-            except _Over:
+                baseline = self._unmutated(trials, temporary)
+                self._try(trials, baseline, temporary)
+            except _TimeOver:
                 self.report.stopped = TIME
             except KeyboardInterrupt:
                 interrupts.heard()
                 self.report.stopped = CTRL_C
         self.report.rows = [_row(m, [t for t in trials if t.mutant is m], self.report.stopped) for m in self.mutants]
 
-    def _usual(self, trials: Sequence[_Trial], temporary: Path) -> _Usual:
-        """How the tests go without a mutant. Raises InputError if some fail."""
+    def _unmutated(self, trials: Sequence[_Trial], temporary: Path) -> _UnmutatedRun:
+        """Run the tests without a mutant. Raises InputError if some fail."""
         files: dict[Path, dict[str, pytest.Item]] = {}
         for item in (item for trial in trials for item in trial.carrying):
             files.setdefault(item.path, {})[item.nodeid] = item
         ready = probe([patch for mutant in self.mutants for patch in mutant.patches.values()])
         jobs = [ForkedTests(list(items.values()), ready, lambda test: FOREVER, stop=False) for items in files.values()]
-        usual = _Usual()
+        baseline = _UnmutatedRun()
         for job in self._all("tests without a mutant, file", jobs, temporary):
-            usual.add(job)
-        failing = [f"{ran.test} ({ran.why})" if ran.why else ran.test for ran in usual.ran.values() if ran.failed]
+            baseline.add(job)
+        failing = [f"{ran.test} ({ran.why})" if ran.why else ran.test for ran in baseline.ran.values() if ran.failed]
         if failing:
             more = f" and {len(failing) - 3} more" if len(failing) > 3 else ""
             raise InputError(f"without any mutant {', '.join(failing[:3])}{more} failed, so they can find none; fix them first")
-        return usual
+        return baseline
 
-    def _try(self, trials: Sequence[_Trial], usual: _Usual, temporary: Path) -> None:
+    def _try(self, trials: Sequence[_Trial], baseline: _UnmutatedRun, temporary: Path) -> None:
         jobs: dict[ForkedTests, _Trial] = {}
         for trial in trials:
-            trial.carrying = [item for item in trial.carrying if usual.ran[item.nodeid].outcome == "passed"]
-            items = usual.worth(trial)
+            trial.carrying = [item for item in trial.carrying if baseline.ran[item.nodeid].outcome == "passed"]
+            items = baseline.tests_for(trial)
             if items:
-                jobs[ForkedTests(items, trial.ready, usual.patience, stop=True)] = trial
+                jobs[ForkedTests(items, trial.ready, baseline.patience, stop=True)] = trial
             else:
                 trial.done = True
         for job in self._all("mutants, run", list(jobs), temporary):
             trial = jobs[job]
             trial.ran, trial.seconds, trial.done = job.ran, job.seconds, True
 
-    def _all(self, what: str, jobs: Sequence[ForkedTests], temporary: Path) -> Iterator[ForkedTests]:
+    def _all(self, activity: str, jobs: Sequence[ForkedTests], temporary: Path) -> Iterator[ForkedTests]:
         done = 0
         with closing(run(jobs, self.workers, self.until, temporary)) as ended:
             for done, job in enumerate(ended, 1):
                 yield job
-                self.progress(what, done, len(jobs))
+                self.progress(activity, done, len(jobs))
         if done < len(jobs):
-            raise _Over
+            raise _TimeOver
 
 
 def _unfreeze() -> None:
-    """Let the collector look at what `gc.freeze` hid, but not where the process is about to end."""
+    """Undo `gc.freeze`, unless the process is about to end."""
     if not interrupts.came():
         gc.unfreeze()
 
 
 def _may_notice(item: pytest.Item, mutant: SeededMutant) -> bool:
-    """Whether a test carries one of the ids that a mutant asks for; without any every test may."""
+    """Whether a test carries one of the mutant's ids. Every test may notice a mutant without ids."""
     return not mutant.row.killers or bool(carried(item) & set(mutant.row.killers))
 
 
-class _Over(Exception):
-    """The time is over."""
+class _TimeOver(Exception):
+    """The time limit is reached."""
 
 
 @dataclass
 class _Trial:
-    """A variant of a mutant, the tests that carry its ids and are not skipped, and how those went that were run under it."""
+    """A variant of a mutant, the tests with its ids that are not skipped, and the results of the tests run under it."""
 
     letter: str
     mutant: SeededMutant
@@ -255,31 +254,31 @@ class _Trial:
 
 
 @dataclass
-class _Usual:
-    """How each test went without a mutant, the seconds of its file, and which changed functions its file calls."""
+class _UnmutatedRun:
+    """Each test's result without a mutant, the duration of its file in seconds, and the changed functions its file calls."""
 
     ran: dict[str, TestEnd] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     called: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def add(self, job: ForkedTests) -> None:
-        """The tests of one file."""
+        """Add the tests of one file."""
         called = frozenset(name for ran in job.ran for name in ran.called)
         for ran in job.ran:
             self.ran[ran.test], self.seconds[ran.test], self.called[ran.test] = ran, job.seconds, called
 
-    def worth(self, trial: _Trial) -> list[pytest.Item]:
-        """The tests to run for a mutant, in order."""
+    def tests_for(self, trial: _Trial) -> list[pytest.Item]:
+        """Return the tests to run for a mutant, in order."""
         names, anywhere = trial.ready.names, bool(trial.ready.values)
-        near = [item for item in trial.carrying if anywhere or names & self.called[item.nodeid]]
-        return sorted(near, key=lambda item: self._order(self.ran[item.nodeid], names))
+        calling = [item for item in trial.carrying if anywhere or names & self.called[item.nodeid]]
+        return sorted(calling, key=lambda item: self._order(self.ran[item.nodeid], names))
 
     def _order(self, ran: TestEnd, names: frozenset[str]) -> tuple[bool, int]:
-        """Callers first, then the quick; times that are alike count as equal, so that another run has the same order."""
+        """Sort callers first, then quick tests. Similar durations count as equal, so that another run has the same order."""
         return not names & ran.called.keys(), int(4 * ran.seconds).bit_length()
 
     def patience(self, test: str) -> float:
-        """Seconds after which a test is held to hang: many times what its whole file took, on a machine that is not busier."""
+        """Return the timeout of a test in seconds: many times the duration of its whole file without a mutant."""
         return PATIENCE + 10 * self.seconds[test]
 
 
@@ -287,8 +286,8 @@ def _row(mutant: SeededMutant, trials: Sequence[_Trial], stopped: str) -> Seeded
     killers = {trial.letter: trial.killed_by() for trial in trials}
     killed = all(killers.values())
     missed = [trial for trial in trials if killers[trial.letter] is None]
-    said = killers if killed else {trial.letter: trial.nearest_miss(stopped) for trial in missed}
-    words = "; ".join(f"{letter}: {text}" if letter else str(text) for letter, text in said.items())
+    texts = killers if killed else {trial.letter: trial.nearest_miss(stopped) for trial in missed}
+    words = "; ".join(f"{letter}: {text}" if letter else str(text) for letter, text in texts.items())
     return SeededResult(
         mutant.row.id,
         mutant.row.sentence,

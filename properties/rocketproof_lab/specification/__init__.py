@@ -1,1 +1,1 @@
-"""The command `mutate --specification`: mutants of the specification by machine, and what notices each."""
+"""The command `mutate --specification`: generated mutants of the specification, and what notices each of them."""

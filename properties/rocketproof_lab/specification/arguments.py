@@ -1,6 +1,6 @@
-"""Why nothing has to notice a mutant that differs from the specification, and why one that does not differ never does.
+"""Reasons why a mutant that differs from the specification need not be noticed, and why a mutant that does not differ never does.
 
-Each argument is for the mutants whose ids it matches. A pattern that no mutant needs is refused by a test.
+Each reason covers the mutants whose ids match its patterns. A test rejects a pattern that no mutant needs.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     ],
     "no two puts end at one place of the log": [r"flush/(confirm|flush|deny): guard 'its turn' with .* taken for <="],
 }
-"""By reason, regular expressions for the whole ids of the mutants."""
+"""By reason: regular expressions for the complete ids of the mutants."""
 
 
 def of(id_: str) -> str:
-    """The argument about a mutant, "" if there is none."""
+    """Return the reason for a mutant, "" if there is none."""
     return next((reason for reason, patterns in ARGUMENTS.items() if any(re.fullmatch(ids, id_) for ids in patterns)), "")

@@ -1,7 +1,7 @@
-"""Is a claim's verdict another one for a mutant? The instance is searched with it, as far as the claims that have a verdict there need.
+"""Decide whether a mutant changes a claim's verdict, by searching the instance with the mutant.
 
-What ends a search early is a claim that is decided otherwise than the specification's: a claim that is refuted at some state, or shown
-reachable by one, is so whatever comes later.
+The search ends as soon as one claim's verdict is final and differs from the specification's. A refuted claim stays refuted, and a claim
+shown reachable stays reachable, whatever follows.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from rocketproof_model.result import LIVE, SEARCHED, Limits, Outcome, Verdict
 from .instances import Catalogued
 from .notice import TYPES, Notice
 
-_MORE = 2, 20_000  # times the specification's states, and so many more, in which a mutant is searched
+_MORE = 2, 20_000  # limit of a mutant's search: factor for the specification's states, and an additional number
 
 
-def changed(one: Catalogued, mutant: Instance, states: int) -> Notice | None:
-    """The first claim whose verdict is another one, if any; the specification has so many states there."""
-    claims = [claim for claim in one.source.subject().properties if (claim.id, claim.kind) in one.expected]
-    asked, live = ([claim for claim in claims if claim.kind in kinds] for kinds in (SEARCHED, LIVE))
+def changed(instance: Catalogued, mutant: Instance, states: int) -> Notice | None:
+    """Return the first claim whose verdict changes, None if there is none. `states`: the specification's number of states there."""
+    claims = [claim for claim in instance.source.subject().properties if (claim.id, claim.kind) in instance.expected]
+    searched, live = ([claim for claim in claims if claim.kind in kinds] for kinds in (SEARCHED, LIVE))
     if not claims:
         return None
 
     def enough(decided: Collection[Property]) -> bool:
-        every = len(decided) == len(asked) and not live
-        return every or any(_expected(one, claim) != ("holds" if claim.kind == "reachable" else "violated") for claim in decided)
+        every = len(decided) == len(searched) and not live
+        return every or any(_expected(instance, claim) != ("holds" if claim.kind == "reachable" else "violated") for claim in decided)
 
-    times, more = _MORE
+    factor, more = _MORE
     try:
-        found = search.explore(mutant, asked, limits=Limits(states=times * states + more), enough=enough, symmetry=not live)
-        notice = _other(one, _decided(found.outcomes))
-        if notice is None and live and found.finished:
-            notice = _other(one, liveness.verdicts(found, live))
+        exploration = search.explore(mutant, searched, limits=Limits(states=factor * states + more), enough=enough, symmetry=not live)
+        notice = _other(instance, _decided(exploration.outcomes))
+        if notice is None and live and exploration.finished:
+            notice = _other(instance, liveness.verdicts(exploration, live))
     except EvaluationError as error:
         before = _decided(error.outcomes) if isinstance(error, ModelFault) else {}
-        notice = _other(one, before) or Notice(TYPES, str(one), str(error))
+        notice = _other(instance, before) or Notice(TYPES, str(instance), str(error))
     return notice
 
 
@@ -45,13 +45,13 @@ def _decided(outcomes: Iterable[Outcome]) -> dict[Property, Verdict]:
     return {outcome.property: outcome.verdict for outcome in outcomes}
 
 
-def _other(one: Catalogued, found: Mapping[Property, Verdict]) -> Notice | None:
-    for claim, verdict in found.items():
-        usual = _expected(one, claim)
-        if verdict in ("holds", "violated") and verdict != usual:
-            return Notice(claim.id, str(one), f"{verdict}, and {usual} was expected")
+def _other(instance: Catalogued, verdicts: Mapping[Property, Verdict]) -> Notice | None:
+    for claim, verdict in verdicts.items():
+        expected = _expected(instance, claim)
+        if verdict in ("holds", "violated") and verdict != expected:
+            return Notice(claim.id, str(instance), f"{verdict}, and {expected} was expected")
     return None
 
 
-def _expected(one: Catalogued, claim: Property) -> str:
-    return one.expected[claim.id, claim.kind]
+def _expected(instance: Catalogued, claim: Property) -> str:
+    return instance.expected[claim.id, claim.kind]

@@ -1,4 +1,4 @@
-"""Mutants that are none: what they change has the same value in every state that types and invariants allow, reachable or not."""
+"""Mutants that are equivalent: the changed part has the same value in every state that types and invariants allow, reachable or not."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from rocketproof_model.result import Limits
 from rocketproof_model.transforms.mutation import ModelMutant
 
 LIMITS = Limits(seconds=10.0)
-"""Of one proof."""
+"""Limits of one proof."""
 
 
 def equal(model: Model, mutant: ModelMutant, known: Expr) -> bool:
-    """Whether z3 proves that the mutant changes nothing where `known` holds, for all values of the variables, the parameters and the
-    constants."""
+    """Whether z3 proves that the mutant changes nothing if `known` holds, for all values of variables, parameters and constants."""
     action = model.named(mutant.action)
     others = all_of(guard.condition for guard in action.guards if guard.name != mutant.guard)
     return holds(model, known & others, _same(action, mutant), LIMITS)
 
 
 def _same(action: Action, mutant: ModelMutant) -> Expr:
-    """Where the other guards hold, the guard says the same; where all guards hold, the same values are assigned."""
+    """The guard is equal if the other guards hold; the assigned values are equal if all guards hold."""
     if mutant.guard:
         guard = action.guard(mutant.guard)
         same: Expr = coerce(mutant.change(guard), Bool) == guard.condition

@@ -1,4 +1,4 @@
-"""What mutants of the specification are tried on: the instances of the catalogue's cases, each with the verdicts expected there."""
+"""The instances in which mutants of the specification are tried: those of the catalogue's cases, with their expected verdicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocketproof_spec import FAULTS, NAMES, SCOPES, part
 
 SENDING = "sending"
 PARTS = (SENDING, *FAULTS)
-"""Parts of the specification whose mutants have nothing in common. All scopes of sending share theirs."""
+"""Parts of the specification with disjoint mutants. All scopes of sending share theirs."""
 
 _HAS: dict[str, Any] = {"existing": True}
 _ORDERED: dict[str, Any] = {**_HAS, "order_topic": True, "sends": 1}
@@ -77,15 +77,17 @@ _GIVEN: Final[dict[tuple[str, str], tuple[dict[str, Any], ...]]] = {
     ),
     ("backs", "P533"): ({**_STRANGERS, "limit": 0}, {**_STRANGERS, "flushes": False, "version": 120}),
 }
-"""By scope and profile the constants of instances that no case asks for: what only other settings or later releases do is compared with the
-implementation there. P533's name server refuses the first registration of a broker that has one topic alone. `_STRANGERS`: the broker
-does not know the group yet, and messages come back in both ways."""
-_FURTHER = [ModelSource(scope, profile, tuple(sorted(given.items()))) for (scope, profile), every in _GIVEN.items() for given in every]
+"""Constants, by scope and profile, of instances that no case uses. There, behaviour of other settings or later releases is compared with
+the implementation. P533's name server rejects the first registration of a broker with a single topic. `_STRANGERS`: the broker does not
+know the group yet, and messages are sent back in both ways."""
+_FURTHER = [
+    ModelSource(scope, profile, tuple(sorted(given.items()))) for (scope, profile), variants in _GIVEN.items() for given in variants
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogued:
-    """An instance, in words the condition, and by (claim, kind) the verdict that is expected."""
+    """An instance with its condition in words and the expected verdict by (claim, kind)."""
 
     source: ModelSource
     condition: str
@@ -98,7 +100,7 @@ class Catalogued:
 
 @dataclass(frozen=True, eq=False)
 class MutatedModel:
-    """The model of a scope with all its mutants: `number` is what the constant `mutant` has to be for each, by its id."""
+    """The model of a scope with all its mutants. `number`: the value of the constant `mutant` that selects each, by id."""
 
     model: Model
     mutants: Mapping[str, ModelMutant]
@@ -106,28 +108,28 @@ class MutatedModel:
 
 
 @cache
-def spoilt(scope: str) -> MutatedModel:
-    """The mutants of a scope, compiled into one model."""
+def mutated_model(scope: str) -> MutatedModel:
+    """Return the model of a scope with all mutants compiled into it."""
     model = part(scope).model
-    made = {mutant.id: mutant for mutant in mutants(model)}
-    return MutatedModel(with_mutants(model, list(made.values())), made, {id_: number for number, id_ in enumerate(made, 1)})
+    by_id = {mutant.id: mutant for mutant in mutants(model)}
+    return MutatedModel(with_mutants(model, list(by_id.values())), by_id, {id_: number for number, id_ in enumerate(by_id, 1)})
 
 
 def scopes(part_: str) -> tuple[str, ...]:
-    """The scopes of a part that have an instance here."""
-    asked = {one.source.scope for one in catalogued()}
-    return tuple(name for name in (SCOPES if part_ == SENDING else (part_,)) if name in asked)
+    """Return the scopes of a part that have an instance here."""
+    used = {instance.source.scope for instance in catalogued()}
+    return tuple(name for name in (SCOPES if part_ == SENDING else (part_,)) if name in used)
 
 
 @cache
 def catalogued() -> tuple[Catalogued, ...]:
-    """The instances, those of profiles that differ in nothing else once."""
-    found: dict[object, Catalogued] = {}
+    """Return the instances. Instances of profiles that do not differ in them occur once."""
+    instances: dict[object, Catalogued] = {}
     for case in CASES:
         if case.scope in NAMES and "explicit" in case.engines and case.kind in (*SEARCHED, *LIVE):
             source = ModelSource(case.scope, case.profile, tuple(sorted(case.given.items())))
-            one = found.setdefault(source.key, Catalogued(source, case.condition))
-            one.expected[case.claim, case.kind] = case.expected
+            instance = instances.setdefault(source.key, Catalogued(source, case.condition))
+            instance.expected[case.claim, case.kind] = case.expected
     for source in _FURTHER:
-        found.setdefault(source.key, Catalogued(source, ", ".join(f"{name} = {value}" for name, value in source.given)))
-    return tuple(found.values())
+        instances.setdefault(source.key, Catalogued(source, ", ".join(f"{name} = {value}" for name, value in source.given)))
+    return tuple(instances.values())

@@ -1,6 +1,6 @@
-"""What is true of every state of sending, whatever the constants: where only other states tell a mutant from the specification, it is none.
+"""Invariants of sending that hold for all constants. A mutant that differs only in states that violate them is equivalent.
 
-Each is a sentence with its formula. That all steps keep them is proven anew in each run, scope by scope, and one that they do not keep is
+Each is a sentence with its formula. Every run proves, scope by scope, that all steps preserve them. An invariant that is not preserved is
 left out.
 """
 
@@ -27,7 +27,7 @@ def _requests(body: Callable[[Specification, Row], Expr]) -> Formula:
 
 
 def _inside(s: Specification, row: Row) -> Expr:
-    """The request is past its arrival, and not answered."""
+    """The request has been accepted and is not answered."""
     return (row.phase != "idle") & (row.phase != "arrived") & (row.phase != "answered")
 
 
@@ -40,7 +40,7 @@ def _at(s: Specification, p: Expr, b: Expr, *phases: str) -> Expr:
 
 
 def _made(s: Specification, p: Expr, b: Expr, body: Callable[[Expr], Expr]) -> Expr:
-    """Of the topic that the request is about to create."""
+    """Holds for the topic that the request is about to create."""
     here = _at(s, p, b, "template", "inherit", "built")
     return forall(s.Topic, lambda t: implies(here & (s.job[p].topic == t), body(t)))
 
@@ -56,8 +56,8 @@ def _empty(s: Specification, b: Expr) -> Expr:
 
 def _proper(s: Specification, b: Expr, t: Expr) -> Expr:
     known = any_of(row.known for row in (s.config[b, t], s.file[b, t], s.registration[b, t]))
-    asked = s.given("check_names") & s.given("guards_topics")  # of a send, and of an administrator
-    refused = [one for one in REFUSED if one != "forbidden" or not s.scope.waits]  # a broker has the topics in which messages wait
+    asked = s.given("check_names") & s.given("guards_topics")  # names in sends, and names from an administrator
+    refused = [name for name in REFUSED if name != "forbidden" or not s.scope.waits]  # a broker has the topics of waiting messages
     return implies(asked & s.of_class(t, *refused), ~known)
 
 
@@ -66,7 +66,7 @@ def _without_counts(s: Specification, row: Row) -> Expr:
 
 
 def _unwritable(s: Specification) -> Expr:
-    """Nobody lists a queue, and nobody sends."""
+    """No client lists a queue or sends."""
     none = forall(s.Broker, lambda b: forall(s.Topic, lambda t: ~has_bit(s.registration[b, t].perm, 2) & ~has_bit(s.route[b, t].perm, 2)))
     return none & forall(s.Producer, lambda p: (s.job[p].phase == "idle") & forall(s.Broker, lambda b: s.queues[p, b] == 0))
 
@@ -84,78 +84,78 @@ def _producers(body: Callable[[Specification, Expr], Expr]) -> Formula:
 
 
 INVARIANTS: Final[dict[str, Formula]] = {
-    "who is idle has no request": _requests(lambda s, row: implies(row.phase == "idle", row.same_as(s.idle))),
+    "an idle producer has no request": _requests(lambda s, row: implies(row.phase == "idle", row.same_as(s.idle))),
     "a request is at a broker": _requests(lambda s, row: (row.phase == "idle") == row.broker.is_none),
     "a broker runs unless it crashed": _brokers(lambda s, b: s.up[b] | (s.crashes > 0)),
-    "nobody crashes where the scope has no crashes": lambda s: (s.crashes == 0) | const(int(s.scope.crashes), Bool),
-    "what goes on inside a broker goes on in one that runs": _requests(_runs),
+    "no broker crashes in a scope without crashes": lambda s: (s.crashes == 0) | const(int(s.scope.crashes), Bool),
+    "a request is processed only by a running broker": _requests(_runs),
     "the broker lock is held exactly by a request inside topic creation": _brokers(
         lambda s, b: forall(s.Producer, lambda p: (s.lock[b] == p) == s.creates(s.job[p], b))
     ),
-    "who has no route lists no queue": _producers(lambda s, p: implies(~s.known_route[p], forall(s.Broker, lambda b: s.queues[p, b] == 0))),
-    "who has a route is started": _producers(lambda s, p: implies(s.known_route[p], s.started[p])),
-    "a topic that a table does not have has no configuration there": _topics(
+    "a producer without a route lists no queue": _producers(
+        lambda s, p: implies(~s.known_route[p], forall(s.Broker, lambda b: s.queues[p, b] == 0))
+    ),
+    "a producer with a route is started": _producers(lambda s, p: implies(s.known_route[p], s.started[p])),
+    "a topic that is not in a table has no configuration there": _topics(
         lambda s, b, t: all_of(implies(~row.known, row.same_as(s.absent)) for row in (s.config[b, t], s.file[b, t]))
     ),
-    "a registration has no counts of a topic that it does not bring": _topics(
+    "a registration has no counts of a topic that it does not contain": _topics(
         lambda s, b, t: s.registration[b, t].known | _without_counts(s, s.registration[b, t])
     ),
-    "only the topic that is there at the start may be an order topic": _topics(
+    "only the topic that exists at the start may be an order topic": _topics(
         lambda s, b, t: all_of(
             implies(row.order, (t == s.scope.subject) & s.given("existing") & s.given("order_topic"))
             for row in (s.config[b, t], s.file[b, t], s.registration[b, t])
         )
     ),
-    "a table has no name that is refused": _topics(_proper),
-    "past the checks a request has no name that is refused": _requests(
+    "a table contains no rejected name": _topics(_proper),
+    "a request that has passed the checks has no rejected name": _requests(
         lambda s, row: implies(s.given("check_names") & _inside(s, row), ~s.of_class(row.topic, *REFUSED))
     ),
     "an order topic is in the table as it is in the file": _topics(
         lambda s, b, t: implies(s.up[b], s.config[b, t].order == s.file[b, t].order)
     ),
-    "where nobody changes settings, the table's version is the file's, or a request is about to write it": _brokers(
+    "without changes of settings, the table's version is the file's, or a request is about to write it": _brokers(
         lambda s, b: implies(
             s.up[b] & ~const(int(s.scope.configures), Bool),
             (s.version[b] == s.file_version[b]) | exists(s.Producer, lambda p: _at(s, p, b, "versioned")),
         )
     ),
     "a broker that does not run has nothing in memory": _brokers(_empty),
-    "the second way is for retry topics": _requests(lambda s, row: implies(row.fallback, s.of_class(row.topic, "retry"))),
-    "who is answered has an answer": _requests(lambda s, row: (row.answer == "none") == (row.phase != "answered")),
-    "an answer is lost in a crash only": _requests(lambda s, row: implies(row.answer == "lost", s.crashes > 0)),
+    "only retry topics use the fallback": _requests(lambda s, row: implies(row.fallback, s.of_class(row.topic, "retry"))),
+    "a request has an answer exactly if it is answered": _requests(lambda s, row: (row.answer == "none") == (row.phase != "answered")),
+    "an answer is lost only in a crash": _requests(lambda s, row: implies(row.answer == "lost", s.crashes > 0)),
     "a queue has as many records as its next offset says": lambda s: (
         all_of(s.log.offset[b, t, q] == s.log.records[b, t, q] for b in s.Broker for t in s.Topic for q in s.Queue)
-        if s.scope.store and not s.scope.placed  # what is refused while it is encoded may count, too
+        if s.scope.store and not s.scope.placed  # a message rejected while it is encoded may also be counted
         else const(1, Bool)
     ),
-    "where nobody deletes topics, one that a request has put is there": _brokers(
+    "without deletions, a topic that a request has put exists": _brokers(
         lambda s, b: forall(s.Producer, lambda p: implies(_at(s, p, b, *_PUT) & ~const(int(s.scope.deletes), Bool), _known(s, p, b)))
     ),
-    "where nobody deletes topics, one is not created and announced before it is there": _topics(
+    "without deletions, a topic is not created or announced before it exists": _topics(
         lambda s, b, t: const(int(s.scope.deletes), Bool) | s.config[b, t].known | ((s.creations[b, t] == 0) & (s.announcements[b, t] == 0))
     ),
-    "sends that are not limited are not counted": _producers(lambda s, p: implies(s.given("sends") == 0, s.sent[p] == 0)),
-    "updates that are not limited are not counted": lambda s: implies(s.given("update_budget") < 0, s.updates == 0),
-    "the name server has no broker for dead that has not crashed": _brokers(lambda s, b: s.live[b] | (s.crashes > 0)),
-    "what is created from a template has as many queues to read as to write": _requests(
+    "unlimited sends are not counted": _producers(lambda s, p: implies(s.given("sends") == 0, s.sent[p] == 0)),
+    "unlimited updates are not counted": lambda s: implies(s.given("update_budget") < 0, s.updates == 0),
+    "the name server considers only crashed brokers dead": _brokers(lambda s, b: s.live[b] | (s.crashes > 0)),
+    "a topic created from a template has equal numbers of read and write queues": _requests(
         lambda s, row: implies(s.within(row, ("built", "put", "versioned", "persisted", "unlocked")), row.read == row.write)
     ),
-    "a topic that is being created is no order topic": _brokers(
+    "a topic that is being created is not an order topic": _brokers(
         lambda s, b: forall(s.Producer, lambda p: _made(s, p, b, lambda t: ~s.config[b, t].order))
     ),
-    "where only producers send, the default topic is the template": _requests(
+    "if only producers send, the default topic is the template": _requests(
         lambda s, row: const(int(s.scope.requests), Bool) | (row.default == 0)
     ),
-    "nobody can send to a broker that may not write": lambda s: (
-        const(int(s.scope.requests), Bool) | s.given("broker_writable") | _unwritable(s)
-    ),
-    "nothing is stored where the scope has no log": _requests(lambda s, row: const(int(s.scope.store), Bool) | (row.offset == 0)),
+    "no client can send to a read-only broker": lambda s: const(int(s.scope.requests), Bool) | s.given("broker_writable") | _unwritable(s),
+    "nothing is stored in a scope without a log": _requests(lambda s, row: const(int(s.scope.store), Bool) | (row.offset == 0)),
 }
-"""By sentence."""
+"""Formulas by sentence."""
 
 
 @cache
 def known(scope: str) -> Expr:
-    """All of them that the steps of a scope keep; of the faults' scopes nothing is known."""
+    """Return the conjunction of the invariants that the steps of a scope preserve. There are none for scopes of faults."""
     s = part(scope)
     return all_of(preserved(s.model, [formula(s) for formula in INVARIANTS.values()]) if isinstance(s, Specification) else ())

@@ -11,8 +11,8 @@ TYPES: Final = "types"
 
 @dataclass(frozen=True)
 class Notice:
-    """What notices a mutant: the id of a property, IMPLEMENTATION, or TYPES: the search ends as a value leaves its type. `where` is the
-    instance, `how` in words what was seen."""
+    """What notices a mutant. `by`: the id of a property, IMPLEMENTATION, or TYPES if the search ends since a value is not in its type.
+    `where`: the instance. `how`: the observation in words."""
 
     by: str
     where: str

@@ -1,4 +1,4 @@
-"""What came of the specification's mutants: rows, the file that keeps them, and from it a run that goes on."""
+"""The results of the specification's mutants, and the file that stores them so that a run can resume."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.reports.exitcode import exit_code
 from rocketproof_spec import part
 
-from .instances import PARTS, catalogued, scopes, spoilt
+from .instances import PARTS, catalogued, mutated_model, scopes
 
 SCHEMA: Final = "rocketproof-specification-mutants"
 VERSION: Final = 1
@@ -27,12 +27,15 @@ VERDICTS = (NOTICED, EQUAL, UNREACHABLE, STUTTERS, ARGUED, SURVIVED, UNDECIDED)
 
 @dataclass(frozen=True)
 class SpecificationResult:
-    """What came of a mutant.
+    """The result of a mutant.
 
-    `by` is what notices it: the id of a property, "implementation" or "types"; `where` the instance and `how` what was seen. A mutant
-    that is `equal` has the same value in every state that types and invariants allow; one that is `unreachable` differs in no reachable
-    state of any instance, of which `compared` stand for all; one that `stutters` only adds steps that change nothing or lead where others
-    do; one that is `argued` differs, and `how` says why nothing has to notice it.
+    `by` is what notices it: the id of a property, "implementation" or "types". `where` is the instance, `how` the observation. Verdicts of
+    mutants that are not noticed:
+
+    - `equal`: the same value in every state that types and invariants allow.
+    - `unreachable`: no difference in any reachable state of any instance. The number `compared` of states represents all of them.
+    - `stutters`: it only adds steps that change nothing or lead to the target of another step.
+    - `argued`: it differs, and `how` states why nothing must notice it.
     """
 
     id: str
@@ -50,9 +53,9 @@ class SpecificationResult:
 
 @dataclass
 class SpecificationReport:
-    """The rows in the order of the specification, and what stopped the run before its end, "" if nothing did.
+    """The results in the order of the specification. `stopped`: what ended the run early, "" if nothing did.
 
-    `deviations`: where the implementation does otherwise than the specification itself, in words with the program.
+    `deviations`: differences between the implementation and the unchanged specification, in words with the program.
     """
 
     rows: list[SpecificationResult] = field(default_factory=list)
@@ -66,14 +69,14 @@ class SpecificationReport:
 
     @property
     def accounted(self) -> float:
-        """The part of the decided mutants that did not survive."""
+        """The share of decided mutants that did not survive."""
         counts = self.counts
         decided = len(self.rows) - counts[UNDECIDED]
         return 1.0 if not decided else 1 - counts[SURVIVED] / decided
 
     @property
     def exit_code(self) -> int:
-        """1 if a mutant survived or the implementation deviates, else 3 if a mutant is undecided, else 0."""
+        """1 if a mutant survived or the implementation deviates, otherwise 3 if a mutant is undecided, otherwise 0."""
         survived, undecided = self.counts[SURVIVED] > 0, self.counts[UNDECIDED] > 0
         return exit_code(findings=survived or self.deviations, undecided=undecided)
 
@@ -91,25 +94,26 @@ class SpecificationReport:
 
 
 def known(path: Path) -> SpecificationReport:
-    """An earlier run's decided rows and deviations. Raises InputError if the file is none, or of another specification."""
+    """Return the decided results and deviations of an earlier run. Raises InputError if the file is not such a run or belongs to another
+    specification."""
     try:
-        found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
-        if found["schema"] != SCHEMA or found["version"] != VERSION:
+        saved: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+        if saved["schema"] != SCHEMA or saved["version"] != VERSION:
             raise KeyError
-        of, rows = found["specification"], [SpecificationResult(**row) for row in found["mutants"]]
-        deviations = list(map(str, found["deviations"]))
+        saved_fingerprint, rows = saved["specification"], [SpecificationResult(**row) for row in saved["mutants"]]
+        deviations = list(map(str, saved["deviations"]))
     except OSError as error:
         raise InputError(f"--resume {path} cannot be read ({error.strerror}); give the file that --json wrote") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"--resume {path} is no result of mutate --specification; give the file that --json wrote") from None
-    if of != fingerprint():
+    if saved_fingerprint != fingerprint():
         raise InputError(f"--resume {path} is about another specification or catalogue; leave out --resume to try all mutants again")
     return SpecificationReport([row for row in rows if row.verdict != UNDECIDED], deviations=deviations)
 
 
 @cache
 def fingerprint() -> str:
-    """Another one for other rules, mutants or claims. It does not know the implementation."""
+    """Return a hash of the rules, mutants and claims. It does not cover the implementation."""
     content = hashlib.sha256()
     for text in _texts():
         content.update(text.encode() + b"\n")
@@ -123,7 +127,7 @@ def _texts() -> Iterable[str]:
                 yield action.name
                 yield from (show(guard.condition) for guard in action.guards)
                 yield from (show(update.value) for update in action.updates)
-            yield from spoilt(scope).mutants
-    for one in catalogued():
-        yield f"{one.source.key} {sorted(one.expected.items())}"
-        yield from (show(claim.formula) for claim in one.source.subject().properties if (claim.id, claim.kind) in one.expected)
+            yield from mutated_model(scope).mutants
+    for instance in catalogued():
+        yield f"{instance.source.key} {sorted(instance.expected.items())}"
+        yield from (show(claim.formula) for claim in instance.source.subject().properties if (claim.id, claim.kind) in instance.expected)

@@ -1,8 +1,8 @@
-"""Try the specification's mutants: in the small instances first, then those that nothing noticed in the large ones, then by proof.
+"""Try the specification's mutants: first in the small instances, then the unnoticed ones in the large instances, then by proof.
 
-In each instance a mutant is compared with the specification in all reachable states. Where it differs, the claims that have a verdict there
-are decided for the mutant, and where none has another one than usual, steps that differ are tried on the implementation. In large instances
-it is the other way round, and claims are asked last of all: each search for a mutant takes as long as the specification's own.
+In each instance a mutant is compared with the specification in all reachable states. If it differs, the claims that have a verdict there
+are decided for the mutant. If no verdict changes, differing steps are tried on the implementation. In large instances the order is reversed
+and claims are decided last, since each search for a mutant takes as long as the specification's own.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from rocketproof_traces.common import pools
 from . import arguments, invariants
 from .claims import changed
 from .equal import equal
-from .instances import PARTS, catalogued, scopes, spoilt
+from .instances import PARTS, catalogued, mutated_model, scopes
 from .notice import TYPES, Notice
 from .results import ARGUED, EQUAL, NOTICED, STUTTERS, SURVIVED, UNDECIDED, UNREACHABLE, SpecificationReport, SpecificationResult
 from .trial import ExploredInstance, large, mutated, small
 
 CTRL_C, TIME = "Ctrl-C", "the time limit"
-_CHUNK = 40  # mutants that a process tries between two reports
-_QUICK = 20_000  # states of an instance in which claims are asked first: a search there takes no longer than what the implementation does
+_CHUNK = 40  # number of mutants per task
+_QUICK = 20_000  # up to this many states claims are decided first: such a search is no slower than the implementation
 Progress = Callable[[str, int, int], None]
-Concerns = Callable[["Generated", int], bool]
+Concerns = Callable[["SpecificationMutant", int], bool]
 """Whether a mutant is to be tried in the large instance with this number."""
 A = TypeVar("A")
 
 
 @dataclass(frozen=True)
-class Generated:
-    """A mutant: its id in the table, and its part, its own id and its scopes."""
+class SpecificationMutant:
+    """A mutant. `id`: part and name. `name`: the id within its part. `scopes`: the scopes that contain it."""
 
     id: str
     part: str
@@ -55,10 +55,9 @@ class Generated:
 
 @dataclass(frozen=True)
 class MutantTask:
-    """Mutants for one process: all of one part in its small instances, or in the large instance with this number, which has so many
-    states."""
+    """Mutants for one process: all of one part in its small instances, or in the large instance with this number and this many states."""
 
-    mutants: tuple[Generated, ...]
+    mutants: tuple[SpecificationMutant, ...]
     part: str = ""
     number: int = 0
     states: int = 0
@@ -66,8 +65,8 @@ class MutantTask:
 
 @dataclass
 class MutantEvidence:
-    """What was found out about a mutant: what noticed it, in how many states it was compared, whether it differed in any, and whether
-    it led elsewhere; by number the large instances in which it did, with their states."""
+    """The evidence about a mutant: what noticed it, the number of compared states, whether it differs in any, and whether it leads
+    elsewhere. `large`: by number, the large instances in which it leads elsewhere, with their states."""
 
     notice: Notice | None = None
     compared: int = 0
@@ -86,143 +85,150 @@ class MutantEvidence:
             self.notice = other.notice
 
 
-def generated() -> tuple[Generated, ...]:
-    """All mutants in the order of the specification."""
-    found: list[Generated] = []
+def generated() -> tuple[SpecificationMutant, ...]:
+    """Return all mutants in the order of the specification."""
+    every: list[SpecificationMutant] = []
     for part_ in PARTS:
-        where: dict[str, list[str]] = {}
+        scopes_of: dict[str, list[str]] = {}
         for scope in scopes(part_):
-            for name in spoilt(scope).mutants:
-                where.setdefault(name, []).append(scope)
-        found += [Generated(f"{part_}/{name}", part_, name, tuple(names)) for name, names in where.items()]
-    return tuple(found)
+            for name in mutated_model(scope).mutants:
+                scopes_of.setdefault(name, []).append(scope)
+        every += [SpecificationMutant(f"{part_}/{name}", part_, name, tuple(names)) for name, names in scopes_of.items()]
+    return tuple(every)
 
 
-def chosen(asked: Sequence[str], sample: int | None, seed: int) -> tuple[Generated, ...]:
-    """The mutants of these parts or actions, or with these ids; all without any. `sample`: so many of them, drawn by the seed.
+def chosen(ids: Sequence[str], sample: int | None, seed: int) -> tuple[SpecificationMutant, ...]:
+    """Return the mutants of these parts or actions, or with these ids; all if none is given. `sample`: the number of them to choose by the
+    seed.
 
-    Raises InputError for a name that is none.
+    Raises InputError for an unknown name.
     """
     every = generated()
     names = {each.id: {each.id, each.part, f"{each.part}/{each.action}", *({each.action} - set(PARTS))} for each in every}
-    for name in asked:
-        if not any(name in of for of in names.values()):
-            near = sorted(set().union(*names.values()) - names.keys())
-            raise InputError(f"{name!r} is no part, action or mutant of the specification; {offer(name, near)}")
-    found = [each for each in every if not asked or names[each.id] & set(asked)]
-    if sample is not None and sample < len(found):
-        kept = set(random.Random(seed).sample(range(len(found)), sample))
-        found = [each for number, each in enumerate(found) if number in kept]
-    return tuple(found)
+    for name in ids:
+        if not any(name in own_names for own_names in names.values()):
+            candidates = sorted(set().union(*names.values()) - names.keys())
+            raise InputError(f"{name!r} is no part, action or mutant of the specification; {offer(name, candidates)}")
+    mutants = [each for each in every if not ids or names[each.id] & set(ids)]
+    if sample is not None and sample < len(mutants):
+        sampled = set(random.Random(seed).sample(range(len(mutants)), sample))
+        mutants = [each for number, each in enumerate(mutants) if number in sampled]
+    return tuple(mutants)
 
 
 def run(
-    asked: Sequence[Generated],
+    mutants: Sequence[SpecificationMutant],
     *,
     workers: int,
     seconds: float | None = None,
     progress: Progress = lambda *_: None,
     known: SpecificationReport | None = None,
 ) -> SpecificationReport:
-    """Try mutants on so many processes, for at most so many seconds; those with a known row are left alone, and known deviations stay."""
+    """Try mutants on `workers` processes for at most `seconds`. Mutants with a known result are skipped, and known deviations are
+    included."""
     begun = time.monotonic()
     known = known or SpecificationReport()
     rows = {row.id: row for row in known.rows}
-    work = _Work([each for each in asked if each.id not in rows], workers, None if seconds is None else begun + seconds, progress)
+    work = _Work([each for each in mutants if each.id not in rows], workers, None if seconds is None else begun + seconds, progress)
     report = SpecificationReport()
     try:
         work.all()
     except KeyboardInterrupt:
         interrupts.heard()
         report.stopped = CTRL_C
-    except _Over:
+    except _TimeOver:
         report.stopped = TIME
-    rows |= {each.id: work.row(each) for each in work.asked}
-    report.rows = [rows[each.id] for each in asked]
+    rows |= {each.id: work.row(each) for each in work.mutants}
+    report.rows = [rows[each.id] for each in mutants]
     report.deviations = sorted(frozenset(known.deviations).union(*(seen.deviations for seen in work.seen.values())))
     report.seconds = time.monotonic() - begun
     return report
 
 
-class _Over(Exception):
-    """The time is over."""
+class _TimeOver(Exception):
+    """The time limit is reached."""
 
 
 @dataclass
 class _Work:
-    asked: list[Generated]
+    mutants: list[SpecificationMutant]
     workers: int
     deadline: float | None
     progress: Progress
     pool: ProcessPoolExecutor | None = None
     seen: dict[str, MutantEvidence] = field(default_factory=dict)
     proved: dict[str, bool] = field(default_factory=dict)
-    over: set[str] = field(default_factory=set)  # those about which nothing more can be found out
+    over: set[str] = field(default_factory=set)  # mutants for which every method has been tried
 
     def all(self) -> None:
         with ExitStack() as stack:
-            if self.workers > 1 and len(self.asked) > _CHUNK:
+            if self.workers > 1 and len(self.mutants) > _CHUNK:
                 self.pool = stack.enter_context(pools.processes(self.workers))
             self._all()
 
     def _all(self) -> None:
-        for each in self.asked:
+        for each in self.mutants:
             self.seen[each.id] = MutantEvidence()
-        small_ones = [MutantTask(some, part_) for part_ in PARTS for some in _cut([e for e in self.asked if e.part == part_], _CHUNK)]
+        small_tasks = [MutantTask(some, part_) for part_ in PARTS for some in _cut([e for e in self.mutants if e.part == part_], _CHUNK)]
         done = 0
-        for task, found in self._spread(in_small, small_ones):
+        for task, evidence in self._spread(in_small, small_tasks):
             done += len(task.mutants)
-            self.progress("mutants in small instances:", done, len(self.asked))
-            self._add(found)
-        many = [len(spoilt(one.source.scope).model.actions) for one in catalogued()]
-        order = sorted(range(len(many)), key=lambda k: -many[k])  # where more happens, more is noticed
+            self.progress("mutants in small instances:", done, len(self.mutants))
+            self._add(evidence)
+        action_counts = [len(mutated_model(instance.source.scope).model.actions) for instance in catalogued()]
+        order = sorted(range(len(action_counts)), key=lambda k: -action_counts[k])  # instances with more actions notice more mutants
         tasks = {number: MutantTask((), number=number) for number in order}
-        self._one_by_one("large instances:", in_large, tasks, lambda each, k: catalogued()[k].source.scope in each.scopes)
-        states = {number: of for each in self._left() for number, of in self.seen[each.id].large.items()}
+        self._in_order("large instances:", in_large, tasks, lambda each, k: catalogued()[k].source.scope in each.scopes)
+        states = {number: of for each in self._unnoticed() for number, of in self.seen[each.id].large.items()}
         tasks = {number: MutantTask((), number=number, states=states[number]) for number in sorted(states, key=lambda k: (states[k], k))}
-        self._one_by_one("claims in large instances:", claims_in_large, tasks, lambda each, k: k in self.seen[each.id].large)
-        same = [each for each in self._left() if not self.seen[each.id].differs]
+        self._in_order("claims in large instances:", claims_in_large, tasks, lambda each, k: k in self.seen[each.id].large)
+        same = [each for each in self._unnoticed() if not self.seen[each.id].differs]
         for number, (_, proved) in enumerate(self._spread(proofs, [MutantTask(some) for some in _cut(same, _CHUNK)])):
             self.progress("proofs:", min(number * _CHUNK, len(same)), len(same))
             self.proved |= proved
-        self.over = {each.id for each in self.asked}
+        self.over = {each.id for each in self.mutants}
 
-    def _one_by_one(
-        self, what: str, function: Callable[[MutantTask], dict[str, MutantEvidence]], tasks: Mapping[int, MutantTask], concerns: Concerns
+    def _in_order(
+        self,
+        activity: str,
+        function: Callable[[MutantTask], dict[str, MutantEvidence]],
+        tasks: Mapping[int, MutantTask],
+        concerns: Concerns,
     ) -> None:
-        """Do tasks, one a large instance, with the mutants that each concerns and that nothing has noticed as it begins.
+        """Run one task per large instance, with the mutants that it concerns and that are unnoticed when it begins.
 
-        What they find counts in their order: what one has noticed is noticed by none after it, whatever the number of processes.
+        Results count in the order of the tasks, whatever the number of processes: a mutant noticed by one task is not noticed by a later
+        one.
         """
 
         def begun() -> Iterator[MutantTask]:
             for task in tasks.values():
-                yield replace(task, mutants=tuple(each for each in self._left() if concerns(each, task.number)))
+                yield replace(task, mutants=tuple(each for each in self._unnoticed() if concerns(each, task.number)))
 
-        order, found = list(tasks), dict[int, dict[str, MutantEvidence]]()
+        order, answers = list(tasks), dict[int, dict[str, MutantEvidence]]()
         for task, answer in self._spread(function, begun(), self.workers):
-            found[task.number] = answer
-            while order and order[0] in found:
-                left = {each.id for each in self._left()}
-                self._add({id_: seen for id_, seen in found.pop(order.pop(0)).items() if id_ in left})
-                self.progress(what, len(tasks) - len(order), len(tasks))
+            answers[task.number] = answer
+            while order and order[0] in answers:
+                unnoticed = {each.id for each in self._unnoticed()}
+                self._add({id_: seen for id_, seen in answers.pop(order.pop(0)).items() if id_ in unnoticed})
+                self.progress(activity, len(tasks) - len(order), len(tasks))
 
-    def _left(self) -> list[Generated]:
-        return [each for each in self.asked if self.seen[each.id].notice is None]
+    def _unnoticed(self) -> list[SpecificationMutant]:
+        return [each for each in self.mutants if self.seen[each.id].notice is None]
 
-    def _add(self, found: dict[str, MutantEvidence]) -> None:
-        for id_, seen in found.items():
+    def _add(self, evidence: dict[str, MutantEvidence]) -> None:
+        for id_, seen in evidence.items():
             self.seen[id_].add(seen)
 
     def _spread(self, function: Callable[[MutantTask], A], tasks: Iterable[MutantTask], ahead: int = 0) -> Iterator[tuple[MutantTask, A]]:
-        """The function's answers with their tasks, as they come, with at most `ahead` under way."""
+        """Yield the function's answers with their tasks as they arrive, with at most `ahead` tasks in progress."""
         do = partial(_answered, function)
         for answer in map(do, tasks) if self.pool is None else pools.answers(self.pool, do, tasks, ahead or 2 * self.workers):
             yield answer
             if self.deadline is not None and time.monotonic() > self.deadline:
-                raise _Over
+                raise _TimeOver
 
-    def row(self, each: Generated) -> SpecificationResult:
+    def row(self, each: SpecificationMutant) -> SpecificationResult:
         seen = self.seen.get(each.id, MutantEvidence())
         row = SpecificationResult(each.id, each.part, each.action, UNDECIDED, compared=seen.compared)
         if seen.notice is not None:
@@ -239,8 +245,8 @@ class _Work:
         return replace(row, verdict=ARGUED if argument else SURVIVED, how=argument)
 
 
-def _cut(some: Sequence[Generated], size: int) -> list[tuple[Generated, ...]]:
-    return [tuple(some[at : at + size]) for at in range(0, len(some), size)]
+def _cut(mutants: Sequence[SpecificationMutant], size: int) -> list[tuple[SpecificationMutant, ...]]:
+    return [tuple(mutants[at : at + size]) for at in range(0, len(mutants), size)]
 
 
 def _answered(function: Callable[[MutantTask], A], task: MutantTask) -> tuple[MutantTask, A]:
@@ -256,56 +262,61 @@ def _slow(trial: ExploredInstance, mutant: ModelMutant) -> Notice | None:
 
 
 def in_small(task: MutantTask) -> dict[str, MutantEvidence]:
-    """What is seen of mutants in the small instances of their part."""
-    trials = [small(one) for one in catalogued() if one.source.scope in scopes(task.part)]
+    """Return the evidence about mutants in the small instances of their part."""
+    trials = [small(instance) for instance in catalogued() if instance.source.scope in scopes(task.part)]
     ready = sorted((trial for trial in trials if trial is not None), key=lambda trial: trial.states)
-    return {each.id: _seen(each, ready, [_quick, ExploredInstance.by_implementation, _slow]) for each in task.mutants}
+    return {each.id: _evidence(each, ready, [_quick, ExploredInstance.by_implementation, _slow]) for each in task.mutants}
 
 
 def in_large(task: MutantTask) -> dict[str, MutantEvidence]:
-    """What is seen of mutants in one instance, its claims left out, unless it is a small one."""
+    """Return the evidence about mutants in one large instance, without its claims; nothing for a small instance."""
     trial = large(catalogued()[task.number]) if task.mutants else None
     if trial is None:
         return {}
-    found = {each.id: _seen(each, [trial], [ExploredInstance.by_implementation]) for each in task.mutants}
-    for seen in found.values():
-        if seen.notice is None and seen.moves and trial.one.expected:
+    evidence = {each.id: _evidence(each, [trial], [ExploredInstance.by_implementation]) for each in task.mutants}
+    for seen in evidence.values():
+        if seen.notice is None and seen.moves and trial.catalogued.expected:
             seen.large[task.number] = trial.states
-    return found
+    return evidence
 
 
 def claims_in_large(task: MutantTask) -> dict[str, MutantEvidence]:
-    """Which claims notice mutants in one instance."""
-    one = catalogued()[task.number]
-    made, instance = spoilt(one.source.scope), one.source.subject().instance
-    return {each.id: MutantEvidence(changed(one, mutated(instance, made, made.number[each.name]), task.states)) for each in task.mutants}
+    """Return the evidence of claims about mutants in one instance."""
+    catalogue_entry = catalogued()[task.number]
+    model, instance = mutated_model(catalogue_entry.source.scope), catalogue_entry.source.subject().instance
+    return {
+        each.id: MutantEvidence(changed(catalogue_entry, mutated(instance, model, model.number[each.name]), task.states))
+        for each in task.mutants
+    }
 
 
-def _seen(
-    each: Generated, trials: Sequence[ExploredInstance], asked: Sequence[Callable[[ExploredInstance, ModelMutant], Notice | None]]
+def _evidence(
+    each: SpecificationMutant,
+    trials: Sequence[ExploredInstance],
+    methods: Sequence[Callable[[ExploredInstance, ModelMutant], Notice | None]],
 ) -> MutantEvidence:
-    """What is seen of a mutant, which is asked about in all instances in which it differs, in one way after the other."""
-    seen, where = MutantEvidence(), []
+    """Return the evidence about a mutant: each method in turn is tried in all instances in which the mutant differs."""
+    seen, differing = MutantEvidence(), []
     for trial in trials:
-        mutant = trial.spoilt.mutants.get(each.name)
+        mutant = trial.mutated.mutants.get(each.name)
         if mutant is not None:
             seen.compared += trial.compared(mutant)
             if next(trial.differing(mutant), None) is not None:
-                where.append((trial, mutant))
-    seen.differs = bool(where)
-    for by in asked:
-        for trial, mutant in where:
-            seen.add(MutantEvidence(by(trial, mutant), deviations=frozenset(trial.deviations)))
+                differing.append((trial, mutant))
+    seen.differs = bool(differing)
+    for method in methods:
+        for trial, mutant in differing:
+            seen.add(MutantEvidence(method(trial, mutant), deviations=frozenset(trial.deviations)))
             if seen.notice is not None and seen.notice.by != TYPES:
                 return seen
-    seen.moves = any(not trial.stutters(mutant) for trial, mutant in where)
+    seen.moves = any(not trial.stutters(mutant) for trial, mutant in differing)
     return seen
 
 
 def proofs(task: MutantTask) -> dict[str, bool]:
-    """Which of these mutants change nothing in any state that the invariants allow, in all of their scopes."""
+    """Return for each mutant whether it changes nothing in any state that the invariants allow, in all its scopes."""
 
-    def same(each: Generated, scope: str) -> bool:
-        return equal(part(scope).model, spoilt(scope).mutants[each.name], invariants.known(scope))
+    def same(each: SpecificationMutant, scope: str) -> bool:
+        return equal(part(scope).model, mutated_model(scope).mutants[each.name], invariants.known(scope))
 
     return {each.id: all(same(each, scope) for scope in each.scopes) for each in task.mutants}

@@ -1,4 +1,4 @@
-"""What is printed of a run of the specification's mutants: how many came to what, what noticed them, and each that survived."""
+"""Print a run of the specification's mutants: counts by verdict, what noticed them, and each that survived."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _BY = {IMPLEMENTATION: "the implementation does otherwise", TYPES: "a value leav
 
 
 def print_mutants(report: SpecificationReport, *, every: bool) -> None:
-    """Print the numbers and those that survived; with `every` a line for each mutant."""
+    """Print the counts and the mutants that survived; with `every` one line per mutant."""
     page = Page()
-    page.verdicts([(row.verdict, row.by, _said(row)) for row in report.rows], _WORDS, _STYLES, every=every)
+    page.verdicts([(row.verdict, row.by, _text(row)) for row in report.rows], _WORDS, _STYLES, every=every)
     by = Counter(_BY.get(row.by, row.by) for row in report.rows if row.verdict == NOTICED)
     if by:
-        page.wrapped("; ".join(f"{what} {number:,}" for what, number in by.most_common()), first="\nNoticed by: ")
+        page.wrapped("; ".join(f"{noticed_by} {number:,}" for noticed_by, number in by.most_common()), first="\nNoticed by: ")
     survived = [row for row in report.rows if row.verdict == SURVIVED]
     if survived:
         page.line("\nSurvived:")
@@ -43,5 +43,5 @@ def print_mutants(report: SpecificationReport, *, every: bool) -> None:
     page.line(f"\n{counted(len(report.rows), 'mutant')}, {share}{stopped}, {report.seconds:.1f} s", "bold")
 
 
-def _said(row: SpecificationResult) -> str:
+def _text(row: SpecificationResult) -> str:
     return f"{row.id}; {': '.join(part for part in (row.where, row.how) if part)}" if row.where or row.how else row.id

@@ -1,4 +1,4 @@
-"""Histories to explore: one of clients, or a recording of single requests, each `cfg` of which is a history of one client."""
+"""Documents for the explorer: the histories of a judged file. A recording contains one history per `cfg`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .onefile import judge_file
 
 
 class JudgedFile(NamedTuple):
-    """A history with its verdict: the name that its page should have, its title, and what the document is made of."""
+    """A history with its verdict. `stem` is the file name of its page without suffix."""
 
     stem: str
     title: str
@@ -31,26 +31,29 @@ class JudgedFile(NamedTuple):
 
 
 def of_file(path: Path, profile: str, report: Progress, title: str = "", around: int | None = None) -> OpenedHistory:
-    """A history judged by a profile; of a recording the first `cfg` that is not explained, else the first. Of one that is too long for a
-    page what lies around an event. Raises RocketproofError, also if there is no such event."""
+    """Judge a file under a profile and return the history to open.
+
+    A recording opens at its first `cfg` that is not explained, otherwise at its first. A long history is cut to the events `around` a
+    number. Raises RocketproofError, also if no event has that number.
+    """
 
     def progress(done: int, everything: int) -> None:
         report(f"judging answer {done} of {everything}")
 
-    found = _histories(path, judge_file(path, profile, report=progress))
-    shown = next((one for one in found if one.verdict.findings), found[0])
+    histories = _histories(path, judge_file(path, profile, report=progress))
+    shown = next((judged for judged in histories if judged.verdict.findings), histories[0])
     events = shown.events
     if around is not None and not (events and events[0].seq <= around <= events[-1].seq):
         has = f"events {events[0].seq} to {events[-1].seq}" if events else "no events"
         raise InputError(f"--around {around}: {shown.title} has {has}; give the number of one of them")
-    made = of_history(shown.header, events, shown.verdict, title or shown.title, _commands(path, profile), around=around)
-    return OpenedHistory(made)
+    document = of_history(shown.header, events, shown.verdict, title or shown.title, _commands(path, profile), around=around)
+    return OpenedHistory(document)
 
 
 def documents(path: Path, judged: HistoryVerdict | Judgement) -> dict[str, dict[str, Any]]:
-    """The documents of a judged file, by the names that their pages should have."""
+    """Return the documents of a judged file by the file names of their pages, without suffix."""
     commands = _commands(path, judged.profile)
-    return {one.stem: of_history(one.header, one.events, one.verdict, one.title, commands) for one in _histories(path, judged)}
+    return {each.stem: of_history(each.header, each.events, each.verdict, each.title, commands) for each in _histories(path, judged)}
 
 
 def _commands(path: Path, profile: str) -> tuple[CommandLine, CommandLine]:
@@ -61,7 +64,7 @@ def _commands(path: Path, profile: str) -> tuple[CommandLine, CommandLine]:
 
 
 def _histories(path: Path, judged: HistoryVerdict | Judgement) -> list[JudgedFile]:
-    """The history of a judged file, or those of a recording."""
+    """Return the history in a judged file, or all histories in a recording."""
     stem = re.sub(r"\.(ndjson|jsonl)(\.\w+)?$", "", path.name)
     if isinstance(judged, HistoryVerdict):
         header, lines = history.read(path)
@@ -71,7 +74,7 @@ def _histories(path: Path, judged: HistoryVerdict | Judgement) -> list[JudgedFil
     for cfg, event in events:
         by_cfg.setdefault(cfg, []).append(event)
     judgements = judged.histories.items()
-    return [JudgedFile(f"{stem}-{cfg}", f"{path.name}, {cfg}", Header(origins[cfg]), by_cfg[cfg], one) for cfg, one in judgements]
+    return [JudgedFile(f"{stem}-{cfg}", f"{path.name}, {cfg}", Header(origins[cfg]), by_cfg[cfg], verdict) for cfg, verdict in judgements]
 
 
 __all__ = ["documents", "of_file"]

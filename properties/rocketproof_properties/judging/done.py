@@ -1,4 +1,5 @@
-"""What programs did: requests by kind and answer, which follow each other, boundaries, settings, actions of the specification."""
+"""Statistics of what programs did: requests by kind and answer, consecutive requests, boundaries, settings, actions of the
+specification."""
 
 from __future__ import annotations
 
@@ -28,9 +29,15 @@ OPERATION: Final = "operation"
 
 @dataclass
 class ProgramStatistics:
-    """Counters. `answers`: operation and code, which is a word where none came; `pairs`: an operation and the next one of its client;
-    `boundaries`: name and side, by requests; `settings`: what programs needed, "" for nothing; `actions`: of the specification, by programs
-    that they explain; `promised`: operations and sides of boundaries, by programs that should have them."""
+    """Counters over programs.
+
+    - `answers`: requests by operation and response code, or by a word if there was no response.
+    - `pairs`: consecutive operations of the same client.
+    - `boundaries`: requests by name and side of a boundary.
+    - `settings`: programs by the settings they need, "" for none.
+    - `actions`: programs by the actions of the specification that explain them.
+    - `promised`: programs by the operations and boundary sides they contain.
+    """
 
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -45,35 +52,38 @@ class ProgramStatistics:
 
     @property
     def kinds(self) -> Counter[tuple[str, ...]]:
-        """Everything that a request may be new by, and how often it came."""
-        found: Counter[tuple[str, ...]] = Counter()
+        """Count each pair of operation and answer, and each pair of consecutive operations."""
+        counts: Counter[tuple[str, ...]] = Counter()
         for (op, code), times in self.answers.items():
-            found[op, code] = times
+            counts[op, code] = times
         for pair, times in self.pairs.items():
-            found["then", *pair] = times
-        return found
+            counts["then", *pair] = times
+        return counts
 
     @property
     def values(self) -> Counter[tuple[str, str]]:
-        """Each setting that programs needed and its value, and how many programs had it."""
-        found: Counter[tuple[str, str]] = Counter()
+        """Count the programs that needed each value of each setting."""
+        counts: Counter[tuple[str, str]] = Counter()
         for needs, programs in self.settings.items():
             for pair in settings_of(needs).items():
-                found[pair] += programs
-        return found
+                counts[pair] += programs
+        return counts
 
     @property
     def never(self) -> dict[str, int]:
-        """What programs promised and none did, with the number of programs."""
-        there = {*self.boundaries, *((OPERATION, op) for op, _ in self.answers)}
-        return {" ".join(one): programs for one, programs in sorted(self.promised.items()) if one not in there}
+        """Return the promised operations and sides that no program reached, with the number of programs that promised them."""
+        reached = {*self.boundaries, *((OPERATION, op) for op, _ in self.answers)}
+        return {" ".join(kind): programs for kind, programs in sorted(self.promised.items()) if kind not in reached}
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the counters as JSON."""
         kinds = self.kinds
         return {
             "operations": _nested(self.answers),
-            "boundaries": {one.name: {SIDES[side]: self.boundaries[one.name, SIDES[side]] for side in one.sides} for one in BOUNDARIES},
+            "boundaries": {
+                boundary.name: {SIDES[side]: self.boundaries[boundary.name, SIDES[side]] for side in boundary.sides}
+                for boundary in BOUNDARIES
+            },
             "pairs": len(self.pairs),
             "settings": {needs or "none": times for needs, times in sorted(self.settings.items())},
             "values": _nested(self.values),
@@ -85,37 +95,37 @@ class ProgramStatistics:
 
 
 def _nested(counter: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for (one, other), times in sorted(counter.items()):
-        found.setdefault(one, {})[other] = times
-    return found
+    nested: dict[str, dict[str, int]] = {}
+    for (outer, inner), times in sorted(counter.items()):
+        nested.setdefault(outer, {})[inner] = times
+    return nested
 
 
 def measured(parsed: ParsedHistory, profile: str) -> Iterator[MeasuredRequest]:
-    """A program's requests, as the boundaries measure them."""
-    cluster, of, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
-    # Where others send at the same time, nobody knows where the log ends.
+    """Yield the program's requests with the sizes that the boundaries measure."""
+    cluster, switches, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
+    # The end of the log is known only to a program that runs alone.
     file_size = whole_number(settings_of(ALONE)["mappedFileSizeCommitLog"]) if parsed.program.needs == ALONE else 0
     end: int | None = None
-    for one in parsed.asked:
-        size, version = (whole_number(one.request.get(name) or 0) for name in ("bodySize", "version"))
+    for exchange in parsed.exchanges:
+        size, version = (whole_number(exchange.request.get(name) or 0) for name in ("bodySize", "version"))
         free = None if end is None or not file_size else left_of_file(end, file_size)
-        sent = MeasuredRequest(one.op, one.fields, body_of(one.request), size, of, cluster, trace, version, free)
+        sent = MeasuredRequest(exchange.op, exchange.fields, body_of(exchange.request), size, switches, cluster, trace, version, free)
         yield sent
-        if one.op in SENDS:
-            found = places(one.outcome.get("fields") or {})
-            plain = not lasts([(one.op, dict(one.fields))])  # what comes later is stored in another record
-            end = found[0] + records_bytes(sent) if found and plain else None
+        if exchange.op in SENDS:
+            positions = places(exchange.outcome.get("fields") or {})
+            plain = not lasts([(exchange.op, dict(exchange.fields))])  # a delayed effect is stored in another record
+            end = positions[0] + records_bytes(sent) if positions and plain else None
 
 
 def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> ProgramStatistics:
-    """What one program did, as its history says."""
+    """Return the statistics of one program, computed from its history. `actions` explain the program."""
     done = ProgramStatistics(settings=Counter([parsed.program.needs]), actions=Counter(actions))
     by_client: dict[str, list[str]] = {}
-    for one in parsed.asked:
-        code = NO_ANSWER if one.one_way else LOST if one.code is None else str(one.code)
-        done.answers[one.op, code] += 1
-        by_client.setdefault(one.process, []).append(one.op)
+    for exchange in parsed.exchanges:
+        code = NO_ANSWER if exchange.one_way else LOST if exchange.code is None else str(exchange.code)
+        done.answers[exchange.op, code] += 1
+        by_client.setdefault(exchange.process, []).append(exchange.op)
     for ops in by_client.values():
         done.pairs.update(pairwise(ops))
     for sent in measured(parsed, profile):

@@ -1,4 +1,4 @@
-"""Where work on recorded data and campaigns is done: on this machine's threads or processes, or by Spark."""
+"""The engines for work on recorded data and campaigns: threads or processes of this machine, or Spark."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..reports.choices import InputError
 
 
 def check_engine(engine: str, master: str | None, remote: str | None) -> None:
-    """Refuse the address of a cluster for an engine that uses this machine alone. Raises InputError."""
+    """Reject the address of a cluster for the local engine. Raises InputError."""
     if engine == "local" and (master or remote):
         raise InputError("--engine local with --master or --remote: it uses this machine alone; leave out one of them")
 
 
 def chosen_engine(engine: str | None, master: str | None, remote: str | None) -> str:
-    """Return the engine that was asked for; else spark where it is asked for by its address, or is installed, and local otherwise."""
+    """Return the chosen engine. The default is `spark` if a cluster's address is given or Spark is installed, otherwise `local`."""
     if engine is None:
         engine = "spark" if master or remote or not missing() else "local"
     check_engine(engine, master, remote)
@@ -23,7 +23,7 @@ def chosen_engine(engine: str | None, master: str | None, remote: str | None) ->
 
 
 def sentence(engine: str) -> str:
-    """State which engine runs, and how to get the other one."""
+    """State which engine runs, and how to select the other."""
     if engine == "spark":
         return "engine: spark, over the workers of Spark; --engine local uses this machine alone, without Java"
     if not missing():
@@ -32,7 +32,8 @@ def sentence(engine: str) -> str:
 
 
 def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, *, short: bool) -> WorkerPool:
-    """How tasks are done; `short` ones take a fraction of a second, in kernels. Raises RocketproofError where there is no Spark."""
+    """Return the pool that runs the tasks. `short` tasks take a fraction of a second and run in kernels. Raises RocketproofError without
+    Spark."""
     if engine == "local":
         return (on_threads if short else on_processes)(workers or cores())
     from rocketproof_traces.spark.session import session

@@ -1,7 +1,7 @@
-"""What the files of a store and a start are known not to show as they should, and of which releases.
+"""Known violations by the files of a store and by restarts, with the releases that show them.
 
-The verdict matrix has the conditions of programs; what a broker leaves behind is of all its programs together, and so is what is known
-of it.
+The verdict matrix is keyed by the conditions of single programs. Files and restarts reflect all programs of a broker, so their known
+violations are listed here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNSIZED: Final = {
     name: "a start refuses a file that was made and has no length yet (HAZ-59)" if profile.wrong_length == "refused" else ""
     for name, profile in PROFILES.items()
 }
-"""Why a broker is known not to start behind a kill between the making of a file and its length, by each profile."""
+"""Why a broker is known to fail to start if it was killed between creating a file and setting its length, by profile."""
 KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "INV-34.stored": _GAPS,
     "INV-34.first": _GAPS,
@@ -31,10 +31,10 @@ KNOWN: Final[Mapping[str, Mapping[str, str]]] = {
     "restart.delayed": _AGAIN,
     "restart.unsized": UNSIZED,
 }
-"""By the id of a rule: since which profile it does not hold, with the reason, or, with no reason, that it does again; a profile that is not
-named is as the one that it refines."""
+"""For each rule id: the profile from which the rule does not hold, with the reason. An empty reason: it holds again from that profile on. A
+profile that is not listed behaves like the profile it refines."""
 
 
 def why_not(id_: str, profile: str) -> str:
-    """Why it is known not to hold, "" where it has to."""
+    """Return why a rule is known not to hold under a profile, "" if it must hold."""
     return inherited(KNOWN.get(id_, {}), profile)

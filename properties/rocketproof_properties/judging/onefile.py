@@ -1,4 +1,4 @@
-"""One file of recorded answers judged by the specification: a history of clients, or a recording of single cases."""
+"""Judge one file of recorded responses by the specification: a history of clients, or a recording of single cases."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ def judge_file(
     report: Callable[[int, int], None] | None = None,
     seconds: float | None = None,
 ) -> HistoryVerdict | Judgement:
-    """Judge a file by a profile that there is. `report(done, all)` is called on the way; `seconds` bound the computing after the last
-    answer that was explained. Raises RocketproofError for what is no history."""
+    """Judge a file under an existing profile.
+
+    `report(done, all)` is called with the progress. `seconds` limits the search after the last explained response. Raises RocketproofError
+    for a file that is not a history.
+    """
     if not file.is_file():
         raise InputError(f"{file} is no file; give a history or a recording")
     if not is_history(file):

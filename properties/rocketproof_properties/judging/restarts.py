@@ -1,7 +1,7 @@
-"""What a broker has before it ends and after it has started again: topics, groups, queues, records, progress and routes.
+"""Compare a broker before it ends and after it has started again: topics, groups, queues, records, progress and routes.
 
-Nothing of it may change but what comes by itself: a queue may get what was delayed. What is seen on both sides becomes a `state` event of a
-history without requests, so that it can be judged again.
+Nothing may change, except that delayed messages may arrive in their queues. Both views are saved as a `state` event of a history without
+requests, so they can be judged again.
 """
 
 from __future__ import annotations
@@ -30,30 +30,37 @@ SENTENCES: Final[Mapping[str, str]] = {
     "restart.unsized": STARTS_UNSIZED,
     ROUTES: "a name server knows each topic of a broker as the broker does, when either has started",
 }
-"""The properties, each in a sentence."""
+"""Each property in one sentence."""
 ROUTED: Final = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")
-"""What a route has of a topic's entry."""
+"""The fields of a topic's entry that a route contains."""
 View = Mapping[str, Any]
-"""What is seen of a broker at a moment: for `topics` and `groups` their entries by name, for `queues` by topic and queue the first offset,
-the next one and the records' places, for `records` a checksum by place, for `progress` offsets, for `keys` by topic and
-key the places of the records that are found, for `delayed` how many
-messages are due, were delayed, and have come, for `routes` the entries that a name server has; `others` are those of further name servers,
-each, and `missed` questions without an answer. Behind a start, `unsized` are files without which it was possible."""
+"""A broker's state at one moment.
+
+- `topics`, `groups`: entries by name.
+- `queues`: by topic and queue the first offset, the next offset and the places of the records.
+- `records`: a checksum by place.
+- `progress`: offsets.
+- `keys`: by topic and key the places of the records found.
+- `delayed`: the number of messages due, delayed and delivered.
+- `routes`: the entries of the name server. `others`: those of each further name server.
+- `missed`: queries without a response.
+- `unsized` (after a restart): files that had to be removed to make it possible.
+"""
 
 
 def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tuple[str, str]]:
-    """What is not as it was: the property and the words."""
+    """Yield each property that a restart broke, with an explanation."""
     for kind in ("topics", "groups", "progress"):
         for name in dict.fromkeys((*before[kind], *after[kind])):
-            one, other = before[kind].get(name), after[kind].get(name)
-            if one is None or other is None:
-                yield f"restart.{kind}", f"{name} {'was not there, and is' if one is None else 'is gone'}"
-            elif one != other:
-                yield f"restart.{kind}", f"{name}: {_differing(one, other)}"
+            was, is_now = before[kind].get(name), after[kind].get(name)
+            if was is None or is_now is None:
+                yield f"restart.{kind}", f"{name} {'was not there, and is' if was is None else 'is gone'}"
+            elif was != is_now:
+                yield f"restart.{kind}", f"{name}: {_differing(was, is_now)}"
     for name, (first, end, places) in before["queues"].items():
         now = after["queues"].get(name)
         if now is None:
-            if before["topics"] == after["topics"]:  # a topic that is gone, or has fewer queues, is said already
+            if before["topics"] == after["topics"]:  # a missing topic or a topic with fewer queues is reported already
                 yield "restart.queues", f"{name} has no ends any more"
         elif now[0] != first:
             yield "restart.queues", f"{name} begins at {now[0]}, and began at {first}"
@@ -64,7 +71,7 @@ def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tup
     for place, sum_ in before["records"].items():
         if after["records"].get(place, sum_) != sum_:
             yield "restart.records", f"the record at {place} is another one"
-    # after a kill an index file that is younger than the checkpoint is made anew, of no more than the last files of the log
+    # after a kill an index file newer than the checkpoint is rebuilt, from no more than the last files of the log
     for name, places in before.get("keys", {}).items() if not killed else ():
         lost = [place for place in places if place not in after.get("keys", {}).get(name, places)]
         if lost:
@@ -78,8 +85,8 @@ def breaches(before: View, after: View, *, killed: bool = False) -> Iterator[tup
 
 
 def unrouted(seen: View) -> Iterator[tuple[str, str]]:
-    """Topics that a name server knows otherwise than their broker does: the property and the words."""
-    for routes in (seen["routes"] or {}, *(one or {} for one in seen.get("others", ()))):
+    """Yield each topic whose route in a name server differs from the broker's entry, with an explanation."""
+    for routes in (seen["routes"] or {}, *(entries or {} for entries in seen.get("others", ()))):
         for name in [name for name in seen["topics"] if name in routes]:
             route = routes[name]
             wanted = {field: seen["topics"][name].get(field) for field in route or ROUTED}
@@ -89,34 +96,34 @@ def unrouted(seen: View) -> Iterator[tuple[str, str]]:
                 yield ROUTES, f"{name}: the route's {_differing(wanted, route)}"
 
 
-def _differing(one: Any, other: Any) -> str:
-    """The first field in which two entries differ."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in dict.fromkeys((*one, *other)):
-            if one.get(name) != other.get(name):
-                return f"{name} is {other.get(name)!r}, and was {one.get(name)!r}"
-    return f"{other!r}, and was {one!r}"
+def _differing(before: Any, after: Any) -> str:
+    """Describe the first field in which two entries differ."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in dict.fromkeys((*before, *after)):
+            if before.get(name) != after.get(name):
+                return f"{name} is {after.get(name)!r}, and was {before.get(name)!r}"
+    return f"{after!r}, and was {before!r}"
 
 
 def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
-    """Judge what was seen, by what is known of the profile."""
+    """Judge a saved restart under a profile with its known violations."""
     state = parsed.states[STATE]
     judged = JudgedProgram(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
     if state["before"].get("missed") or state["after"].get("missed"):
-        return judged  # without those answers nobody knows
-    found: dict[str, str] = {}
+        return judged  # without those responses nothing can be decided
+    broken: dict[str, str] = {}
     after, forgotten = state["after"], state["how"] == FORGOTTEN
     for property_, text in unrouted(after) if forgotten else breaches(state["before"], after, killed=state["how"] == KILLED):
-        found.setdefault(property_, text)
-    seen = {**state["before"], "unsized": after.get("unsized", ()), "routes": after["routes"]}  # None where no name server told
-    of = {name: seen.get(name.partition(".")[2], {}) for name in ((ROUTES,) if forgotten else SENTENCES)}
-    for property_, what in of.items():
-        if what is None:
+        broken.setdefault(property_, text)
+    seen = {**state["before"], "unsized": after.get("unsized", ()), "routes": after["routes"]}  # None if no name server responded
+    views = {name: seen.get(name.partition(".")[2], {}) for name in ((ROUTES,) if forgotten else SENTENCES)}
+    for property_, view in views.items():
+        if view is None:
             continue
         reason = why_not(property_, profile)
-        judged.claims[property_] = (property_ not in found, "violated" if reason else "holds", "")
-        if property_ in found:
-            text = f"{SENTENCES[property_]}: {found[property_]} ({state['how']})"
+        judged.claims[property_] = (property_ not in broken, "violated" if reason else "holds", "")
+        if property_ in broken:
+            text = f"{SENTENCES[property_]}: {broken[property_]} ({state['how']})"
             judged.verdicts.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
-    judged.exercised = frozenset(name for name, what in of.items() if what or name in found)
+    judged.exercised = frozenset(name for name, view in views.items() if view or name in broken)
     return judged

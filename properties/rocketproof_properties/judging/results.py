@@ -1,6 +1,6 @@
-"""What `judge` found as a run that reports are written from: of one history, of a recording, of many histories.
+"""The output of `judge` as a run from which reports are written: one history, a recording, or many histories.
 
-It is made of the JSON alone, so that a saved judgement gives the same.
+The run is computed from the JSON alone, so a saved judgement yields the same run.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _KINDS: Final = ({"verdict", "parts", "findings", "unknown"}, {"cases", "unexpla
 
 
 def run(data: Mapping[str, Any], subject: str, code: int) -> Run:
-    """A judgement's data; `subject` names the file or folder that was judged, `code` is the exit code."""
+    """Return the run of a judgement's data. `subject` names the judged file or folder, `code` is the exit code."""
     return Run(COMMAND, subject, tuple(_results(data, subject)), code, str(data["profile"]))
 
 
 def read(data: Any) -> Run | None:
-    """The run of which `judge --json` wrote this, None if it is none."""
+    """Return the run that `judge --json` wrote into `data`, None for other data."""
     if not isinstance(data, dict) or not any(kind <= data.keys() for kind in _KINDS):
         return None
-    found = run(data, "", 0)
-    code = exit_code(findings=found.attention, undecided=found.of("undecided"))
-    return Run(found.command, "", found.results, code, found.profile)
+    judged = run(data, "", 0)
+    code = exit_code(findings=judged.attention, undecided=judged.of("undecided"))
+    return Run(judged.command, "", judged.results, code, judged.profile)
 
 
 def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
@@ -40,30 +40,33 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
             _ID, _SENTENCE, outcome, verdict, "explained", profile, about=about, message=first_line(text), details=details, place=place
         )  # fmt: skip
 
-    found: list[Result] = []
-    for one in data.get("unexplained", ()):  # of a recording
-        found.append(
+    unexplained_results: list[Result] = []
+    for finding in data.get("unexplained", ()):  # of a recording
+        unexplained_results.append(
             unexplained(
-                one["case"], f"recorded {one['recorded']}; {_refusal(one)}", _values(one), SourcePlace(subject) if subject else None
+                finding["case"],
+                f"recorded {finding['recorded']}; {_refusal(finding)}",
+                _values(finding),
+                SourcePlace(subject) if subject else None,
             )
         )
-    for one in data.get("findings", ()):
-        if "refused" in one:  # of one history
-            at, refused = f"{one['part']}, event {one['seq']} ({one['op']} of {one['process']})", one["refused"]
-            explained = f"answers of this part that are explained before it: {len(one['prefix'])}"
-            steps = ["one order of steps that explains them:", *(f"  {step}" for step in one["steps"])] if one["steps"] else []
+    for finding in data.get("findings", ()):
+        if "refused" in finding:  # of one history
+            at, refused = f"{finding['part']}, event {finding['seq']} ({finding['op']} of {finding['process']})", finding["refused"]
+            explained = f"answers of this part that are explained before it: {len(finding['prefix'])}"
+            steps = ["one order of steps that explains them:", *(f"  {step}" for step in finding["steps"])] if finding["steps"] else []
             place = SourcePlace(subject) if subject else None
-            found.append(
-                unexplained(at, f"recorded {one['recorded']}; {_refusal(refused)}", lines([_values(refused), explained, *steps]), place)
+            unexplained_results.append(
+                unexplained(at, f"recorded {finding['recorded']}; {_refusal(refused)}", lines([_values(refused), explained, *steps]), place)
             )
             continue
-        place = None if one.get("file") is None else SourcePlace(str(one["file"]), one.get("line"))
-        if one.get("kind") == "unreadable":
-            found.append(unexplained(str(one["history"]), str(one["recorded"]), place=place, verdict="unreadable"))
+        place = None if finding.get("file") is None else SourcePlace(str(finding["file"]), finding.get("line"))
+        if finding.get("kind") == "unreadable":
+            unexplained_results.append(unexplained(str(finding["history"]), str(finding["recorded"]), place=place, verdict="unreadable"))
         else:
-            at = f"{one['history']}, {one['part']}, event {one['seq']} ({one['op']} of {one['process']})"
-            found.append(unexplained(at, f"recorded {one['recorded']}; {_refusal(one)}", _values(one), place))
-    yield from found
+            at = f"{finding['history']}, {finding['part']}, event {finding['seq']} ({finding['op']} of {finding['process']})"
+            unexplained_results.append(unexplained(at, f"recorded {finding['recorded']}; {_refusal(finding)}", _values(finding), place))
+    yield from unexplained_results
     for text in data.get("unknown", ()):
         yield Result(_ID, _SENTENCE, "undecided", "unknown", "explained", profile, about=first_line(text), message=text)
     histories: dict[str, list[Mapping[str, Any]]] = {}
@@ -72,7 +75,7 @@ def _results(data: Mapping[str, Any], subject: str) -> Iterator[Result]:
     for history, parts in histories.items():
         if all(row["verdict"] == "ok" for row in parts):
             yield _explained(profile, history, sum(row["explained"] for row in parts))
-    if "verdicts" not in data and not found and not data.get("unknown"):
+    if "verdicts" not in data and not unexplained_results and not data.get("unknown"):
         yield _explained(profile, "", data["explained"])
 
 
@@ -80,12 +83,12 @@ def _explained(profile: str, about: str, answers: int) -> Result:
     return Result(_ID, _SENTENCE, "ok", "explained", "explained", profile, about=about, message=f"{answers:,} answers explained")
 
 
-def _refusal(one: Mapping[str, Any]) -> str:
-    if not one.get("sentence"):
-        return f"the specification {one['specified']}"
-    why = f"{one['action']} is refused by guard '{one['guard']}' ({one['sentence']})" if one.get("guard") else one["sentence"]
-    return f"the specification {one['specified']}; {why}"
+def _refusal(row: Mapping[str, Any]) -> str:
+    if not row.get("sentence"):
+        return f"the specification {row['specified']}"
+    reason = f"{row['action']} is refused by guard '{row['guard']}' ({row['sentence']})" if row.get("guard") else row["sentence"]
+    return f"the specification {row['specified']}; {reason}"
 
 
-def _values(one: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in (one.get("values") or {}).items())
+def _values(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in (row.get("values") or {}).items())

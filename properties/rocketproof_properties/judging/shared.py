@@ -1,13 +1,16 @@
-"""Topics that programs share, judged by the specification over all programs that touch them.
+"""Judge topics that programs share by the specification, over all programs that use them.
 
-Where a queue of the cluster's topic stands, or whether TBW102 still inherits, is the work of every program on a broker, so that one
-program's history explains nothing of it. Here the requests of all programs under the same settings about one such topic are one history, in
-the order of the machine's clock. It begins with the topic as the broker had it before the first program, and each program adds how it saw
-the topic at its end. What programs under earlier settings have left under way (delayed messages, commits) may still arrive, and a topic
-that one of them has made is there.
+Every program on a broker changes shared state: the queues of the cluster's topic, or whether TBW102 is still inherited. One program's
+history therefore explains nothing about them. This module joins the requests of all programs under the same settings about one such topic
+into one history, ordered by the machine's clock. The history begins with the topic as the broker had it before the first program. Each
+program adds the topic as it read it at its end. Delayed messages and commits of programs under earlier settings may still arrive. Topics
+that those programs created exist.
 
-A topic is left out where more than the programs' requests decides what it is: on brokers that were not started for the run, where a program
-filled a topic that the broker fills by itself, and where a topic that was not there was made from a program's own template.
+A topic is left out if more than the programs' requests decides its state:
+
+- on brokers that were not started for the run;
+- if a program filled a topic that the broker fills by itself;
+- if a missing topic was created from a program's own template.
 """
 
 from __future__ import annotations
@@ -37,17 +40,17 @@ from ..brokers.runs.parsed import ParsedHistory
 from ..catalogue.history import OK
 
 FILLED: Final = frozenset({SCHEDULE, HALF_TOPIC, OP_HALF_TOPIC})
-"""Topics that a broker makes and fills by itself."""
+"""Topics that a broker creates and fills by itself."""
 _BEFORE: Final = -1
 """A time before all others."""
 
 
 @dataclass(frozen=True)
 class Touched:
-    """What one program asked of a broker about topics that programs share, and what it saw of them; with the ends of its transactions.
+    """One program's requests about shared topics, its reads of them, and the ends of its transactions.
 
-    Requests begin and end at nanoseconds of the machine's clock; `seqs` has the history's number of the event at such a time. `topics`: the
-    shared topics before the first program. `deployment` is equal for programs on the same brokers, `needs` for those under equal settings.
+    Times are nanoseconds of the machine's clock. `seqs` maps such a time to the number of the event in the history. `topics`: the shared
+    topics before the first program. `deployment` is equal for programs on the same brokers, `needs` for programs under equal settings.
     """
 
     path: Path
@@ -56,26 +59,26 @@ class Touched:
     needs: str
     header: Header
     topics: Mapping[str, Config]
-    asked: tuple[Exchange, ...]
+    exchanges: tuple[Exchange, ...]
     seqs: Mapping[int, int]
 
     def part(self, topic: str) -> HistoryPartition | None:
-        """The program's requests about a topic as a part of a history, None if there are none."""
-        mine = [one for one in self.asked if one.topic == topic]
-        if not any(one.op in JUDGED for one in mine):
+        """Return the program's requests about a topic as a part of a history, None if there are none."""
+        about_topic = [exchange for exchange in self.exchanges if exchange.topic == topic]
+        if not any(exchange.op in JUDGED for exchange in about_topic):
             return None
         survey = Survey(cluster_of(self.header))
-        for one in mine:
-            survey.add_request(one.op, one.broker, one.seq, topic, TEMPLATE)
-        for one in self.asked:
-            if commits(one):
-                survey.add_commit(one.broker, one.seq)
-        return partition_of(survey, self.broker, (topic,), mine, [Snapshot(_BEFORE, self.broker, self.topics)], alone=False)
+        for exchange in about_topic:
+            survey.add_request(exchange.op, exchange.broker, exchange.seq, topic, TEMPLATE)
+        for exchange in self.exchanges:
+            if commits(exchange):
+                survey.add_commit(exchange.broker, exchange.seq)
+        return partition_of(survey, self.broker, (topic,), about_topic, [Snapshot(_BEFORE, self.broker, self.topics)], alone=False)
 
 
 @dataclass(frozen=True)
 class Shared:
-    """A topic's verdict over all programs under the same settings. `finding` names the event by its number in the history at `path`."""
+    """A topic's verdict over all programs under the same settings. The event number in `finding` refers to the history at `path`."""
 
     topic: str
     path: Path
@@ -84,7 +87,7 @@ class Shared:
 
 
 def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
-    """What a program's history has to say of shared topics; None if it has nothing, or nobody knows how they were before."""
+    """Return a program's exchanges about shared topics. None if there are none, or if the initial state of the topics is unknown."""
     began, before = parsed.origin.get("began"), parsed.origin.get("shared")
     if began is None or before is None:
         return None
@@ -92,28 +95,28 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
     topics = {name: config for name, entry in before.items() if (config := config_of(entry)) is not None}
     times = {event.seq: whole_number(began) + (event.time or 0) for event in parsed.events}
 
-    def timed(one: Exchange) -> Exchange:
-        end = None if one.end is None else times[one.end]
-        return replace(one, process=f"{one.process} of {path.stem}", seq=times[one.seq], end=end)
+    def timed(exchange: Exchange) -> Exchange:
+        end = None if exchange.end is None else times[exchange.end]
+        return replace(exchange, process=f"{exchange.process} of {path.stem}", seq=times[exchange.seq], end=end)
 
-    def counts(one: Exchange) -> bool:
-        if one.op not in JUDGED or "topic" not in one.fields or names.is_mine(one.topic):
-            return commits(one)
-        unread = one.reason == UNREADABLE and one.end is not None and one.code not in OK
-        return not (unread and one.topic in topics)  # what was refused unread changes nothing of a topic that is there
+    def counts(exchange: Exchange) -> bool:
+        if exchange.op not in JUDGED or "topic" not in exchange.fields or names.is_mine(exchange.topic):
+            return commits(exchange)
+        unread = exchange.reason == UNREADABLE and exchange.end is not None and exchange.code not in OK
+        return not (unread and exchange.topic in topics)  # a request rejected before it is read does not change an existing topic
 
-    found = [timed(one) for one in read_exchanges(parsed.events).exchanges if one.broker == parsed.broker and counts(one)]
-    found += _seen(parsed, times)
-    if not any(one.op in JUDGED for one in found):
+    exchanges = [timed(each) for each in read_exchanges(parsed.events).exchanges if each.broker == parsed.broker and counts(each)]
+    exchanges += _topic_reads(parsed, times)
+    if not any(exchange.op in JUDGED for exchange in exchanges):
         return None
     mark = names.prefix.removesuffix(f"{names.number}-")
     deployment = (mark, *(f"{name} {address}" for name, address in sorted(parsed.origin.get("brokers", {}).items())))
     seqs = {time: seq for seq, time in times.items()}
-    return Touched(path, deployment, parsed.broker, parsed.program.needs, parsed.header, topics, tuple(found), seqs)
+    return Touched(path, deployment, parsed.broker, parsed.program.needs, parsed.header, topics, tuple(exchanges), seqs)
 
 
-def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Exchange]:
-    """The shared topics as they were read back, some time after the program's last request."""
+def _topic_reads(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Exchange]:
+    """Yield the shared topics as they were read back, at some time after the program's last request."""
     for last, event in pairwise(parsed.events):
         if (event.type, event.op) != ("state", "topics"):
             continue
@@ -123,44 +126,44 @@ def _seen(parsed: ParsedHistory, times: Mapping[int, int]) -> Iterator[Exchange]
                 continue
             body = base64.b64encode(json.dumps(known.get(topic)).encode()).decode()
             answer = {"code": SUCCESS, "body": body} if topic in known else {"code": TOPIC_NOT_EXIST}
-            asked = {"to": parsed.broker, "fields": {"topic": topic}}
-            yield Exchange("reader", "topic_config", parsed.broker, times[last.seq], asked, "ok", answer, times[event.seq])
+            request = {"to": parsed.broker, "fields": {"topic": topic}}
+            yield Exchange("reader", "topic_config", parsed.broker, times[last.seq], request, "ok", answer, times[event.seq])
 
 
 def judge_topics(programs: Sequence[Touched], profile: str, bound: SearchBound) -> Iterator[Shared]:
-    """The verdict of each shared topic that can be judged, for each broker and its settings. `bound` as in `judge_partition`."""
+    """Yield the verdict of each shared topic that can be judged, per broker and settings. `bound` as in `judge_partition`."""
     groups: dict[tuple[Any, ...], list[Touched]] = {}
-    for one in sorted(programs, key=lambda one: min(each.seq for each in one.asked)):
-        groups.setdefault((one.deployment, one.broker, one.needs), []).append(one)
-    left: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
-    made: dict[tuple[Any, ...], dict[str, Config]] = {}
+    for program in sorted(programs, key=lambda program: min(exchange.seq for exchange in program.exchanges)):
+        groups.setdefault((program.deployment, program.broker, program.needs), []).append(program)
+    under_way: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
+    created: dict[tuple[Any, ...], dict[str, Config]] = {}
     for (deployment, broker, _), programs_of in groups.items():
-        earlier_made = made.setdefault((deployment, broker), {})
-        group = [replace(one, topics={**earlier_made, **one.topics}) for one in programs_of]
-        earlier_made |= _made(programs_of)
-        for topic in sorted({each.topic for one in group for each in one.asked if each.op in JUDGED}):
-            parts = [(one, part) for one in group if (part := one.part(topic)) is not None]
-            earlier = left.setdefault((deployment, broker, topic), [])
+        earlier_created = created.setdefault((deployment, broker), {})
+        group = [replace(program, topics={**earlier_created, **program.topics}) for program in programs_of]
+        earlier_created |= _created(programs_of)
+        for topic in sorted({exchange.topic for program in group for exchange in program.exchanges if exchange.op in JUDGED}):
+            parts = [(program, part) for program in group if (part := program.part(topic)) is not None]
+            earlier = under_way.setdefault((deployment, broker, topic), [])
             part = _joined([part for _, part in parts], earlier)
             earlier += [(_BEFORE, where, queue) for _, where, queue in part.own]
             if _decided_elsewhere(part, PROFILES[profile], cluster_of(group[0].header)):
                 continue
-            part.exchanges = [_plain(one) for one in part.exchanges]
-            yield _shared(topic, [one for one, _ in parts], judge_partition(part, group[0].header, profile, bound))
+            part.exchanges = [_with_common_default(exchange) for exchange in part.exchanges]
+            yield _shared(topic, [program for program, _ in parts], judge_partition(part, group[0].header, profile, bound))
 
 
-def _made(group: Sequence[Touched]) -> dict[str, Config]:
-    """The topics as programs saw them last that the broker did not have before the first one. Nobody deletes what all share."""
-    looks = [one for each in group for one in each.asked if one.op == "topic_config" and one.topic not in each.topics]
-    last = {one.topic: one.config() for one in sorted(looks, key=lambda one: one.seq)}
+def _created(group: Sequence[Touched]) -> dict[str, Config]:
+    """Return the topics that did not exist before the first program, as they were last read. No program deletes a shared topic."""
+    reads = [each for program in group for each in program.exchanges if each.op == "topic_config" and each.topic not in program.topics]
+    last = {read.topic: read.config() for read in sorted(reads, key=lambda read: read.seq)}
     return {topic: config for topic, config in last.items() if config is not None}
 
 
 def _joined(parts: Sequence[HistoryPartition], earlier: Sequence[tuple[int, str, int]]) -> HistoryPartition:
-    """The parts of all programs as one, with what earlier ones have left under way."""
-    asked = sorted((one for part in parts for one in part.exchanges), key=lambda one: one.seq)
-    own = sorted((*earlier, *(one for part in parts for one in part.own)), key=lambda one: one[0])
-    joined = replace(parts[0], exchanges=asked, own=own, cut=None, why="")
+    """Join the parts of all programs, with the effects of earlier programs that may still arrive."""
+    exchanges = sorted((exchange for part in parts for exchange in part.exchanges), key=lambda exchange: exchange.seq)
+    own = sorted((*earlier, *(effect for part in parts for effect in part.own)), key=lambda effect: effect[0])
+    joined = replace(parts[0], exchanges=exchanges, own=own, cut=None, why="")
     for part in parts:
         if part.cut is not None:
             joined.cut_at(part.cut, part.why)
@@ -168,26 +171,26 @@ def _joined(parts: Sequence[HistoryPartition], earlier: Sequence[tuple[int, str,
 
 
 def _decided_elsewhere(part: HistoryPartition, profile: Profile, cluster: str) -> bool:
-    """Whether more than the requests of the part decides what the topic is and holds."""
+    """Whether more than the requests of the part decides the topic's state."""
     (topic,) = part.topics
-    sends = [one for one in part.exchanges if one.op in SENDS]
+    sends = [send for send in part.exchanges if send.op in SENDS]
     if topic in FILLED:
-        return any(one.code in OK for one in sends)
-    made = topic not in part.initial and classify(topic, profile) == "ordinary"
-    return made and any(default_of(one.fields) not in (*TEMPLATES, cluster, part.broker) for one in sends)
+        return any(send.code in OK for send in sends)
+    created = topic not in part.initial and classify(topic, profile) == "ordinary"
+    return created and any(default_of(send.fields) not in (*TEMPLATES, cluster, part.broker) for send in sends)
 
 
-def _plain(one: Exchange) -> Exchange:
-    """The request with a default topic that all programs have: to a topic that is there, or that nobody makes, it is all the same."""
-    if one.op not in SENDS or default_of(one.fields) in TEMPLATES:
-        return one
-    return replace(one, request={**one.request, "fields": {**one.fields, "defaultTopic": TEMPLATE}})
+def _with_common_default(exchange: Exchange) -> Exchange:
+    """Replace the default topic by one that all programs have. It has no effect if the topic exists or is not created."""
+    if exchange.op not in SENDS or default_of(exchange.fields) in TEMPLATES:
+        return exchange
+    return replace(exchange, request={**exchange.request, "fields": {**exchange.fields, "defaultTopic": TEMPLATE}})
 
 
 def _shared(topic: str, programs: Sequence[Touched], verdict: PartitionVerdict) -> Shared:
-    """The verdict with the program in which the event is that no state explains."""
+    """Name the program whose history contains the unexplained event."""
     if not verdict.findings:
         return Shared(topic, programs[0].path, verdict, None)
-    (found,) = verdict.findings
-    where = next((one for one in programs if found.seq in one.seqs), programs[0])
-    return Shared(topic, where.path, verdict, replace(found, seq=where.seqs.get(found.seq, found.seq)))
+    (event,) = verdict.findings
+    program = next((each for each in programs if event.seq in each.seqs), programs[0])
+    return Shared(topic, program.path, verdict, replace(event, seq=program.seqs.get(event.seq, event.seq)))

@@ -1,4 +1,4 @@
-"""What is printed of a judged recording or history: what the specification explains, and the first thing that it does not."""
+"""Print the verdict on a recording or a history: what the specification explains, and the first event it does not explain."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from rocketproof_traces.checker.recordings import Judgement
 from ..reports.output import Page, counted
 
 
-def print_judgement(found: Judgement) -> None:
-    """Print what a judgement counted and the first case that nothing explains."""
+def print_judgement(judgement: Judgement) -> None:
+    """Print the counts of a judgement and the first unexplained case."""
     page = Page()
-    page.line(f"{found.cases} cases judged by {found.profile}: {found.explained} explained")
-    _print_out_of_reach(found.out_of_reach, page)
-    if found.unexplained:
-        page.wrapped(f"first not explained: {found.unexplained[0]}", "bold red")
-        page.line(f"{len(found.unexplained)} not explained", "bold")
-    for text in found.unknown:
+    page.line(f"{judgement.cases} cases judged by {judgement.profile}: {judgement.explained} explained")
+    _print_out_of_reach(judgement.out_of_reach, page)
+    if judgement.unexplained:
+        page.wrapped(f"first not explained: {judgement.unexplained[0]}", "bold red")
+        page.line(f"{len(judgement.unexplained)} not explained", "bold")
+    for text in judgement.unknown:
         page.wrapped(f"not decided: {text}", "bold yellow")
-    if found.interrupted:
+    if judgement.interrupted:
         page.line("Stopped by Ctrl-C; the same command judges all", "bold yellow")
 
 
-def print_verdict(found: HistoryVerdict) -> None:
-    """Print what the specification says of a history: what it explains, and of each part the first event that it does not."""
+def print_verdict(verdict: HistoryVerdict) -> None:
+    """Print how much of a history the specification explains, and the first unexplained event of each part."""
     page = Page()
-    events = f"{found.events} events in {counted(found.parts, 'part')}"
-    page.wrapped(f"{events} judged by {found.profile}: {found.explained} answers explained")
-    _print_out_of_reach(found.out_of_reach, page)
-    for one in found.findings:
-        page.wrapped(f"not explained: {one}", "bold red")
-        before = len(one.prefix)
+    events = f"{verdict.events} events in {counted(verdict.parts, 'part')}"
+    page.wrapped(f"{events} judged by {verdict.profile}: {verdict.explained} answers explained")
+    _print_out_of_reach(verdict.out_of_reach, page)
+    for event in verdict.findings:
+        page.wrapped(f"not explained: {event}", "bold red")
+        before = len(event.prefix)
         explained = f"{counted(before, 'answer')} of this part before it {'is' if before == 1 else 'are'}"
         page.wrapped(f"the {explained} explained", first="  ", indent=4)
-    for text in found.unknown:
+    for text in verdict.unknown:
         page.wrapped(f"not decided: {text}", "bold yellow")
     words = {"ok": ("Ok: the specification explains the history", "bold green"), "illegal": ("Illegal", "bold red")}
-    text, style = words.get(found.verdict, ("Unknown: a larger --limit or --time may decide", "bold yellow"))
-    page.line(f"{text}{', stopped by Ctrl-C' if found.interrupted else ''}", style)
+    text, style = words.get(verdict.verdict, ("Unknown: a larger --limit or --time may decide", "bold yellow"))
+    page.line(f"{text}{', stopped by Ctrl-C' if verdict.interrupted else ''}", style)
 
 
 def _print_out_of_reach(reasons: Mapping[str, int], page: Page) -> None:

@@ -1,4 +1,4 @@
-"""The rules that guards of the specification state, and which of them a judged part puts to the test or contradicts."""
+"""The rules that guards of the specification state, and which rules a judged part exercises or contradicts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from rocketproof_traces.checker.shape import MachineShape, model_of
 _NAMES: Final = ("blank name", "illegal characters", "name too long", "forbidden topic")
 _REFUSING: Final = ("order topic on a read-only broker", "illegal queue id")
 _ACCEPTING: Final = ("legal queue id", "may inherit", "retry topic")
-"""Guards that state a rule. Others say where a request is, or what nobody sees from outside."""
+"""Guards that state a rule. Other guards state where a request is, or a fact that is not visible from outside."""
 _NOT: Final = "not: "
 
 
 @cache
 def guards(profile: str) -> Mapping[tuple[str, str], str]:
-    """The rule that is contradicted where a guard refuses what a broker did, by action and guard.
+    """Return the rule that is contradicted if a guard rejects what a broker did, by action and guard.
 
-    They are those of actions by which a request goes on: which of several reasons a broker had to refuse one, its answer does not tell.
+    Only guards of actions by which a request proceeds are included. If a broker rejects a request, its response does not show which of
+    several reasons applied.
     """
     stated = _stating(profile)
     rule = {_NOT + guard: id_ for (_, guard), id_ in stated.items()} | {g: id_ for (_, g), id_ in stated.items() if g in _ACCEPTING}
@@ -30,21 +31,21 @@ def guards(profile: str) -> Mapping[tuple[str, str], str]:
 
 
 def contradicted(profile: str, action: str, guard: str) -> tuple[str, ...]:
-    """The rule that is contradicted where this guard of this action refuses, none where it states none."""
+    """Return the rule that is contradicted if this guard of this action rejects. Empty if the guard states no rule."""
     rule = guards(profile).get((action, guard))
     return () if rule is None else (rule,)
 
 
 def kept(profile: str, actions: Collection[str]) -> frozenset[str]:
-    """The rules of the actions that explain what a broker did."""
+    """Return the rules of the actions that explain what a broker did."""
     return frozenset(rule for (action, _), rule in _stating(profile).items() if action in actions)
 
 
 @cache
 def _stating(profile: str) -> Mapping[tuple[str, str], str]:
-    """The rule that a guard states, the first of its action's, by action and guard."""
-    given = PROFILES[profile]
-    names = (*(_NAMES if given.check_names else ()), *(("reserved name",) if given.reserves_template else ()))
+    """Map each action and guard that states a rule to that rule, the first of its action."""
+    switches = PROFILES[profile]
+    names = (*(_NAMES if switches.check_names else ()), *(("reserved name",) if switches.reserves_template else ()))
     wanted = {*names, *_REFUSING, *_ACCEPTING}
     return {(action.name, guard.name): action.rules[0] for action in _actions(profile) for guard in action.guards if guard.name in wanted}
 

@@ -1,7 +1,7 @@
-"""The files of a broker's store, judged by the audit's rules when the programs on it are done.
+"""Judge the files of a broker's store by the audit's rules after all programs have run.
 
-Only rules count of which a breach is an error: that no broker of the profile writes such files. What the audit says becomes a `state` event
-`audit` of a history without requests, so that it can be judged again.
+Only rules of severity error count: no broker of the profile writes files that break them. The audit's result becomes a `state` event
+`audit` of a history without requests, so it can be judged again.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ SOURCE: Final = "the files of the store"
 STATE: Final = "audit"
 _KEPT: Final = 50  # findings of a rule
 _ANEW: Final = ("INV-44.offset", "INV-44.back")
-"""What a queue may break that a start has built again from all records of a topic, those from before its deletion too (HAZ-18): the first
-record behind that has number 0 again, and stands wherever the queue has come to."""
+"""Rules that a queue may break if a restart rebuilt it from all records of a topic, including those from before the topic's deletion
+(HAZ-18). The first record after the deletion has number 0 again but follows the earlier records in the queue."""
 _ELSEWHERE: Final = ("ledger", "ledgers")
-"""Rows that only DLedger's logs have."""
+"""Rows that exist only in DLedger logs."""
 
 
 def rules() -> list[Rule]:
-    """The rules that files of any broker have to keep, but for those that programs are judged by as well."""
+    """Return the rules for files of any broker, without those that single programs are judged by."""
     known = {claim.id for claim in HISTORY_CLAIMS}
-    return [one for one in stored_rules() if one.severity == "error" and one.over not in _ELSEWHERE and one.id not in known]
+    return [rule for rule in stored_rules() if rule.severity == "error" and rule.over not in _ELSEWHERE and rule.id not in known]
 
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], profile: str) -> bool:
-    """Audit a store directory and write down what came of it; False where there is no store. Raises KeyboardInterrupt."""
+    """Audit a store directory and save the result as a history. Returns False if there is no store. Raises KeyboardInterrupt."""
     from rocketproof_traces.audit.programs import AuditPlan
     from rocketproof_traces.audit.run import SavedAnswers, audit
 
-    ids = tuple(one.id for one in rules())
+    ids = tuple(rule.id for rule in rules())
     plan = AuditPlan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT, hosts_by_flag=PROFILES[profile].hosts_by_flag)
     try:
         outcome = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), SavedAnswers(None, plan))
@@ -56,36 +56,36 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
         return False
     if outcome.stopped:
         raise KeyboardInterrupt
-    (found,) = outcome.totals
+    (totals,) = outcome.totals
     program = Program(0, SOURCE, (), needs)
     path.parent.mkdir(exist_ok=True)
     recording = HistoryRecorder(path, {**origin, "program": program.data(), "broker": broker})
     loses = needs == ALONE and expected(profile, "INV-06.records", frozenset({about.TOO_LARGE}), SOURCE)[0] == "violated"
-    # A program on small files may send what fits none; where such a message is lost (HAZ-22), a file without a record is as it should be.
-    # Where anybody may send to the half topic by its name, what lies there is no half message.
+    # A program on small files may send a message that fits none. If it is lost (HAZ-22), a file without a record is correct.
+    # If clients can send to the half topic by its name, its records are not all half messages.
     named = HALF_TOPIC not in PROFILES[profile].forbidden
     counts = {
-        id_: found.counts.get(id_, 0) for id_ in ids if not (loses and id_ == "INV-06.stored") and not (named and id_.startswith("TRX-"))
+        id_: totals.counts.get(id_, 0) for id_ in ids if not (loses and id_ == "INV-06.stored") and not (named and id_.startswith("TRX-"))
     }
-    rebuilt = [each for each in found.findings if each.property in _ANEW and each.topic in origin.get("anew", ())]
-    for each in rebuilt:
-        counts[each.property] -= 1
-    said = {
-        each.property: f"{each.file} at {each.offset:,}: expected {each.expected}, found {each.found}"
-        for each in sorted(found.findings, reverse=True)
-        if each not in rebuilt
+    rebuilt = [row for row in totals.findings if row.property in _ANEW and row.topic in origin.get("anew", ())]
+    for finding in rebuilt:
+        counts[finding.property] -= 1
+    sentences = {
+        finding.property: f"{finding.file} at {finding.offset:,}: expected {finding.expected}, found {finding.found}"
+        for finding in sorted(totals.findings, reverse=True)
+        if finding not in rebuilt
     }
-    recording.add("state", broker, STATE, {"records": found.records, "counts": counts, "said": said, "problems": found.problems})
+    recording.add("state", broker, STATE, {"records": totals.records, "counts": counts, "said": sentences, "problems": totals.problems})
     recording.close()
     return True
 
 
 def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
-    """Judge what an audit said, by what is known of the profile. Where it could not read something, only what it found broken is
-    judged, and the rest is left open."""
+    """Judge a saved audit result under a profile with its known violations. If the audit could not read a file, only broken rules are
+    judged. The others stay open."""
     state = parsed.states[STATE]
     judged = JudgedProgram(0, path, SOURCE, frozenset(), events=len(parsed.events), by=("claims",))
-    sentences = {one.id: one.claim.sentence for one in rules()}
+    sentences = {rule.id: rule.claim.sentence for rule in rules()}
     for id_, count in state["counts"].items():
         reason = why_not(id_, profile)
         if count or not state["problems"]:

@@ -1,4 +1,4 @@
-"""What is raised where a limit leaves a question open."""
+"""The error for a question that a limit left open."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 class Undecided(RocketproofError):
-    """A limit left open what was asserted or judged: neither a pass nor a violation. `outcome` is an engine's, with its `reason`; None
-    where recorded answers were judged."""
+    """A limit left open what was asserted or judged: neither a pass nor a violation. `outcome` is the engine's, with its `reason`. It is
+    None if recorded responses were judged."""
 
     __module__ = "rocketproof"  # the name by which a test knows it
 

@@ -1,9 +1,9 @@
-"""The whole commit log of a broker whose files may be read, judged when the programs on it are done.
+"""Judge the whole commit log of a broker whose files are readable, after all programs have run.
 
-What is between the records, at the ends of files or in no queue goes over no wire. The files' bytes are kept next to a history without
-requests, whose `state` event `log` names them, so that they can be judged again. Judged are the claims about logs, under what any of the
-programs did. A log may have files of a GiB, so its bytes are read and written a piece at a time. If they cannot be read or kept, the event
-has the reason instead, and the claims are left open.
+The wire protocol shows nothing between the records, at the ends of files, or outside of queues. The bytes of the files are saved next to a
+history without requests, named by its `state` event `log`, so they can be judged again. The claims about logs are judged under the
+conditions of all programs. Log files may have a GiB, so bytes are read and written in chunks. If they cannot be read or saved, the event
+contains the reason and the claims stay open.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ LOGS: Final = "logs"
 SOURCE: Final = "the whole log"
 FOLDER: Final = "commitlog"
 CLAIMS: Final = ("INV-34.records", "INV-37", "INV-38.records", "INV-39", "INV-40", "INV-41", "INV-42", "INV-45")
-"""What a log shows by itself; about queues only the programs' own: a broker that deletes a topic may empty its own ones too."""
+"""Claims that a log can show by itself. Claims about queues cover only the programs' topics: a broker that deletes a topic may also empty
+its own topics."""
 _STILL: Final = 0.05
-_LOOKS: Final = 20
+_READS: Final = 20
 _CHUNK: Final = 1 << 20
 PACKED: Final = ".log.zlib"
 
@@ -56,13 +57,13 @@ UNREAD: Final = "unread"
 
 
 class Unread(RocketproofError):
-    """There is a log, and its bytes cannot be looked at: which file, why, and what to do."""
+    """A log exists but its bytes cannot be read: which file, why, and what to do."""
 
 
 @dataclass(frozen=True)
 class StoredLog:
-    """A log that stands still: its files in order, each of `file_size` bytes. `size` bytes are written, behind them are only zeros;
-    `digest` is that of all bytes."""
+    """A log that no longer changes: its files in order, each of `file_size` bytes. After `size` bytes there are only zeros. `digest` covers
+    all bytes."""
 
     paths: tuple[Path, ...]
     file_size: int
@@ -70,7 +71,7 @@ class StoredLog:
     digest: bytes
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield what is written, a piece at a time. Raises OSError."""
+        """Yield the written bytes in chunks. Raises OSError."""
         left = self.size
         for chunk in _chunks(self.paths):
             yield chunk[:left]
@@ -80,16 +81,16 @@ class StoredLog:
 
 
 def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str, Any], conditions: Iterable[str]) -> bool:
-    """Write down the log in a store directory, or why it could not be looked at; False where there is none. The bytes become a file of
-    their own next to the history, which may be as large as the store's. Raises OSError if not even the reason can be written."""
+    """Save the log of a store directory, or why it could not be read. Returns False if there is no log. The bytes are written to a file
+    next to the history, which may be as large as the store. Raises OSError if not even the reason can be written."""
     packed = path.with_suffix(PACKED)
     try:
-        found = stored_log(store)
-        if found is None:
+        log = stored_log(store)
+        if log is None:
             return False
         path.parent.mkdir(exist_ok=True)
-        _pack(found, packed)
-        state: dict[str, Any] = {"fileSize": found.file_size, "size": found.size, "file": packed.name}
+        _pack(log, packed)
+        state: dict[str, Any] = {"fileSize": log.file_size, "size": log.size, "file": packed.name}
     except Unread as problem:
         state = {UNREAD: str(problem)}
     path.parent.mkdir(exist_ok=True)
@@ -101,23 +102,23 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
 
 
 def stored_log(store: Path) -> StoredLog | None:
-    """Find the log of a store, read twice with a pause until nothing changes; None where there is no whole one. Raises Unread where it
-    cannot be read, or goes on changing."""
-    before: StoredLog | None = None
-    for _ in range(_LOOKS):
+    """Return the log of a store once two reads with a pause between them are equal; None if there is no complete log. Raises Unread if it
+    cannot be read or keeps changing."""
+    previous: StoredLog | None = None
+    for _ in range(_READS):
         try:
-            paths = tuple(sorted(one for one in (store / FOLDER).iterdir() if is_digits(one.name)))
-            sizes = {one.stat().st_size for one in paths}
+            paths = tuple(sorted(path for path in (store / FOLDER).iterdir() if is_digits(path.name)))
+            sizes = {path.stat().st_size for path in paths}
             if len(sizes) != 1 or sizes == {0} or whole_number(paths[0].name) != 0:
                 return None
-            found = StoredLog(paths, sizes.pop(), *_read_through(paths))
+            current = StoredLog(paths, sizes.pop(), *_read_through(paths))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise Unread(_unreadable(error)) from None
-        if found == before:
-            return found
-        before = found
+        if current == previous:
+            return current
+        previous = current
         interrupts.pause(_STILL)
     raise Unread(f"the files in {store / FOLDER} go on changing; stop what writes to the broker, and run it again")
 
@@ -127,17 +128,17 @@ def _unreadable(error: OSError) -> str:
 
 
 def files(store: Path) -> tuple[bytes, int] | None:
-    """Return what is written in a store's log, its files joined, and the size of a file, for stores of small files; None where there is no
-    whole log, or it cannot be read."""
+    """Return the written bytes of a store's log and the size of a file; None if there is no complete or readable log. Joins all files in
+    memory, so it is for small stores."""
     try:
-        found = stored_log(store)
+        log = stored_log(store)
     except Unread:
         return None
-    return None if found is None else (b"".join(found.chunks()), found.file_size)
+    return None if log is None else (b"".join(log.chunks()), log.file_size)
 
 
 def _chunks(paths: Iterable[Path]) -> Iterator[bytes]:
-    """Yield the bytes of files, a piece at a time. Raises OSError with the file's name."""
+    """Yield the bytes of files in chunks. Raises OSError with the file's name."""
     for path in paths:
         with path.open("rb") as file:
             while chunk := _next(file, path):
@@ -153,7 +154,7 @@ def _next(file: BinaryIO, path: Path) -> bytes:
 
 
 def _read_through(paths: Iterable[Path]) -> tuple[int, bytes]:
-    """Return where the last byte other than zero ends, and the digest of all bytes."""
+    """Return the end of the last nonzero byte and the digest of all bytes."""
     digest, at, end = hashlib.blake2b(digest_size=32), 0, 0
     for chunk in _chunks(paths):
         digest.update(chunk)
@@ -177,8 +178,8 @@ def _pack(log: StoredLog, to: Path) -> None:
 
 
 def read(parsed: ParsedHistory, profile: str, folder: Path) -> LogRecords:
-    """Read the log that was written down, as a broker of this profile writes it; `folder` is that of the history. Raises TraceError where
-    its bytes are not there, or are others than the history says, and Unread where they could not be looked at, or cannot now."""
+    """Read the saved log in the format of this profile. `folder` contains the history. Raises TraceError if the bytes are missing or differ
+    from the history, and Unread if they could not be read then or now."""
     state = parsed.states["log"]
     if UNREAD in state:
         raise Unread(str(state[UNREAD]))
@@ -196,7 +197,7 @@ def read(parsed: ParsedHistory, profile: str, folder: Path) -> LogRecords:
 
 
 def _packed(state: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
-    """Yield the compressed bytes: of the file next to the history, or of the text in it, where earlier versions put them."""
+    """Yield the compressed bytes of the file next to the history. Earlier versions put them into the history as text."""
     if "file" not in state:
         return iter([base64.b64decode(state["zlib"])])
     return _chunks([folder / Path(state["file"]).name])
@@ -204,17 +205,17 @@ def _packed(state: Mapping[str, Any], folder: Path) -> Iterator[bytes]:
 
 @contextmanager
 def _unpacked(packed: Iterable[bytes], size: int, length: int) -> Iterator[mmap.mmap]:
-    """Give the uncompressed bytes, filled up with zeros to a length. They lie in a file that is gone afterwards, and not in memory."""
+    """Yield the uncompressed bytes, padded with zeros to a length. They are in a temporary file, not in memory."""
     unpacker, left = zlib.decompressobj(), size
     with tempfile.TemporaryFile() as file:
         for chunk in packed:
             while chunk or unpacker.unconsumed_tail:
-                found = unpacker.decompress(unpacker.unconsumed_tail or chunk, _CHUNK)
+                unpacked = unpacker.decompress(unpacker.unconsumed_tail or chunk, _CHUNK)
                 chunk = b""
-                left -= file.write(found)
+                left -= file.write(unpacked)
                 if left < 0:
                     raise ValueError(f"there are more than {size} bytes")
-                if not found:
+                if not unpacked:
                     break
         left -= file.write(unpacker.flush())
         if left:
@@ -226,12 +227,12 @@ def _unpacked(packed: Iterable[bytes], size: int, length: int) -> Iterator[mmap.
 
 
 def log_of(data: bytes, file_size: int, *, hosts_by_flag: bool = True) -> LogRecords:
-    """The log of such bytes: the last file is filled up with zeros. `hosts_by_flag`: as of `segments.LogFile`."""
+    """Return the log in these bytes. The last file is padded with zeros. `hosts_by_flag`: as in `segments.LogFile`."""
     return read_log(data.ljust(-(-len(data) // file_size) * file_size, b"\0"), file_size, hosts_by_flag=hosts_by_flag)
 
 
 def claims(profile: str, conditions: frozenset[str]) -> Iterator[tuple[HistoryClaim, Case | None]]:
-    """The claims that have to hold of a broker's log under these conditions, each with the case that says so."""
+    """Yield the claims that must hold for a broker's log under these conditions, each with the case that states it."""
     for claim in HISTORY_CLAIMS:
         verdict, case = expected(profile, claim.id, conditions, SOURCE)
         if claim.id in CLAIMS and verdict == "holds":
@@ -241,7 +242,7 @@ def claims(profile: str, conditions: frozenset[str]) -> Iterator[tuple[HistoryCl
 def decided(
     log: LogRecords, mine: LogRecords, broker: str, profile: str, conditions: frozenset[str]
 ) -> Iterator[tuple[HistoryClaim, Case | None, str | None, History]]:
-    """The `claims`, each with what breaks it, None for nothing, and the history in which it was looked for. Claims about queues see
+    """Yield each of the `claims` with its violation (None if it holds) and the history it was checked in. Claims about queues use
     `mine`."""
     for claim, case in claims(profile, conditions):
         history = History(logs={broker: mine if claim.id in OF_QUEUES else log}, early_batches=settings(profile)["early_batches"])
@@ -249,38 +250,38 @@ def decided(
 
 
 def _program(topic: str) -> str:
-    """Which program of a run a topic is of. What a program has deleted is known of those only whose histories are kept."""
-    found = _PROGRAM.match(topic)
-    return found[1] if found else ""
+    """Return the number of the program that a topic belongs to. The topics that a program deleted are known only if its history is kept."""
+    match = _PROGRAM.match(topic)
+    return match[1] if match else ""
 
 
 def judge_log(path: Path, profile: str) -> JudgedProgram:
-    """Judge a log, or what an audit said or a start showed, that was written down. Raises TraceError for a file that is not a history."""
+    """Judge a saved log, audit result or restart. Raises TraceError for a file that is not a history."""
     parsed = load(path)
     if storefiles.STATE in parsed.states:
         return storefiles.judge(parsed, path, profile)
     if restarts.STATE in parsed.states:
         return restarts.judge(parsed, path, profile)
-    conditions = frozenset(str(one) for one in parsed.origin.get("conditions", ()))
-    found = JudgedProgram(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
+    conditions = frozenset(str(condition) for condition in parsed.origin.get("conditions", ()))
+    judged = JudgedProgram(0, path, SOURCE, conditions, events=len(parsed.events), by=("claims",))
     try:
         log = read(parsed, profile, path.parent)
     except Unread as problem:
-        found.left_open = {claim.id: str(problem) for claim, _ in claims(profile, conditions)}
-        return found
+        judged.left_open = {claim.id: str(problem) for claim, _ in claims(profile, conditions)}
+        return judged
     deleted = frozenset(parsed.origin.get("deleted", ()))
     kept = parsed.origin.get("programs")
     prefixes = None if kept is None else frozenset(f"{parsed.names.prefix}-{number}" for number in kept)
-    records = [one for one in log.records if parsed.names.is_mine(one.topic) and one.topic not in deleted]
-    mine = replace(log, records=[one for one in records if prefixes is None or _program(one.topic) in prefixes])
+    records = [record for record in log.records if parsed.names.is_mine(record.topic) and record.topic not in deleted]
+    mine = replace(log, records=[record for record in records if prefixes is None or _program(record.topic) in prefixes])
     exercised = set()
     for claim, case, text, history in decided(log, mine, parsed.broker, profile, conditions):
-        found.claims[claim.id] = (text is None, "holds", "")
+        judged.claims[claim.id] = (text is None, "holds", "")
         if text is not None or claim.exercised(history):
             exercised.add(claim.id)
         if text is not None:
-            found.verdicts.append(
+            judged.verdicts.append(
                 ProgramFinding("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else "")
             )
-    found.exercised = frozenset(exercised)
-    return found
+    judged.exercised = frozenset(exercised)
+    return judged

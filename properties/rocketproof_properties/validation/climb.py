@@ -260,7 +260,7 @@ class _LevelTester:
         self, level: Level, number: int, judged: JudgedProgram, parsed: ParsedHistory, reader: Reader
     ) -> LevelFailure | None:
         """Return the first failure of a trial, in the order of its requests; None if there is none."""
-        requests = [entry for at, entry in enumerate(parsed.asked) if not _is_repeated(parsed.asked[at : at + 2])]
+        requests = [entry for at, entry in enumerate(parsed.exchanges) if not _is_repeated(parsed.exchanges[at : at + 2])]
         for entry in requests:
             if not entry.one_way and entry.code not in OK:
                 return LevelFailure(f"it has to be answered {response_text(codes.SUCCESS, None)}", _request(entry), _answer(entry))
@@ -282,7 +282,7 @@ class _LevelTester:
 
         They are final, because each such trial ends with a wait.
         """
-        if any(request.one_way for request in parsed.asked):
+        if any(request.one_way for request in parsed.exchanges):
             for difference in ReferenceReplay(parsed, PROFILES[self._target.profile], parsed.items).compare():
                 yield of_difference(difference, parsed)
 
@@ -323,6 +323,6 @@ def _answer(exchange: Exchange) -> str:
 
 
 def _contradiction(verdict: ProgramFinding, parsed: ParsedHistory) -> LevelFailure:
-    about = next((exchange for exchange in parsed.asked if verdict.seq in (exchange.seq, exchange.end)), None)
+    about = next((exchange for exchange in parsed.exchanges if verdict.seq in (exchange.seq, exchange.end)), None)
     failed = LevelFailure("") if about is None else LevelFailure("", _request(about), _answer(about))
     return LevelFailure(verdict.text, failed.request, failed.answer, entry_of(verdict))

@@ -67,7 +67,7 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
     served = {value["of"]: value for _, op, value in parsed.looks if op == "served"}
     history = History(limits_record=profile.limits_record, early_batches=settings(profile.name)["early_batches"])
     history.routes += [Routes(value["queues"], value["addresses"]) for _, op, value in parsed.looks if op == "routes"]
-    for request in parsed.asked:
+    for request in parsed.exchanges:
         exchange = _exchanged(request, stored.get(request.seq, ()))
         seen = served.get(request.seq, {})
         retries = seen.get("retries")
@@ -121,13 +121,15 @@ class _Rebuilding:
         rows = self.parsed.states.get("records", {}).get("records", ())
         self.unread = {whole_number(row["at"]) for row in rows if "data" not in row}
         self.acknowledged = {
-            place for request in self.parsed.asked if request.code in OK for place in places(request.outcome.get("fields") or {})
+            place for request in self.parsed.exchanges if request.code in OK for place in places(request.outcome.get("fields") or {})
         }
         self.stored: dict[int, tuple[int, ...]] = {}
-        self.requests = {request.seq: request_of(request) for request in self.parsed.asked}
-        named = (self.requests[request.seq].group for request in self.parsed.asked)
-        self.groups = {request.seq: group for request, group in zip(self.parsed.asked, groups_of(self.parsed.asked, named), strict=True)}
-        changed = {request.fields.get("topic") for request in self.parsed.asked if request.op in ("update_topic", "delete_topic")}
+        self.requests = {request.seq: request_of(request) for request in self.parsed.exchanges}
+        named = (self.requests[request.seq].group for request in self.parsed.exchanges)
+        self.groups = {
+            request.seq: group for request, group in zip(self.parsed.exchanges, groups_of(self.parsed.exchanges, named), strict=True)
+        }
+        changed = {request.fields.get("topic") for request in self.parsed.exchanges if request.op in ("update_topic", "delete_topic")}
         for name, config in (self.parsed.states.get("topics", {}).get("topics") or {}).items():
             if name not in changed:
                 self.counts[name] = whole_number(config["readQueueNums"]), whole_number(config["writeQueueNums"])
@@ -135,7 +137,9 @@ class _Rebuilding:
     def result(self) -> Rebuilt:
         broker = self.parsed.broker
         self._assign_records()
-        exchanges = [exchange for asked in self.parsed.asked if asked.closed != "fail" and (exchange := self._exchange(asked)) is not None]
+        exchanges = [
+            exchange for asked in self.parsed.exchanges if asked.closed != "fail" and (exchange := self._exchange(asked)) is not None
+        ]
         for _, value in self.parsed.strays:
             if exchanges:
                 exchanges[-1].answers.append(_answer(value, _STRANGE))
@@ -158,7 +162,7 @@ class _Rebuilding:
     def _assign_records(self) -> None:
         """Assign records to requests. Successful requests choose first."""
         for failed in (False, True):
-            group = [request for request in self.parsed.asked if (request.code not in (None, *OK)) is failed]
+            group = [request for request in self.parsed.exchanges if (request.code not in (None, *OK)) is failed]
             for asked_for in (True, False):
                 for request in group:
                     if not self.stored.get(request.seq):
@@ -221,7 +225,7 @@ class _Rebuilding:
         return before is not None and before.counted and bool(self.parsed.states.get("queues", {}).get("pulled"))
 
     def _routes(self) -> Iterator[Routes]:
-        for request in self.parsed.asked:
+        for request in self.parsed.exchanges:
             if request.op == "route" and request.code == codes.SUCCESS:
                 try:
                     data = fastjson.loads(body_of(request.outcome) or b"{}")

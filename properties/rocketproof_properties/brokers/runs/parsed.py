@@ -64,13 +64,13 @@ class ParsedHistory:
         return max((event.time or 0 for event in self.events), default=0) // 1_000_000
 
     @property
-    def asked(self) -> list[Exchange]:
+    def exchanges(self) -> list[Exchange]:
         return [item for item in self.items if isinstance(item, Exchange)]
 
     @property
     def busy(self) -> bool:
         """Whether the broker has rejected a request because it was busy."""
-        return any(request.refused for request in self.asked)
+        return any(request.refused for request in self.exchanges)
 
     @property
     def ended(self) -> bool:
@@ -80,7 +80,7 @@ class ParsedHistory:
     @property
     def deleted(self) -> frozenset[str]:
         """Topics that were or may have been deleted: their queues start again."""
-        return frozenset(request.fields.get("topic", "") for request in self.asked if request.op == "delete_topic")
+        return frozenset(request.fields.get("topic", "") for request in self.exchanges if request.op == "delete_topic")
 
     @property
     def cleaned(self) -> frozenset[str]:
@@ -145,7 +145,7 @@ def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory
         elif event.type != "invoke":
             parsed.items.append(Other(event.seq, event.op, event.value))
     parsed.items = sorted([*parsed.items, *by_seq.values()], key=lambda item: served_at(item) if isinstance(item, Exchange) else item.seq)
-    served = [request for request in parsed.asked if held_millis(request) is None]
+    served = [request for request in parsed.exchanges if held_millis(request) is None]
     parsed.concurrent = any(request.end is None or request.end > after.seq for request, after in itertools.pairwise(served))
     for stray in strays:
         origin = by_seq.get(stray.value.get("of", -1))

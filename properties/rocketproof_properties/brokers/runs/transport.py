@@ -57,7 +57,7 @@ def numbered(parsed: ParsedHistory) -> dict[int, str]:
     """Return, by event, the client of each request and its number there, which are the same in every run of a program."""
     numbers: Counter[str] = Counter()
     texts = {}
-    for request in parsed.asked:
+    for request in parsed.exchanges:
         numbers[request.process] += 1
         texts[request.seq] = f"{request.process}, request {numbers[request.process]} ({request.op})"
     return texts
@@ -65,7 +65,7 @@ def numbered(parsed: ParsedHistory) -> dict[int, str]:
 
 def _of_requests(parsed: ParsedHistory) -> Iterator[TransportFault]:
     at_of = numbered(parsed)
-    for request in parsed.asked:
+    for request in parsed.exchanges:
         at = at_of[request.seq]
         if request.closed == "fail":
             yield TransportFault(REFUSED, at, request.seq, str(request.outcome.get("error", "")), request.op)

@@ -1,5 +1,5 @@
-"""What was recorded of one broker, sent to another one, and the answers compared.
+"""The reference implementation as a judge: replay what one broker was sent on another broker, and compare the responses.
 
-A recording of single requests (`driver.py` on any deployment, `recording.py` on a simulated one) and the history of a validated program
-(`program.py`) differ in how they are read, and share the requests, the simulated deployment, the comparison, and what is masked.
+A recording of single requests (`driver.py` for any deployment, `recording.py` for a simulated one) and the history of a validated program
+(`program.py`) are read differently. They share the requests, the simulated deployment, the comparison and the masking.
 """

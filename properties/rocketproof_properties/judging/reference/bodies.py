@@ -1,7 +1,7 @@
-"""The body of a recorded request. Content is free, but a batch has to be one (BAT-04).
+"""Rebuild the body of a recorded request. Its content is free, but a batch must be well-formed (BAT-04).
 
-A recorded batch shows its messages in the records that were read back, else their number in the answer, else it was refused:
-then one message of the right length is as good as any.
+The messages of a recorded batch are known from the records that were read back. Otherwise the response shows their number. A rejected batch
+shows neither: it is replaced by one message of the recorded length.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from .cases import RecordedCase
 FILL = b"x"
 ITEM_SIZE = len(batch_item(b"", ""))
 _HEAD = ITEM_SIZE - 2
-"""Bytes before a message's body; the length of its properties follows the body, in two."""
+"""Bytes of a message before its body. The body is followed by two bytes with the length of the properties."""
 
 
 _PAST = re.compile(r"\(([0-9]+) > ([0-9]+)\)")
-"""By how much its properties go beyond the batch."""
+"""The number of bytes by which the properties exceed the batch."""
 
 
-def _early(length: int, said: str) -> bytes | None:
-    """Of so many bytes a message that ends early, as the broker's exception tells; None if it tells of none."""
-    if said.startswith("java.nio.BufferUnderflowException"):
+def _early(length: int, remark: str) -> bytes | None:
+    """Return a batch of this length whose last message ends too early, so that the broker throws the exception in the remark. None for
+    other remarks."""
+    if remark.startswith("java.nio.BufferUnderflowException"):
         return _without_lengths(length)
-    if said.startswith("java.lang.ArrayIndexOutOfBoundsException"):
+    if remark.startswith("java.lang.ArrayIndexOutOfBoundsException"):
         return batch_item(FILL * length, "")[:length]
-    past = _PAST.search(said) if said.startswith("java.lang.IllegalArgumentException: newPosition > limit") else None
-    if past is None:
+    excess = _PAST.search(remark) if remark.startswith("java.lang.IllegalArgumentException: newPosition > limit") else None
+    if excess is None:
         return None
-    return batch_item(FILL * max(0, length - ITEM_SIZE), "x" * (whole_number(past[1]) - whole_number(past[2])))[:length]
+    return batch_item(FILL * max(0, length - ITEM_SIZE), "x" * (whole_number(excess[1]) - whole_number(excess[2])))[:length]
 
 
 def _without_lengths(length: int) -> bytes:
@@ -44,7 +45,7 @@ def _without_lengths(length: int) -> bytes:
 
 
 class Item(NamedTuple):
-    """One message of a batch; its body is so many bytes long."""
+    """One message of a batch. `length`: bytes of its body."""
 
     flag: int
     length: int
@@ -55,7 +56,7 @@ class Item(NamedTuple):
 
 
 def body(case: RecordedCase) -> bytes | None:
-    """The body to send; None where there is none."""
+    """Return the body to send, None if there is none."""
     if case.text is not None:
         return case.text.encode()
     if not case.body_length:
@@ -64,28 +65,29 @@ def body(case: RecordedCase) -> bytes | None:
 
 
 def batch(case: RecordedCase) -> bytes:
-    """A batch of the recorded length, with the recorded messages as far as it shows any."""
+    """Return a batch of the recorded length with the recorded messages that are known."""
     length = case.body_length
     early = _early(length, case.answer.remark or "")
     if early is not None or length < ITEM_SIZE:
         return _without_lengths(length) if early is None else early
-    found = b"".join(map(Item.encoded, _closed(_stored(case), length)))
-    return found if len(found) == length else b"".join(map(Item.encoded, _equal_items(max(1, len(case.positions)), length)))
+    encoded = b"".join(map(Item.encoded, _closed(_stored(case), length)))
+    return encoded if len(encoded) == length else b"".join(map(Item.encoded, _equal_items(max(1, len(case.positions)), length)))
 
 
 def _stored(case: RecordedCase) -> list[Item]:
-    """The messages that were read back, without what came from the batch's header and from the broker."""
+    """Return the messages that were read back, without the properties added by the batch's header or the broker."""
     added = {CLUSTER, MSG_REGION, TRACE_ON, *parse_properties(case.fields.get("properties"), exact=False)}
     return [Item(whole_number(entry["flag"]), whole_number(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]
 
 
 def _own(properties: Mapping[str, Any], added: Collection[str]) -> str:
-    """The text in the recorded order, which is the sender's: the broker does not serialise it again."""
+    """Return the sender's properties as text in the recorded order: the broker does not serialize them again."""
     return PROPERTY_END.join(f"{name}{NAME_END}{value}" for name, value in properties.items() if name not in added)
 
 
 def _closed(items: list[Item], length: int) -> list[Item]:
-    """The same with a separator behind the properties of as many as the recorded length asks for: records do not show them."""
+    """Append a separator to the properties of some messages until the batch has the recorded length. Records do not show trailing
+    separators."""
     spare = length - sum(len(item.encoded()) for item in items)
     with_properties = [number for number, item in enumerate(items) if item.properties]
     ends = set(with_properties[: max(0, spare)])
@@ -93,7 +95,7 @@ def _closed(items: list[Item], length: int) -> list[Item]:
 
 
 def _equal_items(count: int, length: int) -> list[Item]:
-    """So many messages that fill the length, if they can."""
+    """Return `count` messages that fill the length, or a single message if they do not fit."""
     each, rest = divmod(length - count * ITEM_SIZE, count)
     if each < 0:
         return _equal_items(1, length)

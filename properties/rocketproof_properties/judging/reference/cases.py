@@ -1,7 +1,7 @@
-"""The cases of a recording, with their requests made whole again.
+"""The cases of a recording with complete requests.
 
-A recording keeps every field of a request but shortens long values, and of a body it keeps the length. What is left out
-follows from the rest: a long value repeats its last character, and a body's content has no effect unless it is a batch.
+A recording shortens long field values and stores only the length of a body. Both can be restored: a long value repeats its last character,
+and a body's content has no effect unless it is a batch.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MAGIC = f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}"
 
 @dataclass(frozen=True)
 class RecordedResponse:
-    """A recorded answer; without a code if none came."""
+    """A recorded response. `code` is None without a response."""
 
     code: int | None
     remark: str | None
@@ -49,27 +49,29 @@ class RecordedResponse:
 
     @property
     def host(self) -> Host | None:
-        """The broker's address, as the id of an answered message has it."""
+        """The broker's address as encoded in the id of a stored message."""
         return read_host(bytes.fromhex(self.fields["msgId"][:16])) if places(self.fields) else None
 
 
-def here(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
-    """A request's fields with the places that the same messages have in another log, as far as those are known."""
-    found = dict(fields)
+def translated(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
+    """Return a request's fields with the places of the same messages in another log, if those are known."""
+    fields_there = dict(fields)
     for name in ("offset", "commitLogOffset"):
-        place = java_long(found.get(name, ""))
+        place = java_long(fields_there.get(name, ""))
         if place is not None:
-            found[name] = str(known.get(place, found[name]))
-    return found
+            fields_there[name] = str(known.get(place, fields_there[name]))
+    return fields_there
 
 
 @dataclass(frozen=True)
 class RecordedCase:
-    """One recorded request and what was seen of its effect.
+    """One recorded request and its observed effect.
 
-    `fields` are the request's extFields by their full names. `stored` are the records read back, None if none was.
-    `config` is the topic's entry after the case: None if the topic did not exist, ABSENT if it was not asked for. `body` is
-    the answer's, where it is JSON. `millis` is how long the caller waited.
+    - `fields`: the request's extFields by full names.
+    - `stored`: the records read back, None if none were read.
+    - `config`: the topic's entry after the case. None: the topic did not exist. ABSENT: the entry was not read.
+    - `body`: the response's body if it is JSON.
+    - `millis`: how long the caller waited.
     """
 
     number: int
@@ -97,7 +99,7 @@ class RecordedCase:
 
     @property
     def is_batch(self) -> bool:
-        """Whether the body is read as a batch: by its header, not the request's code."""
+        """Whether the body is parsed as a batch. The header decides this, not the request's code."""
         return self.is_send and java_boolean(self.fields.get("batch"))
 
     @property
@@ -109,28 +111,28 @@ class RecordedCase:
 
     @cached_property
     def positions(self) -> tuple[int, ...]:
-        """Where in the log the answered messages are, in bytes."""
+        """The places of the stored messages in the log, in bytes."""
         return tuple(places(self.answer.fields))
 
     @cached_property
     def records(self) -> tuple[Mapping[str, Any], ...]:
-        """The records that were read back and are records: an answered message may have been lost, with a blank in its place."""
+        """The read-back entries that are records. A lost message has a blank in its place."""
         return tuple(entry for entry in self.stored or () if entry.get("magic") == _MAGIC)
 
     @property
     def size(self) -> int | None:
-        """How many bytes of the log the answered messages take, None if they were not all read back."""
+        """Bytes of the log that the stored messages occupy, None if not all were read back."""
         return sum(whole_number(entry["size"]) for entry in self.records) if len(self.records) == len(self.positions) else None
 
     @property
     def random_queue(self) -> int | None:
-        """The queue that the broker chose by chance."""
+        """The queue that the broker chose at random, None if the request names one."""
         chosen = self.fields.get("queueId", "").startswith("-") and "queueId" in self.answer.fields
         return whole_number(self.answer.fields["queueId"]) if chosen and self.is_send else None
 
     @property
     def queue(self) -> tuple[str, int, int] | None:
-        """A topic, a queue and how many messages it held when the case came, if the case shows that of any."""
+        """A topic, a queue and its number of messages before the case, None if the case does not show them."""
         if self.code == GET_MAX_OFFSET and "offset" in self.answer.fields:
             return self.topic, whole_number(self.fields["queueId"]), whole_number(self.answer.fields["offset"])
         for entry in self.records:
@@ -141,14 +143,14 @@ class RecordedCase:
 
 @dataclass(frozen=True)
 class Recording:
-    """All cases in order, and the settings that the recording itself gives the broker of a `cfg`."""
+    """All cases in order, and the broker settings that the recording contains for each `cfg`."""
 
     cases: tuple[RecordedCase, ...]
     settings: Mapping[str, Mapping[str, str]]
 
 
 def read(path: Path) -> Recording:
-    """A recording. Raises RocketproofError naming the line that is not a case."""
+    """Read a recording. Raises RocketproofError naming the line that is not a case."""
     cases, settings = [], {}
     for number, row in rows(path):
         try:
@@ -165,7 +167,7 @@ def _case(row: dict[str, Any]) -> RecordedCase:
     request, response = row["request"], row["response"]
     code, answered, remark = whole_number(request["code"]), response["code"], response.get("remark")
     stored = row.get("stored")
-    found = RecordedCase(
+    case = RecordedCase(
         number=whole_number(row["n"]),
         cfg=str(row["cfg"]),
         name=str(row["case"]),
@@ -181,15 +183,15 @@ def _case(row: dict[str, Any]) -> RecordedCase:
         config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
         body=row.get("body"),
     )
-    _ = found.answer.host, found.size, found.random_queue, found.queue  # an answer that is not one is found now, with its line
-    for one in found.answer.fields.get("msgId", "").split(","):
-        if len(one) == 32 and not MESSAGE_ID.fullmatch(one):
-            raise ValueError(f"{one!r} is not the id of a message")
-    return found
+    _ = case.answer.host, case.size, case.random_queue, case.queue  # detects a malformed response now, while its line is known
+    for message_id in case.answer.fields.get("msgId", "").split(","):
+        if len(message_id) == 32 and not MESSAGE_ID.fullmatch(message_id):
+            raise ValueError(f"{message_id!r} is not the id of a message")
+    return case
 
 
 def wire(value: Any) -> str:
-    """A value as an extField has it."""
+    """Return a value as an extField contains it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
@@ -200,7 +202,7 @@ def _texts(fields: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
-    """The fields with shortened values at their length again."""
+    """Restore shortened field values to their full length."""
     whole = {}
     for name, text in _texts(fields).items():
         cut = _CUT.fullmatch(text)
@@ -214,7 +216,7 @@ def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
 
 
 def _properties(start: str, length: int, stored: Any) -> str:
-    """A shortened text of properties: its last property is closed, unless a stored value shows that it was not."""
+    """Restore a shortened properties text. Its last property is closed by a separator unless a stored value shows otherwise."""
     whole = start.ljust(length, start[-1])
     name, _, value = whole.rpartition(PROPERTY_END)[2].partition(NAME_END)
     recorded = [entry["props"][name] for entry in stored if name in entry.get("props", {})]
@@ -224,7 +226,7 @@ def _properties(start: str, length: int, stored: Any) -> str:
 
 
 def shorten(text: str) -> str:
-    """A text as a recording keeps it if it shortens long ones."""
+    """Return a text as a recording stores it: long texts are shortened."""
     return text if len(text) <= _LIMIT else f"{text[:60]}...({len(text)})"
 
 
@@ -234,7 +236,7 @@ def is_short(text: object) -> bool:
 
 
 def _text(code: int, body: Any) -> str | None:
-    """A body that the recording keeps: settings as lines of name=value, anything else as it is or as JSON."""
+    """Return a recorded body as text: settings as lines of name=value, other values as JSON."""
     if body is None or isinstance(body, str):
         return body
     if code == UPDATE_BROKER_CONFIG:

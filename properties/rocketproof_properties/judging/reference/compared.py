@@ -1,6 +1,6 @@
-"""How each response field and each message property is compared between a target and the reference implementation: one table.
+"""One table: how each response field and message property is compared between a target and the reference implementation.
 
-A name that is not in the table is a sender's own, and has to be the same on both sides.
+A name that is not in the table was chosen by the sender and must be equal on both sides.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rocketproof_protocol import topics
 
 
 class How(Enum):
-    """What two runs of one broker share of a value, and why no more."""
+    """Which part of a value two runs of the same broker share, and why."""
 
     SAME = "the value follows from the requests"
     MADE_UP = "5.x makes up an id if the sender gave none: both values are ids, or they are the same"
@@ -104,10 +104,10 @@ MOVING: Final[Mapping[str, str]] = {
     topics.WHEEL_TIMER_TOPIC: "messages with a time of their own, of all programs",
     topics.OFFSET_MOVED_TOPIC: "a message for each pull of any program from outside of a queue",
 }
-"""The topics that all programs of a broker fill, and its own threads at their time: what comes there. How long their queues are cannot be
-compared with the reference implementation; that they never get shorter can."""
+"""Topics that all programs of a broker and its own threads write to, with their content. The lengths of their queues cannot be compared
+with the reference implementation. It can be checked that they never get shorter."""
 
 
 def how(name: str) -> How:
-    """How a response field or a property of this name is compared. No name is in both tables with two different answers."""
+    """Return how a response field or property of this name is compared. No name has different entries in the two tables."""
     return FIELDS.get(name) or PROPERTIES.get(name, How.SAME)

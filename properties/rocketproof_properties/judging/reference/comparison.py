@@ -1,7 +1,7 @@
-"""Where an answer, a record, a topic's entry or a body is not the recorded one: the one comparison of all replays.
+"""The comparison that all replays share: find where a response, record, topic entry or body differs from the recorded one.
 
-Fields are compared one by one. What no two runs share is masked (`masks.py`); what lies further along in the log here is moved, or, where
-places are each side's own, only counted.
+Fields are compared one by one. What two runs never share is masked (`masks.py`). Places in the log are moved by the drift. If both logs
+have unrelated places, only their number is compared.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ _NO_JSON = "no JSON"
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """One field, what was recorded and what the replay found. A field inside another is written with a dot.
+    """One field with its recorded value and the value that the replay found. A field inside another is written with a dot.
 
-    Of a program `where` names the request, topic, queue or record, and `seq` the event; -1 is what was read back at the end; `beside` says
-    in words where it is otherwise. `by_chance`: what the program has not asked for can have made it so (`registered.py`).
+    For a program, `where` names the request, topic, queue or record. `seq` is the event, -1 for what was read back at the end. `beside`
+    introduces the found value in the printed text. `by_chance`: events that the program did not request can cause the difference
+    (`registered.py`).
     """
 
     field: str
@@ -49,7 +50,7 @@ class FieldDifference:
     by_chance: bool = False
 
     def data(self) -> dict[str, Any]:
-        """The JSON object of a recorded case's difference."""
+        """Return the difference in a recorded case as a JSON object."""
         return {"field": self.field, "recorded": self.recorded, "found": self.found}
 
     def __str__(self) -> str:
@@ -63,10 +64,10 @@ def _cut(value: Any) -> str:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What two runs have to share. `version`: that of the recorded broker.
+    """What two runs must share. `version`: the recorded broker's release.
 
-    `drift`: how many bytes further the log is than the recorded one; None if places in the logs are each side's own. `apart`: how many
-    ms apart the two brokers' clocks may be when the same happens; None if they show different days.
+    `drift`: bytes by which this log is ahead of the recorded one; None if the places in the two logs are unrelated. `apart`: the largest
+    difference of the two brokers' clocks for the same event (ms); None if they show different days.
     """
 
     version: str
@@ -74,7 +75,7 @@ class RunComparison:
     apart: int | None = None
 
     def answer(self, recorded: RecordedResponse, found: Command | None, counted: Collection[str] = ()) -> Iterator[FieldDifference]:
-        """Code, remark and extFields. Of the fields `counted` only the number of values is compared."""
+        """Compare code, remark and extFields. For the fields in `counted` only the number of values is compared."""
         if found is None or recorded.code is None:
             if (found is None) != (recorded.code is None):
                 yield FieldDifference(
@@ -100,12 +101,12 @@ class RunComparison:
         return (before if name != "msgId" or before is None else self._moved(before)) == after
 
     def _moved(self, ids: str) -> str:
-        """Message ids whose places in the log lie so many bytes further."""
+        """Return message ids with their places moved by the drift."""
         drift = self.drift or 0
-        return ",".join(f"{one[:16]}{hexadecimal(one[16:]) + drift:016X}" if MESSAGE_ID.fullmatch(one) else one for one in ids.split(","))
+        return ",".join(f"{id_[:16]}{hexadecimal(id_[16:]) + drift:016X}" if MESSAGE_ID.fullmatch(id_) else id_ for id_ in ids.split(","))
 
     def records(self, recorded: Sequence[Mapping[str, Any]], found: Sequence[bytes | None]) -> Iterator[FieldDifference]:
-        """Every field of every record that was read back."""
+        """Compare every field of every record that was read back."""
         if len(recorded) != len(found):
             yield FieldDifference("stored", len(recorded), len(found))
             return
@@ -118,7 +119,7 @@ class RunComparison:
                 yield FieldDifference(where, dict(before), after)
 
     def record(self, where: str, recorded: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[FieldDifference]:
-        """The fields that were recorded of a record; places only if they are not each side's own."""
+        """Compare the recorded fields of a record. Places are skipped if the two logs are unrelated."""
         for name, before in recorded.items():
             after = found.get(name)
             if name == "props":
@@ -133,7 +134,8 @@ class RunComparison:
                 yield FieldDifference(f"{where}{name}", before, after)
 
     def _text(self, properties: str | None) -> Any:
-        """A text of properties without what a broker makes up; from 5.x on in any order, since its maps have more slots."""
+        """Return a properties text without values that the broker generates. From 5.x on the order is ignored, since its maps have more
+        slots."""
         text = masks.without_own(properties)
         return text if text is None or not self.version.startswith("5.") else sorted(text.split(PROPERTY_END))
 
@@ -152,12 +154,12 @@ class RunComparison:
 
 
 def _shape(text: str | None) -> list[str] | None:
-    """How many values a field has; of the ids of messages what is before their places."""
-    return None if text is None else [one[:16] if MESSAGE_ID.fullmatch(one) else "" for one in text.split(",") if one]
+    """Return the number of values of a field; for message ids the part before their places."""
+    return None if text is None else [value[:16] if MESSAGE_ID.fullmatch(value) else "" for value in text.split(",") if value]
 
 
 def record_data(data: bytes) -> dict[str, Any] | None:
-    """A record by the names of a recording; None if the bytes are not a record."""
+    """Return a record with the field names of a recording; None if the bytes are not a record."""
     message = record.decode(data, exact=False)
     if message is None:
         return None
@@ -166,7 +168,7 @@ def record_data(data: bytes) -> dict[str, Any] | None:
 
 
 def message_data(message: Message) -> dict[str, Any]:
-    """A record's message by the names of a recording, and what recordings leave out but the body."""
+    """Return a record's message with the field names of a recording, and the fields that recordings omit, except for the body."""
     return {
         "queueId": message.queue_id,
         "flag": message.flag,
@@ -186,7 +188,7 @@ def message_data(message: Message) -> dict[str, Any]:
 
 
 def topic(recorded: Mapping[str, Any] | None, found: TopicConfig | None) -> Iterator[FieldDifference]:
-    """The fields that were recorded of a broker's entry for a topic; None if it has none."""
+    """Compare the recorded fields of a broker's entry for a topic. None means that there is no entry."""
     data = None if found is None else table_to_data({found.topic_name: found}, DataVersion(0))["topicConfigTable"][found.topic_name]
     if recorded is None or data is None:
         if recorded is not data:
@@ -198,7 +200,7 @@ def topic(recorded: Mapping[str, Any] | None, found: TopicConfig | None) -> Iter
 
 
 def body(recorded: Any, found: bytes | None) -> Iterator[FieldDifference]:
-    """A body that is JSON, such as a route."""
+    """Compare a JSON body, such as a route."""
     try:
         after = fastjson.loads(found or b"null")
     except ValueError:
@@ -207,7 +209,7 @@ def body(recorded: Any, found: bytes | None) -> Iterator[FieldDifference]:
 
 
 def values(where: str, recorded: Any, found: Any) -> Iterator[FieldDifference]:
-    """Two JSON values, objects by their names."""
+    """Compare two JSON values; objects name by name."""
     if isinstance(recorded, dict) and isinstance(found, dict):
         for name in dict.fromkeys((*recorded, *found)):
             if recorded.get(name) != found.get(name):
@@ -220,17 +222,17 @@ _QUEUE = ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag", "topicSynFl
 
 
 def route(data: bytes | None, mine: Callable[[str], bool]) -> Any:
-    """What two name servers' routes have to share: queues, and the addresses of those brokers whose names are `mine`."""
+    """Return the part of a route that two name servers must share: queues, and the addresses of brokers whose names are `mine`."""
     try:
-        found = fastjson.loads(data or b"{}")
-        queues = [sorted((key, row[key]) for key in _QUEUE if row.get(key) is not None) for row in found.get("queueDatas", [])]
-        return {"queueDatas": sorted(queues), "brokerDatas": _brokers(found.get("brokerDatas", []), mine)}
+        parsed = fastjson.loads(data or b"{}")
+        queues = [sorted((key, row[key]) for key in _QUEUE if row.get(key) is not None) for row in parsed.get("queueDatas", [])]
+        return {"queueDatas": sorted(queues), "brokerDatas": _brokers(parsed.get("brokerDatas", []), mine)}
     except (ValueError, AttributeError, TypeError, KeyError):
         return _NO_JSON
 
 
 def address(data: bytes | None, broker: str) -> str | None:
-    """Where a route says that a broker's master is; None where it does not say."""
+    """Return the address of a broker's master in a route, None if the route has none."""
     try:
         rows = fastjson.loads(data or b"{}").get("brokerDatas", [])
         return next((str(row["brokerAddrs"]["0"]) for row in rows if row["brokerName"] == broker), None)
@@ -239,20 +241,20 @@ def address(data: bytes | None, broker: str) -> str | None:
 
 
 def clusters(data: bytes | None, mine: Callable[[str], bool]) -> Any:
-    """What two name servers' tables of clusters have to share: the brokers and the clusters whose names are `mine`."""
+    """Return the part of a cluster table that two name servers must share: brokers and clusters whose names are `mine`."""
     try:
-        found = fastjson.loads(data or b"{}")
-        named = {name: sorted(brokers) for name, brokers in found["clusterAddrTable"].items() if mine(name)}
-        return {"clusterAddrTable": named, "brokerAddrTable": _brokers(found["brokerAddrTable"].values(), mine)}
+        table = fastjson.loads(data or b"{}")
+        named = {name: sorted(brokers) for name, brokers in table["clusterAddrTable"].items() if mine(name)}
+        return {"clusterAddrTable": named, "brokerAddrTable": _brokers(table["brokerAddrTable"].values(), mine)}
     except (ValueError, AttributeError, TypeError, KeyError):
         return _NO_JSON
 
 
 def fields(data: bytes | None, names: Iterable[str]) -> Any:
-    """The values that an object of JSON has under these names, None for one that it lacks."""
+    """Return the values of a JSON object under these names, None for a missing name."""
     try:
-        found = fastjson.loads(data or b"{}")
-        return {name: found.get(name) for name in names}
+        parsed = fastjson.loads(data or b"{}")
+        return {name: parsed.get(name) for name in names}
     except (ValueError, AttributeError):
         return _NO_JSON
 
@@ -266,8 +268,8 @@ def _brokers(rows: Iterable[Any], mine: Callable[[str], bool]) -> list[Any]:
 
 
 def within(differences: Iterable[FieldDifference], where: str, seq: int = -1) -> Iterator[FieldDifference]:
-    """The differences of one request, topic or record, by the names that a report's findings have."""
-    for one in differences:
-        name = _WITHIN.sub("", one.field)
+    """Yield the differences of one request, topic or record with the names used in a report's findings."""
+    for difference in differences:
+        name = _WITHIN.sub("", difference.field)
         name = f"property {name.removeprefix('props.')}" if name.startswith("props.") else name
-        yield replace(one, field=ENTRY if name == "topicConfig" else name, where=where, seq=seq)
+        yield replace(difference, field=ENTRY if name == "topicConfig" else name, where=where, seq=seq)

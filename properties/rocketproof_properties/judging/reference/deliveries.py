@@ -1,8 +1,8 @@
-"""Records that a broker writes by itself, between two requests: delayed messages whose time has come (REC-05).
+"""Records that a broker writes by itself between two requests: due delayed messages (REC-05).
 
-A recording does not say when. But it says how long each request took, where each later message lies in the log, and how
-many messages its queue held. So time passes as far as it is known to, but never so far that a delivery would push a message
-beyond its recorded place; and where a case shows that more was delivered, those deliveries are looked for that explain it.
+A recording does not contain the time of a delivery. It contains the duration of each request, the place of each later message in the log,
+and the number of messages in its queue. Time passes according to these durations, but a delivery never pushes a message beyond its recorded
+place. If a case shows that more was delivered, a search finds deliveries that explain it.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from rocketproof_protocol.topics import SCHEDULE
 
 from .simulated import ReplayDeployment
 
-_PATIENCE = 20_000  # combinations of deliveries that are tried
+_MOST_TRIED = 20_000  # combinations of deliveries
 
 
 class Delivery(NamedTuple):
-    """A delivery to come: when in milliseconds, of which level, the index behind it there, and its message with its size."""
+    """A pending delivery: its time (ms), its level, the index after it in the level's queue, and its message with its size in bytes."""
 
     at: int
     level: int
-    behind: int
+    next_index: int
     size: int
     message: Message
 
 
 @dataclass(frozen=True)
 class DeliveryEvidence:
-    """What a case shows of the broker as it found it.
+    """What a case shows of the broker's state before it.
 
-    `place`: where its message lies, in bytes; `size`: how long that is with all that belongs to it, None if that is not
-    known. `limit`: how far the log reached at most. `queue`: a topic, a queue, and how many messages it held.
+    `place`: the place of its message in the log, in bytes. `size`: bytes of the message and all that belongs to it, None if unknown.
+    `limit`: the largest possible end of the log. `queue`: a topic, a queue, and its number of messages.
     """
 
     place: int | None
@@ -46,7 +46,7 @@ class DeliveryEvidence:
 
 
 class Deliveries:
-    """The passing of time on one broker."""
+    """Lets time pass on one broker."""
 
     def __init__(self, deployment: ReplayDeployment) -> None:
         broker = deployment.broker
@@ -56,11 +56,11 @@ class Deliveries:
         self._file = broker.settings.mapped_file_size_commit_log
 
     def pass_time(self, until: int, place: int | None) -> None:
-        """Let time pass up to a moment. `place` is where the next message lies in the log, if that is known: no delivery may
-        make the log reach further."""
+        """Let time pass until a moment. `place`: the place of the next message in the log, if known. No delivery may extend the log beyond
+        it."""
         end = self._store.max_phy_offset
         for delivery in sorted(delivery for level in self._pending() for delivery in level):
-            end = self._behind(end, delivery.size)
+            end = self._end_after(end, delivery.size)
             if delivery.at > until:
                 break
             if place is not None and end > place:
@@ -72,7 +72,7 @@ class Deliveries:
         self._deployment.act("time", millis=max(0, until - self._scheduler.clock.now()))
 
     def explain(self, seen: DeliveryEvidence) -> None:
-        """Deliver what must have been delivered for the case to see what it saw; nothing if no deliveries explain it."""
+        """Perform the deliveries that must have happened before the case; none if no deliveries explain it."""
         end = self._store.max_phy_offset
         missing = 0
         if seen.queue is not None:
@@ -85,12 +85,12 @@ class Deliveries:
             if chosen is not None:
                 for delivery in chosen:
                     self._scheduler.complete(self._store.put_message(delivery.message), "deliver delayed")
-                    self._store.schedule.pass_by(delivery.level, delivery.behind)
+                    self._store.schedule.pass_by(delivery.level, delivery.next_index)
                 self._store.dispatch()
                 return
 
     def lands(self, seen: DeliveryEvidence, end: int | None = None) -> bool:
-        """Whether the message of a case comes to its place if the log ends there, or where it does."""
+        """Whether the message of a case gets its recorded place if the log ends at `end`, by default at its current end."""
         if end is None:
             end = self._store.max_phy_offset
         next_file = (end // self._file + 1) * self._file
@@ -101,16 +101,16 @@ class Deliveries:
     def _search(
         self, pending: Sequence[Sequence[Delivery]], end: int, seen: DeliveryEvidence, missing: int | None
     ) -> list[Delivery] | None:
-        """Deliveries, soonest first and each level in its order, behind which the message lies where it does and its queue
-        is as long as it was. `missing` None: the queue is not asked."""
+        """Return deliveries, earliest first and each level in its order, after which the message gets its recorded place and its queue its
+        recorded length. `missing` None: the queue's length is ignored."""
         tried: set[tuple[int, ...]] = set()
         todo: list[tuple[tuple[int, ...], int, int, list[Delivery]]] = [((0,) * len(pending), end, 0, [])]
-        while todo and len(tried) < _PATIENCE:
-            taken, at, found, chosen = todo.pop()
+        while todo and len(tried) < _MOST_TRIED:
+            taken, at, delivered, chosen = todo.pop()
             if taken in tried:
                 continue
             tried.add(taken)
-            if (missing is None or found == missing) and (seen.place is None or self.lands(seen, at)):
+            if (missing is None or delivered == missing) and (seen.place is None or self.lands(seen, at)):
                 return chosen
             if seen.limit is not None and at > seen.limit:
                 continue
@@ -119,11 +119,11 @@ class Deliveries:
                 message = delivery.message
                 one_more = seen.queue is not None and (message.topic, message.queue_id) == seen.queue[:2]
                 counts = (*taken[:i], taken[i] + 1, *taken[i + 1 :])
-                todo.append((counts, self._behind(at, delivery.size), found + one_more, [*chosen, delivery]))
+                todo.append((counts, self._end_after(at, delivery.size), delivered + one_more, [*chosen, delivery]))
         return None
 
     def _pending(self) -> list[list[Delivery]]:
-        """What is still to be delivered, by level."""
+        """Return the pending deliveries by level."""
         return [list(self._level(level)) for level in range(1, MAX_LEVEL + 1)]
 
     def _level(self, level: int) -> Iterator[Delivery]:
@@ -135,10 +135,8 @@ class Deliveries:
             if message is not None:
                 yield Delivery(entry.tags_code, level, index, parts_of(message).size, message)
 
-    # Places in a log of files of one size
-
-    def _behind(self, end: int, size: int) -> int:
-        """Where the log ends after a record, which goes to the next file where it does not fit (APP-07)."""
+    def _end_after(self, end: int, size: int) -> int:
+        """Return the end of the log after a record. A record that does not fit goes to the next file (APP-07)."""
         return (end if self._fits(end, size) else (end // self._file + 1) * self._file) + size
 
     def _fits(self, end: int, size: int) -> bool:

@@ -1,6 +1,6 @@
-"""One recorded case after the other on a broker of some deployment: ask, look at what was stored, compare.
+"""Replay the recorded cases one after the other on a broker of any deployment: send the request, read back what was stored, compare.
 
-What differs between deployments is how a topic's entry is seen, and what the broker may do otherwise than the recorded one.
+Deployments differ in how a topic's entry is read, and in which deviations from the recorded broker are permitted.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.vocabulary import plain
 from . import bodies, comparison
-from .cases import ABSENT, RecordedCase, here
+from .cases import ABSENT, RecordedCase, translated
 from .comparison import FieldDifference, RunComparison
 
 SECONDS: Final = 20.0
-"""How long to wait for an answer that was recorded; longer than any wait of a broker's own."""
+"""Timeout for a recorded response, in seconds. It is longer than any wait of a broker."""
 
 
 class CaseReplay(ABC):
-    """The cases of one `cfg` on one broker. `places`: the recorded places of messages in the log to those that they have here."""
+    """The cases of one `cfg` on one broker. `places` maps recorded places of messages in the log to places on this broker."""
 
     def __init__(self, deployment: Deployment, broker: str, cases: Sequence[RecordedCase]) -> None:
         self.cases = cases
@@ -39,7 +39,7 @@ class CaseReplay(ABC):
         self._connections: dict[str, Connection] = {}
 
     def play(self) -> Iterator[tuple[FieldDifference, ...]]:
-        """The differences of each case, in order. Raises RemotingError if the broker is gone."""
+        """Yield the differences of each case, in order. Raises RemotingError if the broker is gone."""
         try:
             for case in self.cases:
                 yield tuple(self.perform(case))
@@ -49,18 +49,18 @@ class CaseReplay(ABC):
 
     @abstractmethod
     def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
-        """The differences of the next case."""
+        """Yield the differences of the next case."""
 
     @abstractmethod
     def topic(self, name: str) -> TopicConfig | None:
-        """The broker's entry for a topic."""
+        """Return the broker's entry for a topic."""
 
     @abstractmethod
     def expected(self, case: RecordedCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[RecordedCase, int]:
-        """The case as it should be on this broker, and how many bytes further its log is."""
+        """Return the case as expected on this broker, and the bytes by which its log is ahead."""
 
     def ask(self, request: Command, part: str = "", seconds: float = SECONDS) -> Command | None:
-        """What a part, the broker unless named, answers; None if nothing comes in time, and the connection is given up then."""
+        """Return the response of a part, by default the broker. Returns None and closes the connection if there is no response in time."""
         part = part or self._broker
         connection = self._connections.get(part) or self._deployment.connect(part)
         self._connections[part] = connection
@@ -73,29 +73,30 @@ class CaseReplay(ABC):
             raise
 
     def _ask(self, case: RecordedCase) -> Command | None:
-        """The answer to the recorded request, with the places of its messages here; one that got none waits as long as its caller did."""
-        request = command_of(case.code, here(case.fields, self.places), bodies.body(case))
+        """Return the response to the recorded request with its messages' places translated. The timeout is the recorded caller's if it got
+        no response."""
+        request = command_of(case.code, translated(case.fields, self.places), bodies.body(case))
         seconds = case.millis / 1000 if case.answer.code is None else SECONDS
         return self.ask(request, NAME_SERVER if case.to_name_server else "", seconds)
 
     def _view(self, place: int) -> bytes | None:
-        """The record at a place of the log, None if the broker finds none there."""
+        """Return the record at a place of the log, None if the broker has none there."""
         answer = self.ask(plain("view", place=place))
         return answer.body if answer is not None and answer.code == SUCCESS else None
 
     def compare(self, case: RecordedCase) -> Iterator[FieldDifference]:
-        """Ask once and compare what came of it."""
+        """Send the request once and compare the response and the stored records."""
         answer = self._ask(case)
-        found = places(answer.ext_fields or {}) if answer is not None else []
-        self.places.update(zip(case.positions, found, strict=False))
-        looks = case.stored is not None and answer is not None
-        stored = [self._view(place) for place in found] if looks else []
+        stored_at = places(answer.ext_fields or {}) if answer is not None else []
+        self.places.update(zip(case.positions, stored_at, strict=False))
+        reads_back = case.stored is not None and answer is not None
+        stored = [self._view(place) for place in stored_at] if reads_back else []
         recorded, drift = self.expected(case, answer, stored)
         same = RunComparison(case.version, drift)
         yield from same.answer(recorded.answer, answer)
         if recorded.body is not None and answer is not None:
             yield from comparison.body(recorded.body, answer.body)
-        if looks:
+        if reads_back:
             yield from same.records(recorded.stored or (), stored)
         if recorded.config != ABSENT:
             assert not isinstance(recorded.config, str)

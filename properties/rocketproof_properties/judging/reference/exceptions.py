@@ -1,6 +1,6 @@
-"""Recorded cases that the implementation need not agree with, each with the reason."""
+"""Recorded cases in which the implementation may differ, each with the reason."""
 
 from __future__ import annotations
 
 EXCEPTIONS: dict[tuple[str, str, str, int], str] = {}
-"""Profile, recorded version, `cfg` and number of the case, and why it may differ."""
+"""Why a case may differ, by profile, recorded version, `cfg` and number of the case."""

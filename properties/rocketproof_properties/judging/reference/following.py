@@ -1,7 +1,7 @@
-"""A simulated broker follows a history: it is asked what the target was asked, and time passes for it.
+"""A simulated broker that follows a history: it gets the requests that the target got, and time passes for it.
 
-It has the target's settings and an empty store. Where the target's messages are elsewhere in the log, places are translated: `places`
-grows with each answer. Nothing is compared here.
+It has the target's settings and an empty store. Places of messages in the target's log are translated to
+the own log: `places` grows with each response. Nothing is compared here.
 """
 
 from __future__ import annotations
@@ -43,38 +43,41 @@ from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.settings import ALONE, while_running
 from . import keys
-from .cases import RecordedResponse, here
+from .cases import RecordedResponse, translated
 from .driver import SECONDS
 from .middle import begin_log_at
 from .simulated import ReplayDeployment
 
 DELAY_STEP: Final = 100
-_HEARD: Final = ("question", "notified")
-"""What a client waits for on the connection over which it asks, and finds out by that the connection is lost."""
+_FAILING: Final = ("question", "notified")
+"""Events in which a client waits on its connection for a message of the broker, and notices by it that the connection is lost."""
 _DAY: Final = 86_400_000
 _LARGEST_FILE: Final = 1 << 24
 _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRootDir", "rocketmqHome", "storePathCommitLog")
 
 
-def is_by_key(asked: Exchange) -> bool:
-    """Whether records are sought under a key, which is judged when it is known where the target has them and since when."""
-    return asked.op == "find" and asked.code in keys.ANSWERS and keys.sought(asked.fields) is not None
+def is_by_key(exchange: Exchange) -> bool:
+    """Whether a request searches records by key. Its response is judged once the target's places and times of these records are known."""
+    return exchange.op == "find" and exchange.code in keys.ANSWERS and keys.sought(exchange.fields) is not None
 
 
-def is_timed(asked: Exchange) -> bool:
-    """Whether a message names a time of its own: what becomes of it depends on the second in which it comes."""
-    return not parse_properties(asked.fields.get("properties"), exact=False).keys().isdisjoint(TIMES)
+def is_timed(exchange: Exchange) -> bool:
+    """Whether a message names a delivery time. Its effect depends on the second in which it arrives."""
+    return not parse_properties(exchange.fields.get("properties"), exact=False).keys().isdisjoint(TIMES)
 
 
-def answer_of(asked: Exchange) -> RecordedResponse:
-    """What the target answered."""
-    return RecordedResponse(asked.outcome.get("code"), asked.outcome.get("remark"), asked.outcome.get("fields") or {})
+def answer_of(exchange: Exchange) -> RecordedResponse:
+    """Return the target's response."""
+    return RecordedResponse(exchange.outcome.get("code"), exchange.outcome.get("remark"), exchange.outcome.get("fields") or {})
 
 
 @dataclass
 class Follower:
-    """`places`: the target's places in its log to ours. `until`: let time pass as it did, up to this moment; for None it stands still
-    unless a program waits. `last`: of two brokers with a lost address the last one leaves; a name server has them in no order.
+    """A simulated broker that follows a history.
+
+    `places`: places in the target's log to places in the own log. `until`: time passes as it did up to this moment; with None it passes
+    only while a program waits. `last`: if two brokers share a lost address, remove the last broker instead of the first. The name server
+    iterates over them in no defined order.
     """
 
     history: ParsedHistory
@@ -89,9 +92,9 @@ class Follower:
         self.cluster = self.deployment.cluster
         self._connections: dict[str, SimulatedConnection] = {}
         self._lost = sorted(
-            (one.seq, self._name_of(one) if isinstance(one, Exchange) else self._named(one.value["client"]))
-            for one in self.history.items
-            if "error" in (one.outcome if isinstance(one, Exchange) else one.value if one.op in _HEARD else {})
+            (item.seq, self._name_of(item) if isinstance(item, Exchange) else self._named(item.value["client"]))
+            for item in self.history.items
+            if "error" in (item.outcome if isinstance(item, Exchange) else item.value if item.op in _FAILING else {})
         )
         self._addresses = count()
         self.first = {name: config.copy() for name, config in self.broker.topics.table.items()}
@@ -102,26 +105,33 @@ class Follower:
         self.theirs = {at: message for at, message in decoded.items() if message is not None}
         self.broken = [at for at, message in decoded.items() if message is None]
         self._taken: set[int] = set()
-        first = min((place for one in self.history.asked for place in places(one.outcome.get("fields") or {})), default=0)
+        first = min((place for exchange in self.history.exchanges for place in places(exchange.outcome.get("fields") or {})), default=0)
         self.exact = self.history.program.needs == ALONE and first in self.theirs
         if self.exact and first:
             begin_log_at(self.broker, first)
         self._began = self.cluster.clock.now()
 
     def _clock(self) -> int:
-        """What the target's clock showed when the program began: what the caller's did, put right by the first record that the target says
-        to have stored within a day of it."""
-        began = next((whole_number(one.request["at"]) - one.sent_millis for one in self.history.asked if "at" in one.request), START)
-        kept = self.history.records
-        for one in self.history.asked:
-            for place in places(one.outcome.get("fields") or {}):
-                message = self.decoded(kept[place]) if place in kept else None
-                if message is not None and abs(message.store_timestamp - one.sent_millis - began) < _DAY:
-                    return message.store_timestamp - one.sent_millis
+        """Return the target's clock at the start of the program. It is the caller's clock, corrected by the first stored record whose time
+        is within a day of it."""
+        began = next(
+            (
+                whole_number(exchange.request["at"]) - exchange.sent_millis
+                for exchange in self.history.exchanges
+                if "at" in exchange.request
+            ),
+            START,
+        )
+        records_kept = self.history.records
+        for exchange in self.history.exchanges:
+            for place in places(exchange.outcome.get("fields") or {}):
+                message = self.decoded(records_kept[place]) if place in records_kept else None
+                if message is not None and abs(message.store_timestamp - exchange.sent_millis - began) < _DAY:
+                    return message.store_timestamp - exchange.sent_millis
         return began
 
     def decoded(self, data: bytes) -> Message | None:
-        """The message of a record that was read back, as this release reads it."""
+        """Return the message of a record that was read back, decoded as in this release."""
         return records.decode(data, exact=self.profile.exact_properties, hosts_by_flag=self.profile.hosts_by_flag)
 
     def _settings(self) -> BrokerSettings:
@@ -132,7 +142,7 @@ class Follower:
                 self.history.settings["brokerIP1"],
                 whole_number(self.history.settings["listenPort"]),
             )
-        hosts = [host for one in self.history.asked if (host := answer_of(one).host) is not None]
+        hosts = [host for exchange in self.history.exchanges if (host := answer_of(exchange).host) is not None]
         if hosts:
             settings.broker_ip1, settings.listen_port = hosts[0][:2]
         later = self._configured()
@@ -144,25 +154,25 @@ class Follower:
 
     @property
     def broker(self) -> Broker:
-        """The broker that runs now; a new one behind the end of its process."""
+        """The running broker. A crash replaces it by a new one."""
         return self.deployment.broker
 
     def _configured(self) -> Mapping[str, str]:
-        """The settings that were changed when the broker ran already."""
+        """Return the settings that were changed while the broker was running."""
         return while_running(self.history.program.needs)
 
     def happen(self, item: Other) -> None:
-        """Let something happen that is no request."""
+        """Perform an event that is not a request."""
         if item.op == "wait":
             self.wait(whole_number(item.value["millis"]))
-        elif item.op == "restart":  # a broker that has started again is asked over a connection from another port
+        elif item.op == "restart":  # clients of a restarted broker connect from another port
             self._connections.clear()
         elif item.op == "crash":
             self.dispatch()
             self.deployment.act("crash", power=False, metadata="ordered", seed=0)
             self._connections.clear()
         elif item.op == "hang_up":
-            for name in [one for one in self._connections if one.endswith(f" of {item.value['client']}")]:
+            for name in [name for name in self._connections if name.endswith(f" of {item.value['client']}")]:
                 self._connections.pop(name).close()
         elif item.op == "disconnect":
             address = str(item.value["address"])
@@ -174,11 +184,11 @@ class Follower:
                 server.broker_addr_table = self._ordered(server.broker_addr_table)
 
     def _ordered(self, table: dict[str, BrokerData]) -> dict[str, BrokerData]:
-        """In the order in which a name server may go over it; twice is as before."""
+        """Return the table in the order in which a name server may iterate over it. Applying this twice restores the order."""
         return dict(reversed(table.items())) if self.last else table
 
     def pass_to(self, millis: int) -> None:
-        """Let time pass up to a moment of the history."""
+        """Let time pass until a moment of the history."""
         if self.until is not None:
             self.wait(self._began + millis - self.cluster.clock.now())
 
@@ -189,29 +199,29 @@ class Follower:
         self.dispatch()
 
     def dispatch(self) -> None:
-        """What the broker's threads do before the next request: they flush, they dispatch, and they answer pulls that were held for it."""
+        """Do the work of the broker's threads before the next request: flush, dispatch, answer held pulls."""
         if self.broker.settings.flush_disk_type == "SYNC_FLUSH":
             self.broker.store.flush_now()
         self.broker.store.dispatch()
         self.cluster.scheduler.settle()
 
-    def answer(self, asked: Exchange) -> Command | None:
-        """What is answered here, None if nothing is in time or nothing is wanted."""
-        part, name = self._part_of(asked), self._name_of(asked)
-        while self._lost and self._lost[0][0] < asked.seq:  # the client went on over another connection
+    def answer(self, exchange: Exchange) -> Command | None:
+        """Return this broker's response; None if it is not in time or the request is one-way."""
+        part, name = self._part_of(exchange), self._name_of(exchange)
+        while self._lost and self._lost[0][0] < exchange.seq:  # the client continued over another connection
             if (other := self._connections.pop(self._lost.pop(0)[1], None)) is not None:
                 other.close()
         if name not in self._connections:
             self._connections[name] = self.deployment.connect(part)
             host, port = self._connections[name].remote
-            self._connections[name].remote = (host, port + next(self._addresses))  # each from an address of its own
+            self._connections[name].remote = (host, port + next(self._addresses))  # each connection has its own address
         connection = self._connections[name]
-        if is_timed(asked):
-            self.deployment.act("time", millis=max(0, self._began + asked.sent_millis - self.cluster.clock.now()))
-        command = self._command(asked)
-        self.deployment.draw.queue = self._drawn(asked)
+        if is_timed(exchange):
+            self.deployment.act("time", millis=max(0, self._began + exchange.sent_millis - self.cluster.clock.now()))
+        command = self._command(exchange)
+        self.deployment.draw.queue = self._drawn(exchange)
         try:
-            if not asked.one_way:
+            if not exchange.one_way:
                 return connection.ask(command, SECONDS)
             connection.send_one_way(command)
         except TimedOut:
@@ -220,31 +230,31 @@ class Follower:
             self.dispatch()
         return None
 
-    def _part_of(self, asked: Exchange) -> str:
-        return NAME_SERVER if asked.request["to"] == NAME_SERVER else self.deployment.part
+    def _part_of(self, exchange: Exchange) -> str:
+        return NAME_SERVER if exchange.request["to"] == NAME_SERVER else self.deployment.part
 
-    def _name_of(self, asked: Exchange) -> str:
-        return self._named(asked.process, asked.request.get("line") or self._part_of(asked))
+    def _name_of(self, exchange: Exchange) -> str:
+        return self._named(exchange.process, exchange.request.get("line") or self._part_of(exchange))
 
     def _named(self, client: str, over: str | None = None) -> str:
-        """What a client's connection is called here: the one to the broker, unless another is given."""
+        """Return the name of a client's connection, by default to the broker."""
         return f"{over or self.deployment.part} of {client}"
 
     def questions(self, client: str) -> list[Command]:
-        """What the broker has asked a producer about half messages when it has looked for them (TRX-05)."""
+        """Return the broker's check requests for half messages to a producer after a check (TRX-05)."""
         self.wait(DELAY_STEP)
         connection = self._connections.get(self._named(client))
         self.cluster.scheduler.complete(self.broker.transaction_check.check())
-        return [one for one in (connection.strays if connection is not None else ()) if one.code == codes.CHECK_TRANSACTION_STATE]
+        return [stray for stray in (connection.strays if connection is not None else ()) if stray.code == codes.CHECK_TRANSACTION_STATE]
 
     def notified(self, client: str) -> list[str]:
-        """The groups of which the broker has told a consumer since the last time that their consumers are others."""
+        """Return the groups whose consumers changed according to notifications since the last call."""
         connection = self._connections.get(self._named(client))
         return take_notified(connection.strays) if connection is not None else []
 
-    def arrive(self, asked: Exchange) -> None:
-        """What a send does before it is stored: it is checked, and its topic is made, and for a retry topic its group (DLQ-02)."""
-        command, channel = self._command(asked), self.deployment.connect(self.deployment.part)
+    def arrive(self, exchange: Exchange) -> None:
+        """Perform the part of a send before it is stored: check it, create its topic, and for a retry topic its group (DLQ-02)."""
+        command, channel = self._command(exchange), self.deployment.connect(self.deployment.part)
         with suppress(JavaError):
             header = parse_request_header(command.code, command.ext_fields, self.profile)
             if header is not None:
@@ -253,61 +263,64 @@ class Follower:
                 if checked.code == codes.UNDECIDED and header.topic.startswith(RETRY_PREFIX):
                     self.broker.groups.find(header.topic.removeprefix(RETRY_PREFIX))
 
-    def _command(self, asked: Exchange) -> Command:
+    def _command(self, exchange: Exchange) -> Command:
         return command_of(
-            whole_number(asked.request["code"]), self._ours(asked), body_of(asked.request) or None, whole_number(asked.request["version"])
+            whole_number(exchange.request["code"]),
+            self._ours(exchange),
+            body_of(exchange.request) or None,
+            whole_number(exchange.request["version"]),
         )
 
-    def _drawn(self, asked: Exchange) -> int:
-        """The queue that the target chose at random, as its answer or its record shows."""
-        answer = asked.outcome.get("fields") or {}
-        if asked.op == "send_back":
-            if asked.code not in (codes.SUCCESS, None):
-                return 0  # what it may have become is another request's
-            again = self._again(asked)
-            return 0 if again is None else _queue_of(again)
-        if not asked.fields.get("queueId", "").startswith("-"):
+    def _drawn(self, exchange: Exchange) -> int:
+        """Return the queue that the target chose at random, according to its response or its record."""
+        answer = exchange.outcome.get("fields") or {}
+        if exchange.op == "send_back":
+            if exchange.code not in (codes.SUCCESS, None):
+                return 0  # a record like it belongs to another request
+            sent_back = self._record_sent_back(exchange)
+            return 0 if sent_back is None else _queue_of(sent_back)
+        if not exchange.fields.get("queueId", "").startswith("-"):
             return 0
-        if (told := java_int(answer.get("queueId", ""))) is not None:
-            return told
-        born = [one for one in self.theirs.values() if str(one.born_timestamp) == asked.fields.get("bornTimestamp")]
-        return _queue_of(born[0]) if born else self._fuller_queue(asked.fields.get("topic", ""))
+        if (queue := java_int(answer.get("queueId", ""))) is not None:
+            return queue
+        born = [message for message in self.theirs.values() if str(message.born_timestamp) == exchange.fields.get("bornTimestamp")]
+        return _queue_of(born[0]) if born else self._fuller_queue(exchange.fields.get("topic", ""))
 
     def _fuller_queue(self, topic: str) -> int:
-        """A queue of which the target counts more than we have: there it put what nobody could read back. 0 if there is none."""
+        """Return a queue that is longer on the target than here: it contains the record that could not be read back. 0 if there is none."""
         counted = self.history.states.get("queues", {}).get("queues", ())
         return next((queue for name, queue, end, *_ in counted if name == topic and end > self.broker.store.max_offset(name, queue)), 0)
 
-    def _again(self, asked: Exchange) -> Message | None:
-        """The record that a message became when it was sent back, the first that no earlier request has become."""
-        request = request_of(asked)
+    def _record_sent_back(self, exchange: Exchange) -> Message | None:
+        """Return the record that a send-back stored: the first that no earlier request stored."""
+        request = request_of(exchange)
         before, config = self.theirs.get(request.offset), self.broker.groups.table.get(request.group)
         if before is None:
             return None
         group = Group() if config is None else Group(config.retry_max_times, config.retry_queue_nums)
-        free = ((at, one) for at, one in self.theirs.items() if at not in self._taken)
+        free = ((at, message) for at, message in self.theirs.items() if at not in self._taken)
         place = choose(request, group, before, free, asked=True)
         if place is None:
             return None
         self._taken.add(place)
         return self.theirs[place]
 
-    def _ours(self, asked: Exchange) -> dict[str, str]:
-        """The request's fields with our places instead of the target's."""
-        fields = here(asked.fields, self.places)
+    def _ours(self, exchange: Exchange) -> dict[str, str]:
+        """Return the request's fields with our places instead of the target's."""
+        fields = translated(exchange.fields, self.places)
         if (
-            held_millis(asked) is not None and "suspendTimeoutMillis" in fields
-        ):  # in the order of the items its time is over, or there is something
+            held_millis(exchange) is not None and "suspendTimeoutMillis" in fields
+        ):  # at this point of the order the pull times out or finds a message
             fields["sysFlag"] = str(whole_number(fields["sysFlag"]) & ~PULL_SUSPENDS)
-        if is_by_key(asked):
+        if is_by_key(exchange):
             fields = keys.at_any_time(fields)
-        if asked.op == "end_transaction" and "tranStateTableOffset" in fields:
-            offset, place = fields["tranStateTableOffset"], asked.fields.get("commitLogOffset", "")
+        if exchange.op == "end_transaction" and "tranStateTableOffset" in fields:
+            offset, place = fields["tranStateTableOffset"], exchange.fields.get("commitLogOffset", "")
             fields["tranStateTableOffset"] = self.halves.get((place, offset)) or self.halves.get(("", offset), offset)
         return fields
 
     def learn(self, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-        """Note where the answered messages are on both sides; whether they are in a topic that programs share."""
+        """Record the places of the stored messages on both sides. Return whether they are in a topic that programs share."""
         theirs, ours = places(before), places(after)
         self.places.update(zip(theirs, ours, strict=False))
         if not theirs or not ours:
@@ -320,6 +333,6 @@ class Follower:
 
 
 def _queue_of(message: Message) -> int:
-    """The queue that was meant."""
+    """Return the queue that the sender named."""
     named = java_int(message.properties.get("REAL_QID", ""))
     return message.queue_id if named is None else named

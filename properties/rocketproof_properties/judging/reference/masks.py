@@ -1,8 +1,9 @@
-"""What may differ between two runs of one broker, put to one side of a comparison and the other.
+"""Mask what may differ between two runs of one broker, on both sides of a comparison:
 
-A caller's port, how full disks are, the line of code that threw, what a Java machine adds to the text of
-a null-pointer error, in which time zone a broker gives the time from which it serves, and the times of its own clock in what it stores and
-answers.
+- a caller's port and the disk usage;
+- the line of code that threw, and what a Java machine adds to the text of a null-pointer error;
+- the time zone of the service start time;
+- times of the broker's own clock in records and responses.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _NULL_POINTER = re.compile(rf"({re.escape(_NULL)}).*", re.DOTALL)
 
 
 def remark(text: str | None) -> str | None:
-    """A remark without what two runs need not share."""
+    """Return a remark without the parts that two runs need not share."""
     if text is None:
         return None
     thrown = _FRAME.fullmatch(text)
@@ -51,21 +52,21 @@ def remark(text: str | None) -> str | None:
 
 
 def same_remark(recorded: str | None, found: str | None) -> bool:
-    """Whether two remarks say the same. A Java machine that has thrown an exception often leaves out its message and frame."""
+    """Whether two remarks are equal. A Java machine that has thrown an exception often omits its message and frame."""
     if recorded is not None and found is not None and _BARE.fullmatch(recorded):
         return found == recorded or found.startswith((f"{recorded}:", f"{recorded},"))
     return remark(recorded) == remark(found)
 
 
 def varies(name: str, version: str) -> bool:
-    """Whether a broker of this version makes up the value of a response field or property anew each time, if the sender gave none."""
+    """Whether a broker of this version generates a new value for a response field or property each time if the sender gave none."""
     return version.startswith("5.") and how(name) is How.MADE_UP
 
 
 def same_time(name: str, recorded: str | None, found: str | None, apart: int | None = None) -> bool:
-    """Whether these values are times of the two brokers' own clocks, or handles that differ only in such a time and in a made up id.
+    """Whether two values are times of the two brokers' clocks, or handles that differ only in such a time and in a generated id.
 
-    `apart`: the largest difference of the two times (ms), None where the clocks show different days.
+    `apart`: the largest difference of the two times (ms); None if the clocks show different days.
     """
     if recorded is None or found is None:
         return False
@@ -93,7 +94,7 @@ def _same_handle(recorded: str, found: str, apart: int | None) -> bool:
 
 
 def _handle(text: str) -> list[str] | None:
-    """The parts of a handle; None for a text that is none."""
+    """Return the parts of a handle, None for a text that is not a handle."""
     try:
         parts = urlsafe_b64decode(text).decode().split(" ")
     except ValueError:
@@ -102,10 +103,10 @@ def _handle(text: str) -> list[str] | None:
 
 
 def made_up(*values: str | None) -> bool:
-    """Whether these values look like ids that a broker made up."""
+    """Whether these values look like ids that a broker generated."""
     return all(value is not None and _ID.fullmatch(value) for value in values)
 
 
 def without_own(text: str | None) -> str | None:
-    """A text of properties without ids that look made up and without times of the broker's own clock, each of which is compared alone."""
+    """Return a properties text without generated ids and times of the broker's clock. Each of these is compared separately."""
     return None if text is None else _TIMES.sub(r"\1*", _ID.sub("*", text))

@@ -1,8 +1,7 @@
-"""A recording that begins in the middle: what its broker had before the first case, as far as the cases show it.
+"""Restore the broker's state before a recording that does not start with an empty broker, as far as its cases show it.
 
-The log goes on where the first answered message lies, a queue where its first message does, and a topic that a case names is
-as the case shows it. What was stored before is not there: requests that look back (send-back, the end of a transaction) can
-find it only in a recording from the start.
+The log continues at the place of the first stored message, a queue at its first message, and a topic has the recorded entry. Records stored
+before are missing. Requests that refer to earlier records (send-back, end of a transaction) find them only in a recording from the start.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from .cases import RecordedCase
 
 
 def first_place(cases: Sequence[RecordedCase]) -> int:
-    """Where the first message lies in the log; a recording from the start has it at 0."""
+    """Return the place of the first message in the log. It is 0 in a recording from the start."""
     return next((case.positions[0] for case in cases if case.positions), 0)
 
 
 def begin_log_at(broker: Broker, place: int) -> None:
-    """Let the empty log go on at a place, as if the bytes before it had been there."""
+    """Let the empty log continue at a place, as if the bytes before it existed."""
     store = broker.store
     mapped = store.commit_log.files.last_or_next(place)
     assert mapped is not None, "the simulated disk has room"
@@ -31,7 +30,7 @@ def begin_log_at(broker: Broker, place: int) -> None:
 
 
 def recall(broker: Broker, case: RecordedCase) -> None:
-    """What the broker knew before this case and had not been asked for yet: a topic, and where its queue goes on."""
+    """Restore a topic and the next offset of its queue as they were before this case, unless they are known."""
     config = case.config
     if isinstance(config, dict) and case.code != UPDATE_AND_CREATE_TOPIC and broker.topics.select(case.topic) is None:
         broker.topics.table[case.topic] = _topic(case.topic, config)

@@ -1,8 +1,8 @@
-"""In which orders a broker may have served what one client sent, if some requests wanted no answer.
+"""The orders in which a broker may have served a client's requests if some of them are one-way.
 
-Whoever waits for no answer sends the next request while the broker may still be at work on the last one, in another of its threads. So a
-send without an answer may be checked, which makes its topic, and be stored later, or not yet when everything is over; or the send behind it
-makes the topic, with its own number of queues, and is stored later.
+A client does not wait after a one-way request, so threads of the broker may serve it and the next request at the same time. A one-way send
+may be checked, which creates its topic, but stored later or not before the program ends. It is also possible that the following send
+creates the topic, with its own number of queues, and the one-way send is stored later.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from ...brokers.runs.client import places
 from ...brokers.runs.parsed import Other, ParsedHistory
 
 _MOST_CLOSES: Final = 27
-"""Orders of closed connections that are tried: all of up to three."""
+"""Orders of closed connections that are tried: all orders of up to three."""
 
 
 @dataclass(frozen=True)
 class Arrived:
-    """A send that is checked here, and served elsewhere or never."""
+    """A send that is checked here, and stored elsewhere or never."""
 
-    asked: Exchange
+    exchange: Exchange
 
 
 Item = Exchange | Other | Arrived
 
 
 def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
-    """Other orders in which the same may have happened: a broker may serve a request that wants no answer later, or never.
+    """Yield further possible orders of the same requests: a broker may serve one-way requests later or never.
 
-    `born`: where the first record of each time of birth is; `committed`: where a half message's is that was committed, by the place of the
-    half one. The first order is that of the log.
+    `born`: the place of the first record with each birth time. `committed`: the place of a committed message by the place of its half
+    message. The first order is the order of the log.
     """
     for items in _whole(history, born, committed):
         yield list(items)
         yield _with_arrivals(history, items)
         yield _overtaken(history, items)
-        unserved = [Arrived(one) for one in history.asked if one.one_way and one.op == "send" and one not in items]
+        unserved = [Arrived(each) for each in history.exchanges if each.one_way and each.op == "send" and each not in items]
         if unserved:
-            yield [*items, *unserved]  # checked behind what follows, and stored where nobody can look
+            yield [*items, *unserved]  # checked after later requests, and stored where it cannot be read back
 
 
-def asked_first(history: ParsedHistory) -> Sequence[Item]:
-    """The order in which everything was asked: a pull that might have been held was answered at once."""
-    found = sorted(history.items, key=lambda one: one.seq)
-    return list[Item](found)
+def by_sending_time(history: ParsedHistory) -> Sequence[Item]:
+    """Return the order in which requests were sent: a pull that might have been held was answered immediately."""
+    by_seq = sorted(history.items, key=lambda item: item.seq)
+    return list[Item](by_seq)
 
 
 def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
-    """Orders in which a name server notices a closed connection only when its broker has registered over the next one: it forgets the
-    broker then, or leaves it alone, as that has another connection by now."""
-    again = [(one, later) for at, one in enumerate(history.items) if (later := _next_registration(history, at)) is not None]
-    for effects in itertools.islice(itertools.product(("at once", "late", "none"), repeat=len(again)), 1, _MOST_CLOSES):
+    """Yield orders in which a name server notices a closed connection only after its broker has registered over a new connection. It then
+    removes the broker, or keeps it because of the new connection."""
+    reconnected = [(item, later) for at, item in enumerate(history.items) if (later := _next_registration(history, at)) is not None]
+    for effects in itertools.islice(itertools.product(("at once", "late", "none"), repeat=len(reconnected)), 1, _MOST_CLOSES):
         items = list[Item](history.items)
-        for (closed, registration), effect in zip(again, effects, strict=True):
+        for (closed, registration), effect in zip(reconnected, effects, strict=True):
             if effect != "at once":
                 items.remove(closed)
             if effect == "late":
@@ -69,74 +69,74 @@ def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
 
 
 def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
-    """The first registration over the next connection of a broker whose connection is closed by this item."""
+    """Return the first registration over the broker's next connection after the connection that this item closes."""
     closed = history.items[at]
     if not isinstance(closed, Other) or closed.op != "disconnect":
         return None
     line, later = closed.value["address"], history.items[at + 1 :]
-    return next((one for one in later if isinstance(one, Exchange) and one.request.get("line") == line and _registers(one)), None)
+    return next((item for item in later if isinstance(item, Exchange) and item.request.get("line") == line and _registers(item)), None)
 
 
-def _registers(one: Exchange) -> bool:
-    return whole_number(one.request["code"]) == codes.REGISTER_BROKER
+def _registers(exchange: Exchange) -> bool:
+    return whole_number(exchange.request["code"]) == codes.REGISTER_BROKER
 
 
 def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Exchange | Other]]:
-    """The orders in which each request is served in one piece."""
+    """Yield the orders in which each request is served without interruption."""
 
-    def place(one: Exchange | Other) -> int | None:
-        if not isinstance(one, Exchange):
+    def place(item: Exchange | Other) -> int | None:
+        if not isinstance(item, Exchange):
             return None
-        if one.op == "end_transaction":
-            return committed.get(one.fields.get("commitLogOffset", ""))
-        if one.one_way:
-            return born.get(one.fields.get("bornTimestamp", ""))
-        return min(places(one.outcome.get("fields") or {}), default=None)
+        if item.op == "end_transaction":
+            return committed.get(item.fields.get("commitLogOffset", ""))
+        if item.one_way:
+            return born.get(item.fields.get("bornTimestamp", ""))
+        return min(places(item.outcome.get("fields") or {}), default=None)
 
-    stored = [number for number, one in enumerate(history.items) if place(one) is not None]
-    in_log = sorted((history.items[number] for number in stored), key=lambda one: place(one) or 0)
+    stored = [number for number, item in enumerate(history.items) if place(item) is not None]
+    in_log = sorted((history.items[number] for number in stored), key=lambda item: place(item) or 0)
     logged = list(history.items)
-    for number, one in zip(stored, in_log, strict=True):
-        logged[number] = one
+    for number, item in zip(stored, in_log, strict=True):
+        logged[number] = item
     yield logged
-    yield [one for one in logged if not _silent(one) or place(one) is not None]
+    yield [item for item in logged if not _silent(item) or place(item) is not None]
     for later in (1, 2, 3, len(history.items)):
-        items = list(history.items)
-        for one in reversed(history.asked):
-            if one.one_way:
-                at = items.index(one)
-                items.insert(min(at + 1 + later, len(items)), one)
-                del items[at]
-        yield items
-    yield [one for one in history.items if not _silent(one) or one.op != "send" or place(one) is not None]
+        order = list(history.items)
+        for item in reversed(history.exchanges):
+            if item.one_way:
+                at = order.index(item)
+                order.insert(min(at + 1 + later, len(order)), item)
+                del order[at]
+        yield order
+    yield [item for item in history.items if not _silent(item) or item.op != "send" or place(item) is not None]
 
 
-def _silent(one: Exchange | Other) -> bool:
-    return isinstance(one, Exchange) and one.one_way
+def _silent(item: Exchange | Other) -> bool:
+    return isinstance(item, Exchange) and item.one_way
 
 
 def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Other]) -> list[Item]:
-    """The same order, with the sends that want no answer checked where they were sent."""
-    found: list[Item] = list(items)
-    behind = 0  # what was sent before has arrived, and what was answered is over
-    for one in history.items:
-        if isinstance(one, Exchange) and one.one_way and one.op == "send":
-            found.insert(behind, Arrived(one))
-            behind += 1
-        elif not _silent(one):
-            behind = max(behind, next(at for at, other in enumerate(found) if other is one) + 1)
-    return found
+    """Return the same order with one-way sends checked when they were sent."""
+    order: list[Item] = list(items)
+    next_free = 0  # earlier requests have arrived, and answered requests are complete
+    for item in history.items:
+        if isinstance(item, Exchange) and item.one_way and item.op == "send":
+            order.insert(next_free, Arrived(item))
+            next_free += 1
+        elif not _silent(item):
+            next_free = max(next_free, next(at for at, other in enumerate(order) if other is item) + 1)
+    return order
 
 
 def _overtaken(history: ParsedHistory, items: Sequence[Exchange | Other]) -> list[Item]:
-    """The same order, with the answered send behind sends that want no answer checked before these."""
-    found: list[Item] = list(items)
+    """Return the same order, but an answered send after one-way sends is checked before them."""
+    order: list[Item] = list(items)
     first: Exchange | None = None
-    for one in history.items:
-        if isinstance(one, Exchange) and one.one_way:
-            first = first or (one if one.op == "send" and one in found else None)
+    for item in history.items:
+        if isinstance(item, Exchange) and item.one_way:
+            first = first or (item if item.op == "send" and item in order else None)
             continue
-        if first is not None and isinstance(one, Exchange) and one.op == "send" and found.index(first) < found.index(one):
-            found.insert(found.index(first), Arrived(one))
+        if first is not None and isinstance(item, Exchange) and item.op == "send" and order.index(first) < order.index(item):
+            order.insert(order.index(first), Arrived(item))
         first = None
-    return found
+    return order

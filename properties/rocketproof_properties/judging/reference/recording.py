@@ -1,4 +1,4 @@
-"""Replaying a recording: each `cfg` on a simulated cluster of its own, one case after the other (`rocketproof test --recording`)."""
+"""Replay a recording: the cases of each `cfg` on its own simulated cluster, one after the other (`rocketproof test --recording`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .simulated import ReplayDeployment
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """One case with its differences, none if it is alike. `exception` is why it may differ, "" if it may not."""
+    """One case with its differences, none if they agree. `exception`: why it may differ, "" if it may not."""
 
     case: RecordedCase
     differences: tuple[FieldDifference, ...]
@@ -39,8 +39,8 @@ class CaseOutcome:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules that decide the fields that differ, as far as they are known."""
-        return tuple(dict.fromkeys(rule for one in self.differences for rule in rules_of(self.case, one.field)))
+        """The rules that decide the fields that differ, if they are known."""
+        return tuple(dict.fromkeys(rule for difference in self.differences for rule in rules_of(self.case, difference.field)))
 
     def data(self) -> dict[str, Any]:
         return {
@@ -48,14 +48,14 @@ class CaseOutcome:
             "cfg": self.case.cfg,
             "case": self.case.name,
             "alike": self.same,
-            "differences": [one.data() for one in self.differences],
+            "differences": [difference.data() for difference in self.differences],
             "exception": self.exception or None,
         }
 
 
 @dataclass(frozen=True)
 class RecordingReport:
-    """What came of a recording under a profile. `stopped`: Ctrl-C ended it, and `outcomes` are those of the cases before."""
+    """The outcomes of a recording under a profile. `stopped`: Ctrl-C ended it, and `outcomes` contains the cases before."""
 
     profile: str
     outcomes: tuple[CaseOutcome, ...]
@@ -63,54 +63,54 @@ class RecordingReport:
 
     @property
     def same(self) -> int:
-        return sum(one.same for one in self.outcomes)
+        return sum(outcome.same for outcome in self.outcomes)
 
     @property
     def excepted(self) -> tuple[CaseOutcome, ...]:
-        return tuple(one for one in self.outcomes if not one.same and one.exception)
+        return tuple(outcome for outcome in self.outcomes if not outcome.same and outcome.exception)
 
     @property
     def different(self) -> tuple[CaseOutcome, ...]:
-        return tuple(one for one in self.outcomes if not one.same and not one.exception)
+        return tuple(outcome for outcome in self.outcomes if not outcome.same and not outcome.exception)
 
 
 def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Callable[[int, int], None] | None = None) -> RecordingReport:
-    """Send the requests of a recording to the implementation and compare the answers; `report(done, all)` after each case.
+    """Send the requests of a recording to the implementation and compare the responses. `report(done, all)` is called after each case.
 
-    `settings` are texts `name=value` or `cfg:name=value`. Raises RocketproofError for a file that is not a recording and for
-    settings that are not ones.
+    `settings` are texts `name=value` or `cfg:name=value`. Raises RocketproofError for a file that is not a recording and for invalid
+    settings.
     """
     recording = read(path)
     cases = recording.cases
     for text in settings:
         known_cfg(text, [case.cfg for case in cases])
-    found, stopped = interrupts.gathered(_outcomes(recording, profile, settings, report))
-    return RecordingReport(profile, tuple(one for _, one in sorted(found, key=itemgetter(0))), stopped)
+    outcomes, stopped = interrupts.gathered(_outcomes(recording, profile, settings, report))
+    return RecordingReport(profile, tuple(outcome for _, outcome in sorted(outcomes, key=itemgetter(0))), stopped)
 
 
 def _outcomes(
     recording: Recording, profile: str, settings: Sequence[str], report: Callable[[int, int], None] | None
 ) -> Iterator[tuple[int, CaseOutcome]]:
-    """What came of each case, with its place in the recording."""
+    """Yield the outcome of each case with its index in the recording."""
     cases = recording.cases
     done = 0
     for cfg in dict.fromkeys(case.cfg for case in cases):
-        mine = [(at, case) for at, case in enumerate(cases) if case.cfg == cfg]
-        group = [case for _, case in mine]
-        stage = SimulatedReplay(PROFILES[profile], group, settings_of(cfg, group, recording.settings.get(cfg, {}), settings))
-        for (at, case), found in zip(mine, stage.play(), strict=True):
+        own = [(at, case) for at, case in enumerate(cases) if case.cfg == cfg]
+        group = [case for _, case in own]
+        replayed = SimulatedReplay(PROFILES[profile], group, settings_of(cfg, group, recording.settings.get(cfg, {}), settings))
+        for (at, case), differences in zip(own, replayed.play(), strict=True):
             exception = EXCEPTIONS.get((profile, case.version, case.cfg, case.number), "")
             done += 1
             if report is not None:
                 report(done, len(cases))
-            yield at, CaseOutcome(case, found, exception)
+            yield at, CaseOutcome(case, differences, exception)
 
 
 class SimulatedReplay(CaseReplay):
-    """The cases of one `cfg` on a simulated broker of its own, with its name server.
+    """The cases of one `cfg` on its own simulated broker with a name server.
 
-    `drift` is how many bytes further the log is than the recorded one. It is 0 as long as both wrote the same; a case where
-    it changes is different, and those after it are compared without it.
+    `drift`: bytes by which the log is ahead of the recorded one. It is 0 while both contain the same. A case that changes it is different,
+    and later cases are compared with the new drift.
     """
 
     def __init__(self, profile: Profile, cases: Sequence[RecordedCase], settings: BrokerSettings) -> None:
@@ -126,7 +126,7 @@ class SimulatedReplay(CaseReplay):
         self._to_come = [place for case in cases for place in case.positions[:1]]
 
     def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
-        """Do what the broker did before the case, the case itself, and what came of the time it took."""
+        """Perform what the broker did before the case, the case itself, and the effects of the time it took."""
         del self._to_come[: len(case.positions[:1])]
         later = self._to_come[0] + self.drift if self._to_come else None
         began = self.deployment.cluster.clock.now()
@@ -138,7 +138,7 @@ class SimulatedReplay(CaseReplay):
         self.deliveries.pass_time(began + round(case.millis), later)
 
     def _reach(self, case: RecordedCase, later: int | None) -> Iterator[FieldDifference]:
-        """Let the broker write what the recorded one had written by itself; different if the message still lands elsewhere."""
+        """Let the broker write what the recorded broker wrote by itself. It is a difference if the message still gets another place."""
         place = case.positions[0] + self.drift if case.positions else None
         seen = DeliveryEvidence(place, case.size, later if place is None else place, case.queue)
         self.deliveries.explain(seen)
@@ -148,7 +148,7 @@ class SimulatedReplay(CaseReplay):
             self.drift += end - place
 
     def ask(self, request: Command, part: str = "", seconds: float = SECONDS) -> Command | None:
-        """The answer; what the request has stored is in its queues then."""
+        """Return the response after dispatching what the request stored."""
         try:
             return super().ask(request, part, seconds)
         finally:

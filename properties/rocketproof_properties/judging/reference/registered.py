@@ -1,15 +1,16 @@
-"""What a route may say, since a broker registers by itself too.
+"""The possible contents of a route, given that a broker also registers by itself.
 
-A name server has of a topic what it took last, and takes what has another version than it knows of the broker (NS-03). What a program asks
-for is registered behind its change; what the broker registers of all topics at its times (NS-10) is not recorded, nor is in which order a
-name server takes what came one way. So a route may be
+A name server stores the last registration it accepted for a topic. It accepts a registration whose version differs from the broker's known
+version (NS-03). The registration for a program's request follows the change. The broker's periodic registrations of all topics (NS-10) are
+not recorded, nor is the order in which a name server handles one-way requests. A route may therefore contain:
 
-- as a registration of all topics tells of the topic: if one falls between a change and its own registration it has the version of that
-  change, and the change's own is not taken (HAZ-55). In some releases that differs from what is told of one topic alone (NS-11);
-- as it was before the topic's last change, where topics that messages make are registered one way: such a registration may come behind
-  that of the change, and an older one is taken all the same (HAZ-37).
+- the entry from a registration of all topics. It may fall between a change and the change's own registration. It then has the version of
+  the change, and the change's own registration is ignored (HAZ-55). In some releases a registration of a single topic has another entry
+  (NS-11).
+- the entry from before the topic's last change, if topics created by messages are registered one-way. Such a registration may arrive after
+  the registration of the change, and older registrations are accepted too (HAZ-37).
 
-Neither is a finding by itself: it is one when it comes again whenever the program is repeated. Any other route nobody has registered.
+Neither is a finding by itself. It is a finding if it recurs in every repetition of the program. No other route was ever registered.
 """
 
 from __future__ import annotations
@@ -24,39 +25,39 @@ from rocketproof_impl.route import MASTER_ID, QueueData
 
 
 class Registered:
-    """What a name server has had of topics, of the one broker that follows a history."""
+    """The entries that a name server had for topics of the broker that follows a history."""
 
     def __init__(self, server: NameServer) -> None:
         self._server = server
         self._had: defaultdict[str, list[QueueData | None]] = defaultdict(lambda: [None])
 
     def note(self, topic: str, broker: Broker) -> None:
-        """Remember what it has of a topic now."""
-        now, had = self._of(topic, broker), self._had[topic]
-        if now != had[-1]:
-            had.append(now)
+        """Remember the current entry of a topic."""
+        now, earlier = self._of(topic, broker), self._had[topic]
+        if now != earlier[-1]:
+            earlier.append(now)
 
     def others(self, topic: str, broker: Broker) -> list[QueueData | None]:
-        """What else it may have of the topic."""
+        """Return the other entries that the name server may have for the topic."""
         self.note(topic, broker)
-        had, found = self._had[topic], list[QueueData | None]()
-        if len(had) > 1 and not broker.profile.registers_created_alone:
-            found.append(had[-2])
+        earlier, possible = self._had[topic], list[QueueData | None]()
+        if len(earlier) > 1 and not broker.profile.registers_created_alone:
+            possible.append(earlier[-2])
         config = broker.topics.table.get(topic)
         if config is not None and broker.settings.broker_id == MASTER_ID:
-            found.append(broker.registration.queues_of(config, alone=False))
-        return [one for one in found if one != had[-1]]
+            possible.append(broker.registration.queues_of(config, alone=False))
+        return [entry for entry in possible if entry != earlier[-1]]
 
     def _of(self, topic: str, broker: Broker) -> QueueData | None:
         name = broker.settings.broker_name
-        return next((one.copy() for one in self._server.topic_queue_table.get(topic, ()) if one.broker_name == name), None)
+        return next((entry.copy() for entry in self._server.topic_queue_table.get(topic, ()) if entry.broker_name == name), None)
 
     @contextmanager
     def knowing(self, topic: str, broker: Broker, other: QueueData | None) -> Iterator[None]:
-        """Have the name server know that of the topic, for as long as the context lasts."""
+        """Replace the name server's entry for the topic within the context."""
         table, name = self._server.topic_queue_table, broker.settings.broker_name
         before = table.pop(topic, None)
-        rest = [one for one in before or () if one.broker_name != name]
+        rest = [entry for entry in before or () if entry.broker_name != name]
         if entries := [*rest, *([other.copy()] if other is not None else [])]:
             table[topic] = entries
         try:

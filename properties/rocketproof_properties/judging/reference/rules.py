@@ -1,7 +1,7 @@
-"""Which rules decide a field of an answer, of a record or of a topic's entry, so that whoever sees a difference knows what to read.
+"""The rules that decide a field of a response, a record or a topic's entry. A reader of a difference learns from them what to read.
 
-One table for recorded cases and for programs. Where it names one rule, a broker that keeps it has the right value there, and one that has
-another value contradicts it; where it names several, the value alone does not tell which.
+One table for recorded cases and programs. If it names one rule, a broker that follows it has the expected value, and another value
+contradicts it. If it names several, the value alone does not show which is contradicted.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .cases import SENDS, RecordedCase
 
 
 class Decision(NamedTuple):
-    """What a broker was asked, with fields by their full names, and what came of it: the answer's code, None without one, its remark, and
-    the topics of what it has stored."""
+    """A request with its fields by full names, and its result. `answer`: the response's code, None without a response. `stored`: the topics
+    of the stored records."""
 
     request: int
     fields: Mapping[str, str]
@@ -36,38 +36,38 @@ def _always(_: Decision) -> bool:
     return True
 
 
-def _failed(one: Decision) -> bool:
-    return one.answer != codes.SUCCESS
+def _failed(decision: Decision) -> bool:
+    return decision.answer != codes.SUCCESS
 
 
-def _drawn(one: Decision) -> bool:
-    return one.fields.get("queueId", "").startswith("-")
+def _drawn(decision: Decision) -> bool:
+    return decision.fields.get("queueId", "").startswith("-")
 
 
-def _to_retry(one: Decision) -> bool:
-    return one.fields.get("topic", "").startswith(RETRY_PREFIX)
+def _to_retry(decision: Decision) -> bool:
+    return decision.fields.get("topic", "").startswith(RETRY_PREFIX)
 
 
-def _by_itself(one: Decision) -> bool:
-    """The delay level that asks the broker to choose one."""
-    return one.fields.get("delayLevel") == "0"
+def _by_itself(decision: Decision) -> bool:
+    """Whether the delay level requests that the broker chooses one."""
+    return decision.fields.get("delayLevel") == "0"
 
 
-def _with_long_properties(one: Decision) -> bool:
-    return len(one.fields.get("properties", "").encode("utf-8", "surrogatepass")) > PROPERTIES_LIMIT
+def _with_long_properties(decision: Decision) -> bool:
+    return len(decision.fields.get("properties", "").encode("utf-8", "surrogatepass")) > PROPERTIES_LIMIT
 
 
-def _of_a_unit(one: Decision) -> bool:
-    return java_boolean(one.fields.get("unitMode"))
+def _of_a_unit(decision: Decision) -> bool:
+    return java_boolean(decision.fields.get("unitMode"))
 
 
-def _uncounted(one: Decision) -> bool:
-    flags = java_int(one.fields.get("sysFlag", ""))
+def _uncounted(decision: Decision) -> bool:
+    flags = java_int(decision.fields.get("sysFlag", ""))
     return flags is not None and flags & TRANSACTION_BITS not in (NOT, COMMIT)
 
 
 class _Line(NamedTuple):
-    """Rules for a field, or for fields that start so, of such a request, answer and stored topic; no requests: whatever was asked."""
+    """The rules for fields with this prefix, for these requests, response and stored topic. Empty `requests` match every request."""
 
     requests: Collection[int]
     field: str
@@ -127,7 +127,7 @@ _TABLE = (
     _Line(SENDS, "", ("SEND-12",), remark="broker unable to service"),
     _Line(SENDS, "", ("REM-08",), remark="java."),
     _Line(SENDS, "", ("CHK-09",), codes.TOPIC_NOT_EXIST),
-    _Line(SENDS, "", ("CHK-01",), codes.NO_PERMISSION, remark="the broker[", when=lambda one: "transaction" not in one.remark),
+    _Line(SENDS, "", ("CHK-01",), codes.NO_PERMISSION, remark="the broker[", when=lambda decision: "transaction" not in decision.remark),
     _Line(SENDS, "", ("TRX-01",), codes.NO_PERMISSION),
     _Line(SENDS, "", ("DLQ-02",), codes.SUBSCRIPTION_GROUP_NOT_EXIST),
     _Line(SENDS, "", ("FLU-02",), codes.FLUSH_DISK_TIMEOUT),
@@ -138,30 +138,30 @@ _TABLE = (
     _Line(SENDS, "", ("APP-05", "APP-06", "SEND-41"), codes.MESSAGE_ILLEGAL),
     _Line(SENDS, "", ("SEND-41",), codes.SUCCESS),
 )
-"""The first line that fits has the rules."""
+"""The rules of the first matching line apply."""
 
 SHOWN: Final = frozenset(line.rules[0] for line in _TABLE if len(line.rules) == 1)
-"""The rules that decide some field alone."""
+"""The rules that alone decide some field."""
 TOGETHER: Final = frozenset(rule for line in _TABLE for rule in line.rules) - SHOWN
-"""Those that decide only together with others."""
+"""The rules that decide fields only together with others."""
 
 
-def deciding(one: Decision, field: str) -> tuple[str, ...]:
-    """The ids of the rules that decide this field, by its name in a recording; none where they are not known."""
+def deciding(decision: Decision, field: str) -> tuple[str, ...]:
+    """Return the ids of the rules that decide this field, named as in a recording; none if they are not known."""
     for line in _TABLE:
         if (
-            (not line.requests or one.request in line.requests)
+            (not line.requests or decision.request in line.requests)
             and field.startswith(line.field)
-            and line.answer in (None, one.answer)
-            and one.remark.startswith(line.remark)
-            and (not line.stored or any(topic.startswith(line.stored) for topic in one.stored))
-            and line.when(one)
+            and line.answer in (None, decision.answer)
+            and decision.remark.startswith(line.remark)
+            and (not line.stored or any(topic.startswith(line.stored) for topic in decision.stored))
+            and line.when(decision)
         ):
             return line.rules
     return ()
 
 
 def rules_of(case: RecordedCase, field: str) -> tuple[str, ...]:
-    """The ids of the rules that decide this field of the recorded case; none where they are not known."""
+    """Return the ids of the rules that decide this field of the recorded case; none if they are not known."""
     topics = [str(entry.get("topic", "")) for entry in case.stored or ()]
     return deciding(Decision(case.code, case.fields, case.answer.code, case.answer.remark or "", topics), field)

@@ -1,4 +1,4 @@
-"""Which broker a `cfg` of a recording stands for: the settings that all recorded brokers have, and its own."""
+"""The broker settings of a `cfg` of a recording: settings shared by all recorded brokers, and its own."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ OWN: dict[str, dict[str, str]] = {
     "T": {"timerWheelEnable": "true"},
     "W": {"timerWheelEnable": "false"},
 }
-"""What is not the default, in each `cfg` and by `cfg`; one that is not named here is the default broker."""
+"""The settings of each `cfg` that differ from the default. An unlisted `cfg` is the default broker."""
 
 
 def settings_of(cfg: str, cases: Sequence[RecordedCase], recorded: Mapping[str, str], options: Sequence[str]) -> BrokerSettings:
-    """The settings of a broker: those of its `cfg` at the address that its answers show, then what the recording has, then
-    what the user gave.
+    """Return a broker's settings. Later sources override earlier ones: the shared settings, the address in its responses, its `cfg`, the
+    recording, the user's options.
 
-    Raises InputError for an unknown name or a value that does not fit.
+    Raises InputError for an unknown name or an invalid value.
     """
     settings = BrokerSettings()
     for source in (SHARED, _address(cases), OWN.get(cfg, {}), recorded, _chosen(cfg, options)):
@@ -41,18 +41,18 @@ def _address(cases: Sequence[RecordedCase]) -> dict[str, str]:
 
 
 def known_cfg(text: str, cfgs: Sequence[str]) -> None:
-    """Refuse a setting for a broker that the recording has not. Raises InputError."""
+    """Reject a setting for a broker that is not in the recording. Raises InputError."""
     where = text.partition("=")[0].rpartition(":")[0]
     if where and where not in cfgs:
         raise InputError(f"--set {text}: the recording has no broker {where!r}; {offer(where, cfgs)}")
 
 
 def _chosen(cfg: str, texts: Sequence[str]) -> dict[str, str]:
-    """The user's settings for this `cfg`: `name=value` for every broker, `cfg:name=value` for one."""
-    found = {}
+    """Return the user's settings for this `cfg`: `name=value` applies to every broker, `cfg:name=value` to one."""
+    chosen = {}
     for text in texts:
         where, _, rest = text.rpartition(":") if ":" in text.partition("=")[0] else ("", "", text)
         name, value = split(rest)
         if where in ("", cfg):
-            found[name] = value
-    return found
+            chosen[name] = value
+    return chosen

@@ -1,6 +1,6 @@
 """The simulated deployment on which recordings and programs are replayed: one broker with its name server and an empty store.
 
-It draws the queues that the recorded broker drew.
+It chooses the queues that the recorded broker chose at random.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...brokers.simulated import SimulatedDeployment
 
 
 class RecordedDraw(SimulatedRandomness):
-    """Randomness that draws the queue which a recorded broker drew."""
+    """Randomness that returns the queue that a recorded broker chose."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,8 +30,7 @@ class RecordedDraw(SimulatedRandomness):
 
 
 class ReplayDeployment(SimulatedDeployment):
-    """A broker of its own. `part` is its name among the parts; `draw` has the queue that it draws next, where it draws one. `began`: what
-    its clock shows at first (ms)."""
+    """A single broker. `part`: its name among the parts. `draw`: the queue it chooses next. `began`: the initial time of its clock (ms)."""
 
     def __init__(self, profile: Profile, settings: BrokerSettings, began: int = START) -> None:
         cluster = Cluster(0, profile=profile)
@@ -44,5 +43,5 @@ class ReplayDeployment(SimulatedDeployment):
 
     @property
     def broker(self) -> Broker:
-        """The broker's process that runs now."""
+        """The broker's running process."""
         return self.node(self.part).running

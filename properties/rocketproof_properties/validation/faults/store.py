@@ -212,7 +212,7 @@ class PromisedStore:
             thread.join(2 * PATIENCE)
             client.close()
         recording.close()
-        return Loaded(load(path).asked)
+        return Loaded(load(path).exchanges)
 
     def record_acknowledged(self, loaded: Loaded, *, refused: bool = True) -> None:
         """Record what was acknowledged.

@@ -175,7 +175,7 @@ def _search(report: AgainstReport, stages: Sequence[Stage], request: AgainstRequ
     for portion in _portions(_programs(request), PORTION if request.until is not None else 0):
         for program, pair in _performed(stages, portion, progress):
             report.programs += 1
-            report.requests += sum(len(recorded.history.asked) for recorded in pair)
+            report.requests += sum(len(recorded.history.exchanges) for recorded in pair)
             report.compared += all(recorded.is_comparable for recorded in pair)
             for difference in _differences(pair):
                 _note(by_cause, Differing(cause_of(difference, pair[0].history), 1, program, difference, pair, at=report.programs))

@@ -37,7 +37,7 @@ class Cause(NamedTuple):
 
 def cause_of(difference: FieldDifference, history: ParsedHistory) -> Cause:
     """Return the cause of a difference, independent of the program that shows it."""
-    op = next((one.op for one in history.asked if one.seq == difference.seq), difference.where.split()[0])
+    op = next((one.op for one in history.exchanges if one.seq == difference.seq), difference.where.split()[0])
     about = {"the": "record"}.get(op, op)
     one, other = (_plain(value, history) for value in (difference.recorded, difference.found))
     if difference.field == NEXT_OFFSET:

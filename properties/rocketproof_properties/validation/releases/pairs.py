@@ -70,7 +70,7 @@ def bare(history: ParsedHistory, value: Any) -> Any:
 def _requests(history: ParsedHistory) -> list[Exchange]:
     """Return the requests, without all but the last of immediately repeated requests for a route."""
     requests: list[Exchange] = []
-    for request in history.asked:
+    for request in history.exchanges:
         if requests and request.op == requests[-1].op == "route" and request.fields == requests[-1].fields:
             requests.pop()
         requests.append(request)
@@ -177,8 +177,8 @@ def _named(history: ParsedHistory, name: str) -> str:
 
 def _drawn(history: ParsedHistory) -> set[str]:
     """Return the topics for which a broker may have selected a queue."""
-    topics = {request.fields.get("topic", "") for request in history.asked if request.fields.get("queueId", "").startswith("-")}
-    given_back = any(request.op == "send_back" for request in history.asked)
+    topics = {request.fields.get("topic", "") for request in history.exchanges if request.fields.get("queueId", "").startswith("-")}
+    given_back = any(request.op == "send_back" for request in history.exchanges)
     counted = history.states.get("topics", {}).get("topics", {})
     return {bare(history, name) for name in (*topics, *(name for name in counted if given_back and name.startswith(RETRY_PREFIX)))}
 
@@ -236,7 +236,7 @@ def _by_birth(history: ParsedHistory, drawn: set[str]) -> dict[tuple[int, str, i
     """
     result: dict[tuple[int, str, int], tuple[int, dict[str, Any]]] = {}
     first = min(
-        (whole_number(request.fields["bornTimestamp"]) for request in history.asked if "bornTimestamp" in request.fields), default=0
+        (whole_number(request.fields["bornTimestamp"]) for request in history.exchanges if "bornTimestamp" in request.fields), default=0
     )
     all_ = history.records
     for at, data in sorted(all_.items()):

@@ -144,7 +144,7 @@ def profile(request: ProfileRequest, progress: Progress = lambda what, done, all
         recorded = list(stage.record(_programs(request, request.target), progress).values())
         if stage.bounds.over:
             report.stopped = f"--time {request.seconds:g}"
-    report.programs, report.requests = len(recorded), sum(len(program.history.asked) for program in recorded)
+    report.programs, report.requests = len(recorded), sum(len(program.history.exchanges) for program in recorded)
     report.compared = sum(program.is_comparable for program in recorded)
     try:
         explanation = explain(recorded, base, progress)

@@ -139,4 +139,4 @@ def serves(runner: Runner) -> bool:
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
         history = load(runner.perform(_CANARY, Path(folder)))
     counted = history.states.get("queues", {}).get("queues", ())
-    return any(exchange.code == 0 for exchange in history.asked) and any(end for _, _, end, *_ in counted)
+    return any(exchange.code == 0 for exchange in history.exchanges) and any(end for _, _, end, *_ in counted)

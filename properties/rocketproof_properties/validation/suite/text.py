@@ -109,7 +109,7 @@ class Failure:
         if not self.finding.program.steps and self.finding.program.number == 0:
             yield f"no single program shows it: {self.finding.program.source}"
             return
-        requests = self.history.asked
+        requests = self.history.exchanges
         yield f"the shortest program that shows it, {counted(len(requests), 'request')}:"
         rows: list[tuple[str, ...]] = [("   ", "event", *(["client"] if self.history.concurrent else []), "request", "answer")]
         about = self._about()

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-HOUSE: Final = Path(__file__).resolve().parents[1]
-RESULTS: Final = HOUSE / ".rocketproof" / "ci"
-RECORD: Final = HOUSE / ".ci" / "nightly.json"
+ROOT: Final = Path(__file__).resolve().parents[1]
+RESULTS: Final = ROOT / ".rocketproof" / "ci"
+RECORD: Final = ROOT / ".ci" / "nightly.json"
 MOMENT: Final = 0.1
 """Seconds after which it is asked again whether the work is done."""
 GRACE: Final = 10.0
@@ -66,7 +66,7 @@ RUN: Final = (
     Step("types by pyright", "pyright", single=True),
     Step("lint", "ruff check", single=True),
     Step("format", "ruff format --check", single=True),
-    Step("arrows", "lint-imports --no-cache --no-logo", single=True),
+    Step("imports", "lint-imports --no-cache --no-logo", single=True),
     Step("documentation", ".ci/docs", single=True),
     Step("verdicts", "rocketproof check --fresh"),
     Step("tests", "pytest -m 'not nightly' --durations=15 --requirements=.rocketproof/results.json"),
@@ -129,7 +129,7 @@ class Runner:
         step.report.unlink(missing_ok=True)
         began = time.monotonic()
         with log.open("wb") as file:
-            process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", command], cwd=HOUSE, start_new_session=True,
+            process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", command], cwd=ROOT, start_new_session=True,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
             self.running.add(process.pid)
             assert process.stdout is not None
@@ -216,7 +216,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
 
 def record(results: Sequence[Result], wall: float) -> dict[str, Any]:
     """The results as JSON, with the commit and the machine."""
-    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HOUSE, capture_output=True, text=True, check=False)
+    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     machine = {"architecture": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
     return {"commit": git.stdout.strip(), "machine": machine, "wall_seconds": wall, "steps": [asdict(one) for one in results]}
 
@@ -268,7 +268,7 @@ def main(words: Sequence[str]) -> int:
     say("", *table(results), f"wall: {(time.monotonic() - began) / 60:.1f} minutes")
     if given.tier == "nightly":
         if RECORD.is_file():
-            say("", f"since the run recorded in {RECORD.relative_to(HOUSE)}:")
+            say("", f"since the run recorded in {RECORD.relative_to(ROOT)}:")
             say(*(list(changes(json.loads(RECORD.read_text()), results)) or ["nothing changed"]))
         if given.record:
             RECORD.write_text(file.read_text())

@@ -28,7 +28,7 @@ from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.task import LogRange
 from rocketproof_traces.common import pools
 
-ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
+SOURCE_FOLDERS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
 FILES = 4
 
 
@@ -295,7 +295,7 @@ def test_ctrl_c_ends_with_3(tmp_path: Path) -> None:
     text = "from rocketproof_properties.commands import main; main()"
     child = subprocess.Popen(
         [sys.executable, "-c", text, "audit", str(store), "--engine", "local", "--cores", "1", "--out", str(tmp_path / "found")],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

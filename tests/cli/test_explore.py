@@ -21,8 +21,8 @@ from rocketproof_properties.commands.explorer.pages import of_validation, write
 from rocketproof_properties.commands.explorer.traces import Wish, of_file, of_wish
 from rocketproof_properties.reports.choices import InputError
 
-ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
-ROOMS.append(str(Path(ROOMS[2])))
+SOURCE_FOLDERS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
+SOURCE_FOLDERS.append(str(Path(SOURCE_FOLDERS[2])))
 
 COIN = '''
 from rocketproof_model import Bool, Int, Model
@@ -286,7 +286,7 @@ def test_witnesses_are_named_by_their_case(rocketproof: Any, catalogue: Any) -> 
 
 
 def served(*tokens: str) -> tuple[subprocess.Popen[str], str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "DISPLAY": ""}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS), "DISPLAY": ""}
     command = [sys.executable, "-m", "rocketproof_properties.commands", "explore", "--no-browser", *tokens]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
@@ -295,7 +295,7 @@ def served(*tokens: str) -> tuple[subprocess.Popen[str], str]:
 
 def test_the_page_is_served_before_anything_heavy_is_imported() -> None:
     text = "import sys, rocketproof_properties.commands.explorer.commands, rocketproof_traces.explorer.serving; print(*sys.modules)"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS)}
     done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment, check=True)
     heavy = {"numba", "numpy", "z3", "pyarrow", "hypothesis", "networkx", "rocketproof_spec", "rocketproof_impl"}
     assert not heavy & set(done.stdout.split())

@@ -21,7 +21,7 @@ from rocketproof_properties.commands.checks import processes
 from rocketproof_properties.commands.checks.decide import Work
 from wide import MANY, TWO, wide
 
-ROOMS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
+SOURCE_FOLDERS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
 
 SMALL = '''
 from rocketproof_model import Bool, Model
@@ -101,7 +101,7 @@ def test_no_time_at_all(rocketproof: Run) -> None:
 @pytest.mark.parametrize("engines", few([["--engine", "all"], []], 1), ids=["two processes", "one process"])
 def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
     (tmp_path / "wide.py").write_text(wide(TWO, MANY))
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS), "NO_COLOR": "1"}
     often = (
         "from rocketproof_properties import commands; from rocketproof_properties.reports import output; "
         "output.SPARSE_SECONDS = 0.1; commands.main()"
@@ -160,7 +160,7 @@ if multiprocessing.parent_process():
 def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
     """The first process that loads the model has not come further when Ctrl-C comes."""
     (tmp_path / "small.py").write_text(trapped("os.kill(os.getppid(), signal.SIGINT); time.sleep(60)"))
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS), "NO_COLOR": "1"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "rocketproof_properties.commands", "check", "small.py", "--workers", "2", "--engine", "all"]
     done = subprocess.run([*command, "--json", "out.json"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode in (1, 3), done.stdout + done.stderr  # 1 where another process has found a violation by then
@@ -229,7 +229,7 @@ def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
         "codes = [run([*c.split(), '--help']) for c in '|check|show|explain|graph|picture|judge|mutate|bench search'.split('|')]\n"
         "sys.exit(sum(codes) + ('numba' in sys.modules) + ('z3' in sys.modules))"
     )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(ROOMS)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS)}
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "--why-not" in done.stdout and "--peers" in done.stdout

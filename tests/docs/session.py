@@ -21,7 +21,7 @@ import pytest
 
 from rocketproof_properties import commands as cli
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 100
 
 BLOCK = re.compile(r"^<!-- (?P<comment>undo|exit \d) -->$|^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -103,7 +103,7 @@ def commands(text: str) -> list[tuple[str, list[str]]]:
 
 
 def environment() -> dict[str, str]:
-    paths = [".", *(str(HOUSE / room) for room in ("model", "impl", "traces", "properties"))]
+    paths = [".", *(str(ROOT / room) for room in ("model", "impl", "traces", "properties"))]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": str(WIDTH), "NO_COLOR": "1"}
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 import yaml
-from session import HOUSE, blocks
+from session import ROOT, blocks
 
 from rocketproof_properties.commands.program import app
 from rocketproof_properties.reports.options import KINDS, is_kind
 
-ACTION = HOUSE / ".github/actions/rocketproof/action.yml"
-PAGE = HOUSE / "properties/docs/ci.md"
+ACTION = ROOT / ".github/actions/rocketproof/action.yml"
+PAGE = ROOT / "properties/docs/ci.md"
 EXAMPLES = [yaml.safe_load(block.text) for block in blocks(PAGE) if block.language == "yaml"]
 
 

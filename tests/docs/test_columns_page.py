@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from session import HOUSE, blocks, follow
+from session import ROOT, blocks, follow
 
 
 def test_the_examples_run(tmp_path: Path) -> None:
-    page = HOUSE / "model" / "docs" / "columns.md"
+    page = ROOT / "model" / "docs" / "columns.md"
     assert {block.language for block in blocks(page)} == {"pycon"}
     follow(page, tmp_path, "unused.py")

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from session import HOUSE, blocks, follow
+from session import ROOT, blocks, follow
 
 
 def test_the_recorder_runs(tmp_path: Path) -> None:
-    page = HOUSE / "traces" / "docs" / "history.md"
+    page = ROOT / "traces" / "docs" / "history.md"
     assert {block.language for block in blocks(page)} == {"json", "python", "console", "diff", "exit 1"}
     follow(page, tmp_path, "record.py")

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from session import HOUSE
+from session import ROOT
 
 SKIPPED = {".venv", ".git", "node_modules", ".rocketproof", ".changes", "tests", ".cache"}
 
 
 def documents() -> Iterator[Path]:
     """Find the pages without a look into the skipped folders, which have thousands of files."""
-    for folder, inside, files in os.walk(HOUSE):
+    for folder, inside, files in os.walk(ROOT):
         inside[:] = [name for name in inside if name not in SKIPPED]
         yield from (Path(folder, name) for name in files if name.endswith(".md"))
 
@@ -29,7 +29,7 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(HOUSE)))
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
 def test_links_lead_somewhere(document: Path) -> None:
     broken = []
     for target in LINK.findall(CODE.sub("", document.read_text("utf-8"))):
@@ -44,7 +44,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 def test_the_readme_leads_to_every_page() -> None:
     """From link to link, so that no page is lost."""
-    found, ahead = set(), [HOUSE / "README.md"]
+    found, ahead = set(), [ROOT / "README.md"]
     while ahead:
         document = ahead.pop()
         if document in found:
@@ -54,6 +54,4 @@ def test_the_readme_leads_to_every_page() -> None:
             file = (document.parent / target.partition("#")[0]).resolve()
             if file.suffix == ".md" and file.exists():
                 ahead.append(file)
-    assert [
-        str(one.relative_to(HOUSE)) for one in DOCUMENTS if one not in found and one.parent.name == "docs" and one.parent != HOUSE
-    ] == []
+    assert [str(one.relative_to(ROOT)) for one in DOCUMENTS if one not in found and one.parent.name == "docs" and one.parent != ROOT] == []

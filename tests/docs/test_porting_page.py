@@ -3,7 +3,7 @@
 import inspect
 import re
 
-from session import HOUSE
+from session import ROOT
 
 from nonempty import nonempty
 from rocketproof_properties.brokers import probe, selftest
@@ -16,7 +16,7 @@ from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.ladder import LEVELS, REQUESTS
 from rocketproof_protocol import codes
 
-PAGE = HOUSE / "properties" / "docs" / "porting.md"
+PAGE = ROOT / "properties" / "docs" / "porting.md"
 OTHERWISE = {"back": codes.CONSUMER_SEND_MSG_BACK, "end": codes.END_TRANSACTION}
 """Steps that become a request only after another one."""
 SERVED_BY_NAME_SERVER = {

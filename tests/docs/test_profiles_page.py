@@ -11,7 +11,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import LINES, nearest_profile, table
 
 DOCS = Path(__file__).parents[2] / "properties" / "docs"
-HOUSE = DOCS.parents[1]
+ROOT = DOCS.parents[1]
 
 
 def test_the_page_shows_the_table() -> None:
@@ -20,7 +20,7 @@ def test_the_page_shows_the_table() -> None:
 
 def test_no_other_page_repeats_the_table() -> None:
     for name in ("traces/docs/audit.md", "properties/README.md", "README.md"):
-        text = (HOUSE / name).read_text("utf-8")
+        text = (ROOT / name).read_text("utf-8")
         assert sum(f"{line.profile} for {line.name}" in text for line in LINES) == 0, name
 
 

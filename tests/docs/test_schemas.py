@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from session import HOUSE
+from session import ROOT
 
 from counter import COUNTER
 from rocketproof_lab import requirements
@@ -18,9 +18,9 @@ from rocketproof_lab.specification import results
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.commands import run
 
-FOLDER = HOUSE / "properties" / "docs" / "schemas"
-PAGE = HOUSE / "properties" / "docs" / "schemas.md"
-DATA = HOUSE / "tests" / "data"
+FOLDER = ROOT / "properties" / "docs" / "schemas"
+PAGE = ROOT / "properties" / "docs" / "schemas.md"
+DATA = ROOT / "tests" / "data"
 
 
 def errors(name: str, data: Any) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from session import HOUSE
+from session import ROOT
 
 from rocketproof_properties.catalogue.rules import ID, rules
 from rocketproof_spec import NAMES, part
 
-PAGE = HOUSE / "model" / "docs" / "specification.md"
+PAGE = ROOT / "model" / "docs" / "specification.md"
 
 
 def test_the_rules_without_an_action_are_listed() -> None:
@@ -21,4 +21,4 @@ def test_the_rules_without_an_action_are_listed() -> None:
     assert listed == missing, f"not listed: {sorted(missing - listed)}; carried though listed: {sorted(listed - missing)}"
     count = f"{len(set(rules()) & carried)} of the {len(rules())}"
     assert count in section
-    assert count in (HOUSE / "README.md").read_text("utf-8")
+    assert count in (ROOT / "README.md").read_text("utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session import HOUSE
+from session import ROOT
 
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.catalogue.table import CLAIMS, HISTORY_CLAIMS
@@ -10,7 +10,7 @@ from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation.entries import entries
 from rocketproof_properties.validation.suite.unseen import table, unseen
 
-PAGE = HOUSE / "properties" / "docs" / "suite.md"
+PAGE = ROOT / "properties" / "docs" / "suite.md"
 
 
 def test_the_page_lists_what_has_no_item() -> None:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from session import HOUSE, blocks, follow, missing, patched
+from session import ROOT, blocks, follow, missing, patched
 
-TUTORIAL = HOUSE / "model" / "docs" / "tutorial.md"
-EXAMPLE = HOUSE / "model" / "examples" / "two_phase_commit.py"
+TUTORIAL = ROOT / "model" / "docs" / "tutorial.md"
+EXAMPLE = ROOT / "model" / "examples" / "two_phase_commit.py"
 
 
 def test_the_built_model_is_the_example() -> None:

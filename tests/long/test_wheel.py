@@ -16,7 +16,7 @@ from rocketproof_properties.commands.program import app
 
 pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 WITNESS = ".rocketproof/witnesses/few-few.itf.json"
 CALLS = {
     "check few.py --json verdicts.json": 1,
@@ -53,7 +53,7 @@ CALLS = {
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     environment = {**os.environ, "PYTHON": sys.executable}
-    done = subprocess.run([HOUSE / ".ci" / "wheel", folder], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([ROOT / ".ci" / "wheel", folder], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return next(folder.glob("*.whl"))
 
@@ -78,11 +78,11 @@ def call(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedPro
 
 def test_every_command_works_in_an_empty_folder_or_says_what_it_lacks(python: Path, tmp_path: Path) -> None:
     place = call(python, tmp_path, "-c", "import rocketproof; print(rocketproof.__file__)").stdout
-    assert str(HOUSE) not in place and "site-packages" in place
+    assert str(ROOT) not in place and "site-packages" in place
     names = {name for name in app if not name.startswith("-")}
     assert names == {tokens.split()[0] for tokens in CALLS} | {"test"}
     (tmp_path / "few.py").write_text(COUNTER)
-    cases = (HOUSE / "tests" / "data" / "rocketmq-4.9.4.jsonl").read_text("utf-8").splitlines(keepends=True)
+    cases = (ROOT / "tests" / "data" / "rocketmq-4.9.4.jsonl").read_text("utf-8").splitlines(keepends=True)
     (tmp_path / "cases.jsonl").write_text("".join(cases[:3]))
     wrong = []
     for tokens, code in CALLS.items():

@@ -33,7 +33,7 @@ from rocketproof_properties.catalogue.mutants import ROWS, MutantRow
 from rocketproof_properties.reports.choices import InputError
 
 PACKAGES = (rocketproof_impl, rocketproof_model, rocketproof_profiles, rocketproof_properties, rocketproof_traces)
-ROOMS = sorted({str(Path(str(package.__file__)).parents[1]) for package in PACKAGES})
+SOURCE_FOLDERS = sorted({str(Path(str(package.__file__)).parents[1]) for package in PACKAGES})
 
 SHOP = '''
 from __future__ import annotations
@@ -400,7 +400,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def started(shop: Path, *tokens: str) -> subprocess.Popen[str]:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*ROOMS, str(shop)]), "NO_COLOR": "1", "COLUMNS": "200"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*SOURCE_FOLDERS, str(shop)]), "NO_COLOR": "1", "COLUMNS": "200"}
     command = [sys.executable, "program.py", "mutate", *tokens, "--json", "out.json", "--workers", "2"]
     return subprocess.Popen(command, cwd=shop, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -516,7 +516,7 @@ def test_a_mutant_by_hand(shop: Path) -> None:
     (shop / "pytest.ini").unlink()
     lines = PROGRAM.replace("commands.main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))")
     (shop / "by_hand.py").write_text(lines)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*ROOMS, str(shop)])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([*SOURCE_FOLDERS, str(shop)])}
     base = [sys.executable, "by_hand.py", "-p", "rocketproof_lab.seeded.plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "-q"]
 
     def outcome(*options: str) -> tuple[int, str]:

@@ -25,7 +25,7 @@ from rocketproof_properties.reports.choices import InputError
 
 pytest_plugins = ["pytester"]
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "rocketproof_lab.requirements.plugin"
 INSTALLED = "rocketproof_properties.pytest_plugin"
 MARKED = """
@@ -186,7 +186,7 @@ def test_loaded_once_however_it_is_found(
         pytester.makeconftest(f"pytest_plugins = [{PLUGIN!r}, {INSTALLED!r}]")
     if "installed" in ways:
         monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-        declared = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
+        declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
         about = pytester.mkdir("site") / "stand_in-1.dist-info"
         about.mkdir()
         (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stand-in\nVersion: 1\n")
@@ -469,7 +469,7 @@ def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, referen
     assert names["test"] and found.sentence
     for kind in references.KINDS:
         for one in found.of(kind):
-            lines = (HOUSE / one.file).read_text("utf-8").splitlines()[max(0, one.line - 4) : one.line + 8]
+            lines = (ROOT / one.file).read_text("utf-8").splitlines()[max(0, one.line - 4) : one.line + 8]
             assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
 
 

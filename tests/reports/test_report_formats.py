@@ -23,8 +23,8 @@ from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.reports.results import Run
 from rocketproof_properties.reports.since import compare
 
-HOUSE = Path(__file__).parents[2]
-SCHEMA = json.loads((HOUSE / "tests/data/sarif-schema-2.1.0.json").read_text("utf-8"))
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "tests/data/sarif-schema-2.1.0.json").read_text("utf-8"))
 BOTH = pytest.mark.parametrize("made", [FULL, WILD, run(code=0)], ids=["usual", "hostile", "empty"])
 
 
@@ -290,4 +290,4 @@ def test_what_is_printed_meanwhile_is_no_command(capsys: pytest.CaptureFixture[s
 def test_a_saved_run_is_read_as_it_was(made: Run) -> None:
     data = json.loads(saved.write(made).encode())
     assert saved.read(data, "run.json") == made
-    jsonschema.validate(data, json.loads((HOUSE / "properties/docs/run.schema.json").read_text("utf-8")))
+    jsonschema.validate(data, json.loads((ROOT / "properties/docs/run.schema.json").read_text("utf-8")))

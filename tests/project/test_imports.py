@@ -11,9 +11,9 @@ from importlinter.contracts.acyclic_siblings import AcyclicSiblingsContract
 from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.layers import LayersContract
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 TYPES = {"layers": LayersContract, "forbidden": ForbiddenContract, "acyclic_siblings": AcyclicSiblingsContract}
-CONFIGURATION = read_configuration(str(HOUSE / "pyproject.toml"))
+CONFIGURATION = read_configuration(str(ROOT / "pyproject.toml"))
 CONTRACTS = {one["id"]: one for one in CONFIGURATION["contracts_options"]}
 
 VIOLATIONS = [

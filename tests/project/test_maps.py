@@ -7,30 +7,30 @@ from pathlib import Path
 
 import pytest
 
-HOUSE = Path(__file__).resolve().parents[2]
-ROOMS = ("model", "impl", "traces", "properties")
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE_FOLDERS = ("model", "impl", "traces", "properties")
 FURTHER = {"model": ("docs/specification.md",)}
 """Pages to which a README leaves a package's part of the map."""
-PACKAGES = [file.parent for room in ROOMS for file in sorted((HOUSE / room).rglob("rocketproof*/**/__init__.py"))]
+PACKAGES = [file.parent for room in SOURCE_FOLDERS for file in sorted((ROOT / room).rglob("rocketproof*/**/__init__.py"))]
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", SOURCE_FOLDERS)
 def test_the_map_of_a_room_has_all_that_is_in_it(room: str) -> None:
-    text = "".join((HOUSE / room / page).read_text("utf-8") for page in ("README.md", *FURTHER.get(room, ())))
+    text = "".join((ROOT / room / page).read_text("utf-8") for page in ("README.md", *FURTHER.get(room, ())))
     named = {part.removesuffix(".py") for span in re.findall(r"`([^`\n]+)`", text) for part in span.strip("/").split("/")}
-    inside = [path for package in PACKAGES if package.parent == HOUSE / room for path in package.iterdir()]
+    inside = [path for package in PACKAGES if package.parent == ROOT / room for path in package.iterdir()]
     modules = [path for path in inside if path.suffix == ".py" or path in PACKAGES]
-    missing = sorted(str(path.relative_to(HOUSE)) for path in modules if path.stem not in named and not path.stem.startswith("_"))
+    missing = sorted(str(path.relative_to(ROOT)) for path in modules if path.stem not in named and not path.stem.startswith("_"))
     assert not missing, f"{room}/README.md does not say what these are for: {missing}"
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(HOUSE)))
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))
 def test_a_package_says_what_it_is_for(package: Path) -> None:
     assert ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8")))
 
 
 def test_names_of_test_files_are_unique() -> None:
     """Folders of tests are no packages, so that pytest collects no two modules of one name."""
-    names = Counter(file.name for file in (HOUSE / "tests").rglob("*.py") if file.name != "conftest.py")
+    names = Counter(file.name for file in (ROOT / "tests").rglob("*.py") if file.name != "conftest.py")
     assert len(names) > 300
     assert {name for name, times in names.items() if times > 1} == set()

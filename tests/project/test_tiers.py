@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from _pytest.mark.expression import Expression
-from steps_of_ci import CI, HOUSE
+from steps_of_ci import CI, ROOT
 
 NAMED = ("tests/long", "tests/real", "tests/spark")
 """Folders whose tests only run where they are named."""
@@ -30,7 +30,7 @@ def collected(folder: Path) -> dict[str, set[str]]:
     (folder / "listing.py").write_text(LISTING)
     env = {**os.environ, "LISTED": str(folder / "listed.json"), "PYTHONPATH": str(folder)}
     command = ["-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-p", "listing", "-n0", "-m", "", "tests", *NAMED]
-    done = subprocess.run([sys.executable, *command], cwd=HOUSE, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     return {name: set(marks) for name, marks in json.loads((folder / "listed.json").read_text())}
 

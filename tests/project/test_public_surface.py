@@ -10,12 +10,12 @@ import rocketproof
 import rocketproof_model
 from rocketproof import Int, Model, after, search
 
-HOUSE = Path(__file__).resolve().parents[2]
-PAGE = HOUSE / "properties/docs/api.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "properties/docs/api.md"
 
 
 def test_it_only_names_what_other_packages_have() -> None:
-    tree = ast.parse((HOUSE / "properties/rocketproof/__init__.py").read_text("utf-8"))
+    tree = ast.parse((ROOT / "properties/rocketproof/__init__.py").read_text("utf-8"))
     later = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in (*tree.body, *later.body) if isinstance(node, ast.ImportFrom)]
     named = [name.asname or name.name for node in imports for name in node.names]
@@ -43,7 +43,7 @@ def test_every_name_is_on_the_page() -> None:
 
 def test_it_has_the_whole_language_and_what_the_map_lists() -> None:
     assert set(rocketproof_model.__all__) <= set(rocketproof.__all__)
-    (row,) = [line for line in (HOUSE / "properties/README.md").read_text("utf-8").splitlines() if line.startswith("| `rocketproof/`")]
+    (row,) = [line for line in (ROOT / "properties/README.md").read_text("utf-8").splitlines() if line.startswith("| `rocketproof/`")]
     documented = {span for span in row.split("`")[1::2] if " " not in span and "/" not in span}
     assert documented <= set(rocketproof.__all__)
 

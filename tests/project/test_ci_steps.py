@@ -17,7 +17,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Results of the steps, elsewhere."""
     monkeypatch.setattr(CI, "RESULTS", tmp_path / "ci")
     monkeypatch.setattr(CI, "RECORD", tmp_path / "nightly.json")
-    monkeypatch.setattr(CI, "HOUSE", tmp_path)
+    monkeypatch.setattr(CI, "ROOT", tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # of these tests' pytest
     return tmp_path
 

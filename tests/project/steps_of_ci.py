@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-HOUSE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 def load() -> ModuleType:
-    made = importlib.util.spec_from_file_location("ci_steps", HOUSE / ".ci" / "steps.py")
+    made = importlib.util.spec_from_file_location("ci_steps", ROOT / ".ci" / "steps.py")
     assert made is not None and made.loader is not None
     module = importlib.util.module_from_spec(made)
     sys.modules[made.name] = module  # dataclasses look for it there

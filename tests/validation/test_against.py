@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +93,20 @@ def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch
     assert compare(one, other) == []
     monkeypatch.setattr(dispatched, "WITHIN", 0)
     assert [each.field for each in compare(one, other)] == ["timestamp"]
+
+
+def test_a_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
+    timed = Program(1, "test", (("send", {"topic": "A", "properties": {"TIMER_DELAY_SEC": "2"}}),))
+    one, other = (performed("P533", tmp_path / name, [timed])[1].history for name in ("one", "other"))
+    (asked,) = other.exchanges
+    handle = base64.urlsafe_b64decode(asked.response_fields["recallHandle"]).decode()
+    later = re.sub(r" \d{13} ", " 4102444800001 ", handle)
+    wrong = handle.replace("v1 ", "v2 ")
+    assert len({handle, later, wrong}) == 3
+    for text, differences in ((later, []), (wrong, ["recallHandle"])):
+        changed = {**asked.response_fields, "recallHandle": base64.urlsafe_b64encode(text.encode()).decode()}
+        history = replace(other, items=[replace(asked, outcome={**asked.outcome, "fields": changed})])
+        assert [each.field for each in compare(one, history)] == differences
 
 
 def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:

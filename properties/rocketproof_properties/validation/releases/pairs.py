@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -39,6 +40,7 @@ _TEXT: Final = "propertiesText"
 _HALF: Final = "preparedTxOffset"
 """The place of the half message that was committed."""
 _NOWHERE: Final = "0" * 32
+_RECALL: Final = "recallHandle"
 _SAME: Final = RunComparison("5.", None)
 """Ignores places, and ids that a broker may generate."""
 
@@ -133,7 +135,18 @@ def _answer(history: ParsedHistory, request: Exchange) -> RecordedResponse:
     remark, fields = request.outcome.get("remark"), bare(history, request.outcome.get("fields") or {})
     if "msgId" in fields:
         fields["msgId"] = MESSAGE_ID.sub(_NOWHERE, fields["msgId"])
+    if _RECALL in fields:
+        fields[_RECALL] = _handle(history, fields[_RECALL])
     return RecordedResponse(request.code, None if remark is None else bare(history, remark), fields)
+
+
+def _handle(history: ParsedHistory, text: str) -> str:
+    """Return the content of a recall handle without the time and the generated id of its message; other texts unchanged."""
+    try:
+        version, topic, broker, _, key = urlsafe_b64decode(text).decode().split(" ")
+    except ValueError:
+        return text
+    return " ".join((version, *bare(history, [topic, broker, MESSAGE_ID.sub(_NOWHERE, key)])))
 
 
 def _how_many(request: Exchange) -> str:

@@ -14,9 +14,9 @@ from rocketproof_properties.commands import run
 from rocketproof_properties.judging.reference import recording
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.reports.exitcode import DIFFERS, STOPPED
-from rocketproof_properties.validation import climb
-from rocketproof_properties.validation.climb import LevelResult
-from rocketproof_properties.validation.ladder import LEVELS, Level
+from rocketproof_properties.validation import leveltrials
+from rocketproof_properties.validation.levels import LEVELS, Level
+from rocketproof_properties.validation.leveltrials import LevelResult
 from rocketproof_properties.validation.releases import profiling
 from rocketproof_properties.validation.releases.staging import Stage
 from rocketproof_properties.validation.report import HISTORIES
@@ -53,8 +53,8 @@ def test_an_interrupt_keeps_levels_before_it(
     def rung(_: object, level: Level, number: int) -> LevelResult:
         return LevelResult(level, number, None, (), 1, 1, 0.0, "")
 
-    monkeypatch.setattr(climb._LevelTester, "try_level", after(levels, rung))
-    monkeypatch.setattr(climb, "unserved", lambda *_: ())
+    monkeypatch.setattr(leveltrials._LevelTester, "try_level", after(levels, rung))
+    monkeypatch.setattr(leveltrials, "unserved", lambda *_: ())
     asked = ("level", "--target", "inprocess", "--report", str(tmp_path / "made"))
     found, shown = stopped(capsys, tmp_path / "out.json", *asked)
     if levels == 0:

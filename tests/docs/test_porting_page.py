@@ -13,7 +13,7 @@ from rocketproof_properties.brokers.runs import readback
 from rocketproof_properties.programs.program import WIRED
 from rocketproof_properties.programs.vocabulary import STEPS, plain
 from rocketproof_properties.reports.choices import InputError
-from rocketproof_properties.validation.ladder import LEVELS, REQUESTS
+from rocketproof_properties.validation.levels import LEVELS, REQUESTS
 from rocketproof_protocol import codes
 
 PAGE = ROOT / "properties" / "docs" / "porting.md"

@@ -22,11 +22,10 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.readback import Reader
 from rocketproof_properties.commands import run
 from rocketproof_properties.programs.vocabulary import STEPS, plain
-from rocketproof_properties.validation import climb as climbing
-from rocketproof_properties.validation import showlevels
-from rocketproof_properties.validation.climb import LevelFailure, LevelReport, LevelResult, _LevelTester, climb
+from rocketproof_properties.validation import levelreport, leveltrials
 from rocketproof_properties.validation.entries import entries
-from rocketproof_properties.validation.ladder import LEVELS, REQUESTS, level_of_entry, level_of_steps
+from rocketproof_properties.validation.levels import LEVELS, REQUESTS, level_of_entry, level_of_steps
+from rocketproof_properties.validation.leveltrials import LevelFailure, LevelReport, LevelResult, _LevelTester, try_levels
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol import codes
 
@@ -52,7 +51,7 @@ def described(folder: Path, spoilt: str = "") -> Path:
     return folder / "young.toml"
 
 
-def climbed(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
+def tried(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
     """What `--json` says of a young broker with this fault, and the exit code."""
     made = ["--report", str(folder / "r"), "--json", str(folder / "level.json"), "--report", f"badge:{folder / 'badge.svg'}"]
     code = run(["level", "--target", str(described(folder, spoilt)), *made, "--report", f"badge:{folder / 'badge.json'}"])
@@ -62,7 +61,7 @@ def climbed(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
 def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(YOUNG.read_text("utf-8").splitlines()) <= 200
     began = time.monotonic()
-    found, code = climbed(tmp_path)
+    found, code = tried(tmp_path)
     assert time.monotonic() - began < 60
     assert (found["level"], found["name"], code) == (2, "takes a send", 1)
     failed = found["levels"][-1]["failed"]
@@ -94,7 +93,7 @@ def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: 
     ),
 )
 def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
-    found, code = climbed(tmp_path, spoilt)
+    found, code = tried(tmp_path, spoilt)
     assert (found["level"], code) == (level, 1)
     failed = found["levels"][-1]["failed"]
     assert failed["request"].startswith(request_) and said in " ".join(failed.values())
@@ -108,11 +107,11 @@ def tried(target: ValidationTarget, number: int, folder: Path) -> LevelResult:
     (folder / "histories").mkdir()
     with target.open() as running:
         probe.ask(running.brokers["broker-a"], plain("send", topic="before"))
-        climber = _LevelTester(running, target, folder / "histories", mark(), ())
+        tester = _LevelTester(running, target, folder / "histories", mark(), ())
         try:
-            return climber.try_level(LEVELS[number - 1], number)
+            return tester.try_level(LEVELS[number - 1], number)
         finally:
-            climber.close()
+            tester.close()
 
 
 @pytest.mark.slow
@@ -164,7 +163,7 @@ def test_no_name_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             running.name_server = None
             return running
 
-    found = climb(Nameless(), tmp_path, mark(), wanted=2)
+    found = try_levels(Nameless(), tmp_path, mark(), wanted=2)
     assert [one.reached for one in found.results] == [False, True] and found.level == 2 and found.exit_code == 0
     assert found.results[0].untried == ("no name server is known; give --nameserver",)
 
@@ -176,7 +175,7 @@ def test_exit_codes() -> None:
     assert LevelReport("t", "", "P494", wanted=2, results=[reached, LevelResult(LEVELS[1], 2)]).exit_code == 3
 
 
-# The ladder as data
+# The levels as data
 
 
 def test_levels_name_entries_of_the_catalogue_and_steps_of_the_vocabulary() -> None:
@@ -225,11 +224,11 @@ def test_validate_still_takes_the_old_option(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_level_that_the_judge_left_open_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = climbing.judge_file
+    judge = leveltrials.judge_file
     open_ = ("A: 3 expanded states are reached",)
-    monkeypatch.setattr(climbing, "judge_file", lambda path, profile: replace(judge(path, profile), unknown=open_))
-    found = climb(InProcess("P494"), tmp_path, mark(), wanted=2)
+    monkeypatch.setattr(leveltrials, "judge_file", lambda path, profile: replace(judge(path, profile), unknown=open_))
+    found = try_levels(InProcess("P494"), tmp_path, mark(), wanted=2)
     assert (found.level, found.next, found.exit_code) == (0, None, 3)
     assert found.data()["levels"][0]["undecided"] == ["A: 3 expanded states are reached"]
-    assert [one.outcome for one in showlevels.run(found).results][:2] == ["undecided", "undecided"]
-    showlevels.render(found, tmp_path)
+    assert [one.outcome for one in levelreport.run(found).results][:2] == ["undecided", "undecided"]
+    levelreport.render(found, tmp_path)

@@ -30,7 +30,7 @@ def _positive(_: Any, value: float | None) -> None:
 
 
 def _level(_: Any, value: int | None) -> None:
-    from ..validation.ladder import LEVELS
+    from ..validation.levels import LEVELS
 
     if value is not None and not 1 <= value <= len(LEVELS):
         names = ", ".join(f"{number} {level.name}" for number, level in enumerate(LEVELS, 1))
@@ -62,7 +62,7 @@ def _pages(_: Any, path: Path | None) -> None:
 
 Count = Annotated[int, Parameter(validator=_positive)]
 Level = Annotated[int, Parameter(validator=_level)]
-"""A level of broker maturity (`validation.ladder`)."""
+"""A level of broker maturity (`validation.levels`)."""
 Seconds = Annotated[float, Parameter(validator=_positive)]
 Gibibytes = Annotated[float, Parameter(validator=_positive)]
 Natural = Annotated[int, Parameter(validator=_not_negative)]

@@ -387,17 +387,19 @@ def _level(
 ) -> int:
     """Find the highest level that the target reaches, and print it. Raises TargetError if the target cannot be set up."""
     from ..reports import output
-    from ..validation import climb, ladder, report, showlevels
+    from ..validation import levelreport, levels, leveltrials, report
     from ..validation.validate import mark
 
     folder = reports.folder or report.next_folder()
     report.prepare(folder)
     with output.phases() as progress:
-        result = climb.climb(target, folder, mark(), wanted=up_to or len(ladder.LEVELS), name_server=nameserver, progress=progress)
+        result = leveltrials.try_levels(
+            target, folder, mark(), wanted=up_to or len(levels.LEVELS), name_server=nameserver, progress=progress
+        )
     write(json, result.data())
     with reports.further.printing():
-        showlevels.render(result, folder)
-    reports.further.write(lambda: showlevels.run(result), source=_target_file(name))
+        levelreport.render(result, folder)
+    reports.further.write(lambda: levelreport.run(result), source=_target_file(name))
     return result.exit_code
 
 

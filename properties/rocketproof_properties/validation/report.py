@@ -30,7 +30,7 @@ from . import results
 from .accept import Accepted
 from .entries import entry_of
 from .faults.found import FaultTests
-from .ladder import level_of_finding, level_of_steps
+from .levels import level_of_finding, level_of_steps
 from .results import REPORT, SCHEMA
 from .transport import Transport, transport
 from .undecided import OpenQuestion, beyond_bounds, never_repeated, not_looked_at, place, unconfirmed

@@ -22,7 +22,7 @@ from ..reports.estimates import unseen_text
 from ..reports.output import Page, TableRow, counted
 from .causes import by_cause
 from .faults.found import FaultTests
-from .ladder import LEVELS, MANNERS, described
+from .levels import LEVELS, MANNERS, described
 from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
 from .results import STRUCK
 from .undecided import MORE_STATES, REPEAT

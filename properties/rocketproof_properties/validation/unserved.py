@@ -20,7 +20,7 @@ from ..programs.call import Context, RecordedCall
 from ..programs.names import ProgramNames
 from ..programs.program import Program
 from ..programs.vocabulary import request_of
-from .ladder import PROBED, REQUEST, REQUESTS
+from .levels import PROBED, REQUEST, REQUESTS
 from .report import UNSERVED, ValidationFinding
 
 _SECONDS: Final = (2.0, 1.0, 1.0)
@@ -34,7 +34,7 @@ There are several attempts, because a lost response does not mean that the reque
 class Unserved:
     """A request that a broker or a name server does not serve: the step, its code and name, and the response.
 
-    `refused` is False if there was no response. For `level` and `lost` see `ladder.LevelRequest`.
+    `refused` is False if there was no response. For `level` and `lost` see `levels.LevelRequest`.
     """
 
     step: str

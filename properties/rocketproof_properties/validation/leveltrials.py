@@ -34,7 +34,7 @@ from ..programs.program import Program
 from ..reports.exitcode import exit_code
 from ..reports.results import tool
 from .entries import entry_of
-from .ladder import LEVELS, REQUESTS, Level, LevelTrial, level_of_finding
+from .levels import LEVELS, REQUESTS, Level, LevelTrial, level_of_finding
 from .report import HISTORIES
 from .unserved import Unserved, response_text, unserved
 
@@ -146,7 +146,7 @@ class LevelReport:
 Progress = Callable[[str, int, int], None]
 
 
-def climb(
+def try_levels(
     target: ValidationTarget,
     folder: Path,
     mark: str,

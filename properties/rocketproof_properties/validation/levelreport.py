@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..reports.output import Page, TableRow, counted
 from ..reports.results import Result, Run, lines, tool
-from .climb import LevelFailure, LevelReport, LevelResult
-from .ladder import LEVELS
+from .levels import LEVELS
+from .leveltrials import LevelFailure, LevelReport, LevelResult
 from .unserved import Unserved
 
 COMMAND = "validate"

@@ -51,7 +51,7 @@ def described(folder: Path, spoilt: str = "") -> Path:
     return folder / "young.toml"
 
 
-def tried(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
+def levels_of(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
     """What `--json` says of a young broker with this fault, and the exit code."""
     made = ["--report", str(folder / "r"), "--json", str(folder / "level.json"), "--report", f"badge:{folder / 'badge.svg'}"]
     code = run(["level", "--target", str(described(folder, spoilt)), *made, "--report", f"badge:{folder / 'badge.json'}"])
@@ -61,7 +61,7 @@ def tried(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
 def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(YOUNG.read_text("utf-8").splitlines()) <= 200
     began = time.monotonic()
-    found, code = tried(tmp_path)
+    found, code = levels_of(tmp_path)
     assert time.monotonic() - began < 60
     assert (found["level"], found["name"], code) == (2, "takes a send", 1)
     failed = found["levels"][-1]["failed"]
@@ -93,7 +93,7 @@ def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: 
     ),
 )
 def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
-    found, code = tried(tmp_path, spoilt)
+    found, code = levels_of(tmp_path, spoilt)
     assert (found["level"], code) == (level, 1)
     failed = found["levels"][-1]["failed"]
     assert failed["request"].startswith(request_) and said in " ".join(failed.values())

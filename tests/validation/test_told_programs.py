@@ -211,6 +211,15 @@ def test_a_check_that_is_not_where_it_says_is_found(what: str, asking: Deploymen
     assert "event.checked" in [one.property for one in judge_file(path, profile).findings]
 
 
+def test_what_the_reference_cannot_follow_is_not_decided_by_it(asking: Deployment, tmp_path: Path) -> None:
+    """A one-way request may have got lost, so it is open which half message the broker asks about."""
+    steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("question", {})]
+    found = judged(asking, tmp_path, *steps)
+    unknown = judged(asking, tmp_path, *steps, ("send", {"one_way": True}))
+    assert found.decides("reference") and not found.findings
+    assert not unknown.decides("reference") and "reference" not in unknown.by
+
+
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("side", [0, 1])
 def test_who_has_no_room_for_the_count_of_its_checks_keeps_all_others_from_being_asked(

@@ -23,7 +23,7 @@ def random_queue_id(random: Randomness, queue_nums: int, *, signed: bool) -> int
 
 
 def queue_id_of(requested: int, config: TopicConfig | None, random: Randomness, profile: Profile) -> int:
-    """Return the requested queue or, if it is negative, a random write queue, although CHK-10 checks the larger count (HAZ-16).
+    """Return the requested queue or, if it is negative, a random write queue (SEND-22), although CHK-10 checks the larger count (HAZ-16).
 
     In a release that keeps the sign of the drawn number the result can be below 0. Raises JavaError if the topic was deleted after its
     check (SEND-21, HAZ-18).

@@ -72,7 +72,8 @@ class Dispatcher:
     def receive(self, channel: Channel, command: Command) -> None:
         """Handle a received command (REM-05). Nothing is raised: a full executor is a response (REM-07).
 
-        An unknown code is answered even if the request is one-way (HAZ-26), unless `default` serves it. The network port matches responses
+        A processor that rejects answers here, on the receiving thread, even a one-way request (REM-06). An unknown code is answered even if
+        the request is one-way (HAZ-26), unless `default` serves it. The network port matches responses
         to this side's requests, so nothing waits for a response that arrives here.
         """
         if command.is_response:
@@ -90,7 +91,7 @@ class Dispatcher:
     def _submit(self, processor: Processor, channel: Channel, request: Command) -> None:
         """Run the request on the processor's executor.
 
-        An overload sends no response to a one-way request (REM-07), but a rejecting processor may (REM-06). An overload is a full executor
+        An overload sends no response to a one-way request (REM-07). An overload is a full executor
         queue, or pending requests whose bytes exceed their budget.
         """
         size = self.under_way.enter(channel, request)

@@ -81,7 +81,8 @@ class IdReferences:
     @property
     def sentence(self) -> str:
         rule = rules().get(self.id)
-        ordered = sorted(self.definitions, key=lambda definition: definition.name)  # INV-34 before INV-34.next
+        # INV-34 before INV-34.next, and the hazard itself before its witnesses
+        ordered = sorted(self.definitions, key=lambda definition: (definition.name, "/hazards/" not in definition.file))
         return rule.sentence if rule is not None else next((definition.sentence for definition in ordered if definition.sentence), "")
 
     def of(self, kind: Kind) -> list[IdReference]:

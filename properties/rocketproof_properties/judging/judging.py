@@ -31,7 +31,7 @@ from .done import ProgramStatistics, did
 from .expected import HIDDEN, IN_DOUBT, OF_PLACES, OF_QUEUES, OF_SETTINGS, Expected, conditions, expected
 from .reference.comparison import FieldDifference
 from .reference.decided import kept, rules_of
-from .reference.differences import differences
+from .reference.differences import differences, is_comparable
 from .reference.dispatched import OF_DISPATCH
 from .reference.program import ANSWER
 from .shared import Touched, judge_topics, touched
@@ -150,6 +150,7 @@ def judge_file(path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound
 def judge(
     parsed: ParsedHistory, path: Path, profile: str, judges: Sequence[Judge] = JUDGES, bound: SearchBound = EXPANDED
 ) -> JudgedProgram:
+    """Judge a history by each of the judges that can decide it; `by` of the result names those."""
     rebuilt = rebuild(parsed, PROFILES[profile])
     judged = JudgedProgram(parsed.program.number, path, parsed.program.source, conditions(parsed, rebuilt, profile), whole=parsed.whole)
     judged.events, judged.requests = len(parsed.events), len(parsed.exchanges)
@@ -166,7 +167,7 @@ def judge(
     if "claims" in judges:
         used.append("claims")
         _by_claims(parsed, rebuilt, profile, judged)
-    if "reference" in judges and not parsed.concurrent and parsed.whole and not parsed.unreadable:
+    if "reference" in judges and is_comparable(parsed) and parsed.whole and not parsed.unreadable:
         used.append("reference")
         _by_reference(parsed, rebuilt, profile, judged)
     judged.by = tuple(used)

@@ -28,9 +28,9 @@ _MOST_MOMENTS: Final = 6
 
 
 def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifference]:
-    """Return the differences in order. The list is empty if a possible order and moment explains everything, or if several clients ran
-    concurrently. If an order explains all but differences by chance, only those are returned."""
-    if history.concurrent or _is_open(history):
+    """Return the differences in order. The list is empty if a possible order and moment explains everything, or if the history cannot be
+    compared (`is_comparable`). If an order explains all but differences by chance, only those are returned."""
+    if not is_comparable(history):
         return []
     reference = ReferenceReplay(history, profile, history.items)
     differing = list(reference.compare())
@@ -69,6 +69,12 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         differing_then = {(each.where, each.field) for each in ReferenceReplay(history, profile, history.items, until=until).compare()}
         differing = [each for each in differing if (each.where, each.field) in differing_then]
     return differing
+
+
+def is_comparable(history: ParsedHistory) -> bool:
+    """Whether the reference implementation can follow the history: one client ran at a time, and no lost frame leaves open which half
+    message was checked or ended."""
+    return not history.concurrent and not _is_open(history)
 
 
 def _by_chance(differing: Iterable[FieldDifference]) -> list[FieldDifference] | None:

@@ -10,11 +10,10 @@ from rocketproof_protocol.numbers import java_boolean, java_int, java_long
 from rocketproof_spec.scope import LARGEST_OFFSET
 
 from ..history.exchange import Exchange
-from ..history.exchanges import JUDGED, PROGRESS
+from ..history.exchanges import JUDGED, PROGRESS, QUERIES
 from .placement import PLACEMENT_OPS
 
-_READING = ("min_offset", "search", "earliest", "find", "view", "topics", "groups", "settings", "stats")
-MODELLED = frozenset((*JUDGED, *PLACEMENT_OPS, *PROGRESS, *_READING, "heartbeat", "consumer", "leave"))
+MODELLED = frozenset((*JUDGED, *PLACEMENT_OPS, *PROGRESS, *QUERIES, "heartbeat", "leave"))
 """Requests that change no group's offset except as the specification describes."""
 
 

@@ -23,14 +23,11 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX,
 
 from ..history.cases import ATTRIBUTES, UNREADABLE, Config
 from ..history.exchange import Exchange
-from ..history.exchanges import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, SENDS, Break, RecordedExchanges, Snapshot, is_specified
+from ..history.exchanges import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, QUERIES, SENDS, Break, RecordedExchanges, Snapshot, is_specified
 from .group_offsets import changes_offsets_unseen
 from .placement import PLACEMENT_OPS, linked_topics, subject_of
 
-MAKE_NONE = (
-    *("topic_config", "max_offset", "search", "earliest", "pull", "progress", "commit", "find", "view", "topics", "settings"),
-    *("delete_topic", "delete_group", "end_transaction", "configure"),
-)
+MAKE_NONE = (*QUERIES, "pull", "commit", "leave", "delete_topic", "delete_group", "end_transaction", "configure")
 """Requests by which a broker creates no topic. Sends, send-backs, heartbeats and updates do create topics (TCM-10 to TCM-30)."""
 _OF_A_TOPIC = frozenset((*JUDGED, *PLACEMENT_OPS, *PROGRESS))
 _MAKE_NO_OTHER = frozenset((*MAKE_NONE, *PLACEMENT_OPS))

@@ -28,6 +28,11 @@ JUDGED = (*SENDS, "update_topic", "topic_config", "max_offset", "delete_topic")
 CONFIGURE = "configure"
 CREATION, PERMISSION = "autoCreateTopicEnable", "brokerPermission"
 """The settings whose changes the specification covers."""
+QUERIES = (
+    *("topic_config", "topics", "settings", "groups", "stats"),
+    *("max_offset", "min_offset", "earliest", "search", "progress", "find", "view"),
+)
+"""The requests that change nothing at a broker. A pull is none of them: it may commit an offset."""
 PROGRESS = ("commit", "progress")
 """Commits and queries of group offsets."""
 

@@ -11,8 +11,12 @@ from .tasks import Future, Wait
 
 
 class Link:
-    """`remote` names the other side. `transmit` sends bytes and `hang_up` closes the connection; neither waits. `taken` is called after
-    each read of the received bytes."""
+    """One end of the stream.
+
+    - `remote`: the name of the other side.
+    - `transmit` sends bytes, `hang_up` closes the connection; neither waits.
+    - `taken`: called after each read that empties the buffer of received bytes, while the connection is open.
+    """
 
     __slots__ = ("_arrived", "_free", "_hang_up", "_received", "_taken", "_transmit", "closed", "remote")
 

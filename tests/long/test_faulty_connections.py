@@ -60,7 +60,7 @@ def test_a_mildly_faulty_connection_is_told_and_nothing_is_found(tmp_path: Path,
     target = FaultyTarget(InProcess(PROFILE), {fault: 4 * rate for fault, rate in MILD.items()}, seed=5)
     found = run(target, tmp_path / "r", 10, 5)
     assert accusations(found) == []
-    assert found.exit_code == (3 if found.transport.undecided or found.unrepeated else 0)
+    assert found.exit_code == (3 if found.transport.undecided or found.not_seen_again else 0)
     assert sum(target.happened.values()) > 10 and found.transport.counts
     render(found, tmp_path / "r")
     assert "Faults of the connection, which by themselves say nothing of the broker: " in " ".join(capsys.readouterr().out.split())

@@ -264,7 +264,7 @@ def test_what_is_not_seen_again_is_told_as_such(
     monkeypatch.setattr(client, "answer_data", lambda answer: answer_data(answer) | ({"remark": "once"} if next(left, False) else {}))
     found = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
     assert found.findings and found.open == [] and found.exit_code == 3
-    (one,) = found.unrepeated
+    (one,) = found.not_seen_again
     assert (one.again, one.reproduced, one.record()["reproduced"]) == (0, False, False)
     render(found, tmp_path / "r")
     said = capsys.readouterr().out

@@ -88,10 +88,10 @@ def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[s
 
 def test_a_report_of_another_version_or_of_somebody_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for text, said in (
-        ("{}", "is none of validate"),
-        ("[", "is none of validate"),
-        (of_version("2"), "is none of validate"),
-        (of_version(1), "has version 1, this rocketproof reads 2; let this one validate the target anew"),
+        ("{}", "was not written by validate"),
+        ("[", "was not written by validate"),
+        (of_version("2"), "was not written by validate"),
+        (of_version(1), "has version 1, this rocketproof reads 2; validate the target again with this version"),
         (of_version(3), "has version 3, this rocketproof reads 2; update rocketproof"),
     ):
         (tmp_path / "report.json").write_text(text)

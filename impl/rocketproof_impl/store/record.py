@@ -21,7 +21,7 @@ from ..java import utf8
 from ..message import Host, Message, parse_properties
 
 MESSAGE_MAGIC, BLANK_MAGIC = -626843481, -875286124
-FIXED_SIZE = 91
+FIXED_SIZE = 91  # the smallest record: 88 bytes before the body, and three bytes for the lengths of topic and properties
 BLANK_SIZE = 8  # the size and magic number of a blank, and the bytes that remain free after a record (APP-07)
 TOPIC_LIMIT = 127  # the largest signed byte
 PROPERTIES_LIMIT = 32767  # the largest signed short

@@ -1,7 +1,7 @@
-"""Listening sockets: like asyncio's own server, except that no accepted connection stays open when it ends.
+"""Listening sockets that pass every accepted connection to a protocol or close it.
 
-A closed `asyncio.Server` loses connections that it has accepted but not passed on. Up to Python 3.11 their sockets stay open until garbage
-collection, and the other side waits for a response in vain.
+`asyncio.Server` loses connections that it has accepted but not yet passed on when it is closed. Up to Python 3.11 their sockets stay open
+until garbage collection, and the other side waits for a response in vain.
 """
 
 from __future__ import annotations

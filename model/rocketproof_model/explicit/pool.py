@@ -110,9 +110,10 @@ class SearchPool:
     def sweep(self, level: int, check: int, limit: int, idle: Callable[[], bool]) -> bool:
         """Expand the rest of the level. Return whether it is complete.
 
-        Stops early if the table has more than `limit` states or no room, or if `idle`, called ten times a second, returns true. New states
-        get this level, and the formulas of `check` are evaluated in them. Raises MemoryError, and any exception of the iterator passed to
-        `give`.
+        Stops early if the table has more than `limit` states or no room, or if `idle` returns true. `idle` is called ten times a second
+        while threads expand the level. A level of fewer than 512 states is expanded without threads and without calls of `idle`. New
+        states get this level, and the formulas of `check` are evaluated in them. Raises MemoryError, and any exception of the iterator
+        passed to `give`.
         """
         for worker in self.workers:
             worker.status = loops.DONE

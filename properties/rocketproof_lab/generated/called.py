@@ -1,8 +1,7 @@
-"""The functions that remain uncalled under a profile's switches, and keyword arguments that equal their defaults, computed from the
-implementation's source.
+"""Compute from the implementation's source which functions may be called, and the defaults of keyword arguments.
 
-Functions are identified by their names. Functions of different classes with the same name count as called together, so a function that is
-called never counts as uncalled.
+Functions are identified by their names. If a name may be called, all functions of that name count as called, so the result may be too large
+but never lacks a function that is called.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def _outside(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _named(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names and texts that the nodes contain."""
+    """Return the identifiers and string constants among the nodes."""
     names = set[str]()
     for node in nodes:
         match node:

@@ -63,14 +63,14 @@ NOT_TWO = _claim("INV-02", "no request gets two answers", "always", _each(lambda
 NONE = _claim("INV-03", "a one-way request gets no answer", "always", _each(lambda row: no_answer(row.one_way, row.answers)))
 OVER = _claim(
     "AUX-12",
-    "a request that an executor has taken is over some time",
+    "the requests that an executor has accepted eventually end",
     "leads_to",
     lambda v: (_is_pending(v), ~_is_pending(v)),
 )
 QUEUE = _claim("AUX-11", "the queue has no gaps, and nothing waits while the thread is free", "always", _queue_in_order)
 LOST = _claim(
     "REA-50",
-    "a put has failed and the executor has no room for its answer",
+    "a request ends unanswered: its put has failed, and the executor has no room for the error answer",
     "reachable",
     lambda v: _silent(v, ~v.future_throws),
 )
@@ -102,39 +102,39 @@ MARKER = _of_dispatch(
     lambda d: implies(d.answer.written > 0, d.answer.code != "undecided"),
 )  # fmt: skip
 NAMED = _of_dispatch(
-    "AUX-69", "an answer to a send whose header was read names region and trace switch", "always",
+    "AUX-69", "an answer to a send with a readable header contains region and trace switch", "always",
     lambda d: implies(_read(d), d.answer.ext),
 )  # fmt: skip
 NAMED_REFUSAL = _of_dispatch(
-    "AUX-69.decided", "an answer that preSend has made names region and trace switch, and no place but with a success", "always",
+    "AUX-69.decided", "an answer made by preSend contains region and trace switch, and a position exactly if it is SUCCESS", "always",
     lambda d: implies(_read(d) & (d.answer.code != "exception"), d.answer.ext & (d.answer.place == (d.answer.code == "SUCCESS"))),
 )  # fmt: skip
 IN_TIME = _of_dispatch(
-    "AUX-69.early", "before its time a broker checks and stores nothing", "always",
+    "AUX-69.early", "a broker that does not accept requests yet neither checks nor stores a send", "always",
     lambda d: implies(
         d.early & (d.request.kind == "send"),
         (d.stored == "nothing") & (d.request.step != "checked") & (d.answer.code != "refused"),
     ),
 )  # fmt: skip
 ALL_HOOKS = _of_dispatch(
-    "AUX-69.hooks", "each hook sees a send before it, whatever another one throws, and after it where a release calls them", "always",
+    "AUX-69.hooks", "all hooks are called before a send, even if one throws, and after it in releases that do so", "always",
     lambda d: implies((d.seen.stats != "none") | (d.stored != "nothing"), (d.seen.before == HOOKS) == d.hooks)
     & implies(d.seen.stats != "none", (d.seen.after == HOOKS) == d.after_hooks),
 )  # fmt: skip
 SILENT = _of_dispatch(
-    "REA-155", "a code without a send header is over without an answer", "reachable",
+    "REA-155", "a request whose code has no send header ends without an answer", "reachable",
     lambda d: (d.request.kind == "no header") & (d.request.step == "over") & (d.answer.written == 0) & ~d.request.one_way,
 )  # fmt: skip
 FRESH = _of_dispatch(
-    "REA-156", "a topic is gone between its check and its use", "reachable",
+    "REA-156", "a topic is deleted between its check and its use, and the request is answered", "reachable",
     lambda d: (d.request.step == "over") & ~d.topic & (d.answer.written > 0),
 )  # fmt: skip
-ITEMS = _of_dispatch("REA-157", "a batch goes its own way", "reachable", lambda d: d.stored == "items")
+ITEMS = _of_dispatch("REA-157", "a batch is stored as its items", "reachable", lambda d: d.stored == "items")
 UNHEARD = _of_dispatch(
-    "REA-158", "a message that is not stored is answered by nobody", "reachable",
+    "REA-158", "a send that waits for an answer ends without one", "reachable",
     lambda d: (d.request.step == "over") & (d.request.kind == "send") & ~d.request.one_way & (d.answer.written == 0),
 )  # fmt: skip
-COUNTED = _of_dispatch("REA-159", "hooks are told of a failure", "reachable", lambda d: d.seen.stats == "SEND_FAILURE")
+COUNTED = _of_dispatch("REA-159", "hooks are called with SEND_FAILURE", "reachable", lambda d: d.seen.stats == "SEND_FAILURE")
 
 
 def _exchanged() -> list[HistoryClaim]:
@@ -171,12 +171,12 @@ _EARLY: dict[str, Any] = {"condition": "the broker's time has not come", "given"
 
 CASES: list[Case] = [
     *cases(ONE, "answers", "holds", **_SOUND),
-    *cases(ONE, "answers", _LATER, **_THROWN, reason="HAZ-24: in P49 nobody catches what a future throws"),
+    *cases(ONE, "answers", _LATER, **_THROWN, reason="HAZ-24: in P49 an exception in a future is not caught"),
     *second(ONE, "answers", 4, **_THROWN),
-    *cases(ONE, "answers", _LATER, **_FULL, reason="HAZ-25: in P49 the completion needs a place of its own"),
+    *cases(ONE, "answers", _LATER, **_FULL, reason="HAZ-25: in P49 the completion needs its own place in the queue"),
     *cases(NOT_TWO, "answers", "holds", **_THROWN),
     *cases(NOT_TWO, "answers", "holds", **_FULL),
-    *cases(NONE, "answers", "violated", **_FULL, reason="HAZ-26: refusals do not look at the flag"),
+    *cases(NONE, "answers", "violated", **_FULL, reason="HAZ-26: refusals ignore the one-way flag"),
     *second(NONE, "answers", 1, **_FULL),
     *cases(NONE, "answers", "holds", **_SERVED),
     *cases(OVER, "answers", "holds", **_SERVED),
@@ -186,22 +186,24 @@ CASES: list[Case] = [
     *cases(LATE, "answers", {"P49": "holds"}, profiles=("P49",), **_FULL),
     *[c for claim in (OPAQUE, MARKER, NAMED_REFUSAL, ALL_HOOKS) for c in cases(claim, "dispatch", "holds", **HOOKED)],
     *[c for claim in (OPAQUE, MARKER, NAMED_REFUSAL, ALL_HOOKS) for c in cases(claim, "dispatch", "holds", **PLAIN)],
-    *cases(NAMED, "dispatch", "violated", **PLAIN, reason="HAZ-18: an exception is answered anew, without extFields"),
+    *cases(NAMED, "dispatch", "violated", **PLAIN, reason="HAZ-18: an exception is answered by a new response without extFields"),
     *cases(IN_TIME, "dispatch", "holds", **_EARLY),
     *[c for claim in (SILENT, FRESH, ITEMS, COUNTED) for c in cases(claim, "dispatch", "holds", **HOOKED)],
     *cases(UNHEARD, "dispatch", "holds", profiles=("P49",), **HOOKED, reason="HAZ-24"),
-    *cases(UNHEARD, "dispatch", "violated", profiles=SEEDS[:2], **HOOKED, reason="the task itself answers what its processor throws"),
+    *cases(
+        UNHEARD, "dispatch", "violated", profiles=SEEDS[:2], **HOOKED, reason="the task itself answers with the exception of its processor"
+    ),
 ]
 
 _ONE, _NOT_TWO, _NONE, _OPAQUE, _ = HISTORY
 _IN_FUTURE = (
-    "HAZ-24: with asynchronous answers what is thrown behind the put is answered by nobody; without, the task answers it; 5.x refuses a "
-    "request without a body before it is put"
+    "HAZ-24: with asynchronous answers an exception after the put leaves the request unanswered; without, the task answers; 5.x refuses a "
+    "request without a body before the put"
 )
-_NO_ROOM = "HAZ-25: with asynchronous answers a failure's answer is a task of its own; without, the task itself writes it"
-_UNSERVED = "HAZ-26: a code that nobody serves is answered before anyone looks at the flag; recorded releases have a processor for all"
-_REFUSED = "HAZ-26: a busy processor refuses before anyone looks at the flag; 5.1 and later look at it wherever they answer"
-_REPEATED = "ROCKETMQ-234: 4.1.0 answers a batch where it is stored, and again behind it"
+_NO_ROOM = "HAZ-25: with asynchronous answers a failure is answered by a separate task; without, by the task itself"
+_UNSERVED = "HAZ-26: a code without a processor is answered even if one-way; recorded releases have a processor for all codes"
+_REFUSED = "HAZ-26: a busy processor rejects even one-way requests with an answer; 5.1 and later check the flag before each answer"
+_REPEATED = "ROCKETMQ-234: 4.1.0 answers a batch when it is stored, and again afterwards"
 
 HISTORY_CASES: list[Case] = [
     *[case for claim in HISTORY for case in history_cases(claim, about.ANYTHING, "holds")],

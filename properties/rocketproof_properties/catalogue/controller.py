@@ -101,7 +101,7 @@ def _parted(c: Controller) -> Expr:
 
 IN_SYNC = Claim(
     "AUX-70",
-    "a replica in sync has all that its master takes for confirmed",
+    "the log of a replica in the SyncStateSet is a prefix of its master's and has all records that are confirmed for the master",
     "always",
     lambda c: forall(
         c.Replica,
@@ -111,7 +111,7 @@ IN_SYNC = Claim(
 )
 LAST_GONE = Claim(
     "REA-94",
-    "a loss of power has taken the last record alone, which was confirmed",
+    "a power loss has removed only the last record of a full log, which was confirmed",
     "reachable",
     lambda c: exists(c.Replica, lambda r: ~c.up[r] & (c.length[r] == c.records - 1) & (c.confirmed[r] == c.records)),
     part=Controller,
@@ -119,28 +119,45 @@ LAST_GONE = Claim(
 CLAIMS = [
     IN_SYNC,
     LAST_GONE,
-    Claim("AUX-71", "the records of a log are at its first places", "always", _whole, part=Controller),
-    Claim("AUX-72", "a master runs and is in sync, and who is asked for runs and is not", "always", _in_office, part=Controller),
+    Claim("AUX-71", "the records of a log occupy its first places without gaps", "always", _whole, part=Controller),
+    Claim(
+        "AUX-72",
+        "a master runs and is in the SyncStateSet; a replica that it asks to add runs and is not in it; stopped replicas have offset 0",
+        "always",
+        _in_office,
+        part=Controller,
+    ),
     Claim(
         "AUX-73",
-        "each master begins an epoch, alone in sync, and stays until it ends; who leaves the SyncStateSet does not run",
+        "an election starts the next epoch with its master alone in the SyncStateSet; a running master stays master; "
+        "without an election only stopped replicas leave the SyncStateSet",
         "step",
         _elections,
         part=Controller,
     ),
-    Claim("AUX-74", "a slave appends the next record of its master, whose log it has followed", "step", _copies, part=Controller),
-    Claim("AUX-75", "a log is cut off only where it parts from the master's, or by a loss of power", "step", _cuts, part=Controller),
+    Claim(
+        "AUX-74",
+        "a log grows by one record; a slave whose log is a prefix of its master's gets its next record",
+        "step",
+        _copies,
+        part=Controller,
+    ),
+    Claim(
+        "AUX-75", "a log is truncated only at its first difference from the master's, or by a power loss", "step", _cuts, part=Controller
+    ),
     Claim(
         "AUX-76",
-        "entries are written one by one for what is confirmed, and they go, as what is confirmed does, with the end of the log",
+        "confirmed records are dispatched one at a time; entries, and confirmed positions unless logs grow, shrink only to the log's end",
         "step",
         _entries,
         part=Controller,
     ),
-    Claim("AUX-77", "a process ends by one fault, and only a loss of power takes records", "step", _faults, part=Controller),
+    Claim(
+        "AUX-77", "each fault stops one process; a crash removes no records, a power loss removes some", "step", _faults, part=Controller
+    ),
     Claim(
         "AUX-90",
-        "what a replica takes for confirmed grows only with a record that it copies, or while it is master",
+        "a replica's confirmed position grows only when it copies a record, or while it is the master",
         "step",
         lambda c: forall(
             c.Replica,
@@ -150,21 +167,21 @@ CLAIMS = [
     ),
     Claim(
         "AUX-91",
-        "somebody is in the SyncStateSet, so that there can be a master again",
+        "the SyncStateSet is never empty, so a new master can be elected",
         "always",
         lambda c: exists(c.Replica, lambda r: c.in_sync.has(r)),
         part=Controller,
     ),
     Claim(
         "AUX-78",
-        "what a master appends is confirmed in the end, unless the master is gone",
+        "the records that a master appends are eventually confirmed, unless the master stops",
         "leads_to",
         lambda c: (_behind(c), ~_behind(c)),
         part=Controller,
     ),
     Claim(
         "AUX-79",
-        "what a replica knows to be confirmed is dispatched in the end, unless the replica ends",
+        "the records that replicas know to be confirmed are eventually dispatched, unless a replica stops",
         "leads_to",
         lambda c: (
             exists(c.Replica, lambda r: c.up[r] & (c.entries[r] < c.confirmed[r])),
@@ -174,7 +191,7 @@ CLAIMS = [
     ),
     Claim(
         "AUX-80",
-        "a slave whose log parts from its master's follows it in the end, unless one of them ends",
+        "a slave whose log diverges from its master's eventually has a prefix of it again, unless one of them stops",
         "leads_to",
         lambda c: (_parted(c), ~_parted(c)),
         part=Controller,
@@ -188,21 +205,21 @@ CLAIMS = [
     ),
     Claim(
         "REA-160",
-        "a later master has a record that was acknowledged in an earlier epoch",
+        "a later master has a record that was acknowledged in the first epoch",
         "reachable",
         lambda c: (c.epoch > 1) & c.master.is_some & exists(c.Place, lambda k: (c.acknowledged[k] == 1) & (c.log[c.master.get, k] == 1)),
         part=Controller,
     ),
     Claim(
         "REA-161",
-        "a slave has a record that its master has not, and will cut it off",
+        "a running slave's log has a record that its master's log does not have at this place",
         "reachable",
         _parted,
         part=Controller,
     ),
     Claim(
         "REA-162",
-        "all replicas are in sync again after an election",
+        "after an election all replicas are in the SyncStateSet again, each with a record",
         "reachable",
         lambda c: (c.epoch > 1) & c.master.is_some & forall(c.Replica, lambda r: c.in_sync.has(r) & (c.length[r] > 0)),
         part=Controller,
@@ -218,5 +235,7 @@ CASES: list[Case] = [
         if claim.kind in ("always", "step") and claim is not IN_SYNC
         for c in cases(claim, "controller", "holds", **POWER)
     ],
-    *cases(IN_SYNC, "controller", "violated", **POWER, reason="a replica in sync loses what it has not flushed, and stays in sync"),
+    *cases(
+        IN_SYNC, "controller", "violated", **POWER, reason="a replica loses records that it has not flushed, and stays in the SyncStateSet"
+    ),
 ]

@@ -37,42 +37,42 @@ def _commits(committed: Expr) -> Expr:
 
 LEFT = Claim(
     "AUX-104",
-    "what a group has told of a topic is left when the topic is deleted",
+    "deleting a topic does not change the offsets that a group has committed for it",
     "step",
     lambda s: _committed(s, lambda committed, _, topic, __: implies(topic.known & ~after(topic.known), after(committed) == committed)),
     _has_offsets,
 )
 KNOWN = Claim(
     "AUX-105",
-    "a broker keeps offsets of topics that it has, and of no others",
+    "a broker has committed offsets only for topics that it has",
     "always",
     lambda s: _committed(s, lambda committed, _, topic, __: implies(committed >= 0, topic.known)),
     _has_offsets,
 )
 LISTED = Claim(
     "AUX-106",
-    "a group tells offsets only where the broker has it in its table",
+    "a group commits offsets only on a broker that has the group in its table",
     "step",
     lambda s: _committed(s, lambda committed, _, __, group: implies(_commits(committed), group.listed)),
     _has_offsets,
 )
 WITHIN = Claim(
     "AUX-107",
-    "a group that asks where it goes on is told no offset behind the queue's end",
+    "a group that queries its offset gets no offset beyond the queue's end",
     "always",
     lambda s: _committed(s, lambda committed, end, _, __: _begins(s, committed, end) <= end),
     _has_offsets,
 )
 BEHIND = Claim(
     "REA-169",
-    "a group that asks where it goes on is told an offset behind the queue's end",
+    "a group that queries its offset gets an offset beyond the queue's end",
     "reachable",
     lambda s: _committed(s, lambda committed, end, _, __: _begins(s, committed, end) > end, exists),
     _has_offsets,
 )
 THERE = Claim(
     "REA-170",
-    "a group in the broker's table has told an offset of a topic that the broker has, and is there again",
+    "a group in the broker's table has committed the end of a queue with messages, whose topic the broker has",
     "reachable",
     lambda s: _committed(s, lambda committed, end, topic, group: (committed > 0) & (committed == end) & topic.known & group.listed, exists),
     _has_offsets,
@@ -89,10 +89,10 @@ def _cases(claim: Claim, expected: Any, reason: str) -> list[Case]:
 
 
 CASES: list[Case] = [
-    *_cases(LEFT, _EARLIER, "TCM-31: from 5.0 on the offsets go with their topic"),
-    *_cases(KNOWN, _LATER, "TCM-31: up to 4.9 request 15 asks for no topic, and the offsets of a topic that is deleted stay"),
-    *_cases(LISTED, _LATER, "from 5.3 on request 15 asks for the group, which it asks nobody to make"),
-    *_cases(WITHIN, "violated", "request 15 asks nothing of the queue"),
-    *_cases(BEHIND, "holds", "request 15 asks nothing of the queue"),
+    *_cases(LEFT, _EARLIER, "TCM-31: from 5.0 on deleting a topic removes its offsets"),
+    *_cases(KNOWN, _LATER, "TCM-31: up to 4.9 request 15 does not check the topic, and deleting a topic keeps its offsets"),
+    *_cases(LISTED, _LATER, "from 5.3 on request 15 requires that the broker has the group, and does not create it"),
+    *_cases(WITHIN, "violated", "request 15 does not check the offset against the queue"),
+    *_cases(BEHIND, "holds", "request 15 does not check the offset against the queue"),
     *_cases(THERE, "holds", ""),
 ]

@@ -59,7 +59,8 @@ class ProgramFinding:
     - `guard`, such as "accept_queue: legal queue id": the action's guard that rejects, with its `sentence`.
     - `values`: name, value and meaning of each variable of the guard.
     - `rules`: the rules that decide what differs. A single rule is contradicted. With several rules it is unknown which.
-    - `at`: the request whose frame was lost or duplicated if nothing else is wrong, or whose response may be correct by chance.
+    - `at`: for a finding that a transport fault or chance may explain, the request with that fault or response, such as
+      `client 0, request 3 (send)`. "" for other findings.
     """
 
     judge: Judge
@@ -80,14 +81,18 @@ class ProgramFinding:
 class JudgedProgram:
     """The judgement of one program.
 
+    - `whole`: whether the history is complete. `by`: the judges that judged it.
+    - `explained`: number of responses and reported topics that the specification explains. `unknown`: the reasons for undecided parts.
     - `claims`: for each judged claim whether it held, the expected verdict, and the condition of that expectation.
     - `left_open`: claims that could not be judged, with the reason.
     - `shared`: its requests to topics that programs share. They are judged over all programs (`judge_shared`).
     - `actions`: the actions of the specification that explain it.
     - `exercised`: the claims whose premise was true at least once.
-    - `kept`: the rules that alone decide something that is correct in it.
+    - `kept`: the rules that were each observed to hold. A guard of an explaining action states the rule, or the rule alone decides a
+      field that is correct.
     - `asked`: the kinds of its requests.
-    - `deleted`: the topics it deleted. `anew`: those that it may have used again after deleting them.
+    - `deleted`: the topics that its requests may have deleted, and those deleted after it ended. `anew`: only the former, which it may
+      have used again.
     - `faults`: transport faults of the connection.
     - `unconfirmed`: findings that depend on such a fault or on chance. They count only if they recur in a repetition.
     - `wanted`: requests that expect a response, by kind. `answered`: the number of responses.
@@ -270,8 +275,9 @@ def _judgeable(claim: HistoryClaim, rebuilt: Rebuilt, parsed: ParsedHistory, dou
 
 def _by_reference(parsed: ParsedHistory, rebuilt: Rebuilt, profile: str, program: JudgedProgram) -> None:
     differing = differences(parsed, PROFILES[profile])
-    if not program.conditions.isdisjoint(UNREAD):  # how far the broker had dispatched before such a record is chance
-        differing = [each for each in differing if each.seq >= 0 and not _asks_queue(each, parsed)]
+    if not program.conditions.isdisjoint(UNREAD):
+        # It is chance how many records the broker dispatches before it reaches a record that cannot be read.
+        differing = [each for each in differing if each.seq >= 0 and not _depends_on_dispatch(each, parsed)]
     if not differing and not program.in_doubt:
         program.kept |= kept(parsed, {record.topic for log in rebuilt.whole.logs.values() for record in log.records})
     chance = [each for each in differing if each.by_chance]
@@ -295,8 +301,8 @@ def of_difference(difference: FieldDifference, parsed: ParsedHistory) -> Program
     )
 
 
-def _asks_queue(difference: FieldDifference, parsed: ParsedHistory) -> bool:
-    """Whether a difference is in a response about a queue."""
+def _depends_on_dispatch(difference: FieldDifference, parsed: ParsedHistory) -> bool:
+    """Whether a difference is in a response that depends on how far the broker has dispatched."""
     return any(exchange.seq == difference.seq and exchange.op in OF_DISPATCH for exchange in parsed.exchanges)
 
 

@@ -1,12 +1,15 @@
 """Judge topics that programs share by the specification, over all programs that use them.
 
-Every program on a broker changes shared state: the queues of the cluster's topic, or whether TBW102 is still inherited. One program's
-history therefore explains nothing about them. This module joins the requests of all programs under the same settings about one such topic
-into one history, ordered by the machine's clock. The history begins with the topic as the broker had it before the first program. Each
-program adds the topic as it read it at its end. Delayed messages and commits of programs under earlier settings may still arrive. Topics
-that those programs created exist.
+Any program may change a shared topic: the offsets of its queues, or its settings. The history of one program is therefore not sufficient to
+judge it. This module builds one history per broker, settings and shared topic:
 
-A topic is left out if more than the programs' requests decides its state:
+- It begins with the topic's state before the first program.
+- It contains the requests of all programs about the topic, ordered by the machine's clock.
+- After its last request, each program contributes the topic as it read it.
+- Delayed messages and commits of programs under earlier settings may still arrive.
+- Topics that those earlier programs created exist.
+
+A topic is not judged if its state depends on more than these requests:
 
 - on brokers that were not started for the run;
 - if a program filled a topic that the broker fills by itself;

@@ -3,7 +3,8 @@
 A step is a name and its arguments, as `vocabulary.py` lists them. `client` names the client of a step, and `("meet", {})` is a barrier for
 all clients.
 
-Half of the programs are drawn from the pool, least frequent phrases first. The others come in equal parts from these sources:
+Half of the programs are drawn from the pool, least frequent phrases first. The others come from these sources, with the
+weights of `_shares`:
 
 - the strategies of this package, as far as a client can perform their steps
 - requests of the specification, by one or several clients
@@ -135,12 +136,17 @@ def generate(options: ProgramOptions) -> list[Program]:
 
 
 def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
-    """Return the steps without those that a release cannot perform safely or predictably:
+    """Adapt the steps to what the release can perform safely and predictably.
 
-    - changes of topics that all programs share, if the release permits them
+    Depending on the release's switches, these steps are removed:
+
     - malformed topic updates that the release answers twice
-    - waiting for responses that never arrive
-    - ending a transaction, if a release without half messages handles this in its own way
+    - changes of topics that all programs share, if the release permits them
+    - granting write permission again (`permit_writes`), if the release cannot do so
+    - queries whether a broker has to register (`has_to_register`), if the release does not compare versions
+    - ends of transactions, if the release has no half messages and does not answer unknown requests
+
+    If the release does not answer unknown requests, they become one-way.
     """
     if not profile.answers_when_changed:
         steps = tuple(step for step in steps if step[0] != "topic" or not {"without", "altered"} & step[1].keys()) or _SOMETHING
@@ -161,7 +167,10 @@ def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
 
 
 def _shares(options: ProgramOptions) -> dict[tuple[str, str], int]:
-    """Return how many programs each source and configuration gets: equal parts of half of all programs."""
+    """Return how many programs each source and configuration gets, for half of all programs.
+
+    Each row of the list below gets the same number of programs. A source or configuration with several rows gets several such shares.
+    """
     rows = [(source, "") for source in (about.ANYTHING, TOURS, TOURS, REQUESTS, TEMPLATES, QUEUES, HEADERS, RETRIED, *_CONDITIONS)]
     rows += [(CONCURRENT, "")] * 5 if options.concurrent else []
     rows += [(about.REGISTERED, "")] if options.name_server else []
@@ -277,7 +286,8 @@ def _drawn_settings(options: ProgramOptions) -> list[str]:
 
 
 _EVERY_END, _FEWEST_ENDS = 50, 5
-"""One program of the pool in 50 kills a process, and one has large messages, because both take long. A run has at least 5 of each."""
+"""One program of the pool in 50 kills a process, and one has large messages, because both take long. A run has about 5
+of each, if it has that many programs."""
 _EVERY_CHECK: Final = 200
 """One program of the pool in 200 has a producer that waits for a check on a broker that may be blocked from sending checks."""
 _EVERY_FILL: Final = 40
@@ -335,12 +345,18 @@ def _routes(steps: Sequence[Step]) -> list[Step]:
 
 
 def _looked_up(steps: Sequence[Step]) -> list[Step]:
-    """Insert route queries after each registration."""
+    """Insert route queries for the topics A and B after each step."""
     return [added for step in steps for added in (step, ("route", {"topic": "A"}), ("route", {"topic": "B"}))]
 
 
 def _on_the_wire(steps: Sequence[Step], options: ProgramOptions) -> list[Step]:
-    """Return the steps that a client can perform. A body that should fill a file gets a default size."""
+    """Return the steps that a client can perform, adapted to the wire. Without any such step, return a single send.
+
+    - Steps that are not in WIRED, and unknown requests with the code of a pull, are removed.
+    - The first wait of at most 1000 ms becomes one of LONGEST_WAIT. Other waits are removed, without `options.waits` all of them.
+    - The argument `broker` is removed, because there is a single broker.
+    - The argument `leave` is removed, so a body that should fill a file gets its default size.
+    """
     kept: list[Step] = []
     for name, args in steps:
         if name == "time":

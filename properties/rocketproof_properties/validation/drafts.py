@@ -35,7 +35,10 @@ _ENDS: Final[Mapping[str, str]] = {
 
 
 def write(validation: ValidationReport, folder: Path) -> None:
-    """Write a file in `drafts` for each cause that is not accepted and was reproduced, and delete older drafts. Raises InputError."""
+    """Write a file in `drafts` for each cause with open findings and a history, and delete older drafts. Raises InputError.
+
+    Open findings are not accepted, and were reproduced or could not be repeated.
+    """
     try:
         for old in (folder / DRAFTS).glob("cause-*.md"):
             old.unlink()
@@ -142,7 +145,7 @@ def _again(finding: ValidationFinding) -> str:
 
 
 def _rows(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
-    """Yield each request in order: its receiver, the request, the response."""
+    """Yield each request, crash and change of settings in order: its receiver, the request or event, the response."""
     ordered = sorted(paired(events), key=lambda event: (event.begun if isinstance(event, CallEvents) else event).seq)
     for event in ordered:
         if isinstance(event, CallEvents):

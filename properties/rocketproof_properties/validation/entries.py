@@ -6,7 +6,7 @@ The suite (`suite/`) has an item for each entry. The kinds are:
   broker's files are properties too, if they can be read. So are properties of states that a witness of the model violates, if brokers can
   be started for it.
 - *rule*: a rule that a guard of the specification states, or that alone decides a field of a response, a record or a topic's entry
-  (`replay/rules.py`). It is contradicted if that guard refuses what a broker did, or if the field differs.
+  (`judging/reference/rules.py`). It is contradicted if that guard refuses what a broker did, or if the field differs.
 - *specification* and *reference*: everything that no single rule decides, by kind of request or state.
 - *hazard*: a witness that is replayed.
 """

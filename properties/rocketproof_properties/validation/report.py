@@ -81,7 +81,10 @@ class ValidationFinding:
 
     @property
     def reproduced(self) -> bool | None:
-        """Whether a repetition of its program showed it again; None if the program was not repeated."""
+        """Whether a repetition of its program showed it again; None if the program was not repeated.
+
+        A finding with `verdict.at` was confirmed by repetitions before it became a finding, so it is True even if `repeats` is 0.
+        """
         return True if self.verdict.at else bool(self.again) if self.repeats else None
 
     def record(self) -> dict[str, Any]:
@@ -124,7 +127,9 @@ class ClaimRow:
 class ValidationReport:
     """The result of a validation.
 
-    - `logs`: the whole logs of brokers whose files could be read. `shared`: the topics that programs share, each judged as a whole.
+    - `logs`: the judgements of brokers' files: whole logs, audits of stores and restarts. A log that could not be read is included as
+      undecided.
+    - `shared`: the topics that programs share, each judged as a whole.
     - `lost`: what could not be checked, by missing capability. `stopped`: the reason of an early end.
     - `enough`: seconds until the condition for an early end was met, None if it was not met or there was none.
     - `repeated`: judge and property of unconfirmed verdicts whose programs were run again, in this run or in the run that it continues.
@@ -159,8 +164,8 @@ class ValidationReport:
         return [finding for finding in self.findings if finding.accepted is None and finding.reproduced is not False]
 
     @property
-    def unrepeated(self) -> list[ValidationFinding]:
-        """The findings that are not accepted, and that a repetition of their program did not show. Their origin is unknown."""
+    def not_seen_again(self) -> list[ValidationFinding]:
+        """The findings that are not accepted, and that no repetition of their program showed again. Their origin is unknown."""
         return [finding for finding in self.findings if finding.accepted is None and finding.reproduced is False]
 
     @property
@@ -226,7 +231,7 @@ class ValidationReport:
     @property
     def exit_code(self) -> int:
         findings = (self.open, self.vanished, self.not_reproduced, self.after_faults, self.over)
-        undecided = (self.undecided, self.unrepeated, self.missing, self.transport.undecided, self.stopped)
+        undecided = (self.undecided, self.not_seen_again, self.missing, self.transport.undecided, self.stopped)
         incomplete = any(undecided) or not self.judged or any(tests.unknown for tests in self.faults)
         return exit_code(findings=any(findings), undecided=incomplete)
 
@@ -343,9 +348,9 @@ def document(folder: Path, name: str, schema: str, version: int, option: str) ->
     except OSError:
         raise InputError(f"{option} {folder}: there is no {name}; give the folder of a run of validate") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{option} {folder}: its {name} is none of validate; give another folder") from None
+        raise InputError(f"{option} {folder}: its {name} was not written by validate; give another folder") from None
     if content["version"] != version:
-        remedy = "update rocketproof" if content["version"] > version else "let this one validate the target anew"
+        remedy = "update rocketproof" if content["version"] > version else "validate the target again with this version"
         raise InputError(f"{option} {folder}: its {name} has version {content['version']}, this rocketproof reads {version}; {remedy}")
     return dict(content)
 

@@ -286,7 +286,7 @@ def _closing(report: ValidationReport) -> str:
     summary = counted(findings, "finding") if findings else "no finding"
     causes = len(by_cause(report.open))
     summary += f" of {counted(causes, 'cause')}" if causes < len(report.open) else ""
-    summary += f", {len(report.unrepeated)} not reproduced" if report.unrepeated else ""
+    summary += f", {len(report.not_seen_again)} not reproduced" if report.not_seen_again else ""
     summary += f", {len(report.undecided)} not decided" if report.undecided else ""
     summary += ", could not be judged" if report.transport.undecided else ""
     where = f"{name} {version}".strip() if version not in str(name) else str(name)

@@ -24,7 +24,10 @@ _FIRST = 256  # bytes that contain the fixed part of most records, and the topic
 
 @dataclass(frozen=True)
 class LogRecord:
-    """A record at a position of a file, whose end is `limit`. Parts that exceed the end are empty."""
+    """A record at position `place` of a file with `limit` bytes.
+
+    `first`: the first bytes of the record, which are already read. Parts that exceed the end of the file are empty.
+    """
 
     source: LocalFile | RemoteFile
     place: int
@@ -53,9 +56,9 @@ class LogRecord:
 
 
 class Records(KeptOpen):
-    """The records of a log, whose files stay open. Raises Unreadable.
+    """The records of a log, read from its files, which stay open until the context ends.
 
-    `problems`: descriptions of unreadable files; what depends on them is unknown.
+    `problems`: callers add a description for each file that cannot be read. Checks that depend on such a file are undecided.
     """
 
     def __init__(self, files: Sequence[LogFile]) -> None:
@@ -80,7 +83,7 @@ class Records(KeptOpen):
         return mask
 
     def at(self, offset: int) -> LogRecord | None:
-        """Return the record at a physical offset, None if there is none."""
+        """Return the record at a physical offset, None if there is none. Raises StoredError for a file that cannot be read."""
         number = bisect.bisect_right(self._bases, offset) - 1
         if number < 0 or offset + BODY_AT > self._files[number].base + self._files[number].length:
             return None

@@ -1,6 +1,7 @@
 """Judge one partition of a history, or a whole history, as a function from Arrow to Arrow: the task of every engine.
 
-Repeating a task gives the same rows, because the result depends only on the input.
+The result depends only on the input, so repeating a task gives the same rows. The exception is a search that its time limit
+(`SearchBound.seconds`) ends: where it ends depends on the machine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The facts that decide where a request's record is stored, read from the header, the body and the record that the request names.
 
-The facts have the names of the specification's variables (`placing`, `placed`). The rules themselves are in the specification.
+The facts have the names of the fields of the specification's variable `way` (`rocketproof_spec/placement.py`). The rules themselves are in
+the specification.
 """
 
 from __future__ import annotations

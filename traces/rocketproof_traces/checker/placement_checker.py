@@ -1,5 +1,5 @@
 """Judge a partition whose records may be stored elsewhere than requested: on a delay level, among half messages, in a retry topic, among
-dead letters. The steps of its requests are the specification's (`specification/placed.py`). This module decides what they depend on in
+dead letters. The steps of its requests are the specification's (`rocketproof_spec/placed.py`). This module decides what they depend on in
 other requests.
 
 A request that names a record (a send-back, the end of a transaction) gets its facts from an earlier answer. Without such an answer both

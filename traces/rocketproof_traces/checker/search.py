@@ -1,5 +1,9 @@
 """Search for an order of the steps of concurrent requests in which each request ends as recorded.
 
+The search is depth-first over the answers, the answered request first. At each answer it remembers the states that failed. A request that
+ends with another answer than the recorded one is a dead end immediately, even if its answer comes later in the history. So a failed search
+shows that *some* answer has no explanation. The first such answer is found by cutting the history.
+
 Steps are taken only when an answer needs them. At each answer, the answered request is brought to its end. Other requests move before it
 only if one of their steps and a step of another request touch the same slot. All other steps can be taken later, so waiting loses no
 explanation. A request that never ended may take effect at any later time, or never.
@@ -31,10 +35,6 @@ In a run that explains the history, take the request that first comes to a place
 slot that it touches, and at most one request holds the lock. So its steps can come first, and the same holds for the rest of the run. No
 answer changes. So each history with an explanation has one among the remaining orders. A request with a choice of steps, apart from giving
 up, rests in any case.
-
-The search is depth-first over the answers, the answered request first, and remembers the states that failed at each answer. It looks ahead:
-a request that ends with another answer than the recorded one is a dead end immediately. So a failed search shows that *some* answer has no
-explanation. The first such answer is found by cutting the history.
 """
 
 from __future__ import annotations

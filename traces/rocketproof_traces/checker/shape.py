@@ -1,8 +1,10 @@
 """The specification sliced to what judges the requests of one partition: one broker, its topics, and no bounds that a real broker lacks.
 
 The slice keeps what decides answers, configurations and queue offsets. Files and log positions are left out. Registrations and versions are
-left out if no route is queried. A partition that is one of several of its broker may only allow more than the whole: another topic's
-creation may hold the lock, unseen by the partition.
+left out if no route is queried.
+
+If the broker has other partitions too, the creation of one of their topics may hold the broker's lock. The slice therefore lets a request
+time out while no request of its own partition holds the lock. This may allow more than the whole specification, but never less.
 """
 
 from __future__ import annotations
@@ -36,14 +38,18 @@ Change = Callable[[Model], Model]
 
 @dataclass(frozen=True)
 class MachineShape:
-    """The properties of a partition that select its compiled functions. Topic 0 is the template.
+    """The properties of a partition that select its slice and its compiled functions.
 
-    * `placed`: records may be stored elsewhere than requested, messages are sent back, and transactions end.
-    * `progress`: the number of queues and groups with committed offsets.
-    * `deletes`: topics are deleted. `configures`: settings are changed.
-    * `tells`: requests other than registrations change routes at the name server.
+    - `classes`: the name classes of its topics; topic 0 is the template. `queues`: number of queues of a topic.
+    - `alone`: whether it is the only partition of its broker.
+    - `auto_create`, `readable`, `writable`, `slave`: the broker's settings.
+    - `routes`: routes are queried.
+    - `placed`: records may be stored elsewhere than requested, messages are sent back, and transactions end.
+    - `progress`: the number of queues and groups with committed offsets.
+    - `deletes`: topics are deleted. `configures`: settings are changed.
+    - `tells`: requests other than registrations change routes at the name server.
 
-    A partition without such requests runs on a smaller slice.
+    A partition without such requests has a smaller slice.
     """
 
     profile: str

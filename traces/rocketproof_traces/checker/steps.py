@@ -17,9 +17,11 @@ GIVEN_UP = "lock_timeout"
 
 
 class RequestStep(NamedTuple):
-    """A step of one request. `reads` and `writes` are sets of shared slots, one bit per slot.
+    """A step of one request.
 
-    `local` is None if the request has ended as recorded; `dead` if it has ended otherwise.
+    - `shared`, `local`: the states after the step. `local` is None if the request has ended as recorded.
+    - `dead`: the request has ended differently from the recording.
+    - `reads`, `writes`: sets of shared slots, one bit per slot.
     """
 
     label: str
@@ -48,23 +50,25 @@ class CheckedRequest(Protocol):
 
     @property
     def stateless(self) -> bool:
-        """Whether its end is the same in all states. If one order does not explain its answer, no other order does."""
+        """Whether it ends in the same way in all states. If one order does not explain its answer, then no order does."""
         ...
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        """Return the next steps. Which steps exist and what they touch depends on the deciding slots alone."""
+        """Return the possible next steps. Only the deciding slots determine which steps exist and which slots they touch."""
         ...
 
     def only_path(self, shared: State, local: Local) -> OnlyPath | None:
-        """Return its only path to its end if no other request moves, or None.
+        """Return its only path to its end while no other request moves; None if there is no such path.
 
-        On this path others see only the last step, and their next steps do not depend on it.
+        Other requests see only the last step of the path. Their next steps do not depend on that step.
         """
         ...
 
     def forced(self, shared: State, local: Local) -> RequestStep | None:
-        """Return a step, not the last, that the request must take to end as recorded, whatever others do first. No other request sees
-        it, and it leads to the same place whenever it is taken. None if there is no such step."""
+        """Return a step that the request must take to end as recorded, whatever others do first; None if there is no such step.
+
+        It is not the last step, no other request sees it, and it has the same result whenever it is taken.
+        """
         ...
 
     def future(self, local: Local) -> tuple[int, int]:
@@ -118,8 +122,11 @@ class ExplanationStep(NamedTuple):
 
 
 class SearchBound(NamedTuple):
-    """The limits of a search: the number of expanded `states`, and the `seconds` of computing after the last explained answer, None for
-    no limit."""
+    """The limits of a search.
+
+    - `states`: maximum number of expanded states.
+    - `seconds`: maximum computing time for one more explained answer; None for no limit.
+    """
 
     states: int = 1_000_000
     seconds: float | None = None

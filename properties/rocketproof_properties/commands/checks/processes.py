@@ -1,7 +1,8 @@
-"""Run units of work in several processes. They are twice as fast on two cores as threads, because compilation and z3 also run in parallel.
+"""Run units of work in several processes. Unlike threads, processes also run compilation and z3 in parallel.
 
-A process prefers units of a kind that it had before, because that kernel is loaded. Next it prefers a kind that no process had, so that no
-kernel is compiled twice. Only the parent forwards Ctrl-C. The workers then end their unit with the results so far.
+A process first takes a unit of a kind that it had before, because it has loaded the kernel. Otherwise it takes a kind that no process had,
+so that no two processes compile the same kernel. Worker processes ignore Ctrl-C. The parent signals them, and each returns the results that
+its unit has so far.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ class VerdictCache:
     def answer(self, unit: Unit, certificates: Path | None) -> UnitResult:
         """Return the cached verdicts on a unit's tasks, and write their files again.
 
-        One search decides all claims of the explicit engine, so either all of its tasks are cached, or none. Raises InputError if a file
-        cannot be written.
+        The symbolic engine decides each task by itself, so some of its tasks may be missing. The other engines decide all tasks of a unit
+        in one search: if one task is missing, no cached verdict is used. Raises InputError if a file cannot be written.
         """
         result = UnitResult()
         if self.fresh or not _is_cached(unit):

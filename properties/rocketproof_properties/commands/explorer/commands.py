@@ -20,7 +20,10 @@ from .traces import Wish
 
 
 def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, browser: bool, around: int | None = None) -> int:
-    """Write the page of the requested trace, or serve it until Ctrl-C, and return the exit code. Raises RocketproofError in one line."""
+    """Write the page of the requested trace, or serve it until Ctrl-C, and return the exit code.
+
+    Raises RocketproofError with a one-line message.
+    """
     if html is not None:
         check_writable(html, "--html")
     openings = _openings(what, wish, around)
@@ -33,7 +36,7 @@ def explore(what: str | None, wish: Wish, html: Path | None, port: int, *, brows
 
 
 def present(opened: Opened, html: Path | None, port: int, *, browser: bool) -> None:
-    """Write the page of an opened trace, or serve it until Ctrl-C. Raises RocketproofError in one line."""
+    """Write the page of an opened trace, or serve it until Ctrl-C. Raises RocketproofError with a one-line message."""
     _present(Openings(opened), html, port, browser=browser)
 
 

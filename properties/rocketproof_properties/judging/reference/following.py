@@ -1,7 +1,7 @@
 """A simulated broker that follows a history: it gets the requests that the target got, and time passes for it.
 
-It has the target's settings and an empty store. Places of messages in the target's log are translated to
-the own log: `places` grows with each response. Nothing is compared here.
+It has the target's settings and an empty store. Positions of messages in the target's log are translated to positions in this broker's log:
+`places` grows with each response. Nothing is compared here.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ _OWN_SETTINGS: Final = ("brokerIP1", "listenPort", "namesrvAddr", "storePathRoot
 
 
 def is_by_key(exchange: Exchange) -> bool:
-    """Whether a request searches records by key. Its response is judged once the target's places and times of these records are known."""
+    """Whether a request searches records by key.
+
+    Its response is judged at the end, when the positions and store times of the target's records are known.
+    """
     return exchange.op == "find" and exchange.code in keys.ANSWERS and keys.sought(exchange.fields) is not None
 
 
@@ -75,9 +78,20 @@ def answer_of(exchange: Exchange) -> RecordedResponse:
 class Follower:
     """A simulated broker that follows a history.
 
-    `places`: places in the target's log to places in the own log. `until`: time passes as it did up to this moment; with None it passes
-    only while a program waits. `last`: if two brokers share a lost address, remove the last broker instead of the first. The name server
-    iterates over them in no defined order.
+    Parameters:
+
+    - `until`: with a number, time passes as recorded (`pass_to`). With None it passes only while a program waits.
+    - `last`: if two brokers have the address of a lost connection, the name server removes the last broker instead of the first. It
+      iterates over them in no defined order.
+
+    Attributes:
+
+    - `places`: maps positions in the target's log to positions in this broker's log.
+    - `halves`: maps a half message's position and queue offset on the target to its queue offset here. A key with the position "" matches
+      any position.
+    - `theirs`: the target's records that were read back, by position. `broken`: the positions of those that cannot be decoded.
+    - `first`: the topics at the start.
+    - `exact`: both logs have equal positions. `knows_address`: the history has the target's address.
     """
 
     history: ParsedHistory
@@ -241,7 +255,7 @@ class Follower:
         return f"{over or self.deployment.part} of {client}"
 
     def questions(self, client: str) -> list[Command]:
-        """Return the broker's check requests for half messages to a producer after a check (TRX-05)."""
+        """Wait 100 ms, run the transaction check, and return all check requests that the producer's connection has received (TRX-05)."""
         self.wait(DELAY_STEP)
         connection = self._connections.get(self._named(client))
         self.cluster.scheduler.complete(self.broker.transaction_check.check())

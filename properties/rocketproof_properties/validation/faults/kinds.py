@@ -1,4 +1,4 @@
-"""The kinds of faults of the machine, and the parser of `--faults`, which imports nothing else."""
+"""The kinds of faults of the machine, and the parser of the option `--faults`."""
 
 from __future__ import annotations
 

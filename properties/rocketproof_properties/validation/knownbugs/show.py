@@ -1,4 +1,4 @@
-"""Print known bugs: one line each, or all details, and the result of a search."""
+"""Print known bugs as a list or with all details, and the results of searches for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FOUND: Final[Mapping[str, str]] = {
 
 
 def print_list(bugs: Sequence[Bug]) -> None:
-    """Print a line for each bug."""
+    """Print one row per bug with its releases, how it is found and its cause, and a line with their number."""
     page = Page()
     page.table((TableRow((bug.id, bug.bad, bug.good or "open", bug.how), bug.cause) for bug in bugs), indent=0)
     page.line(
@@ -31,7 +31,7 @@ def print_list(bugs: Sequence[Bug]) -> None:
 
 
 def print_bugs(bugs: Sequence[Bug]) -> None:
-    """Print all details of each bug."""
+    """Print for each bug its cause, issue, releases, how it is found, and the properties and rules that it violates."""
     page = Page()
     for bug in bugs:
         page.wrapped(bug.cause, first=f"{bug.id}  ", indent=len(bug.id) + 2)
@@ -43,7 +43,7 @@ def print_bugs(bugs: Sequence[Bug]) -> None:
 
 
 def print_search(result: BugSearch) -> None:
-    """Print the result of a search."""
+    """Print whether the search has shown the bug, why it is incomplete, its shortest program, other findings, and the report folder."""
     page = Page()
     if result.stopped:
         page.line(f"stopped: {result.stopped}", "bold yellow")

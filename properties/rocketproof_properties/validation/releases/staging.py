@@ -1,7 +1,9 @@
-"""Run programs on a target and keep their histories. Each configuration runs on its own brokers, and only one target runs at a time.
+"""Run programs on a target and keep their histories.
 
-Programs with sizes at the limits run last and one after another. A release may stop serving messages that it stores after such a message,
-and is then restarted.
+Configurations that need the same settings at the start share brokers. Only one target is used at a time; the next one may start meanwhile.
+
+Programs with sizes at the limits run last and one after another. A release may stop serving messages that it stores after such a message.
+The next program then runs on a new target.
 """
 
 from __future__ import annotations
@@ -135,7 +137,7 @@ class Stage:
 
 
 def serves(runner: Runner) -> bool:
-    """Return whether the broker still works: a message that is sent now can be read."""
+    """Send a message, and return whether the broker accepts it and adds it to a queue."""
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
         history = load(runner.perform(_CANARY, Path(folder)))
     counted = history.states.get("queues", {}).get("queues", ())

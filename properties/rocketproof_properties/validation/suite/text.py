@@ -164,7 +164,7 @@ class Failure:
             yield f"    {self._plain(name)}: {config}, flags {row.get('topicSysFlag')}"
 
     def _plain(self, text: str) -> str:
-        """Remove the prefix of the run's names, which is irrelevant to a reader, and control characters."""
+        """Remove the prefix of the run's names, which is irrelevant to a reader, and replace control characters by `·`."""
         return _UNPRINTED.sub("·", self.history.names.bare(text))
 
 

@@ -72,12 +72,15 @@ class StoreTable:
         return pa.schema([(name, self.columns[name]) for name in names])
 
 
-def packed(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> list[tuple[Item, ...]]:
-    """Split the items in order into parts of about `most` bytes."""
+def packed(items: Iterable[Item], size_of: Callable[[Item], int], target_size: int) -> list[tuple[Item, ...]]:
+    """Split the items in order into parts.
+
+    A part ends with the item that brings it to `target_size` bytes or more. Only the last part may be smaller.
+    """
     parts: list[list[Item]] = []
-    size = most
+    size = target_size
     for item in items:
-        if size >= most:
+        if size >= target_size:
             parts.append([])
             size = 0
         parts[-1].append(item)

@@ -49,7 +49,7 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "the end of a half message of no group": (transaction, "check_prepare_message", lambda *_: "The producer group wrong"),
     "comments among settings": (settingstext, "properties_of", lambda text: {text[len(text)]: ""}),
     "a topic changed": (inspection, "table_to_data", lambda *of: nameless(*of)),
-    "consumers that are told of each other": (ClientManageProcessor, "_tell", lambda *_: None),
+    "consumers that are told of each other": (ClientManageProcessor, "_notify", lambda *_: None),
     "a consumer whose connection is closed": (ConsumerManager, "channel_closed", lambda *_: {}),
     "a batch that ends early": (batch, "_properties", lambda data, at, length: (data[at : at + length], at + length)),
 }

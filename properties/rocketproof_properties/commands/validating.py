@@ -329,6 +329,10 @@ def _run(
     Return the report and its folder. Raises InputError and TargetError.
     """
     from ..brokers.choose import choose
+
+    chosen = None
+    if resume is None:  # a wrong target is reported before the validation is loaded
+        chosen = choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
     from ..conformance.witnesses.known import WITNESSES
     from ..reports import failures, output
     from ..validation import memory
@@ -336,10 +340,7 @@ def _run(
     from ..validation.report import next_folder
     from ..validation.validate import STATES, ValidationRequest, tried_first, validate
 
-    chosen = None
-    if resume is None:
-        chosen = choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
-    else:
+    if resume is not None:
         asked |= {**resuming.read(resume), **({"states": asked["states"]} if asked["states"] is not None else {})}
     with output.phases() as progress:
         place = resume or folder or next_folder()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,8 @@ def test_what_no_switch_explains_is_said_with_its_cause(older: list[RecordedProg
     """The first program is answered with a code that no release has."""
     wrong = RecordedProgram.read(older[0].path)
     (asked,) = wrong.history.exchanges
-    asked.answer = {**asked.answer, "code": 77}
+    items = wrong.history.items
+    items[items.index(asked)] = replace(asked, outcome={**asked.outcome, "code": 77})
     found = explain([wrong, *older[1:]], P494)
     assert found.proposals == []
     ((cause, group),) = found.unexplained.items()

@@ -51,6 +51,7 @@ def test_a_server_that_never_answers_or_speaks_another_protocol(
         (("127.0.0.1:1", "--again", "nowhere"), "--again with a broker"),
         (("--target", "served", "--resume", "nowhere"), "--resume goes on with the run of its folder"),
         (("--self-test", "--again", "nowhere"), "--self-test tries a target"),
+        (("--self-test", "--faults", "nonsense"), "unknown kind of fault 'nonsense'"),
         (
             ("--target", "nowhere.toml"),
             "nowhere.toml: cannot be read (No such file or directory); give a TOML file",

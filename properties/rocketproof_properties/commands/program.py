@@ -78,8 +78,9 @@ def _only_in_a_clone(name: str) -> Callable[..., int]:
     return refuse
 
 
+_in_a_clone = find_spec("rocketproof_lab") is not None
 for _name, (_place, _help) in LAB.items():
-    if find_spec("rocketproof_lab") is not None:
+    if _in_a_clone:
         app.command(f"rocketproof_lab.{_place}", name=_name, help=_help)  # imported when it runs
     else:
         app.command(_only_in_a_clone(_name), name=_name, help=f"{_help} (In a clone of the project.)")

@@ -152,6 +152,7 @@ def validate(
         _refuse_judging(target, judging, report, again, resume, self_test=self_test, level=level)
         _replaced("--against", "compare")
         return _compare((against, str(target)), ("--against", "--target"), programs, seed, workers, time, shrink, reports.folder, json)
+    injected = kinds.parse(faults) if faults is not None else {}
     if self_test:
         return _self_test(choose(broker, target, profile, configure=configure), json)
     if level:
@@ -163,7 +164,7 @@ def validate(
     asked: dict[str, Any] = {
         "broker": broker, "target": _absolute(target), "profile": profile, "configure": configure, "nameserver": nameserver,
         "programs": programs, "seed": seed, "workers": workers or _WORKERS, "rate": rate, "shrink": shrink, "states": states,
-        "witnesses": witnesses, "faults": kinds.parse(faults) if faults is not None else {}, "remember": remember,
+        "witnesses": witnesses, "faults": injected, "remember": remember,
     }  # fmt: skip
     result, folder = _run(asked, reports.folder, resume, time, accepted)
     return _report(result, folder, reports, json, asked["target"])

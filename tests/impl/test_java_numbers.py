@@ -22,7 +22,7 @@ from nonempty import nonempty
 from rocketproof_impl import java
 from rocketproof_protocol.numbers import INT, LONG, hexadecimal, is_digits, java_boolean, java_int, java_long, whole_number
 from rocketproof_traces.checker.group_offsets import are_readable
-from rocketproof_traces.history.cases import decodes_send_back
+from rocketproof_traces.history.covered import decodes_send_back
 from rocketproof_traces.stored.texts import integer, integer_of
 
 DATA = Path(__file__).parents[1] / "data"

@@ -18,7 +18,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_properties.brokers.deployment import Deployment
 from rocketproof_properties.brokers.runs.client import places
-from rocketproof_properties.judging.reference.cases import RecordedCase
+from rocketproof_properties.judging.reference.cases import ReplayCase
 from rocketproof_properties.judging.reference.comparison import FieldDifference, record_data
 from rocketproof_properties.judging.reference.driver import CaseReplay
 from rocketproof_properties.judging.reference.settings import OWN, SHARED
@@ -74,14 +74,14 @@ class Queues:
 class LiveReplay(CaseReplay):
     """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
 
-    def __init__(self, deployment: Deployment, broker: str, cases: Sequence[RecordedCase]) -> None:
+    def __init__(self, deployment: Deployment, broker: str, cases: Sequence[ReplayCase]) -> None:
         super().__init__(deployment, broker, cases)
         self._address = deployment.brokers[broker]
         self._host = next((case.answer.host for case in cases if case.answer.host is not None), None)
         self._queues = Queues()
         self._halves: dict[int, Queue] = {}  # recorded position of a half message to the queue it is meant for
 
-    def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
+    def perform(self, case: ReplayCase) -> Iterator[FieldDifference]:
         """Once; or until nothing differs or it was asked often enough, if it only reads."""
         found = list(self.compare(case))
         for _ in range(LOOKS if case.code in READS else 0):
@@ -98,13 +98,13 @@ class LiveReplay(CaseReplay):
 
     # Moving a case to this broker
 
-    def expected(self, case: RecordedCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[RecordedCase, int]:
+    def expected(self, case: ReplayCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[ReplayCase, int]:
         """What is learnt of queues is kept."""
         found = places(answer.ext_fields or {}) if answer is not None else []
         moved = case if answer is None else self._moved(case, answer, [None if data is None else record_data(data) for data in stored])
         return moved, found[0] - case.positions[0] if found and case.positions else 0
 
-    def _moved(self, case: RecordedCase, answer: Command, found: Sequence[Mapping[str, Any] | None]) -> RecordedCase:
+    def _moved(self, case: ReplayCase, answer: Command, found: Sequence[Mapping[str, Any] | None]) -> ReplayCase:
         fields = dict(case.answer.fields)
         answered = answer.ext_fields or {}
         if "msgId" in fields:
@@ -125,7 +125,7 @@ class LiveReplay(CaseReplay):
         moved = replace(case, answer=replace(case.answer, fields=fields), body=self._moved_body(case.body))
         return replace(moved, stored=(*stored, *(case.stored or ())[len(stored) :])) if case.stored is not None else moved
 
-    def _drawn(self, case: RecordedCase, answered: Mapping[str, str]) -> int | None:
+    def _drawn(self, case: ReplayCase, answered: Mapping[str, str]) -> int | None:
         """The queue that the broker drew, if it had to draw one and that is one of the topic's."""
         config = self.topic(case.topic)
         if case.random_queue is None or config is None or "queueId" not in answered:
@@ -133,7 +133,7 @@ class LiveReplay(CaseReplay):
         return int(answered["queueId"]) if 0 <= int(answered["queueId"]) < config.write_queue_nums else None
 
     def _moved_record(
-        self, case: RecordedCase, entry: Mapping[str, Any], found: Mapping[str, Any] | None, drawn: int | None
+        self, case: ReplayCase, entry: Mapping[str, Any], found: Mapping[str, Any] | None, drawn: int | None
     ) -> dict[str, Any]:
         """A recorded record in the queue that was drawn, at the place that the queue has come to."""
         moved = dict(entry)

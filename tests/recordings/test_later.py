@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_properties.judging.reference.cases import RecordedCase, read
+from rocketproof_properties.judging.reference.cases import ReplayCase, read
 from rocketproof_properties.judging.reference.recording import SimulatedReplay
 from rocketproof_properties.judging.reference.settings import settings_of
 from rocketproof_traces.checker.recordings import judge_recording
@@ -24,13 +24,13 @@ SWITCHES = [name for name, reason in P533.reasons.items() if "later-5.3.3" in re
 
 
 @cache
-def recorded(version: str, folder: Path) -> tuple[RecordedCase, ...]:
+def recorded(version: str, folder: Path) -> tuple[ReplayCase, ...]:
     path = folder / f"{version}.jsonl"
     path.write_bytes(gzip.decompress((DATA / f"later-{version}.jsonl.gz").read_bytes()))
     return read(path).cases
 
 
-def different(profile: Profile, cases: tuple[RecordedCase, ...]) -> list[str]:
+def different(profile: Profile, cases: tuple[ReplayCase, ...]) -> list[str]:
     """The cases that are not as recorded, such as T-5."""
     found = []
     for cfg in dict.fromkeys(case.cfg for case in cases):

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from nonempty import nonempty
-from rocketproof_properties.brokers.runs.parsed import Other, ParsedHistory
+from rocketproof_properties.brokers.runs.parsed import ParsedHistory
 from rocketproof_properties.judging.reference.orders import Arrived, Item, orders
+from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchanges import RecordedExchanges
 
 
 def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Exchange:
@@ -19,8 +21,13 @@ def send(number: int, *, one_way: bool = False, place: int | None = None, op: st
     return Exchange("client 0", op, "broker-a", number, value, "info" if one_way else "ok", {"code": 0, **fields})
 
 
-def found(*items: Exchange | Other, born: dict[str, int], committed: dict[str, int] | None = None) -> set[tuple[str, ...]]:
-    return {tuple(word(one) for one in order) for order in orders(ParsedHistory({}, [], list(items)), born, committed or {})}
+def served(*items: Exchange | Event) -> ParsedHistory:
+    exchanges, others = ([item for item in items if isinstance(item, kind)] for kind in (Exchange, Event))
+    return ParsedHistory(RecordedExchanges((), tuple(exchanges), tuple(others)))
+
+
+def found(*items: Exchange | Event, born: dict[str, int], committed: dict[str, int] | None = None) -> set[tuple[str, ...]]:
+    return {tuple(word(one) for one in order) for order in orders(served(*items), born, committed or {})}
 
 
 def word(item: Item) -> str:
@@ -35,7 +42,7 @@ def test_without_silent_requests_there_is_the_order_of_the_log() -> None:
 
 def test_the_first_order_is_that_of_the_log() -> None:
     items = [send(1, one_way=True), send(2, place=100), send(3, place=500)]
-    first = next(orders(ParsedHistory({}, [], list(items)), {"1": 300}, {}))
+    first = next(orders(served(*items), {"1": 300}, {}))
     assert [word(one) for one in first] == ["2", "1", "3"]
 
 

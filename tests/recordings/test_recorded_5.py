@@ -12,7 +12,7 @@ import pytest
 from rocketproof_profiles import PROFILES, Profile
 from rocketproof_profiles.switches import SWITCHES
 from rocketproof_properties.judging.reference import masks
-from rocketproof_properties.judging.reference.cases import RecordedCase, read
+from rocketproof_properties.judging.reference.cases import ReplayCase, read
 from rocketproof_properties.judging.reference.exceptions import EXCEPTIONS
 from rocketproof_properties.judging.reference.recording import SimulatedReplay, replay
 from rocketproof_properties.judging.reference.settings import settings_of
@@ -25,7 +25,7 @@ NOT_RECORDED = {name for name, reason in P533.reasons.items() if reason.startswi
 
 
 @cache
-def recorded() -> tuple[RecordedCase, ...]:
+def recorded() -> tuple[ReplayCase, ...]:
     return read(RECORDING).cases
 
 

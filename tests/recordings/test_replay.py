@@ -14,7 +14,7 @@ from recorder import Recorder, batch
 from rocketproof_model import RocketproofError
 from rocketproof_properties.commands import run
 from rocketproof_properties.judging.reference import bodies, masks
-from rocketproof_properties.judging.reference.cases import RecordedCase, read
+from rocketproof_properties.judging.reference.cases import ReplayCase, read
 from rocketproof_properties.judging.reference.exceptions import EXCEPTIONS
 from rocketproof_properties.judging.reference.recording import replay
 
@@ -40,7 +40,7 @@ def changed(tmp_path: Path, number: int, change: Change) -> list[tuple[int, str,
     return [(one.case.number, d.field, d.recorded, d.found) for one in found.different for d in one.differences]
 
 
-def case_of(number: int) -> RecordedCase:
+def case_of(number: int) -> ReplayCase:
     return next(case for case in read(RECORDING).cases if case.cfg == "A" and case.number == number)
 
 

@@ -20,7 +20,7 @@ from rocketproof_impl.store.record import decode
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.judging.reference import bodies
-from rocketproof_properties.judging.reference.cases import RecordedCase, read
+from rocketproof_properties.judging.reference.cases import ReplayCase, read
 from rocketproof_properties.judging.reference.recording import SimulatedReplay
 from rocketproof_properties.judging.reference.settings import settings_of
 
@@ -60,7 +60,7 @@ def replayed_log() -> bytes:
     return b"".join(filter(None, (store.select_one_message_by_offset(message.physical_offset) for message in store.records())))
 
 
-def with_real_body(case: RecordedCase) -> RecordedCase:
+def with_real_body(case: ReplayCase) -> ReplayCase:
     body = bodies.body(case)
     for entry in case.records:
         real = real_log()[entry["physOffset"] + 88 :][: entry["bodyLen"]]

@@ -10,7 +10,7 @@ import pytest
 from written_cases import BROKER, Recorded, mutated, not_setting, unguarded
 
 from rocketproof_model.language import Action
-from rocketproof_traces.history.cases import UNREADABLE
+from rocketproof_traces.history.covered import UNREADABLE
 
 ON_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
 BACK = {"offset": "0", "group": "g", "delayLevel": "0"}

@@ -57,9 +57,10 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[RecordedProgram, Rec
     return one, other
 
 
-def answer_with(history: ParsedHistory, exchange: Exchange, outcome: dict[str, object]) -> None:
-    """Give an exchange of a history another response."""
-    history.items[history.items.index(exchange)] = replace(exchange, outcome=outcome)
+def answer_with(history: ParsedHistory, exchange: Exchange, outcome: dict[str, object]) -> ParsedHistory:
+    """Return the history in which an exchange has another response."""
+    exchanges = tuple(replace(each, outcome=outcome) if each is exchange else each for each in history.recorded.exchanges)
+    return replace(history, recorded=replace(history.recorded, exchanges=exchanges))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_another_answer_is_a_difference(
     asked = other.exchanges[event]
     fields = change.get("fields")
     with_fields = {"fields": {**asked.response_fields, **fields}} if isinstance(fields, dict) else {}
-    answer_with(other, asked, {**asked.outcome, **change, **with_fields})
+    other = answer_with(other, asked, {**asked.outcome, **change, **with_fields})
     assert [each.field for each in compare(one, other)] == [about]
     assert compare(one, pair[1].history) == []
 
@@ -87,9 +88,11 @@ def test_another_answer_is_a_difference(
 def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking = Program(1, "test", (("send", {}), ("earliest", {})))
     one, other = (performed("P494", tmp_path / name, [asking])[1].history for name in ("one", "other"))
+    stamped = []
     for history, stamp in ((one, "5"), (other, "-1")):
         asked = history.exchanges[1]
-        answer_with(history, asked, {**asked.outcome, "fields": {**asked.response_fields, "timestamp": stamp}})
+        stamped.append(answer_with(history, asked, {**asked.outcome, "fields": {**asked.response_fields, "timestamp": stamp}}))
+    one, other = stamped
     assert compare(one, other) == []
     monkeypatch.setattr(dispatched, "WITHIN", 0)
     assert [each.field for each in compare(one, other)] == ["timestamp"]
@@ -105,7 +108,7 @@ def test_a_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
     assert len({handle, later, wrong}) == 3
     for text, differences in ((later, []), (wrong, ["recallHandle"])):
         changed = {**asked.response_fields, "recallHandle": base64.urlsafe_b64encode(text.encode()).decode()}
-        history = replace(other, items=[replace(asked, outcome={**asked.outcome, "fields": changed})])
+        history = answer_with(other, asked, {**asked.outcome, "fields": changed})
         assert [each.field for each in compare(one, history)] == differences
 
 

@@ -13,7 +13,9 @@ from rocketproof_properties.judging.reference.comparison import FieldDifference
 from rocketproof_properties.judging.reference.decided import kept, rules_of
 from rocketproof_properties.judging.reference.rules import SHOWN, TOGETHER
 from rocketproof_protocol import codes
+from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchanges import RecordedExchanges
 
 NO_PERMISSION = [codes.NO_PERMISSION, "the broker[127.0.0.1] sending message is forbidden"]
 FORBIDDEN = [codes.NO_PERMISSION, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."]
@@ -30,7 +32,8 @@ def send(answer: int = 0, seq: int = 0, **fields: str) -> Exchange:
 
 
 def history(*items: Exchange, **states: Any) -> ParsedHistory:
-    return ParsedHistory({}, [], list(items), states=states)
+    reports = tuple(Event(99 + number, "state", "broker-a", op, value) for number, (op, value) in enumerate(states.items()))
+    return ParsedHistory(RecordedExchanges((), items, (), reports))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from rocketproof_properties.brokers.address import AddressTarget
 from rocketproof_properties.brokers.deployment import Deployment, TargetError, ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client, performing, readback, runner, transport
-from rocketproof_properties.brokers.runs.parsed import Other, load
+from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.readback import LATE, Reader, late_ends, read_back
 from rocketproof_properties.brokers.runs.recording import answer_data
 from rocketproof_properties.brokers.runs.runner import Bounds, Gone, Runner
@@ -34,6 +34,7 @@ from rocketproof_properties.validation.show import render
 from rocketproof_properties.validation.validate import ValidationRequest, mark, validate
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
+from rocketproof_traces.history import Event
 
 PROFILE = "P494"
 SEND: Step = ("send", {"topic": "A", "body": "hello"})
@@ -110,7 +111,7 @@ def test_messages_behind_a_lost_wait_come_from_another_port(performed: Perform) 
     meet: Step = ("meet", {})
     other: Step = ("send", {"topic": "A", "one_way": True, "client": 1})
     judged, _ = performed((SEND, meet, other, meet, ("notified", {}), meet, SEND), at={2: Fault.REFUSED})
-    (told,) = (one.value for one in load(judged.path).items if isinstance(one, Other) and one.op == "notified")
+    (told,) = (one.value for one in load(judged.path).items if isinstance(one, Event) and one.op == "notified")
     assert "ConnectionLost" in told["error"]
     assert [str(one) for one in judged.findings] == []
 

@@ -27,7 +27,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.deployment import Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client
-from rocketproof_properties.brokers.runs.parsed import Other, load
+from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.recording import KEPT
 from rocketproof_properties.catalogue import conditions as about
 from rocketproof_properties.judging.judging import judge_file
@@ -36,6 +36,7 @@ from rocketproof_properties.programs.pool import PHRASES
 from rocketproof_properties.programs.settings import ASKED, ENDED, STARTED
 from rocketproof_properties.programs.vocabulary import EVERY, Step, plain
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE
+from rocketproof_traces.history import Event
 
 WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a version that a broker has": (NameServer, "is_topic_config_changed", lambda *_: True),
@@ -156,7 +157,7 @@ def without_fields(round_: HalfQueueRound, message: Any) -> Command:
 def test_a_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary("a half message that is asked about"))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
-    (question,) = (one for one in load(found.path).items if isinstance(one, Other) and one.op == "question")
+    (question,) = (one for one in load(found.path).items if isinstance(one, Event) and one.op == "question")
     assert question.value["code"] == CHECK_TRANSACTION_STATE and question.value["fields"]["commitLogOffset"]
 
 
@@ -167,7 +168,7 @@ OFTEN = "a half message that is asked about as often as may be"
 def test_a_half_message_is_asked_about_as_often_as_may_be(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary(OFTEN))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
-    *_, last = (one.value["asked"] for one in load(found.path).items if isinstance(one, Other) and one.op == "checked")
+    *_, last = (one.value["asked"] for one in load(found.path).items if isinstance(one, Event) and one.op == "checked")
     assert last == ["2"]  # a step has waited for the first question
 
 

@@ -69,12 +69,9 @@ def _histories(path: Path, judged: HistoryVerdict | Judgement) -> list[JudgedFil
     if isinstance(judged, HistoryVerdict):
         header, lines = history.read(path)
         return [JudgedFile(stem, path.name, header, list(lines), judged)]
-    origins, events = recordings.histories(path)
-    by_cfg: dict[str, list[Event]] = {}
-    for cfg, event in events:
-        by_cfg.setdefault(cfg, []).append(event)
+    by_cfg = recordings.by_cfg(path)
     judgements = judged.histories.items()
-    return [JudgedFile(f"{stem}-{cfg}", f"{path.name}, {cfg}", Header(origins[cfg]), by_cfg[cfg], verdict) for cfg, verdict in judgements]
+    return [JudgedFile(f"{stem}-{cfg}", f"{path.name}, {cfg}", *by_cfg[cfg], verdict) for cfg, verdict in judgements]
 
 
 __all__ = ["documents", "of_file"]

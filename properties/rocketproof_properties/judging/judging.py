@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.topics import HALF_TOPIC
-from rocketproof_traces.checker.histories import UnexplainedEvent, judge_history
+from rocketproof_traces.checker.histories import UnexplainedEvent, judge_exchanges
 from rocketproof_traces.checker.placement_checker import SHARED_TOPICS
 from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history.exchange import Exchange
@@ -186,7 +186,7 @@ def _is_specified(parsed: ParsedHistory) -> bool:
 
 
 def _by_specification(parsed: ParsedHistory, profile: str, program: JudgedProgram, bound: SearchBound) -> None:
-    verdict = judge_history(parsed.header, parsed.events, profile, limit=bound.states, seconds=bound.seconds)
+    verdict = judge_exchanges(parsed.header, parsed.recorded, profile, limit=bound.states, seconds=bound.seconds)
     if verdict.interrupted:  # a partly judged program counts as not judged: the run continues with it
         raise KeyboardInterrupt
     program.explained = verdict.explained

@@ -27,16 +27,18 @@ from ..checker.partition import Survey
 from ..checker.placement import PLACEMENT_OPS, linked_topics, subject_of
 from ..common.errors import TraceError, short
 from ..history import Event, Header, Rules
+from ..history.exchange import Exchange
 from ..history.exchanges import (
     CONFIGURE,
     PROGRESS,
     SENDS,
     STRAY,
     CallEvents,
+    addressee,
     breaking,
     check_addressee,
+    judged,
     paired,
-    read_exchange,
     snapshot,
     stray_request,
 )
@@ -181,8 +183,8 @@ class _Partition:
         if self.survey.recorded or not (waits or begun.op in PLACEMENT_OPS):
             return begun.topic, None
         try:
-            end = None if answer is None else (answer.seq, value_of(answer.seq, answer.value))
-            exchange = read_exchange(begun.process, begun.op, begun.seq, value_of(begun.seq, begun.value), end, None)
+            answered = (None, None) if answer is None else (answer.seq, answer.value)
+            exchange = exchange_of_texts(begun.process, begun.op, begun.seq, begun.value, *answered)
         except TraceError:
             return begun.topic, None  # reported when its partition is judged
         return subject_of(exchange), linked_topics(exchange)
@@ -282,6 +284,16 @@ def _fields(begun: CachedEvent) -> Mapping[str, str]:
     return fields if isinstance(fields, Mapping) else {}
 
 
+def exchange_of_texts(
+    process: str, op: str, opened: int, asked: str, closed: int | None, answer: str | None, took: int | None = None
+) -> Exchange:
+    """Return the exchange of a call whose values are texts, as the checker judges it. Raises TraceError naming the malformed event."""
+    request = value_of(opened, asked)
+    if closed is None or answer is None:
+        return judged(Exchange(process, op, addressee(request), opened, request))
+    return judged(Exchange(process, op, addressee(request), opened, request, "ok", value_of(closed, answer), closed, took=took))
+
+
 def value_of(seq: int, text: str) -> dict[str, Any]:
     """Return the value of an event. Raises TraceError if the text is not a JSON object."""
     value = object_of(text)
@@ -321,4 +333,4 @@ def _in_order(cache: PieceCache, pieces: Iterable[Piece]) -> Iterator[CachedEven
             yield from heapq.merge(*(_read(cache, piece) for piece in together), key=lambda row: row.seq)
 
 
-__all__ = ["HISTORY", "HistoryTask", "partition", "value_of"]
+__all__ = ["HISTORY", "HistoryTask", "exchange_of_texts", "partition"]

@@ -20,8 +20,8 @@ from ..common.collection import uncollected
 from ..common.errors import TraceError
 from ..history import Event, Header
 from ..history.exchange import Exchange
-from ..history.exchanges import Break, Snapshot, read_exchange, second_executions, snapshot
-from .partition import HISTORY, value_of
+from ..history.exchanges import Break, Snapshot, second_executions, snapshot
+from .partition import HISTORY, exchange_of_texts
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
 
 
@@ -150,8 +150,7 @@ def _with_second_executions(rows: Sequence[_Row]) -> list[Exchange]:
 
 
 def _exchange(row: _Row) -> Exchange:
-    end = None if row.answer is None else (row.closed, value_of(row.closed, row.answer))
-    return read_exchange(row.process, row.op, row.opened, value_of(row.opened, row.asked), end, row.took)
+    return exchange_of_texts(row.process, row.op, row.opened, row.asked, row.closed, row.answer, row.took)
 
 
 def _bad(row: _Row) -> _Bad | None:

@@ -12,7 +12,7 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.codes import SUCCESS
 from rocketproof_spec.committing import REFUSALS
 
-from ..history.cases import Config
+from ..history.covered import Config
 from .machine import Machine, bits
 from .onestep import OVER, OneStep
 from .shape import ONE_IN_FLIGHT

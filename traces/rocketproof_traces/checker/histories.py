@@ -24,7 +24,7 @@ from ..common.collection import uncollected
 from ..common.errors import TraceError, short
 from ..common.outcomes import JudgingOutcome, all_of, decisive
 from ..history import Event, Header
-from ..history.exchanges import CONFIGURE, read_exchanges
+from ..history.exchanges import CONFIGURE, RecordedExchanges, pair
 from .findings import Located, UnexplainedEvent
 from .left_out import left_out
 from .machine import machine
@@ -105,13 +105,25 @@ def judge_history(
     make: Make = machine,
     seconds: float | None = None,
 ) -> HistoryVerdict:
-    """Judge a history of requests to brokers.
+    """Judge the events of a history of requests to brokers (`judge_exchanges`)."""
+    return judge_exchanges(header, pair(events), profile, limit, tick, make, seconds)
+
+
+def judge_exchanges(
+    header: Header,
+    exchanges: RecordedExchanges,
+    profile: str,
+    limit: int = LIMIT,
+    tick: Tick | None = None,
+    make: Make = machine,
+    seconds: float | None = None,
+) -> HistoryVerdict:
+    """Judge the exchanges of a history.
 
     `limit` bounds the states expanded in each partition, and `seconds` the computing after a partition's last explained answer.
     `tick(explained, all)` is called as answers are explained. On Ctrl-C the verdicts so far are kept. Raises TraceError for events that are
     not requests to brokers.
     """
-    exchanges = read_exchanges(events)
     partitioned = partition_history(exchanges, cluster_of(header), recorded=is_recording(header))
     left = Counter(partitioned.left_out)
     judged: list[PartitionVerdict] = []
@@ -137,7 +149,7 @@ def judge_history(
     return HistoryVerdict(
         all_of([*(verdict.outcome for verdict in judged), *(JudgingOutcome.UNDECIDED for _ in unknown)]),
         profile,
-        exchanges.events,
+        len(exchanges.events),
         len(partitioned.parts),
         sum(verdict.explained for verdict in judged),
         sum(verdict.expanded for verdict in judged),
@@ -321,6 +333,7 @@ __all__ = [
     "HistoryVerdict",
     "cluster_of",
     "is_recording",
+    "judge_exchanges",
     "judge_history",
     "judge_partition",
 ]

@@ -9,7 +9,7 @@ from rocketproof_profiles import Profile, java_length
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SYSTEM_BUSY
 from rocketproof_protocol.topics import RETRY_PREFIX
 
-from ..history.cases import AT_LIMIT
+from ..history.covered import AT_LIMIT
 from ..history.exchange import Exchange
 from ..history.exchanges import CONFIGURE, SENDS
 from .partition import HistoryPartition

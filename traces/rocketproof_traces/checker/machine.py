@@ -21,7 +21,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_spec import constants
 from rocketproof_spec.vocabulary import Kind, Phase, PlacedAnswer
 
-from ..history.cases import Config
+from ..history.covered import Config
 from .shape import COLUMNS, GROUPS, LISTED, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, TOLD, Change, MachineShape, model_of
 from .steps import GIVEN_UP, Local, RequestStep
 

@@ -21,7 +21,7 @@ from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX, SYSTEM_TOPICS, TEMPLATE, TEMPLATES
 
-from ..history.cases import ATTRIBUTES, UNREADABLE, Config
+from ..history.covered import ATTRIBUTES, UNREADABLE, Config
 from ..history.exchange import Exchange
 from ..history.exchanges import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, QUERIES, SENDS, Break, RecordedExchanges, Snapshot, is_specified
 from .group_offsets import changes_offsets_unseen
@@ -213,10 +213,11 @@ class Survey:
 def partition_history(
     recorded_exchanges: RecordedExchanges, cluster: str = "DefaultCluster", *, recorded: bool = False
 ) -> PartitionedHistory:
-    """Divide a history into partitions. `recorded`: it is a recording of single requests."""
+    """Divide a history into partitions. `recorded`: it is a recording of single requests. Raises TraceError for a malformed event."""
     survey = Survey(cluster, recorded)
-    topics_of = [exchange.topic if recorded else subject_of(exchange) for exchange in recorded_exchanges.exchanges]
-    for exchange, topic in zip(recorded_exchanges.exchanges, topics_of, strict=True):
+    requests, snapshots = recorded_exchanges.requests, recorded_exchanges.snapshots
+    topics_of = [exchange.topic if recorded else subject_of(exchange) for exchange in requests]
+    for exchange, topic in zip(requests, topics_of, strict=True):
         if not exchange.again and not survey.is_setting(exchange.op, exchange.request):
             survey.add_request(
                 exchange.op,
@@ -231,12 +232,12 @@ def partition_history(
             survey.add_commit(exchange.broker, exchange.seq)
     for break_ in recorded_exchanges.breaks:
         survey.add_break(break_)
-    for snapshot in recorded_exchanges.snapshots:
+    for snapshot in snapshots:
         survey.add_topics(snapshot.broker, snapshot.seq, snapshot.topics)
     groups = survey.groups()
     of = {(broker, topic): number for number, (broker, topics) in enumerate(groups) for topic in topics}
     exchanges_of: list[list[Exchange]] = [[] for _ in groups]
-    for exchange, topic in zip(recorded_exchanges.exchanges, topics_of, strict=True):
+    for exchange, topic in zip(requests, topics_of, strict=True):
         if survey.is_setting(exchange.op, exchange.request):
             for exchanges, (broker, _) in zip(exchanges_of, groups, strict=True):
                 exchanges += [exchange] if broker == exchange.broker else []
@@ -247,7 +248,7 @@ def partition_history(
     number_of = Counter(broker for broker, _ in groups)
     parts = []
     for (broker, topics), exchanges in zip(groups, exchanges_of, strict=True):
-        reports = [snapshot for snapshot in recorded_exchanges.snapshots if snapshot.broker == broker]
+        reports = [snapshot for snapshot in snapshots if snapshot.broker == broker]
         parts.append(
             partition_of(survey, broker, topics, exchanges, reports, alone=number_of[broker] == 1, placed=survey.is_placed(broker, topics))
         )

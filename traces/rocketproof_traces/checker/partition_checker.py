@@ -18,7 +18,7 @@ from rocketproof_spec.arithmetic import READ, WRITE
 from rocketproof_spec.constructor import system_topics
 from rocketproof_spec.remarks import remarked
 
-from ..history.cases import COUNTED, KINDS, UNREADABLE, Config
+from ..history.covered import COUNTED, KINDS, UNREADABLE, Config
 from ..history.exchange import Exchange
 from ..history.exchanges import CONFIGURE, CREATION, PERMISSION, ROUTE_UPDATES, SENDS
 from .administration import RefusedRequest, SettingsUpdate, TopicDeletion, TopicUpdate

@@ -53,12 +53,12 @@ from rocketproof_spec.placement import batch_fits, body_fits, properties_fit
 from rocketproof_spec.sizes import FIXED
 from rocketproof_spec.vocabulary import Kind
 
-from ..history.cases import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
+from ..history.covered import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
 from ..history.exchange import Exchange
 from ..history.exchanges import PROGRESS, SENDS
 
 ELSEWHERE = ("delayed messages", "transactional messages", DEAD, AT_LIMIT)
-"""The reasons why a send's record may be stored in another queue than requested (`history.cases.reach`)."""
+"""The reasons why a send's record may be stored in another queue than requested (`history.covered.reach`)."""
 _NOT_HERE = frozenset((*ELSEWHERE, NO_GROUP))
 GROUP_CHANGES = ("update_group", "delete_group")
 PLACEMENT_OPS = (*GROUP_CHANGES, "send_back", "end_transaction")

@@ -31,7 +31,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX,
 from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT
 from rocketproof_spec.committing import NO_OFFSET
 
-from ..history.cases import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
+from ..history.covered import BATCHES, COUNTED, STATUSES, UNREADABLE, decodes_send_back
 from ..history.exchange import Exchange
 from ..history.exchanges import PROGRESS, SENDS
 from .administration import GroupUpdate, OffsetCommit, RefusedRequest, TopicDeletion

@@ -13,7 +13,7 @@ from rocketproof_spec.bounds import plain
 from rocketproof_spec.committing import NO_OFFSET, begins_at
 from rocketproof_spec.scope import LARGEST_OFFSET
 
-from ..history.cases import Config
+from ..history.covered import Config
 from .machine import Machine, bits
 from .onestep import OVER, OneStep
 from .steps import Local, RequestStep

@@ -29,7 +29,7 @@ from rocketproof_spec.nameserver import Strangers
 from rocketproof_spec.sizes import FIXED
 
 from ..common.outcomes import JudgingOutcome
-from ..history.cases import COUNTED, STATUSES, UNREADABLE, Config, StoredMessage
+from ..history.covered import COUNTED, STATUSES, UNREADABLE, Config, StoredMessage
 from ..history.exchange import Exchange
 from ..history.exchanges import CREATION, PERMISSION, ROUTE_UPDATES, SENDS
 from .administration import RefusedRequest, RouteUpdate, TopicUpdate

@@ -12,10 +12,10 @@ from typing import Any
 from rocketproof_spec import constants
 
 from ..common.outcomes import JudgingOutcome, all_of
-from ..history import Event, Header
-from ..history.recordings import histories
+from ..history.exchanges import pair
+from ..history.recordings import by_cfg
 from .findings import UnexplainedEvent
-from .histories import HistoryVerdict, judge_history
+from .histories import HistoryVerdict, judge_exchanges
 
 LIMIT = 10_000
 """The default limit of states expanded in each `cfg`. The recorded releases need one or two states per request, under their own profiles
@@ -95,37 +95,30 @@ def judge_recording(
     that is not a recording.
     """
     constants(profile)
-    origins, lines = histories(path)
-    events: dict[str, list[Event]] = {}
-    for cfg, event in lines:
-        events.setdefault(cfg, []).append(event)
-    cases = {
-        cfg: {finding.seq: finding.value["case"] for finding in cfg_events if "case" in finding.value} for cfg, cfg_events in events.items()
-    }
+    exchanges = {cfg: (header, pair(events)) for cfg, (header, events) in by_cfg(path).items()}
+    cases = {cfg: sum("case" in each.request for each in paired.exchanges) for cfg, (_, paired) in exchanges.items()}
     reasons: Counter[str] = Counter()
     unexplained: list[Unexplained] = []
     unknown: list[str] = []
     verdicts: dict[str, HistoryVerdict] = {}
-    judged, explained, everything = 0, 0, sum(map(len, cases.values()))
-    for cfg, cfg_events in events.items():
-        verdict = verdicts[cfg] = judge_history(Header(origins[cfg]), cfg_events, profile, limit, seconds=seconds)
-        unexplained += [Unexplained(_case_of(cfg_events, finding.seq), finding) for finding in verdict.findings]
+    judged, explained, everything = 0, 0, sum(cases.values())
+    for cfg, (header, paired) in exchanges.items():
+        verdict = verdicts[cfg] = judge_exchanges(header, paired, profile, limit, seconds=seconds)
+        by_end = {each.end: each for each in paired.exchanges}
+        ended = [by_end[finding.seq] for finding in verdict.findings]
+        unexplained += [
+            Unexplained(each.queried_after or each.case, finding) for each, finding in zip(ended, verdict.findings, strict=True)
+        ]
         unknown += verdict.unknown
         if verdict.interrupted:
-            unknown += [f"{later}: interrupted" for later in events if later not in verdicts]
+            unknown += [f"{later}: interrupted" for later in exchanges if later not in verdicts]
             break
         reasons.update(verdict.out_of_reach)
-        judged += len(cases[cfg])
-        explained += len(cases[cfg]) - sum(verdict.out_of_reach.values()) - len(verdict.findings)
+        judged += cases[cfg]
+        explained += cases[cfg] - sum(verdict.out_of_reach.values()) - len(verdict.findings)
         if tick is not None:
             tick(judged, everything)
     return Judgement(profile, explained, dict(reasons.most_common()), tuple(unexplained), tuple(unknown), verdicts)
-
-
-def _case_of(events: list[Event], seq: int) -> str:
-    """Return the case of an answer. With one client, its request is the event before it."""
-    request = events[seq - 1].value
-    return str(request.get("after") or request["case"])
 
 
 __all__ = ["Judgement", "Unexplained", "judge_recording"]

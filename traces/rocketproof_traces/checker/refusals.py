@@ -11,7 +11,7 @@ from rocketproof_model.language import Guard
 from rocketproof_spec.placement import Step
 
 from ..common.refusal import Names, Refusal, refusal_of
-from ..history.cases import Config
+from ..history.covered import Config
 from .administration import NOT_SERVED, GroupUpdate, OffsetCommit, RefusedRequest, RouteUpdate, SettingsUpdate, TopicDeletion, TopicUpdate
 from .machine import Machine
 from .queries import MaxOffsetQuery, OffsetQuery, RouteQuery, TopicConfigQuery

@@ -22,7 +22,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.numbers import INT
 
-from ..history.cases import STATUSES
+from ..history.covered import STATUSES
 from .machine import EndCondition, Machine
 from .steps import Local, OnlyPath, RequestStep
 

@@ -19,7 +19,7 @@ from rocketproof_protocol.numbers import java_boolean, whole_number
 from rocketproof_spec.bounds import NAMES_LIMIT
 
 from ..common.errors import TraceError, short
-from .cases import Config, Kind, StoredMessage, properties_of, reach, stored
+from .covered import Config, Kind, StoredMessage, properties_of, reach, stored
 
 _HEAD: Final = 20  # bytes of a batch's message in front of its body; the last four are the body's length
 _SHORT: Final = 2  # bytes of the length of its properties
@@ -139,7 +139,7 @@ class Exchange:
         return self.reach(code)[1]
 
     def reach(self, code: int, group_limit: int | None = RETRY_MAX_TIMES) -> tuple[Kind, str]:
-        """Return whether the specification covers it as a request of this code, and otherwise why not (`cases.reach`)."""
+        """Return whether the specification covers it as a request of this code, and otherwise why not (`covered.reach`)."""
         size, version = whole_number(self.request.get("bodySize") or 0), whole_number(self.request.get("version", NAMES_LIMIT))
         return reach(code, self.fields, self.properties, self.code, size, version, group_limit)
 

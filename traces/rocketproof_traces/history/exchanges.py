@@ -1,18 +1,20 @@
-"""Pair the events of a history into exchanges: each request with its broker, its start and end, and its response.
+"""Pair the events of a history into exchanges: each request with its responses. All judges of a history read the result of `pair`.
 
-A request that ended with `fail` took no effect and is left out. A request that ended with `info` or a crash, or never ended, may have taken
-effect at any time after it began. A one-way request has no response either.
+`RecordedExchanges.requests` are the exchanges as the checker judges them. A request that ended with `fail` took no effect and is left out.
+A request that ended with `info` or a crash, or never ended, may have taken effect at any time after it began. A one-way request has no
+response either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..common.errors import TraceError, short
 from . import Event, Moment
-from .cases import Config
+from .covered import Config
 from .exchange import Exchange, known_config, settings_of
 
 NAME_SERVER = "name server"
@@ -58,12 +60,47 @@ class Break:
 
 @dataclass(frozen=True)
 class RecordedExchanges:
-    """The exchanges of a history, with reported topics and breaks. `events` is the number of events."""
+    """A history whose events are paired.
 
-    events: int
-    exchanges: tuple[Exchange, ...]
-    snapshots: tuple[Snapshot, ...]
-    breaks: tuple[Break, ...]
+    * `events`: all events, in order.
+    * `exchanges`: all requests, by their first events.
+    * `others`: the events that belong to no request, such as waits and crashes.
+    * `reports`: the `state` events.
+    * `strays`: the responses to no known request. Further responses to a known request are in its exchange.
+    """
+
+    events: Sequence[Event] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    others: tuple[Event, ...] = ()
+    reports: tuple[Event, ...] = ()
+    strays: tuple[Event, ...] = ()
+
+    @cached_property
+    def requests(self) -> tuple[Exchange, ...]:
+        """The exchanges as the checker judges them, by their first events. A request that was answered twice may have been executed twice,
+        so it is included a second time, without a response. Raises TraceError for a malformed request."""
+        requests = []
+        for exchange in self.exchanges:
+            check_addressee(exchange.seq, exchange.broker)
+            if exchange.closed != "fail":
+                requests.append(judged(exchange))
+        requests += second_executions(request for request in requests if request.strays)
+        return tuple(sorted(requests, key=lambda request: request.seq))
+
+    @cached_property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """The topics that brokers reported. Raises TraceError for a malformed report."""
+        return tuple(snapshot(report) for report in self.reports if report.op == "topics")
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """The crashes, and the changes of settings that the specification does not cover."""
+        changes = (each for each in self.exchanges if each.op == CONFIGURE and not is_specified(each.request))
+        crashes = (event for event in self.others if event.type == "crash")
+        return (
+            *(breaking("invoke", change.seq, change.broker) for change in changes),
+            *(breaking(crash.type, crash.seq, crash.process) for crash in crashes),
+        )
 
 
 E = TypeVar("E", bound=Moment)
@@ -106,37 +143,37 @@ def paired(events: Iterable[E]) -> Iterator[CallEvents[E] | E]:
         yield CallEvents(event, None)
 
 
-def read_exchanges(events: Iterable[Event]) -> RecordedExchanges:
-    """Return the exchanges of a history, ordered by their first events.
+def pair(events: Sequence[Event]) -> RecordedExchanges:
+    """Pair the requests of a history with their responses. The requests are checked later, by `RecordedExchanges.requests`."""
+    by_seq: dict[int, Exchange] = {}
+    others, reports, stray_responses = list[Event](), list[Event](), list[Event]()
+    for event in paired(events):
+        if isinstance(event, CallEvents):
+            by_seq[event.begun.seq] = exchange_of(*event)
+        elif event.type == "state":
+            reports.append(event)
+        elif event.op == STRAY:
+            stray_responses.append(event)
+        elif event.type != "invoke":
+            others.append(event)
+    strays = []
+    for stray in stray_responses:
+        of = stray_request(stray.value)
+        if of in by_seq:
+            by_seq[of].strays.append(stray.value)
+        else:
+            strays.append(stray)
+    exchanges = tuple(by_seq[seq] for seq in sorted(by_seq))
+    return RecordedExchanges(events, exchanges, tuple(others), tuple(reports), tuple(strays))
 
-    A request that was answered twice may have been executed twice. It is included a second time, without a response. Raises TraceError
-    naming a malformed event.
-    """
-    exchanges, snapshots, breaks, number = [], [], [], 0
-    answered_again = set()
 
-    def checked() -> Iterator[Event]:
-        nonlocal number
-        for event in events:
-            number += 1
-            if event.type == "invoke":
-                check_addressee(event.seq, addressee(event.value))
-            yield event
-
-    for call in paired(checked()):
-        if isinstance(call, CallEvents):
-            if not call.failed:
-                exchanges.append(exchange(call.begun, call.answer))
-        elif call.type == "state":
-            if call.op == "topics":
-                snapshots.append(snapshot(call))
-        elif call.op == STRAY:
-            answered_again.add(stray_request(call.value))
-        elif (call.type == "crash") or (call.type == "invoke" and not is_specified(call.value)):
-            breaks.append(breaking(call.type, call.seq, call.process if call.type == "crash" else addressee(call.value)))
-    exchanges += second_executions(request for request in exchanges if request.seq in answered_again)
-    exchanges.sort(key=lambda request: request.seq)
-    return RecordedExchanges(number, tuple(exchanges), tuple(snapshots), tuple(breaks))
+def exchange_of(begun: Event, ended: Event | None) -> Exchange:
+    """Return the exchange of a call from the event that began it and the event that ended it."""
+    broker = addressee(begun.value)
+    if ended is None:
+        return Exchange(begun.process, begun.op, broker, begun.seq, begun.value, sent=begun.time)
+    took = None if begun.time is None or ended.time is None else ended.time - begun.time
+    return Exchange(begun.process, begun.op, broker, begun.seq, begun.value, ended.type, ended.value, ended.seq, begun.time, took)
 
 
 def stray_request(value: Mapping[str, Any]) -> int | None:
@@ -152,7 +189,7 @@ def second_executions(twice: Iterable[Exchange]) -> list[Exchange]:
     A request whose first answer is missing was answered late, not twice, and is skipped.
     """
     return [
-        replace(exchange, process=f"{exchange.process} again", closed="", outcome={}, end=None, took=None, again=True)
+        replace(exchange, process=f"{exchange.process} again", closed="", outcome={}, end=None, took=None, again=True, strays=[])
         for exchange in twice
         if exchange.end is not None
     ]
@@ -182,37 +219,25 @@ def breaking(type_: str, seq: int, broker: str) -> Break:
     return Break(seq, broker, "the broker's process ended" if type_ == "crash" else "the broker's settings were changed")
 
 
-def exchange(begun: Event, ended: Event | None) -> Exchange:
-    """Return the exchange of a call."""
-    took = None if ended is None or ended.time is None or begun.time is None else ended.time - begun.time
-    end = None if ended is None else (ended.seq, ended.value)
-    return read_exchange(begun.process, begun.op, begun.seq, begun.value, end, took)
-
-
-def read_exchange(
-    process: str, op: str, opened: int, request: Mapping[str, Any], end: tuple[int, Mapping[str, Any]] | None, took: int | None
-) -> Exchange:
-    """Return the exchange of a call. `end` is the number and the value of the event with its response.
+def judged(exchange: Exchange) -> Exchange:
+    """Return an exchange as the checker judges it: with its response, or as a request that may have taken effect at any time.
 
     Raises TraceError naming the malformed event. The code in the response to a judged request must be a number. The specification decides
     about anything else that a response lacks.
     """
-    if end is not None:
-        code = end[1].get("code")
-        if request.get("oneWay") or (code is None and op not in SENDS):
-            end = None
-        elif type(code) is not int and op in (*JUDGED, *PROGRESS):
-            problem = f"the answer's code is {short(code)}"
-            raise TraceError(f"event {end[0]}", problem, "record a number; a call without an answer ends with info")
+    response = exchange.response
+    code = None if response is None else response.get("code")
+    if response is None or exchange.one_way or (code is None and exchange.op not in SENDS):
+        exchange = exchange if exchange.end is None else replace(exchange, closed="", outcome={}, end=None, took=None)
+    elif type(code) is not int and exchange.op in (*JUDGED, *PROGRESS):
+        problem = f"the answer's code is {short(code)}"
+        raise TraceError(f"event {exchange.end}", problem, "record a number; a call without an answer ends with info")
     try:
-        if end is None:
-            exchange = Exchange(process, op, addressee(request), opened, request, took=took)
-        else:
-            exchange = Exchange(process, op, addressee(request), opened, request, "ok", end[1], end[0], took=took)
         _ = exchange.properties, exchange.messages, exchange.reason  # malformed values are rejected here, where the event is known
-        return exchange
     except (KeyError, TypeError, ValueError) as error:
-        raise TraceError(f"event {opened}", f"is not a request ({short(str(error))})", "record whom it asks and what, as it was") from None
+        problem = f"is not a request ({short(str(error))})"
+        raise TraceError(f"event {exchange.seq}", problem, "record whom it asks and what, as it was") from None
+    return exchange
 
 
 def snapshot(event: Event) -> Snapshot:

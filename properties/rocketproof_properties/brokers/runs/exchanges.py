@@ -19,6 +19,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log, record_at
 
@@ -26,7 +27,7 @@ from ...catalogue.history import OK, BrokerRequest, History, QueueEntry, Respons
 from ...catalogue.stored import settings
 from ...programs.requests import batch_items
 from .client import places
-from .parsed import Other, ParsedHistory
+from .parsed import ParsedHistory
 from .recording import body_of
 from .sendbacks import choose, groups_of
 from .transport import is_lost
@@ -62,19 +63,19 @@ class Rebuilt:
 
 def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
     """Return the history of one program on a deployment whose stores can be read, from its `state` events."""
-    stores = {who: value for who, op, value in parsed.looks if op == "store"}
+    stores = {report.process: report.value for report in parsed.reports if report.op == "store"}
     stored = {seq: places for value in stores.values() for seq, places in value["stored"].items()}
-    served = {value["of"]: value for _, op, value in parsed.looks if op == "served"}
+    served = {report.value["of"]: report.value for report in parsed.reports if report.op == "served"}
     history = History(limits_record=profile.limits_record, early_batches=settings(profile.name)["early_batches"])
-    history.routes += [Routes(value["queues"], value["addresses"]) for _, op, value in parsed.looks if op == "routes"]
+    history.routes += [Routes(report.value["queues"], report.value["addresses"]) for report in parsed.reports if report.op == "routes"]
     for request in parsed.exchanges:
         exchange = _exchanged(request, stored.get(request.seq, ()))
         seen = served.get(request.seq, {})
         retries = seen.get("retries")
         exchange.retries, exchange.queues = RETRY_MAX_TIMES if retries is None else retries, seen.get("queues")
         history.exchanges.append(exchange)
-    for _, value in parsed.strays:
-        history.exchanges[-1].answers.append(_answer(value, _STRANGE))
+    for stray in parsed.strays:
+        history.exchanges[-1].answers.append(_answer(stray.value, _STRANGE))
     for who, value in stores.items():
         history.logs[who] = read_log(value["log"], value["file_size"], value["end"], hosts_by_flag=profile.hosts_by_flag)
         history.entries[who] = {key: [entry and QueueEntry(*entry) for entry in entries] for key, entries in value["entries"].items()}
@@ -82,7 +83,9 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
         history.max_message_size, history.end = value["longest"], value["at"]
     history.waited = list(waited(parsed, profile))
     history.events = [
-        TopicEvent(value["at"], op, value["topic"], value["who"], value["by"]) for _, op, value in parsed.looks if op in TURNS
+        TopicEvent(report.value["at"], report.op, report.value["topic"], report.value["who"], report.value["by"])
+        for report in parsed.reports
+        if report.op in TURNS
     ]
     return history
 
@@ -140,9 +143,9 @@ class _Rebuilding:
         exchanges = [
             exchange for asked in self.parsed.exchanges if asked.closed != "fail" and (exchange := self._exchange(asked)) is not None
         ]
-        for _, value in self.parsed.strays:
+        for stray in self.parsed.strays:
             if exchanges:
-                exchanges[-1].answers.append(_answer(value, _STRANGE))
+                exchanges[-1].answers.append(_answer(stray.value, _STRANGE))
         size = whole_number(self.parsed.settings.get("mappedFileSizeCommitLog", 1 << 30))
         limit = whole_number(self.parsed.settings.get("maxMessageSize", 4 << 20))
         queues = self.parsed.states.get("queues", {})
@@ -245,7 +248,7 @@ def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[WaitedProducer]:
     for item in parsed.items if profile.half_messages else ():
         if item.op in _SETTLING:
             return
-        if isinstance(item, Other) and item.op == "question":
+        if isinstance(item, Event) and item.op == "question":
             client = str(item.value["client"])
             mine = {group for group, clients in groups.items() if clients == {client}}
             if "error" not in item.value:

@@ -1,11 +1,12 @@
-"""A parsed history: the requests of a run with their results in order, and the recorded states."""
+"""The history of one program, parsed: its requests with their responses, the recorded states, and the program."""
 
 from __future__ import annotations
 
 import base64
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.history import Event, Header, read
 from rocketproof_traces.history.exchange import Exchange
-from rocketproof_traces.history.exchanges import STRAY, CallEvents, addressee, paired
+from rocketproof_traces.history.exchanges import RecordedExchanges, pair
 
 from ...programs.call import may_be_held
 from ...programs.names import ProgramNames
@@ -36,48 +37,72 @@ def served_at(exchange: Exchange) -> int:
 
 
 @dataclass(frozen=True)
-class Other:
-    """Another event of the run, such as wait or disconnect."""
-
-    seq: int
-    op: str
-    value: Mapping[str, Any]
-
-
-@dataclass
 class ParsedHistory:
-    """The history of one program. `states`: the last recorded state of each kind. `looks`: all of them, with the part they belong to."""
+    """The history of one program: its exchanges, and what its header states about the program and the broker.
 
-    origin: Mapping[str, Any]
-    events: list[Event]
-    items: list[Exchange | Other] = field(default_factory=list)
-    strays: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
-    states: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    looks: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
-    concurrent: bool = False
-    whole: bool = True
+    `whole`: the history is complete. A truncated file is not.
+    """
+
+    recorded: RecordedExchanges = field(default_factory=RecordedExchanges)
     header: Header = field(default_factory=Header)
+    whole: bool = True
 
     @property
+    def origin(self) -> Mapping[str, Any]:
+        return self.header.origin
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return self.recorded.events
+
+    @cached_property
     def millis(self) -> int:
         """The duration, as far as the events have a time."""
         return max((event.time or 0 for event in self.events), default=0) // 1_000_000
 
-    @property
+    @cached_property
+    def items(self) -> list[Exchange | Event]:
+        """The requests and the events that belong to no request, such as waits, in the order in which the broker served them."""
+        items: list[Exchange | Event] = [*self.recorded.others, *self.recorded.exchanges]
+        return sorted(items, key=lambda item: served_at(item) if isinstance(item, Exchange) else item.seq)
+
+    @cached_property
     def exchanges(self) -> list[Exchange]:
+        """The requests in the order in which the broker served them."""
         return [item for item in self.items if isinstance(item, Exchange)]
 
+    @cached_property
+    def concurrent(self) -> bool:
+        """Whether a request was sent before an earlier one had ended. Pulls that the broker held do not count."""
+        served = [request for request in self.exchanges if held_millis(request) is None]
+        return any(request.end is None or request.end > after.seq for request, after in itertools.pairwise(served))
+
     @property
+    def reports(self) -> Sequence[Event]:
+        """All states that a part of the system reported."""
+        return self.recorded.reports
+
+    @cached_property
+    def states(self) -> dict[str, Mapping[str, Any]]:
+        """The last reported state of each kind."""
+        return {report.op: report.value for report in self.recorded.reports}
+
+    @property
+    def strays(self) -> Sequence[Event]:
+        """The responses to no known request."""
+        return self.recorded.strays
+
+    @cached_property
     def busy(self) -> bool:
         """Whether the broker has rejected a request because it was busy."""
         return any(request.refused for request in self.exchanges)
 
-    @property
+    @cached_property
     def ended(self) -> bool:
         """Whether a broker's process was killed."""
-        return any(isinstance(item, Other) and item.op == "crash" for item in self.items)
+        return any(event.op == "crash" for event in self.recorded.others)
 
-    @property
+    @cached_property
     def deleted(self) -> frozenset[str]:
         """Topics that were or may have been deleted: their queues start again."""
         return frozenset(request.fields.get("topic", "") for request in self.exchanges if request.op == "delete_topic")
@@ -91,34 +116,34 @@ class ParsedHistory:
     def broker(self) -> str:
         return str(self.origin.get("broker", "broker-a"))
 
-    @property
+    @cached_property
     def settings(self) -> Mapping[str, str]:
         """The broker's settings with readable values."""
         return readable(self.origin.get("settings") or {})
 
-    @property
+    @cached_property
     def unreadable(self) -> frozenset[str]:
         """The names of settings for which the broker reported an invalid value instead of a number."""
         return frozenset({*(self.origin.get("unreadable") or ()), *unreadable(self.origin.get("settings") or {})})
 
-    @property
+    @cached_property
     def names(self) -> ProgramNames:
         cluster, name = self.settings.get("brokerClusterName", "DefaultCluster"), self.settings.get("brokerName", self.broker)
         own = frozenset({name, cluster, f"{cluster}_REPLY_TOPIC"})
         return ProgramNames(str(self.origin.get("prefix", "")), whole_number(self.origin.get("number", 0)), cluster, own)
 
-    @property
+    @cached_property
     def program(self) -> Program:
         data = self.origin.get("program") or {}
         steps = tuple((name, dict(args)) for name, args in data.get("steps", ()))
         return Program(whole_number(data.get("number", 0)), str(data.get("source", "")), steps, str(data.get("needs", "")))
 
-    @property
+    @cached_property
     def records(self) -> dict[int, bytes]:
         """The records that were read back and kept, by their place in the log."""
         return self._kept("records")
 
-    @property
+    @cached_property
     def ends(self) -> dict[int, bytes]:
         """What the broker stored about ended half messages, by place in the log."""
         return self._kept("ends")
@@ -130,38 +155,7 @@ class ParsedHistory:
 
 def parse(events: Iterable[Event], header: Header = _NO_HEADER) -> ParsedHistory:
     """Pair requests with their responses."""
-    parsed = ParsedHistory(header.origin, list(events), header=header)
-    by_seq: dict[int, Exchange] = {}
-    strays: list[Event] = []
-    for event in paired(parsed.events):
-        if isinstance(event, CallEvents):
-            begun, ended = event
-            by_seq[begun.seq] = _exchange(begun, ended)
-        elif event.type == "state":
-            parsed.states[event.op] = event.value
-            parsed.looks.append((event.process, event.op, event.value))
-        elif event.op == STRAY:
-            strays.append(event)
-        elif event.type != "invoke":
-            parsed.items.append(Other(event.seq, event.op, event.value))
-    parsed.items = sorted([*parsed.items, *by_seq.values()], key=lambda item: served_at(item) if isinstance(item, Exchange) else item.seq)
-    served = [request for request in parsed.exchanges if held_millis(request) is None]
-    parsed.concurrent = any(request.end is None or request.end > after.seq for request, after in itertools.pairwise(served))
-    for stray in strays:
-        origin = by_seq.get(stray.value.get("of", -1))
-        if origin is None:
-            parsed.strays.append((stray.seq, stray.value))
-        else:
-            origin.strays.append(stray.value)
-    return parsed
-
-
-def _exchange(begun: Event, ended: Event | None) -> Exchange:
-    broker = addressee(begun.value)
-    if ended is None:
-        return Exchange(begun.process, begun.op, broker, begun.seq, begun.value, sent=begun.time)
-    took = (ended.time or 0) - (begun.time or 0)
-    return Exchange(begun.process, begun.op, broker, begun.seq, begun.value, ended.type, ended.value, ended.seq, begun.time, took)
+    return ParsedHistory(pair(list(events)), header)
 
 
 def load(path: Path) -> ParsedHistory:
@@ -175,6 +169,4 @@ def load(path: Path) -> ParsedHistory:
         if "cut off" not in str(error):
             raise
         whole = False
-    parsed = parse(kept, header)
-    parsed.whole = whole
-    return parsed
+    return ParsedHistory(pair(kept), header, whole)

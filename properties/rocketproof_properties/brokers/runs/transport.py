@@ -78,8 +78,9 @@ def _of_requests(parsed: ParsedHistory) -> Iterator[TransportFault]:
 
 
 def _of_strays(parsed: ParsedHistory) -> Iterator[TransportFault]:
-    for seq, answer in parsed.strays:
-        yield TransportFault(NOBODY, "no request", seq, f"an answer with code {answer.get('code')} and an opaque that no request has")
+    for stray in parsed.strays:
+        text = f"an answer with code {stray.value.get('code')} and an opaque that no request has"
+        yield TransportFault(NOBODY, "no request", stray.seq, text)
 
 
 def _of_queries(parsed: ParsedHistory) -> Iterator[TransportFault]:

@@ -15,7 +15,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import CLUSTER, MSG_REGION, NAME_END, PROPERTY_END, TRACE_ON
 
 from ...programs.requests import batch_item
-from .cases import RecordedCase
+from .cases import ReplayCase
 
 FILL = b"x"
 ITEM_SIZE = len(batch_item(b"", ""))
@@ -55,7 +55,7 @@ class Item(NamedTuple):
         return batch_item(FILL * self.length, self.properties, self.flag)
 
 
-def body(case: RecordedCase) -> bytes | None:
+def body(case: ReplayCase) -> bytes | None:
     """Return the body to send, None if there is none."""
     if case.text is not None:
         return case.text.encode()
@@ -64,7 +64,7 @@ def body(case: RecordedCase) -> bytes | None:
     return batch(case) if case.is_batch else FILL * case.body_length
 
 
-def batch(case: RecordedCase) -> bytes:
+def batch(case: ReplayCase) -> bytes:
     """Return a batch of the recorded length with the recorded messages that are known."""
     length = case.body_length
     early = _early(length, case.answer.remark or "")
@@ -74,7 +74,7 @@ def batch(case: RecordedCase) -> bytes:
     return encoded if len(encoded) == length else b"".join(map(Item.encoded, _equal_items(max(1, len(case.positions)), length)))
 
 
-def _stored(case: RecordedCase) -> list[Item]:
+def _stored(case: ReplayCase) -> list[Item]:
     """Return the messages that were read back, without the properties added by the batch's header or the broker."""
     added = {CLUSTER, MSG_REGION, TRACE_ON, *parse_properties(case.fields.get("properties"), exact=False)}
     return [Item(whole_number(entry["flag"]), whole_number(entry["bodyLen"]), _own(entry["props"], added)) for entry in case.records]

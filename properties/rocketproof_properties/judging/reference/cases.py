@@ -1,4 +1,4 @@
-"""The cases of a recording with complete requests.
+"""The cases of a recording, completed so that their requests can be sent again.
 
 A recording shortens long field values and stores only the length of a body. Both can be restored: a long value repeats its last character,
 and a body's content has no effect unless it is a batch.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 from rocketproof_impl.message import Host
 from rocketproof_impl.store.record import MESSAGE_MAGIC, read_host
@@ -28,11 +28,11 @@ from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.numbers import java_boolean, java_long, whole_number
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END
 from rocketproof_protocol.topics import RETRY_PREFIX
-from rocketproof_traces.history.cases import expanded, is_heading, no_case, rows
+from rocketproof_traces.history.recordings import RecordedCase, not_a_case
+from rocketproof_traces.history.recordings import read as read_recording
 
 from ...brokers.runs.client import MESSAGE_ID, places
 
-ABSENT: Final = "absent"
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
 _CUT = re.compile(r"(.{60})\.\.\.\(([0-9]+)\)", re.DOTALL)
 _LIMIT = 300
@@ -64,10 +64,10 @@ def translated(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str,
 
 
 @dataclass(frozen=True)
-class RecordedCase:
-    """One recorded request and its observed effect.
+class ReplayCase:
+    """One recorded request and its observed effect, ready to be replayed.
 
-    - `fields`: the request's extFields by full names.
+    - `fields`: the request's extFields by full names, as texts of full length.
     - `stored`: the records read back, None if none were read.
     - `config`: the topic's entry after the case. None: the topic did not exist. ABSENT: the entry was not read.
     - `body`: the response's body if it is JSON.
@@ -141,53 +141,48 @@ class RecordedCase:
         return None
 
 
-@dataclass(frozen=True)
-class Recording:
-    """All cases in order, and the broker settings that the recording contains for each `cfg`."""
+class ReplayRecording(NamedTuple):
+    """All cases of a recording in order, and the recorded broker settings of each `cfg`."""
 
-    cases: tuple[RecordedCase, ...]
+    cases: tuple[ReplayCase, ...]
     settings: Mapping[str, Mapping[str, str]]
 
 
-def read(path: Path) -> Recording:
-    """Read a recording. Raises RocketproofError naming the line that is not a case."""
-    cases, settings = [], {}
-    for number, row in rows(path):
+def read(path: Path) -> ReplayRecording:
+    """Read a recording for a replay. Raises RocketproofError naming the line that is not a case."""
+    recording, cases = read_recording(path), []
+    for case in recording.cases:
         try:
-            if is_heading(row):
-                settings[str(row["cfg"])] = {name: wire(value) for name, value in row["settings"].items()}
-            else:
-                cases.append(_case(row))
+            cases.append(replayed(case))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise no_case(path, number, error) from None
-    return Recording(tuple(cases), settings)
+            raise not_a_case(path, case.line, error) from None
+    return ReplayRecording(tuple(cases), {cfg: _texts(settings) for cfg, settings in recording.settings.items()})
 
 
-def _case(row: dict[str, Any]) -> RecordedCase:
-    request, response = row["request"], row["response"]
-    code, answered, remark = whole_number(request["code"]), response["code"], response.get("remark")
-    stored = row.get("stored")
-    case = RecordedCase(
-        number=whole_number(row["n"]),
-        cfg=str(row["cfg"]),
-        name=str(row["case"]),
-        version=str(row.get("version", "")),
-        to_name_server=row.get("to") == "ns",
-        code=code,
-        fields=_whole(expanded(code, request.get("extFields") or {}), stored or ()),
-        body_length=whole_number(request.get("body_len") or 0),
-        text=_text(code, request.get("body", request.get("body_text"))),
-        answer=RecordedResponse(None if answered is None else whole_number(answered), remark, _texts(response.get("extFields") or {})),
-        millis=float(row.get("ms") or 0),
-        stored=None if stored is None else tuple(dict(entry) for entry in stored),
-        config=ABSENT if "topicConfig" not in row else None if row["topicConfig"] is None else dict(row["topicConfig"]),
-        body=row.get("body"),
+def replayed(case: RecordedCase) -> ReplayCase:
+    """Return a recorded case with complete values. Raises ValueError, KeyError, TypeError or AttributeError for a malformed response."""
+    code, fields = case.response["code"], _texts(case.response["fields"])
+    complete = ReplayCase(
+        number=case.number,
+        cfg=case.cfg,
+        name=case.name,
+        version=case.version,
+        to_name_server=case.to_name_server,
+        code=case.code,
+        fields=_whole(case.fields, case.stored or ()),
+        body_length=case.body_length,
+        text=_text(case.code, case.request_body),
+        answer=RecordedResponse(None if code is None else whole_number(code), case.response["remark"], fields),
+        millis=case.millis,
+        stored=case.stored,
+        config=case.config,
+        body=case.body,
     )
-    _ = case.answer.host, case.size, case.random_queue, case.queue  # detects a malformed response now, while its line is known
-    for message_id in case.answer.fields.get("msgId", "").split(","):
+    _ = complete.answer.host, complete.size, complete.random_queue, complete.queue  # raises for a malformed response
+    for message_id in fields.get("msgId", "").split(","):
         if len(message_id) == 32 and not MESSAGE_ID.fullmatch(message_id):
             raise ValueError(f"{message_id!r} is not the id of a message")
-    return case
+    return complete
 
 
 def wire(value: Any) -> str:

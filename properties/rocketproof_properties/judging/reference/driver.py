@@ -13,6 +13,7 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError, TimedOut
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_protocol.codes import SUCCESS
+from rocketproof_traces.history.recordings import ABSENT
 
 from ...brokers.connection import Connection
 from ...brokers.deployment import Deployment
@@ -21,7 +22,7 @@ from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.vocabulary import plain
 from . import bodies, comparison
-from .cases import ABSENT, RecordedCase, translated
+from .cases import ReplayCase, translated
 from .comparison import FieldDifference, RunComparison
 
 SECONDS: Final = 20.0
@@ -31,7 +32,7 @@ SECONDS: Final = 20.0
 class CaseReplay(ABC):
     """The cases of one `cfg` on one broker. `places` maps recorded places of messages in the log to places on this broker."""
 
-    def __init__(self, deployment: Deployment, broker: str, cases: Sequence[RecordedCase]) -> None:
+    def __init__(self, deployment: Deployment, broker: str, cases: Sequence[ReplayCase]) -> None:
         self.cases = cases
         self.places: dict[int, int] = {}
         self._deployment = deployment
@@ -48,7 +49,7 @@ class CaseReplay(ABC):
                 connection.close()
 
     @abstractmethod
-    def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
+    def perform(self, case: ReplayCase) -> Iterator[FieldDifference]:
         """Yield the differences of the next case."""
 
     @abstractmethod
@@ -56,7 +57,7 @@ class CaseReplay(ABC):
         """Return the broker's entry for a topic."""
 
     @abstractmethod
-    def expected(self, case: RecordedCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[RecordedCase, int]:
+    def expected(self, case: ReplayCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[ReplayCase, int]:
         """Return the case as expected on this broker, and the bytes by which its log is ahead."""
 
     def ask(self, request: Command, part: str = "", seconds: float = SECONDS) -> Command | None:
@@ -72,7 +73,7 @@ class CaseReplay(ABC):
                 return None
             raise
 
-    def _ask(self, case: RecordedCase) -> Command | None:
+    def _ask(self, case: ReplayCase) -> Command | None:
         """Return the response to the recorded request with its messages' places translated. The timeout is the recorded caller's if it got
         no response."""
         request = command_of(case.code, translated(case.fields, self.places), bodies.body(case))
@@ -84,7 +85,7 @@ class CaseReplay(ABC):
         answer = self.ask(plain("view", place=place))
         return answer.body if answer is not None and answer.code == SUCCESS else None
 
-    def compare(self, case: RecordedCase) -> Iterator[FieldDifference]:
+    def compare(self, case: ReplayCase) -> Iterator[FieldDifference]:
         """Send the request once and compare the response and the stored records."""
         answer = self._ask(case)
         stored_at = places(answer.ext_fields or {}) if answer is not None else []

@@ -31,11 +31,12 @@ from rocketproof_protocol import codes
 from rocketproof_protocol.flags import PULL_SUSPENDS
 from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.client import places, take_notified
 from ...brokers.runs.exchanges import request_of
-from ...brokers.runs.parsed import Other, ParsedHistory, held_millis
+from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of
 from ...brokers.runs.sendbacks import Group, choose
 from ...brokers.simulated import SimulatedConnection
@@ -175,7 +176,7 @@ class Follower:
         """Return the settings that were changed while the broker was running."""
         return while_running(self.history.program.needs)
 
-    def happen(self, item: Other) -> None:
+    def happen(self, item: Event) -> None:
         """Perform an event that is not a request."""
         if item.op == "wait":
             self.wait(whole_number(item.value["millis"]))

@@ -12,10 +12,10 @@ from rocketproof_impl.broker.broker import Broker
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_protocol.codes import UPDATE_AND_CREATE_TOPIC
 
-from .cases import RecordedCase
+from .cases import ReplayCase
 
 
-def first_place(cases: Sequence[RecordedCase]) -> int:
+def first_place(cases: Sequence[ReplayCase]) -> int:
     """Return the place of the first message in the log. It is 0 in a recording from the start."""
     return next((case.positions[0] for case in cases if case.positions), 0)
 
@@ -29,7 +29,7 @@ def begin_log_at(broker: Broker, place: int) -> None:
     store.dispatched_to = place
 
 
-def recall(broker: Broker, case: RecordedCase) -> None:
+def recall(broker: Broker, case: ReplayCase) -> None:
     """Restore a topic and the next offset of its queue as they were before this case, unless they are known."""
     config = case.config
     if isinstance(config, dict) and case.code != UPDATE_AND_CREATE_TOPIC and broker.topics.select(case.topic) is None:

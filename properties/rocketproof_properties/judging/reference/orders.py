@@ -14,10 +14,11 @@ from typing import Final
 
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.client import places
-from ...brokers.runs.parsed import Other, ParsedHistory
+from ...brokers.runs.parsed import ParsedHistory
 
 _MOST_CLOSES: Final = 27
 """Orders of closed connections that are tried: all orders of up to three."""
@@ -30,7 +31,7 @@ class Arrived:
     exchange: Exchange
 
 
-Item = Exchange | Other | Arrived
+Item = Exchange | Event | Arrived
 
 
 def orders(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[list[Item]]:
@@ -71,7 +72,7 @@ def late_closes(history: ParsedHistory) -> Iterator[Sequence[Item]]:
 def _next_registration(history: ParsedHistory, at: int) -> Exchange | None:
     """Return the first registration over the broker's next connection after the connection that this item closes."""
     closed = history.items[at]
-    if not isinstance(closed, Other) or closed.op != "disconnect":
+    if not isinstance(closed, Event) or closed.op != "disconnect":
         return None
     line, later = closed.value["address"], history.items[at + 1 :]
     return next((item for item in later if isinstance(item, Exchange) and item.request.get("line") == line and _registers(item)), None)
@@ -81,10 +82,10 @@ def _registers(exchange: Exchange) -> bool:
     return whole_number(exchange.request["code"]) == codes.REGISTER_BROKER
 
 
-def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Exchange | Other]]:
+def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[str, int]) -> Iterator[Sequence[Exchange | Event]]:
     """Yield the orders in which each request is served without interruption."""
 
-    def place(item: Exchange | Other) -> int | None:
+    def place(item: Exchange | Event) -> int | None:
         if not isinstance(item, Exchange):
             return None
         if item.op == "end_transaction":
@@ -111,11 +112,11 @@ def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
     yield [item for item in history.items if not _silent(item) or item.op != "send" or place(item) is not None]
 
 
-def _silent(item: Exchange | Other) -> bool:
+def _silent(item: Exchange | Event) -> bool:
     return isinstance(item, Exchange) and item.one_way
 
 
-def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Other]) -> list[Item]:
+def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Event]) -> list[Item]:
     """Return the same order with one-way sends checked when they were sent."""
     order: list[Item] = list(items)
     next_free = 0  # earlier requests have arrived, and answered requests are complete
@@ -128,7 +129,7 @@ def _with_arrivals(history: ParsedHistory, items: Sequence[Exchange | Other]) ->
     return order
 
 
-def _overtaken(history: ParsedHistory, items: Sequence[Exchange | Other]) -> list[Item]:
+def _overtaken(history: ParsedHistory, items: Sequence[Exchange | Event]) -> list[Item]:
     """Return the same order, but an answered send after one-way sends is checked before them."""
     order: list[Item] = list(items)
     first: Exchange | None = None

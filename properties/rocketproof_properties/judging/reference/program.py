@@ -21,12 +21,13 @@ from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_TIMES, UNIQ_KEY
 from rocketproof_protocol.topics import OP_HALF_TOPIC
-from rocketproof_traces.history.cases import has_plain_attributes
+from rocketproof_traces.history import Event
+from rocketproof_traces.history.covered import has_plain_attributes
 from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs import queries
 from ...brokers.runs.client import places
-from ...brokers.runs.parsed import Other, ParsedHistory, held_millis
+from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of, is_kept
 from ...brokers.runs.transport import faults, is_doubled, is_lost
 from ...programs.parts import NAME_SERVER
@@ -89,13 +90,13 @@ class ReferenceReplay:
                 continue
             if isinstance(item, Exchange):
                 self.followed.pass_to(item.sent_millis)
-            if isinstance(item, Other) and item.op == "question":
+            if isinstance(item, Event) and item.op == "question":
                 yield from self._questioned(item)
-            elif isinstance(item, Other) and item.op == "checked":
+            elif isinstance(item, Event) and item.op == "checked":
                 yield from _checked(item, self.followed.broker.settings.transaction_check_max)
-            elif isinstance(item, Other) and item.op == "notified":
+            elif isinstance(item, Event) and item.op == "notified":
                 yield from self._notified(item)
-            elif isinstance(item, Other):
+            elif isinstance(item, Event):
                 self.followed.happen(item)
                 if item.op in ("crash", "restart"):
                     self._lengths.clear()
@@ -113,7 +114,7 @@ class ReferenceReplay:
         self.followed.pass_to(self.followed.until or 0)
         yield from ReadBack(self.followed, self.same, self._of_others, self._by_key).compare()
 
-    def _questioned(self, item: Other) -> Iterator[FieldDifference]:
+    def _questioned(self, item: Event) -> Iterator[FieldDifference]:
         """Compare a check request for a half message: the message and its place. The order of several requests and the number of earlier
         checks are chance."""
         ours = self.followed.questions(item.value["client"])
@@ -130,7 +131,7 @@ class ReferenceReplay:
             return
         yield from within(self.same.record("", {name: recorded.get(name) for name in own}, own), where, item.seq)
 
-    def _notified(self, item: Other) -> Iterator[FieldDifference]:
+    def _notified(self, item: Event) -> Iterator[FieldDifference]:
         """Compare the groups whose change the broker reported to a consumer. The number of reports is chance if several groups change at
         once."""
         ours = self.followed.notified(item.value["client"])
@@ -318,7 +319,7 @@ class ReferenceReplay:
         return later is not None and later.op == "route" and later.fields == exchange.fields
 
 
-def _checked(item: Other, most_checks: int) -> Iterator[FieldDifference]:
+def _checked(item: Event, most_checks: int) -> Iterator[FieldDifference]:
     """Compare how far the check of half messages has progressed, and how often it checked a message (TRX-05). It had time to reach the
     earlier lengths of its queues and cannot exceed their current lengths."""
     for times in item.value.get("asked", ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -15,7 +15,7 @@ from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
 
 from . import middle
-from .cases import RecordedCase, Recording, read
+from .cases import ReplayCase, read
 from .comparison import FieldDifference
 from .deliveries import Deliveries, DeliveryEvidence
 from .driver import SECONDS, CaseReplay
@@ -29,7 +29,7 @@ from .simulated import ReplayDeployment
 class CaseOutcome:
     """One case with its differences, none if they agree. `exception`: why it may differ, "" if it may not."""
 
-    case: RecordedCase
+    case: ReplayCase
     differences: tuple[FieldDifference, ...]
     exception: str
 
@@ -80,24 +80,26 @@ def replay(path: Path, profile: str, settings: Sequence[str] = (), report: Calla
     `settings` are texts `name=value` or `cfg:name=value`. Raises RocketproofError for a file that is not a recording and for invalid
     settings.
     """
-    recording = read(path)
-    cases = recording.cases
+    cases, recorded_settings = read(path)
     for text in settings:
         known_cfg(text, [case.cfg for case in cases])
-    outcomes, stopped = interrupts.gathered(_outcomes(recording, profile, settings, report))
+    outcomes, stopped = interrupts.gathered(_outcomes(cases, recorded_settings, profile, settings, report))
     return RecordingReport(profile, tuple(outcome for _, outcome in sorted(outcomes, key=itemgetter(0))), stopped)
 
 
 def _outcomes(
-    recording: Recording, profile: str, settings: Sequence[str], report: Callable[[int, int], None] | None
+    cases: Sequence[ReplayCase],
+    recorded_settings: Mapping[str, Mapping[str, str]],
+    profile: str,
+    settings: Sequence[str],
+    report: Callable[[int, int], None] | None,
 ) -> Iterator[tuple[int, CaseOutcome]]:
     """Yield the outcome of each case with its index in the recording."""
-    cases = recording.cases
     done = 0
     for cfg in dict.fromkeys(case.cfg for case in cases):
         own = [(at, case) for at, case in enumerate(cases) if case.cfg == cfg]
         group = [case for _, case in own]
-        replayed = SimulatedReplay(PROFILES[profile], group, settings_of(cfg, group, recording.settings.get(cfg, {}), settings))
+        replayed = SimulatedReplay(PROFILES[profile], group, settings_of(cfg, group, recorded_settings.get(cfg, {}), settings))
         for (at, case), differences in zip(own, replayed.play(), strict=True):
             exception = EXCEPTIONS.get((profile, case.version, case.cfg, case.number), "")
             done += 1
@@ -113,7 +115,7 @@ class SimulatedReplay(CaseReplay):
     and later cases are compared with the new drift.
     """
 
-    def __init__(self, profile: Profile, cases: Sequence[RecordedCase], settings: BrokerSettings) -> None:
+    def __init__(self, profile: Profile, cases: Sequence[ReplayCase], settings: BrokerSettings) -> None:
         self.deployment = ReplayDeployment(profile, settings)
         super().__init__(self.deployment, self.deployment.part, cases)
         self.broker = self.deployment.broker
@@ -125,7 +127,7 @@ class SimulatedReplay(CaseReplay):
         self.drift = 0
         self._to_come = [place for case in cases for place in case.positions[:1]]
 
-    def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
+    def perform(self, case: ReplayCase) -> Iterator[FieldDifference]:
         """Perform what the broker did before the case, the case itself, and the effects of the time it took."""
         del self._to_come[: len(case.positions[:1])]
         later = self._to_come[0] + self.drift if self._to_come else None
@@ -137,7 +139,7 @@ class SimulatedReplay(CaseReplay):
         yield from self.compare(case)
         self.deliveries.pass_time(began + round(case.millis), later)
 
-    def _reach(self, case: RecordedCase, later: int | None) -> Iterator[FieldDifference]:
+    def _reach(self, case: ReplayCase, later: int | None) -> Iterator[FieldDifference]:
         """Let the broker write what the recorded broker wrote by itself. It is a difference if the message still gets another place."""
         place = case.positions[0] + self.drift if case.positions else None
         seen = DeliveryEvidence(place, case.size, later if place is None else place, case.queue)
@@ -157,5 +159,5 @@ class SimulatedReplay(CaseReplay):
     def topic(self, name: str) -> TopicConfig | None:
         return self.broker.topics.select(name)
 
-    def expected(self, case: RecordedCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[RecordedCase, int]:
+    def expected(self, case: ReplayCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[ReplayCase, int]:
         return case, self.drift

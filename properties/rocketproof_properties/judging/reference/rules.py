@@ -15,7 +15,7 @@ from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.numbers import java_boolean, java_int
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE
 
-from .cases import SENDS, RecordedCase
+from .cases import SENDS, ReplayCase
 
 
 class Decision(NamedTuple):
@@ -161,7 +161,7 @@ def deciding(decision: Decision, field: str) -> tuple[str, ...]:
     return ()
 
 
-def rules_of(case: RecordedCase, field: str) -> tuple[str, ...]:
+def rules_of(case: ReplayCase, field: str) -> tuple[str, ...]:
     """Return the ids of the rules that decide this field of the recorded case; none if they are not known."""
     topics = [str(entry.get("topic", "")) for entry in case.stored or ()]
     return deciding(Decision(case.code, case.fields, case.answer.code, case.answer.remark or "", topics), field)

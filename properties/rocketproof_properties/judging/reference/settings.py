@@ -8,7 +8,7 @@ from rocketproof_impl.broker.settings import BrokerSettings
 
 from ...brokers.settings import change
 from ...reports.choices import InputError, offer, split
-from .cases import RecordedCase
+from .cases import ReplayCase
 
 SHARED = {"brokerIP1": "127.0.0.1", "mappedFileSizeCommitLog": "1048576", "mappedFileSizeConsumeQueue": "20000"}
 OWN: dict[str, dict[str, str]] = {
@@ -22,7 +22,7 @@ OWN: dict[str, dict[str, str]] = {
 """The settings of each `cfg` that differ from the default. An unlisted `cfg` is the default broker."""
 
 
-def settings_of(cfg: str, cases: Sequence[RecordedCase], recorded: Mapping[str, str], options: Sequence[str]) -> BrokerSettings:
+def settings_of(cfg: str, cases: Sequence[ReplayCase], recorded: Mapping[str, str], options: Sequence[str]) -> BrokerSettings:
     """Return a broker's settings. Later sources override earlier ones: the shared settings, the address in its responses, its `cfg`, the
     recording, the user's options.
 
@@ -35,7 +35,7 @@ def settings_of(cfg: str, cases: Sequence[RecordedCase], recorded: Mapping[str, 
     return settings
 
 
-def _address(cases: Sequence[RecordedCase]) -> dict[str, str]:
+def _address(cases: Sequence[ReplayCase]) -> dict[str, str]:
     host = next((case.answer.host for case in cases if case.answer.host is not None), None)
     return {} if host is None else {"brokerIP1": host[0], "listenPort": str(host[1])}
 

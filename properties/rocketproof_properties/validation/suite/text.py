@@ -11,10 +11,11 @@ from typing import Any, Final
 from rocketproof_protocol.codes import ANSWERS, REQUESTS
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
+from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.history.exchanges import OVER
 
-from ...brokers.runs.parsed import Other, ParsedHistory
+from ...brokers.runs.parsed import ParsedHistory
 from ...catalogue.rules import rules
 from ...conformance.witnesses.known import HazardReplayed
 from ...reports.output import counted
@@ -180,7 +181,7 @@ def not_reproduced(entry: SuiteEntry, replayed: HazardReplayed) -> str:
     return "\n".join([*_folded(entry.title, "", "  "), "the model's witness, as it was performed:", *lines])
 
 
-def _happened(item: Other) -> str:
+def _happened(item: Event) -> str:
     values = ", ".join(f"{key} {value}" for key, value in item.value.items() if key not in ("at", "client"))
     return f"{item.op} {values}".strip()
 

@@ -1,19 +1,15 @@
-"""Read recordings of a broker: requests and answers, one case per line.
+"""Whether the specification covers a request: a send, a topic update, a route query, or another request, with the reason.
 
-A case is a send, a topic update, a route query, or a request that the specification does not cover, with the reason. Both forms of the send
-header are read: V1 names for code 10, letters a to m for 310 and 320 (REM-04).
+Only this module decides that from the contents of a request. A topic's configuration and a stored record have their types here.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal
 
-from rocketproof_model import RocketproofError
 from rocketproof_protocol.codes import (
     FLUSH_DISK_TIMEOUT,
     FLUSH_SLAVE_TIMEOUT,
@@ -27,15 +23,13 @@ from rocketproof_protocol.codes import (
     UPDATE_AND_CREATE_TOPIC,
 )
 from rocketproof_protocol.fastjson import text_of
-from rocketproof_protocol.fields import FULL_NAMES, REQUIRED_OF_A_SEND
+from rocketproof_protocol.fields import REQUIRED_OF_A_SEND
 from rocketproof_protocol.flags import COMMIT, NOT, PREPARED, ROLLBACK, TRANSACTION_BITS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_boolean, java_int, java_long, whole_number
 from rocketproof_protocol.properties import DELAY, NAME_END, PROPERTY_END, REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec.bounds import NAMES_LIMIT, is_given_up, retry_limit_of
-
-from ..common.compressed import open_text
 
 KINDS = {NOT: "not", PREPARED: "prepared", COMMIT: "commit", ROLLBACK: "rollback"}
 COUNTED = ("not", "commit")
@@ -86,42 +80,6 @@ class StoredMessage:
     real: tuple[str, int] | None
 
 
-def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the JSON objects of a recording with their line numbers, in order. Raises RocketproofError for a file that is not a
-    recording."""
-    try:
-        with open_text(path) as file:
-            lines = file.read().split("\n")  # not splitlines: a topic name may contain a Unicode line separator
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise RocketproofError(f"{path}: cannot be read as a recording ({reason}); give a file of one JSON case a line") from None
-    cases = 0
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise no_case(path, number, error) from None
-        if not isinstance(row, dict):
-            raise no_case(path, number, TypeError(f"{type(row).__name__} instead of an object"))
-        cases += not is_heading(row)
-        yield number, row
-    if not cases:
-        raise RocketproofError(f"{path}: holds no case; give a file of one JSON case a line")
-
-
-def no_case(path: Path, number: int, error: Exception) -> RocketproofError:
-    """Return the error for a line that is not a case."""
-    reason = f"{error} is missing" if isinstance(error, KeyError) else error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return RocketproofError(f"{path}:{number}: not a recorded case ({reason}); a case has n, cfg, case, request and response")
-
-
-def is_heading(row: dict[str, Any]) -> bool:
-    """Whether a line is not a case, but lists the settings with which the broker of a `cfg` was started."""
-    return "settings" in row and "request" not in row
-
-
 def _bool(value: Any) -> bool:
     return java_boolean(str(value))
 
@@ -141,13 +99,6 @@ def _stored(entry: Mapping[str, Any]) -> StoredMessage:
     real = (str(props[REAL_TOPIC]), whole_number(props[REAL_QID])) if REAL_TOPIC in props and REAL_QID in props else None
     kind = KINDS[_int(entry.get("sysFlag")) & TRANSACTION_BITS]
     return StoredMessage(str(entry["topic"]), whole_number(entry["queueId"]), whole_number(entry["queueOffset"]), kind, real)
-
-
-def expanded(code: int, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request's fields with their full names (REM-04)."""
-    if code not in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE):
-        return dict(fields)
-    return {FULL_NAMES[key]: value for key, value in fields.items() if key in FULL_NAMES}
 
 
 def properties_of(text: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from .validation.suite import options as given
 from .validation.suite.options import Options
 
 if TYPE_CHECKING:
-    from .judging.judging import JudgedProgram
+    from .judging.verdicts import JudgedProgram
     from .validation.ownprograms import Suite, SuiteClient
 
 NAME = "rocketproof"

@@ -51,6 +51,6 @@ def test_all_who_judge_it_try_that_it_was_served_twice(rocketproof: Run, tmp_pat
     write(path, again=again)
     assert rocketproof("judge", str(path), "--profile", "P494").code == code
     assert rocketproof("judge", str(tmp_path), "--profile", "P494", "--out", "out").code == code, "with the other files of its folder"
-    assert bool(judge_file(path, "P494", ("specification",)).verdicts) is not again
+    assert bool(judge_file(path, "P494", ("specification",)).deviations) is not again
     assert rocketproof("explore", str(path), "--profile", "P494", "--html", "page.html").code == 0
     assert ('"refusal":null' in Path("page.html").read_text("utf-8").replace(": ", ":")) is again

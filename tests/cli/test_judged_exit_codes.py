@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nonempty import nonempty
 from rocketproof_properties.judging import results
-from rocketproof_properties.judging.verdicts import code_of
+from rocketproof_properties.judging.manyhistories import code_of
 from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED
 from rocketproof_traces.bulk.results import Summary, _count
 from rocketproof_traces.bulk.tables import UNEXPLAINED, verdict_row

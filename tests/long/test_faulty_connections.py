@@ -13,7 +13,7 @@ from faultproxy import MILD, OF_FRAMES, Fault, FaultyTarget
 from rocketproof_properties.brokers.deployment import ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client, readback, runner
-from rocketproof_properties.judging.judging import JudgedProgram
+from rocketproof_properties.judging.verdicts import JudgedProgram
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.report import ValidationReport
 from rocketproof_properties.validation.show import render

@@ -63,6 +63,8 @@ VIOLATIONS = [
     ("validation", "rocketproof_properties.validation.releases", "rocketproof_properties.validation.suite"),
     ("conformance", "rocketproof_properties.conformance.targets", "rocketproof_properties.conformance.stateful"),
     ("judging", "rocketproof_properties.judging.reference", "rocketproof_properties.judging.judging"),
+    ("judging", "rocketproof_properties.judging.claims", "rocketproof_properties.judging.specification"),
+    ("judging", "rocketproof_properties.judging.exchanges", "rocketproof_properties.judging.verdicts"),
     ("brokers", "rocketproof_properties.brokers.deployment", "rocketproof_properties.brokers.runs"),
     ("brokers", "rocketproof_properties.brokers.runs", "rocketproof_properties.brokers.strace"),
     ("programs", "rocketproof_properties.programs.vocabulary", "rocketproof_properties.programs.pool"),

@@ -15,7 +15,8 @@ from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import JudgedProgram, judge_file
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.judging.verdicts import JudgedProgram
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import ASKED, at_start
 from rocketproof_properties.programs.vocabulary import Step

@@ -17,7 +17,6 @@ from typing import Any, Final
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_properties.brokers.deployment import Deployment
-from rocketproof_properties.brokers.runs.client import places
 from rocketproof_properties.judging.reference.cases import ReplayCase
 from rocketproof_properties.judging.reference.comparison import FieldDifference, record_data
 from rocketproof_properties.judging.reference.driver import CaseReplay
@@ -32,6 +31,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
+from rocketproof_traces.history.exchange import places
 
 READS: Final = (GET_ROUTEINFO_BY_TOPIC, GET_MAX_OFFSET)
 LOOKS: Final = 100

@@ -13,8 +13,7 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_profiles.switches import SWITCHES
 from rocketproof_properties.judging.reference import masks
 from rocketproof_properties.judging.reference.cases import ReplayCase, read
-from rocketproof_properties.judging.reference.exceptions import EXCEPTIONS
-from rocketproof_properties.judging.reference.recording import SimulatedReplay, replay
+from rocketproof_properties.judging.reference.recording import EXCEPTIONS, SimulatedReplay, replay
 from rocketproof_properties.judging.reference.settings import settings_of
 from rocketproof_traces.checker.recordings import judge_recording
 

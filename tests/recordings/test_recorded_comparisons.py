@@ -13,7 +13,8 @@ from rocketproof_impl.message import properties_text
 from rocketproof_impl.store import record
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.runs.parsed import ParsedHistory, parse
-from rocketproof_properties.judging.judging import JudgedProgram, judge
+from rocketproof_properties.judging.judging import judge
+from rocketproof_properties.judging.verdicts import JudgedProgram
 from rocketproof_traces.history import Event, read
 
 DATA = Path(__file__).parents[1] / "data"

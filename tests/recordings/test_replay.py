@@ -15,8 +15,7 @@ from rocketproof_model import RocketproofError
 from rocketproof_properties.commands import run
 from rocketproof_properties.judging.reference import bodies, masks
 from rocketproof_properties.judging.reference.cases import ReplayCase, read
-from rocketproof_properties.judging.reference.exceptions import EXCEPTIONS
-from rocketproof_properties.judging.reference.recording import replay
+from rocketproof_properties.judging.reference.recording import EXCEPTIONS, replay
 
 RECORDING = Path(__file__).parents[1] / "data" / "rocketmq-4.9.4.jsonl"
 

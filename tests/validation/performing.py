@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rocketproof_properties.brokers.deployment import Deployment
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import JudgedProgram, judge_file
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.judging.verdicts import JudgedProgram
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.validate import mark

@@ -10,8 +10,7 @@ import pytest
 from rocketproof_properties.brokers.runs.parsed import ParsedHistory
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.judging.reference.comparison import FieldDifference
-from rocketproof_properties.judging.reference.decided import kept, rules_of
-from rocketproof_properties.judging.reference.rules import SHOWN, TOGETHER
+from rocketproof_properties.judging.reference.rules import SHOWN, TOGETHER, deciding_alone, rules_of_difference
 from rocketproof_protocol import codes
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
@@ -47,7 +46,7 @@ def history(*items: Exchange, **states: Any) -> ParsedHistory:
     ],
 )
 def test_a_code_that_differs_names_the_rule_of_the_refusal(recorded: list[Any], found: list[Any], rule: str) -> None:
-    assert rules_of(FieldDifference("code", recorded, found, "", 0), history(send())) == (rule,)
+    assert rules_of_difference(FieldDifference("code", recorded, found, "", 0), history(send())) == (rule,)
 
 
 @pytest.mark.parametrize(
@@ -63,24 +62,24 @@ def test_a_code_that_differs_names_the_rule_of_the_refusal(recorded: list[Any], 
     ],
 )
 def test_what_else_differs_names_the_rules_that_decide_it(difference: FieldDifference, found: tuple[str, ...]) -> None:
-    assert rules_of(difference, history(send())) == found
+    assert rules_of_difference(difference, history(send())) == found
 
 
 def test_an_entry_is_that_of_who_made_it() -> None:
     update = asked("update_topic", codes.UPDATE_AND_CREATE_TOPIC, 0, {"topic": "A"}, 2)
-    assert rules_of(FieldDifference("perm", 7, 6, "topic A"), history(send(), update)) == ("TCM-30",)
+    assert rules_of_difference(FieldDifference("perm", 7, 6, "topic A"), history(send(), update)) == ("TCM-30",)
     back = asked("send_back", codes.CONSUMER_SEND_MSG_BACK, 0, {"group": "g", "delayLevel": "0"}, 2)
     record = "the record at 7 (%RETRY%g, queue 0)"
-    assert rules_of(FieldDifference("reconsumeTimes", 0, 1, record), history(send(), back)) == ("BACK-14",)
+    assert rules_of_difference(FieldDifference("reconsumeTimes", 0, 1, record), history(send(), back)) == ("BACK-14",)
     either = history(send(topic="%RETRY%g"), back)
-    assert rules_of(FieldDifference("reconsumeTimes", 0, 1, record), either) == ()
+    assert rules_of_difference(FieldDifference("reconsumeTimes", 0, 1, record), either) == ()
 
 
 def test_a_program_keeps_the_rules_of_what_it_was_answered() -> None:
-    found = kept(history(send(), send(codes.TOPIC_NOT_EXIST, 2, topic="B")), {"A"})
+    found = deciding_alone(history(send(), send(codes.TOPIC_NOT_EXIST, 2, topic="B")), {"A"})
     assert {"SEND-41", "APP-10", "CHK-09", "SEND-46", "CL-01"} <= found
     assert not found & {"CHK-03", "BACK-14", "TRX-04", "CL-02"}
-    assert kept(history(), set()) == frozenset()
+    assert deciding_alone(history(), set()) == frozenset()
 
 
 def test_every_rule_of_the_table_is_one() -> None:

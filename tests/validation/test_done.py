@@ -9,8 +9,8 @@ import pytest
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.done import ProgramStatistics
 from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.judging.statistics import ProgramStatistics
 from rocketproof_properties.programs.call import Context
 from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program

@@ -15,7 +15,7 @@ from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.deployment import DEFAULT, Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.settings import change
-from rocketproof_properties.judging.done import ProgramStatistics
+from rocketproof_properties.judging.statistics import ProgramStatistics
 from rocketproof_properties.programs.program import POOL, Program, ProgramOptions, generate
 from rocketproof_properties.programs.settings import (
     ALONE,

@@ -12,7 +12,7 @@ from performing import performed
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.runs.exchanges import rebuild
+from rocketproof_properties.brokers.runs.claimhistory import claim_histories
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.sendbacks import Group, choose
 from rocketproof_properties.catalogue.history import BrokerRequest
@@ -43,7 +43,7 @@ def test_what_is_retried_is_of_the_request_that_names_a_limit() -> None:
     """A real 4.5.1 was accused: its group retries nothing, so that the first request, which names no limit, made a dead letter; the record
     of the second, and the queue that was drawn for it, were taken for the first one's."""
     assert found(TWICE, "P452") == set()
-    rebuilt = rebuild(load(TWICE), PROFILES["P452"]).whole
+    rebuilt = claim_histories(load(TWICE), PROFILES["P452"]).whole
     (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
     assert (retried.request.version, retried.retries) == (399, 0)
 
@@ -85,4 +85,4 @@ def test_the_limit_of_a_group_goes_with_it(tmp_path: Path) -> None:
     with InProcess("P494").open() as running:
         path = performed(running, tmp_path, *steps)
     assert found(path, "P494") == set()
-    assert [one.retries for one in rebuild(load(path), PROFILES["P494"]).whole.exchanges if one.request.kind == "send_back"] == [16]
+    assert [one.retries for one in claim_histories(load(path), PROFILES["P494"]).whole.exchanges if one.request.kind == "send_back"] == [16]

@@ -40,7 +40,7 @@ def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tm
         folder = tmp_path / str(number)
         folder.mkdir()
         found = judged(running, folder, *STEPS)
-        assert "reference" in found.by and not found.verdicts and not found.unconfirmed
+        assert "reference" in found.by and not found.deviations and not found.unconfirmed
         (one,) = (asked for asked in load(found.path).exchanges if asked.op == "pull")
         assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
         assert held_millis(one) is not None and served_at(one) == one.end > one.seq
@@ -55,9 +55,9 @@ def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(runni
     found = judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"}), *later)
     (asked,) = (one for one in load(found.path).exchanges if one.op == "pull")
     assert len(asked.strays) == (0 if PROFILES[running.name.partition(":")[2]].heeds_one_way else 1)
-    assert not found.verdicts and not found.unconfirmed
+    assert not found.deviations and not found.unconfirmed
     if asked.strays:
-        assert "INV-03" in [one.property for one in judge_file(found.path, "P533").verdicts]
+        assert "INV-03" in [one.property for one in judge_file(found.path, "P533").deviations]
 
 
 def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Deployment, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Dep
 def test_a_pull_that_a_broker_forgets_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PullRequestHoldService, "_wake", lambda self, pull: None)
     found = judged(running, tmp_path, *STEPS)
-    assert [*found.verdicts, *found.unconfirmed]
+    assert [*found.deviations, *found.unconfirmed]
 
 
 def test_a_pull_that_a_broker_does_not_hold_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,8 @@ from rocketproof_properties.brokers.runs.readback import LATE, Reader, late_ends
 from rocketproof_properties.brokers.runs.recording import answer_data
 from rocketproof_properties.brokers.runs.runner import Bounds, Gone, Runner
 from rocketproof_properties.conformance.witnesses.known import WITNESSES, replay
-from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding, judge_file
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.call import Context
 from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program

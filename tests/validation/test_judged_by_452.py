@@ -12,7 +12,7 @@ import pytest
 from proportion import few
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.runs.exchanges import rebuild
+from rocketproof_properties.brokers.runs.claimhistory import claim_histories
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.readback import Reader
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
@@ -54,7 +54,7 @@ def test_a_client_may_set_the_flag_of_longer_hosts_and_its_record_is_as_others(t
     path = performed((("send", {"sys_flag": BORN_IPV6}), ("send", {"topic": "B"})), tmp_path)
     assert found(path, "P452") == set()
     for profile, records in (("P452", 2), ("P471", 1)):
-        (log,) = rebuild(load(path), PROFILES[profile]).whole.logs.values()
+        (log,) = claim_histories(load(path), PROFILES[profile]).whole.logs.values()
         assert len(log.records) == records
 
 
@@ -106,7 +106,7 @@ def test_what_waits_for_its_retry_is_not_of_the_send_back_that_gave_up() -> None
     """A real 4.4.0 was accused: its dead letter cannot be read, so that the next record was taken for it."""
     path = Path(__file__).parents[1] / "data" / "history-4.4.0-given-up.ndjson.gz"
     assert found(path, "P440") == set()
-    rebuilt = rebuild(load(path), PROFILES["P440"]).whole
+    rebuilt = claim_histories(load(path), PROFILES["P440"]).whole
     (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
     assert (retried.request.delay_level, retried.request.version) == (1, 120)
 
@@ -141,7 +141,7 @@ def test_an_address_under_two_ids_is_known_of_440_where_it_comes_under_both(othe
             runner.close()
     judged = judge_file(path, "P440")
     assert (MOVED in judged.conditions) is moved
-    assert [(one.property, one.known) for one in judged.verdicts if one.property == "INV-60"] == [("INV-60", True)] * moved
+    assert [(one.property, one.known) for one in judged.deviations if one.property == "INV-60"] == [("INV-60", True)] * moved
     assert judged.claims["INV-60"][1] == ("violated" if moved else "holds")
     assert ("INV-60" in found(path, "P452")) is moved
 
@@ -213,7 +213,7 @@ def test_a_queue_of_the_schedule_topic_is_drawn_of_as_many_as_another_program_ha
 def test_a_batch_that_is_answered_twice_is_known_of_4_1_alone(tmp_path: Path) -> None:
     path = performed((("send", {"items": [("a", {}), ("b", {})]}), ("send", {})), tmp_path, profile="P410")
     judged = judge_file(path, "P410")
-    assert {(one.property, one.condition) for one in judged.verdicts} == {("INV-01", BATCHED), ("INV-02", BATCHED)}
+    assert {(one.property, one.condition) for one in judged.deviations} == {("INV-01", BATCHED), ("INV-02", BATCHED)}
     assert (judged.findings, judged.unconfirmed) == ([], [])
     assert {one.property for one in judge_file(path, "P420").unconfirmed} == {"INV-01", "INV-02"}
 

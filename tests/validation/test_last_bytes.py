@@ -38,7 +38,7 @@ def performed(profile: str, folder: Path) -> Path:
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
 def test_a_record_and_a_batch_leave_seven_eight_and_nine_bytes(profile: str, tmp_path: Path) -> None:
     found = judge_file(performed(profile, tmp_path), profile)
-    assert "reference" in found.by and not found.verdicts and not found.unconfirmed
+    assert "reference" in found.by and not found.deviations and not found.unconfirmed
     assert {met for met in found.done.boundaries if "leaves" in met[0]} == {(one.name, SIDES[side]) for one in LEFT for side in one.sides}
 
 
@@ -50,7 +50,7 @@ def test_one_byte_is_noticed(size: str, wrong: str, tmp_path: Path) -> None:
     planted = Text(f"{LOG}.{where}", f"if {size} + BLANK_SIZE >", f"if {wrong.format(size)}")
     with prepare([planted]).applied():
         path = performed("P494", tmp_path)
-    assert judge_file(path, "P494").verdicts
+    assert judge_file(path, "P494").deviations
 
 
 def test_a_batch_fills_a_file_by_its_last_message() -> None:

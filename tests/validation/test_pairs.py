@@ -18,7 +18,7 @@ from rocketproof_properties.brokers.forms import TargetForm, form_of
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.processes import Launch
 from rocketproof_properties.catalogue.stored import settings
-from rocketproof_properties.judging.expected import cases
+from rocketproof_properties.judging.claims import cases
 from rocketproof_properties.programs.parts import NAME_SERVER
 from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC
 

@@ -16,7 +16,7 @@ def test_a_send_back_whose_header_does_not_decode_makes_no_topic(profile: str, t
     back = ("back", {"record": 0, "altered": ("offset", str(2**63))})
     with InProcess(profile).open() as running:
         found = judged(running, tmp_path, ("send", {"topic": "A"}), back)
-    assert [one.text for one in found.verdicts] == []
+    assert [one.text for one in found.deviations] == []
 
 
 @pytest.mark.behaviour("REM-05", "HAZ-26")
@@ -24,7 +24,7 @@ def test_an_end_of_a_transaction_is_answered_where_nobody_serves_it(tmp_path: Pa
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     with InProcess("P40").open() as running:
         found = judged(running, tmp_path, half, ("end", {"commit": True}))
-    assert [(one.property, one.known) for one in found.verdicts] == [("INV-03", True)]
+    assert [(one.property, one.known) for one in found.deviations] == [("INV-03", True)]
 
 
 @pytest.mark.behaviour("BAT-04")
@@ -36,4 +36,4 @@ def test_a_batch_whose_bodies_have_other_lengths_than_it_says_is_an_error(profil
     batch = ("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})], "more": more, "cut": cut})
     with InProcess(profile).open() as running:
         found = judged(running, tmp_path, batch)
-    assert [one.text for one in found.verdicts] == []
+    assert [one.text for one in found.deviations] == []

@@ -23,9 +23,10 @@ from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import JudgedProgram, judge_file
+from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.judging.reference.registered import Registered
 from rocketproof_properties.judging.reference.simulated import ReplayDeployment
+from rocketproof_properties.judging.verdicts import JudgedProgram
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.validation.confirm import Confirmation

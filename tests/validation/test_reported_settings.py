@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketproof_properties.brokers.inprocess import InProcess
+from rocketproof_properties.brokers.runs.parsed import RANGES, readable, unreadable
 from rocketproof_properties.brokers.runs.readback import Reader
-from rocketproof_properties.brokers.runs.reported import RANGES, readable, unreadable
-from rocketproof_properties.judging.expected import OF_SETTINGS
+from rocketproof_properties.judging.claims import OF_SETTINGS
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.validation.again import again
 from rocketproof_properties.validation.validate import ValidationRequest, validate

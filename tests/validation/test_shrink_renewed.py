@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from rocketproof_properties.brokers.runs.runner import Runner
-from rocketproof_properties.judging.judging import ProgramFinding
+from rocketproof_properties.judging.verdicts import ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.programs.vocabulary import Step

@@ -80,7 +80,7 @@ def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path:
     path = tmp_path / "logs" / "1.ndjson"
     assert storefiles.record(torn, path, "broker-a", "", {}, PROFILE)
     found = judge_log(path, PROFILE)
-    broken = {one.property for one in found.verdicts}
+    broken = {one.property for one in found.deviations}
     assert found.exercised == found.claims.keys() == broken
     assert found.left_open and not found.left_open.keys() & broken
     assert all("topics.json" in reason for reason in found.left_open.values())

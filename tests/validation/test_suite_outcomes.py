@@ -12,10 +12,10 @@ import pytest
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.catalogue.table import HISTORY_CLAIMS
-from rocketproof_properties.judging.expected import ENOUGH
-from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
-from rocketproof_properties.judging.stated import contradicted as stated_by
-from rocketproof_properties.judging.stated import guards, kept
+from rocketproof_properties.judging.claims import ENOUGH
+from rocketproof_properties.judging.specification import contradicted as stated_by
+from rocketproof_properties.judging.specification import guards, rules_of_actions
+from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation.accept import Accepted
@@ -41,7 +41,7 @@ def judged(path: Path, number: int = 1, **more: Any) -> JudgedProgram:
 def half(path: Path, number: int, *, held: bool) -> JudgedProgram:
     claims = {"INV-44": (held, "violated", "half messages")}
     verdicts = [] if held else [ProgramFinding("claims", "INV-44", "the record is elsewhere", known=True)]
-    return judged(path, number, claims=claims, exercised=frozenset({"INV-44"}), verdicts=verdicts)
+    return judged(path, number, claims=claims, exercised=frozenset({"INV-44"}), deviations=verdicts)
 
 
 def report(*programs: JudgedProgram, **more: Any) -> ValidationReport:
@@ -144,7 +144,7 @@ def test_a_program_puts_to_the_test_what_it_could_have_contradicted(tmp_path: Pa
     assert not puts_to_the_test(plain, entry(KNOWN))
     assert puts_to_the_test(half(tmp_path, 1, held=True), entry(KNOWN))
     actions = frozenset({"look_up", "accept_queue"})
-    sent = judged(tmp_path, actions=actions, kept=kept("P494", actions), asked=frozenset({"send"}))
+    sent = judged(tmp_path, actions=actions, rules_held=rules_of_actions("P494", actions), asked=frozenset({"send"}))
     assert puts_to_the_test(sent, entry("CHK-10")) and puts_to_the_test(sent, entry("reference.send"))
     assert not puts_to_the_test(sent, entry("CHK-02")) and not puts_to_the_test(sent, entry("reference.send_back"))
     assert not puts_to_the_test(replace(sent, by=("claims",)), entry("specification.send"))
@@ -186,7 +186,7 @@ def test_a_known_violation_passes_where_it_is_seen_and_says_so(tmp_path: Path) -
 
 def contradicted(history: Path, **more: Any) -> ValidationReport:
     verdict = ProgramFinding("claims", "INV-03", "a one-way request gets no answer: request 2 (send, A): expected 0, found 1")
-    broken = judged(history, claims={"INV-03": (False, "holds", "")}, exercised=frozenset({"INV-03"}), verdicts=[verdict])
+    broken = judged(history, claims={"INV-03": (False, "holds", "")}, exercised=frozenset({"INV-03"}), deviations=[verdict])
     program = Program(1, "plain messages", (("send", {}), ("send", {})))
     finding = ValidationFinding(verdict, program, "histories/00001.ndjson", again=2, repeats=3, **more)
     return report(broken, findings=[finding])

@@ -97,7 +97,7 @@ def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path,
     with monkeypatch.context() as changed:
         changed.setattr(sending, "queue_id_of", lambda *_: None)
         path = performed(running, tmp_path, ("send", {"queue": -1}), ("send", {"queue": -1, "properties": half}))
-    assert judge_file(path, running.name.partition(":")[2]).verdicts
+    assert judge_file(path, running.name.partition(":")[2]).deviations
 
 
 @pytest.mark.parametrize("asking_", [("pull", {}), ("find", {"key": "k"})], ids=["by its place", "by its key"])

@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 
 from rocketproof_properties.commands import reporting
 from rocketproof_properties.commands import run as command
-from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
 from rocketproof_properties.judging.undecided import Undecided
+from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.reports import badge, failures, github, junit, markdown, page, sarif, saved
@@ -60,7 +60,7 @@ def judged(path: Path, number: int, came: str) -> JudgedProgram:
     made = JudgedProgram(number, path.with_name(f"{number:05}.ndjson"), "a source", frozenset(), by=("specification",), requests=1)
     made.actions, made.asked = frozenset({"append", "update_topic", "topic_config"}), frozenset({"send"})
     if came == "violated":
-        made.verdicts.append(ProgramFinding("specification", "specification.send", "recorded code 0; the specification answers 1", seq=0))
+        made.deviations.append(ProgramFinding("specification", "specification.send", "recorded code 0; the specification answers 1", seq=0))
     if came == "undecided":
         made.unknown = (GIVEN_UP,)
     return made
@@ -140,7 +140,7 @@ def test_a_rule_that_only_an_undecided_program_could_contradict_is_undecided(his
     rule = next(one for one in entries(PROFILE, frozenset(Capability)) if one.id == "CHK-10")
     assert outcomes(validated(history, ["undecided"], []), [rule], history.parents[1])["CHK-10"].status == "undecided"
     made = validated(history, ["undecided", "holds"], [])
-    made.judged[1].kept = frozenset({"CHK-10"})
+    made.judged[1].rules_held = frozenset({"CHK-10"})
     assert outcomes(made, [rule], history.parents[1])["CHK-10"].status == "passed"
 
 
@@ -228,8 +228,8 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
         ]
     }  # fmt: skip
     restore(made, old)
-    assert {place for place, one in enumerate(made) if one.verdicts} == chosen
-    assert all(len(one.verdicts) + len(one.unconfirmed) == 1 for one in made)
+    assert {place for place, one in enumerate(made) if one.deviations} == chosen
+    assert all(len(one.deviations) + len(one.unconfirmed) == 1 for one in made)
 
 
 @pytest.mark.parametrize("repeated", [True, False])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocketproof_properties.judging.judging import Judge, ProgramFinding
+from rocketproof_properties.judging.verdicts import Judge, ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation import causes, show
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport

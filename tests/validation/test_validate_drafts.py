@@ -9,7 +9,7 @@ import pytest
 
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import ProgramFinding
+from rocketproof_properties.judging.verdicts import ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import ENDED, at_start
 from rocketproof_properties.reports.choices import InputError

@@ -69,7 +69,7 @@ def test_each_client_has_an_address_of_its_own_also_one_after_the_other(runner: 
     path = runner.perform(Program(1, "", tuple((name, dict(args)) for name, args in steps)))
     judged = judge_file(path, PROFILE)
     assert "reference" in judged.by
-    assert judged.verdicts == []
+    assert judged.deviations == []
 
 
 def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> None:
@@ -77,7 +77,7 @@ def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> Non
     steps = [("send", {"queue": -1, "one_way": True}), ("topic", {"read": 0})]
     for number in range(1, 9):  # a draw of queue 0 would be right by chance
         path = runner.perform(Program(number, "", tuple((name, dict(args)) for name, args in steps)))
-        assert judge_file(path, PROFILE, ("reference",)).verdicts == []
+        assert judge_file(path, PROFILE, ("reference",)).deviations == []
 
 
 def test_the_report_is_written_for_people_and_programs(done: tuple[report.ValidationReport, Path]) -> None:

@@ -22,7 +22,8 @@ from rocketproof_properties.brokers.runs.readback import Reader
 from rocketproof_properties.brokers.runs.recording import HistoryRecorder
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging import restarts
-from rocketproof_properties.judging.judging import ProgramFinding, judge_file
+from rocketproof_properties.judging.judging import judge_file
+from rocketproof_properties.judging.verdicts import ProgramFinding
 from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
@@ -387,7 +388,7 @@ def test_a_route_that_no_name_server_told_is_not_one_that_holds(routes: dict[str
     recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**before, "routes": routes}})
     recording.close()
     judged = restarts.judge(load(path), path, "P494")
-    assert not judged.verdicts and "restart.topics" in judged.claims
+    assert not judged.deviations and "restart.topics" in judged.claims
     assert ("restart.routes" in judged.claims, "restart.routes" in judged.exercised) == (routes is not None, bool(routes))
 
 
@@ -425,7 +426,7 @@ def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, know
     recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": after})
     recording.close()
     judged = restarts.judge(load(path), path, profile)
-    assert [(one.property, one.known) for one in judged.verdicts] == [("restart.delayed", known)]
+    assert [(one.property, one.known) for one in judged.deviations] == [("restart.delayed", known)]
     assert judged.claims["restart.delayed"][1] == ("violated" if known else "holds")
 
 
@@ -440,7 +441,7 @@ def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profil
     recording.add("state", "b", restarts.STATE, {"how": restarts.KILLED, "before": VIEW, "after": after})
     recording.close()
     judged = restarts.judge(load(path), path, profile)
-    (verdict,) = judged.verdicts
+    (verdict,) = judged.deviations
     assert (verdict.property, verdict.known) == ("restart.unsized", known)
     assert "it started only without 0/00000000000000000000" in verdict.text and "restart.unsized" in judged.exercised
 
@@ -453,7 +454,7 @@ def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
         recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**VIEW, "progress": {"T": 0}}})
         recording.close()
         judged = restarts.judge(load(path), path, "P494")
-        assert (not judged.verdicts, not judged.claims) == (kept, kept)
+        assert (not judged.deviations, not judged.claims) == (kept, kept)
 
 
 def test_late_messages_are_told_by_when_they_are_due() -> None:

@@ -13,7 +13,7 @@ import pytest
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client as session
 from rocketproof_properties.commands import run
-from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
+from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.settings import FUTURE, NARROW
 from rocketproof_properties.reports import failures

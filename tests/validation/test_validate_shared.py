@@ -13,9 +13,11 @@ from rocketproof_properties.brokers.deployment import ValidationTarget
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
-from rocketproof_properties.judging.judging import EXPANDED, JudgedProgram, judge_file, judge_shared
+from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.judging.reference.differences import differences
 from rocketproof_properties.judging.shared import Touched, judge_topics
+from rocketproof_properties.judging.specification import EXPANDED, judge_shared
+from rocketproof_properties.judging.verdicts import JudgedProgram
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation.validate import mark
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE

@@ -17,8 +17,8 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.rules import is_known
 from rocketproof_properties.commands import run
 from rocketproof_properties.conformance.witnesses.known import HazardReplayed
-from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding
 from rocketproof_properties.judging.reference.comparison import FieldDifference
+from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.validation.faults.kinds import KINDS
 from rocketproof_properties.validation.knownbugs import search as searching

@@ -88,15 +88,15 @@ def judge(
     from rocketproof_traces.common import pools
     from rocketproof_traces.stored.paths import absolute
 
-    from ..judging import results, verdicts
+    from ..judging import manyhistories, results
 
     folder, parquet_folder = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
     job = JudgingJob(tuple(map(absolute, histories)), profile, folder, parquet_folder, SearchBound(limit or LIMIT, time or SECONDS), late)
-    verdict = verdicts.run(job, engine or "local", cores or pools.cores(), master, remote)
+    verdict = manyhistories.run(job, engine or "local", cores or pools.cores(), master, remote)
     write(json, verdict.data())
     with reports.printing():
-        verdicts.render(verdict, out)
-    code = verdicts.code_of(verdict)
+        manyhistories.render(verdict, out)
+    code = manyhistories.code_of(verdict)
     reports.write(lambda: results.run(verdict.data(), ", ".join(histories), code))
     return code
 

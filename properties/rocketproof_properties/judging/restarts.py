@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..brokers.runs.parsed import ParsedHistory
-from .judging import JudgedProgram, ProgramFinding
 from .known import STARTS_UNSIZED, why_not
+from .verdicts import JudgedProgram, ProgramFinding
 
 STATE: Final = "restart"
 STOPPED, KILLED = "stopped and started", "killed and started"
@@ -124,6 +124,6 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
         judged.claims[property_] = (property_ not in broken, "violated" if reason else "holds", "")
         if property_ in broken:
             text = f"{SENTENCES[property_]}: {broken[property_]} ({state['how']})"
-            judged.verdicts.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
+            judged.deviations.append(ProgramFinding("claims", property_, text, known=bool(reason), reason=reason))
     judged.exercised = frozenset(name for name, view in views.items() if view or name in broken)
     return judged

@@ -22,10 +22,10 @@ from ..catalogue.stored import settings, stored_rules
 from ..catalogue.table import HISTORY_CLAIMS
 from ..programs.program import Program
 from ..programs.settings import ALONE
+from .claims import expected
 from .engines import spreading
-from .expected import expected
-from .judging import JudgedProgram, ProgramFinding
 from .known import why_not
+from .verdicts import JudgedProgram, ProgramFinding
 
 SOURCE: Final = "the files of the store"
 STATE: Final = "audit"
@@ -94,6 +94,6 @@ def judge(parsed: ParsedHistory, path: Path, profile: str) -> JudgedProgram:
             judged.left_open[id_] = str(state["problems"][0])
         if count:
             text = f"{sentences.get(id_, id_)}: {state['said'].get(id_, '')} ({count:,} in {SOURCE})"
-            judged.verdicts.append(ProgramFinding("claims", id_, text, known=bool(reason), reason=reason))
+            judged.deviations.append(ProgramFinding("claims", id_, text, known=bool(reason), reason=reason))
     judged.exercised = frozenset(id_ for id_, (held, _, _) in judged.claims.items() if state["records"] or not held)
     return judged

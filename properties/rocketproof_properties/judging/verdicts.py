@@ -1,84 +1,170 @@
-"""Judge many histories at once: run the chosen engine, print the result, compute the exit code."""
+"""The verdicts on one program: the result of each judge, and the judgement that `judged_program` combines from them.
+
+A `ProgramFinding` is a deviation from a description. `known` findings are violations that the catalogue expects of the profile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from rocketproof_traces.bulk.results import Summary
-from rocketproof_traces.bulk.tables import UNREADABLE
-from rocketproof_traces.bulk.work import JudgingJob
+from ..brokers.runs.transport import TransportFault
+from .exchanges import ProgramExchanges
+from .shared import Touched
+from .statistics import ProgramStatistics, statistics_of
 
-from ..reports.exitcode import exit_code
-from ..reports.output import Page, counted, phrases
-from .engines import check_engine
-
-Engine = Literal["local", "spark"]
-SHOWN = 20
-"""Number of findings that are printed. The files contain all findings."""
+Judge = Literal["specification", "claims", "reference"]
+JUDGES: Final[tuple[Judge, ...]] = ("specification", "claims", "reference")
+Expected = Literal["holds", "violated", "open"]
+"""The catalogue's expected verdict for a claim."""
 
 
-def run(job: JudgingJob, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
-    """Judge the histories of a job. Raises InputError and TraceError."""
-    check_engine(engine, master, remote)
-    with phrases() as report:
-        if engine == "local":
-            from rocketproof_traces.bulk import local
+@dataclass(frozen=True)
+class ProgramFinding:
+    """A deviation from a description.
 
-            return local.judge(job, cores, report)
-        from rocketproof_traces.spark import histories, session
+    - `property`: a claim's id, or the field of a response.
+    - `seq`: the number of the event, -1 for what was read back at the end.
+    - `condition`: the condition under which a known violation is expected.
+    - `guard`, such as "accept_queue: legal queue id": the action's guard that rejects, with its `sentence`.
+    - `values`: name, value and meaning of each variable of the guard.
+    - `rules`: the rules that decide what differs. A single rule is contradicted. With several rules it is unknown which.
+    - `at`: for a finding that a transport fault or chance may explain, the request with that fault or response, such as
+      `client 0, request 3 (send)`. "" for other findings.
+    """
 
-        return histories.judge(session.session(master, remote, cores), job, report)
-
-
-def code_of(summary: Summary) -> int:
-    """Return the exit code for a summary."""
-    return exit_code(findings=summary.findings, undecided=summary.unknown, unreadable=summary.verdict == "unreadable")
-
-
-def render(summary: Summary, out: str) -> None:
-    """Print a summary: counts, requests out of reach, findings, the verdict."""
-    page = Page()
-    here = f"{Path.cwd()}/"  # files below it are shown with relative paths
-    page.line(f"{_by_verdict(summary.histories, 'history', 'histories')}, {_by_verdict(summary.parts, 'part')}")
-    page.line(f"{summary.events:,} events judged by {summary.profile}: {summary.explained:,} answers explained")
-    for reason, number in summary.out_of_reach.most_common():
-        page.wrapped(f"out of reach: {reason}", first=f"{number:8,} ", indent=11)
-    for finding in summary.findings[:SHOWN]:
-        page.wrapped(_finding(finding).replace(here, ""), "bold red")
-    if len(summary.findings) > SHOWN:
-        page.line(f"and {len(summary.findings) - SHOWN} more")
-    for text in summary.unknown[:SHOWN]:
-        page.wrapped(f"not decided: {text}".replace(here, ""), "bold yellow")
-    page.line(f"findings and verdicts are in {out}".replace(here, ""))
-    words = {
-        "ok": ("Ok: the specification explains all histories", "bold green"),
-        "illegal": (counted(len(summary.findings), "finding"), "bold red"),
-        "unreadable": ("Nothing could be judged", "bold red"),
-        "unknown": ("Unknown: a larger --limit or --time, or the events that are missing may decide", "bold yellow"),
-    }
-    page.line(*words[summary.verdict])
+    judge: Judge
+    property: str
+    text: str
+    known: bool = False
+    condition: str = ""
+    reason: str = ""
+    seq: int = -1
+    guard: str = ""
+    sentence: str = ""
+    values: tuple[tuple[str, str, str], ...] = ()
+    rules: tuple[str, ...] = ()
+    at: str = ""
 
 
-def _by_verdict(numbers: Mapping[str, int], singular: str, plural: str = "") -> str:
-    total = sum(numbers.values())
-    listed = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(numbers.items(), key=lambda item: -item[1]))
-    return f"{counted(total, singular, plural)} ({listed})" if total else f"no {plural or singular + 's'}"
+@dataclass(frozen=True)
+class JudgeResult:
+    """The result of one judge. The fields have the meaning of those of `JudgedProgram`; each judge leaves out what it does not decide."""
+
+    judge: Judge
+    deviations: Sequence[ProgramFinding] = ()
+    unconfirmed: Sequence[ProgramFinding] = ()
+    rules_held: frozenset[str] = frozenset()
+    explained: int = 0
+    unknown: tuple[str, ...] = ()
+    actions: frozenset[str] = frozenset()
+    shared: Touched | None = None
+    claims: Mapping[str, tuple[bool, Expected, str]] = field(default_factory=dict)
+    exercised: frozenset[str] = frozenset()
 
 
-def _finding(row: Mapping[str, Any]) -> str:
-    """Return a finding as one line."""
-    if row["kind"] == UNREADABLE:
-        place = row["history"] if row["file"] is None else row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
-        at = f", event {row['seq']}" if row["seq"] is not None else ""
-        return f"not readable: {place}{at}: {row['recorded']}"
-    text = f"not explained: {row['history']}, event {row['seq']} ({row['op']} of {row['process']}; {row['part']}): "
-    text += f"recorded {row['recorded']}; the specification {row['specified']}"
-    if not row["sentence"]:
-        return text
-    why = f"{row['action']} is refused by guard '{row['guard']}' ({row['sentence']})" if row["guard"] else row["sentence"]
-    return f"{text}; {why} with {', '.join(f'{name} = {value}' for name, value in row['values'].items())}"
+@dataclass
+class JudgedProgram:
+    """The judgement of one program.
+
+    - `deviations`: known and unknown deviations that count. `findings` are those that are not known.
+    - `whole`: whether the history is complete. `by`: the judges that judged it.
+    - `explained`: number of responses and reported topics that the specification explains. `unknown`: the reasons for undecided parts.
+    - `claims`: for each judged claim whether it held, the expected verdict, and the condition of that expectation.
+    - `left_open`: claims that could not be judged, with the reason.
+    - `shared`: its requests to topics that programs share. They are judged over all programs (`judge_shared`).
+    - `actions`: the actions of the specification that explain it.
+    - `exercised`: the claims whose premise was true at least once.
+    - `rules_held`: the rules that were each observed to hold. A guard of an explaining action states the rule, or the rule alone decides
+      a field that is correct.
+    - `asked`: the kinds of its requests.
+    - `deleted_by_requests`: the topics that its requests may have deleted, which it may have used again. `deleted`: also those deleted
+      after it ended.
+    - `faults`: transport faults of the connection.
+    - `unconfirmed`: findings that depend on such a fault or on chance. They count only if they recur in a repetition.
+    - `wanted`: requests that expect a response, by kind. `answered`: the number of responses.
+    - `done`: its statistics.
+    """
+
+    program: int
+    path: Path
+    source: str
+    conditions: frozenset[str]
+    deviations: list[ProgramFinding] = field(default_factory=list)
+    claims: dict[str, tuple[bool, Expected, str]] = field(default_factory=dict)
+    left_open: dict[str, str] = field(default_factory=dict)
+    events: int = 0
+    requests: int = 0
+    whole: bool = True
+    by: tuple[Judge, ...] = ()
+    explained: int = 0
+    unknown: tuple[str, ...] = ()
+    shared: Touched | None = field(default=None, repr=False)
+    actions: frozenset[str] = frozenset()
+    exercised: frozenset[str] = frozenset()
+    rules_held: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
+    deleted_by_requests: frozenset[str] = frozenset()
+    faults: tuple[TransportFault, ...] = ()
+    unconfirmed: list[ProgramFinding] = field(default_factory=list)
+    wanted: Counter[str] = field(default_factory=Counter)
+    answered: int = 0
+    done: ProgramStatistics = field(default_factory=ProgramStatistics)
+
+    @property
+    def findings(self) -> list[ProgramFinding]:
+        """The deviations that are not known."""
+        return [finding for finding in self.deviations if not finding.known]
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a transport fault leaves open what the broker did."""
+        return any(fault.leaves_doubt for fault in self.faults)
+
+    def decides(self, judge: Judge) -> bool:
+        """Whether this judge decided the whole program: the specification reached no limit, and the reference implementation met no request
+        of unknown effect. It stops at such a request."""
+        if any(finding.judge == judge for finding in self.findings):
+            return True
+        return judge in self.by and not (self.unknown if judge == "specification" else judge == "reference" and self.in_doubt)
+
+    def alike(self, verdict: ProgramFinding) -> list[ProgramFinding]:
+        """Return the findings with the same property as a verdict; for a verdict that may be chance, the unconfirmed ones."""
+        return [finding for finding in (self.unconfirmed if verdict.at else self.findings) if finding.property == verdict.property]
 
 
-__all__ = ["Engine", "code_of", "render", "run"]
+def judged_program(program: ProgramExchanges, path: Path, results: Sequence[JudgeResult]) -> JudgedProgram:
+    """Combine the results of the judges that judged a program."""
+    history = program.history
+    judged = JudgedProgram(history.program.number, path, history.program.source, program.conditions, whole=history.whole)
+    judged.by = tuple(result.judge for result in results)
+    for result in results:
+        judged.deviations += result.deviations
+        judged.unconfirmed += result.unconfirmed
+        judged.rules_held |= result.rules_held
+        judged.explained += result.explained
+        judged.unknown += result.unknown
+        judged.actions |= result.actions
+        judged.shared = result.shared or judged.shared
+        judged.claims |= result.claims
+        judged.exercised |= result.exercised
+    judged.events, judged.requests = len(history.events), len(history.exchanges)
+    judged.asked = frozenset(exchange.op for exchange in history.exchanges)
+    judged.deleted, judged.deleted_by_requests = history.deleted | history.cleaned, history.deleted
+    judged.faults = program.faults
+    judged.wanted = Counter(exchange.op for exchange in history.exchanges if not exchange.one_way)
+    judged.answered = sum(exchange.closed == "ok" for exchange in history.exchanges)
+    judged.done = statistics_of(history, program.profile, judged.actions)
+    return judged
+
+
+def data(verdict: ProgramFinding) -> dict[str, Any]:
+    """Return a finding as JSON values."""
+    rows = {key: value for key, value in vars(verdict).items() if value not in ("", -1, ())}
+    if verdict.values:
+        rows["values"] = {name: value for name, value, _ in verdict.values}
+    return rows

@@ -36,8 +36,8 @@ from ..catalogue.table import HISTORY_CLAIMS
 from ..programs.program import Program
 from ..reports.files import no_room, remedy
 from . import restarts, storefiles
-from .expected import OF_QUEUES, expected
-from .judging import JudgedProgram, ProgramFinding
+from .claims import OF_QUEUES, expected
+from .verdicts import JudgedProgram, ProgramFinding
 
 _PROGRAM: Final = re.compile(f"(?:{RETRY_PREFIX}|{DLQ_PREFIX})?([^-]*-[0-9]+)-")
 LOGS: Final = "logs"
@@ -280,7 +280,7 @@ def judge_log(path: Path, profile: str) -> JudgedProgram:
         if text is not None or claim.exercised(history):
             exercised.add(claim.id)
         if text is not None:
-            judged.verdicts.append(
+            judged.deviations.append(
                 ProgramFinding("claims", claim.id, f"{claim.sentence}: {text} ({SOURCE})", reason=case.reason if case else "")
             )
     judged.exercised = frozenset(exercised)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..reports.choices import TomlTable, read_toml
 
 if TYPE_CHECKING:
-    from ..judging.judging import ProgramFinding
+    from ..judging.verdicts import ProgramFinding
 
 _KEYS: Final = ("property", "match", "reason", "until")
 _WHY: Final = "say which finding is accepted and why"

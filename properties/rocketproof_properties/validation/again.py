@@ -11,7 +11,9 @@ from rocketproof_traces.checker.steps import SearchBound
 
 from ..brokers.runs.parsed import load
 from ..conformance.witnesses.known import HazardReplayed
-from ..judging.judging import EXPANDED, ProgramFinding, judge_file, judge_shared
+from ..judging.judging import judge_file
+from ..judging.specification import EXPANDED, judge_shared
+from ..judging.verdicts import ProgramFinding
 from ..judging.wholelog import LOGS, judge_log
 from ..programs.program import Program
 from ..reports.choices import InputError

@@ -16,7 +16,7 @@ from rocketproof_protocol.codes import SYSTEM_BUSY
 
 from ..brokers.deployment import Deployment
 from ..brokers.runs.waiting import until
-from ..judging.judging import ProgramFinding
+from ..judging.verdicts import ProgramFinding
 from ..programs.call import Context
 from ..programs.names import ProgramNames
 from ..programs.program import Program

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..brokers.runs.runner import Runner
-from ..judging.judging import JudgedProgram, ProgramFinding, judge_file
+from ..judging.judging import judge_file
+from ..judging.verdicts import JudgedProgram, ProgramFinding
 from ..programs.program import Program
 from .undecided import place
 
@@ -91,7 +92,7 @@ def repetitions(judged: Sequence[JudgedProgram], program: JudgedProgram, verdict
 def accept(judged: JudgedProgram, verdict: ProgramFinding) -> None:
     """Turn an unconfirmed verdict into a finding."""
     judged.unconfirmed.remove(verdict)
-    judged.verdicts.append(verdict)
+    judged.deviations.append(verdict)
 
 
 def restore(judged: Sequence[JudgedProgram], old: Mapping[str, Any]) -> None:

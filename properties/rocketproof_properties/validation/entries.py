@@ -22,10 +22,10 @@ from ..catalogue.rules import rules
 from ..catalogue.table import CLAIMS, HISTORY_CLAIMS
 from ..conformance.witnesses.known import WITNESSES, KnownHazard
 from ..judging import storefiles
-from ..judging.expected import HIDDEN, ON_THE_WIRE, cases
-from ..judging.judging import JudgedProgram, ProgramFinding
+from ..judging.claims import HIDDEN, ON_THE_WIRE, cases
 from ..judging.reference.rules import SHOWN
-from ..judging.stated import guards
+from ..judging.specification import guards
+from ..judging.verdicts import JudgedProgram, ProgramFinding
 from ..judging.wholelog import CLAIMS as OF_LOGS
 from ..programs.parts import Capability
 
@@ -206,7 +206,7 @@ def puts_to_the_test(judged: JudgedProgram, entry: SuiteEntry) -> bool:
         _, expected, condition = judged.claims[entry.id.partition("[")[0]]
         return expected == entry.expected and condition == entry.condition if entry.condition else expected == "holds"
     if entry.kind == "rule":
-        return entry.id in judged.kept
+        return entry.id in judged.rules_held
     if entry.kind == "specification":
         return judged.decides("specification") and could_contradict(judged, entry.id)
     if entry.kind == "reference":

@@ -28,8 +28,10 @@ from ..brokers.runs.performing import perform
 from ..brokers.runs.readback import Reader
 from ..brokers.runs.runner import Bounds, Gone, Runner
 from ..catalogue.history import OK
-from ..judging.judging import JudgedProgram, ProgramFinding, judge_file, of_difference
+from ..judging.judging import judge_file
+from ..judging.reference.findings import of_difference
 from ..judging.reference.program import ReferenceReplay
+from ..judging.verdicts import JudgedProgram, ProgramFinding
 from ..programs.program import Program
 from ..reports.exitcode import exit_code
 from ..reports.results import tool

@@ -14,8 +14,10 @@ from rocketproof_impl.remoting.command import VERSION, Command
 
 from ..brokers.deployment import Deployment
 from ..brokers.runs.runner import Bounds, ProgramRun, Runner
-from ..judging.judging import EXPANDED, JudgedProgram, judge_file
+from ..judging.judging import judge_file
+from ..judging.specification import EXPANDED
 from ..judging.undecided import Undecided
+from ..judging.verdicts import JudgedProgram
 from ..programs.call import RecordedCall
 from ..programs.program import Program
 from ..programs.settings import while_running

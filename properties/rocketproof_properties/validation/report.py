@@ -18,9 +18,9 @@ from rocketproof_protocol.shown import json_text
 
 from ..catalogue.table import HISTORY_CLAIMS
 from ..conformance.witnesses.known import HazardReplayed
-from ..judging.done import ProgramStatistics
-from ..judging.expected import ENOUGH, cases
-from ..judging.judging import Judge, JudgedProgram, ProgramFinding, data
+from ..judging.claims import ENOUGH, cases
+from ..judging.statistics import ProgramStatistics
+from ..judging.verdicts import Judge, JudgedProgram, ProgramFinding, data
 from ..programs.program import Program
 from ..programs.vocabulary import Step
 from ..reports import junit

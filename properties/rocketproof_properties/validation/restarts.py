@@ -31,7 +31,7 @@ from ..brokers.runs.readback import SECONDS, Reader, keys_of, width
 from ..brokers.runs.recording import HistoryRecorder, wall
 from ..brokers.runs.waiting import until
 from ..judging import restarts
-from ..judging.judging import JudgedProgram
+from ..judging.verdicts import JudgedProgram
 from ..judging.wholelog import LOGS, judge_log
 from ..programs.names import ProgramNames
 from ..programs.parts import NAME_SERVER, Capability

@@ -15,8 +15,8 @@ from rocketproof_protocol.numbers import whole_number
 from ..brokers.deployment import ValidationTarget
 from ..brokers.selftest import Checked
 from ..conformance.witnesses.known import Performed
-from ..judging.done import ProgramStatistics
-from ..judging.judging import EXPANDED
+from ..judging.specification import EXPANDED
+from ..judging.statistics import ProgramStatistics
 from ..programs.boundaries import BOUNDARIES, SIDES
 from ..reports.estimates import unseen_text
 from ..reports.output import Page, TableRow, counted

@@ -19,7 +19,9 @@ from rocketproof_traces.checker.steps import SearchBound
 
 from ..brokers.deployment import TargetError
 from ..brokers.runs.runner import Runner
-from ..judging.judging import EXPANDED, Judge, ProgramFinding, judge_file
+from ..judging.judging import judge_file
+from ..judging.specification import EXPANDED
+from ..judging.verdicts import Judge, ProgramFinding
 from ..programs.boundaries import unread
 from ..programs.pool import requests
 from ..programs.program import Program

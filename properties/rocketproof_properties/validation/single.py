@@ -12,7 +12,8 @@ from rocketproof_model import RocketproofError
 
 from ..brokers.address import AddressTarget
 from ..brokers.runs.runner import Bounds, Runner
-from ..judging.judging import Judge, JudgedProgram, judge_file
+from ..judging.judging import judge_file
+from ..judging.verdicts import Judge, JudgedProgram
 from ..programs.program import Program
 from ..programs.vocabulary import Step
 from ..reports.exitcode import USAGE, exit_code
@@ -51,7 +52,7 @@ def main(
     except RocketproofError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(USAGE)
-    reproduced = [f"{property}: {item.text}" for item in (*judged.verdicts, *judged.unconfirmed) if item.property == property]
+    reproduced = [f"{property}: {item.text}" for item in (*judged.deviations, *judged.unconfirmed) if item.property == property]
     open_ = [f"{property}: not decided: {item}" for item in (*judged.unknown, *judged.faults) if not judged.decides(judge)]
     sys.stdout.write("\n".join(reproduced or open_ or [f"{property}: as described"]) + "\n")
     sys.exit(exit_code(findings=reproduced, undecided=open_))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..judging import storefiles
-from ..judging.judging import JudgedProgram
+from ..judging.verdicts import JudgedProgram
 from ..judging.wholelog import LOGS, judge_log, record
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..judging.judging import JudgedProgram
+from ..judging.verdicts import JudgedProgram
 
 _EXAMPLES: Final = 2
 """Maximum number of examples per kind."""

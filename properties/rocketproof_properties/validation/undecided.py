@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..judging.judging import Judge, JudgedProgram
+from ..judging.verdicts import Judge, JudgedProgram
 
 MORE_STATES: Final = "states"
 """A larger bound on states may decide it."""

@@ -15,7 +15,7 @@ from rocketproof_protocol import codes
 
 from ..brokers.deployment import Deployment
 from ..brokers.runs.recording import worded
-from ..judging.judging import ProgramFinding
+from ..judging.verdicts import ProgramFinding
 from ..programs.call import Context, RecordedCall
 from ..programs.names import ProgramNames
 from ..programs.program import Program

@@ -26,8 +26,10 @@ from ..brokers.runs.runner import Bounds, Done, Gone, Runner
 from ..brokers.staging import attempted
 from ..catalogue import conditions as about
 from ..conformance.witnesses.known import HazardReplayed, KnownHazard, replay
-from ..judging.judging import EXPANDED, JudgedProgram, ProgramFinding, judge_file, judge_shared
+from ..judging.judging import judge_file
 from ..judging.restarts import KILLED, STOPPED
+from ..judging.specification import EXPANDED, judge_shared
+from ..judging.verdicts import JudgedProgram, ProgramFinding
 from ..judging.wholelog import LOGS, judge_log
 from ..programs import settings
 from ..programs.names import ProgramNames
@@ -428,7 +430,7 @@ class _Validation:
             if self.bounds.over:
                 return
             runner.run([program], done, workers=1)
-            is_unusable = bool(judged) and (judged[-1].verdicts or not judged[-1].conditions.isdisjoint(about.DAMAGING))
+            is_unusable = bool(judged) and (judged[-1].deviations or not judged[-1].conditions.isdisjoint(about.DAMAGING))
             if is_unusable and number + 1 < len(programs):
                 renew()
 
@@ -456,7 +458,7 @@ class _Validation:
     def _stored(self, store: Path, broker: str, needs: str, programs: Sequence[JudgedProgram]) -> None:
         did = set().union(*(program.conditions for program in programs))
         deleted = sorted(set().union(*(program.deleted for program in programs)))
-        recreated = sorted(set().union(*(program.anew for program in programs)))
+        recreated = sorted(set().union(*(program.deleted_by_requests for program in programs)))
         origin = {
             "deleted": deleted,
             "anew": recreated,

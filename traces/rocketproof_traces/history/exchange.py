@@ -8,14 +8,15 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_BUSY, UPDATE_AND_CREATE_TOPIC
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
-from rocketproof_protocol.numbers import java_boolean, whole_number
+from rocketproof_protocol.numbers import hexadecimal, java_boolean, whole_number
 from rocketproof_spec.bounds import NAMES_LIMIT
 
 from ..common.errors import TraceError, short
@@ -23,6 +24,7 @@ from .covered import Config, Kind, StoredMessage, properties_of, reach, stored
 
 _HEAD: Final = 20  # bytes of a batch's message in front of its body; the last four are the body's length
 _SHORT: Final = 2  # bytes of the length of its properties
+MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 _MILLI: Final = 1_000_000  # nanoseconds
 
 
@@ -107,6 +109,11 @@ class Exchange:
     def __str__(self) -> str:
         about = self.topic or self.fields.get("group") or ""
         return f"event {self.seq} ({self.op} {about})".replace(" )", ")")
+
+    @cached_property
+    def places(self) -> Sequence[int]:
+        """The places in the log, in bytes, of the messages that the response acknowledges."""
+        return places(self.outcome.get("fields") or {})
 
     def number(self, name: str, otherwise: int = 0) -> int:
         """Return a field of the header as a number, `otherwise` if it is missing or not a number."""
@@ -226,6 +233,11 @@ class Exchange:
         except ValueError as error:
             problem = f"its body holds no topic's configuration ({short(str(error))})"
             raise TraceError(f"event {self.end}", problem, "record the answer's body as it came") from None
+
+
+def places(fields: Mapping[str, str]) -> list[int]:
+    """Return the places in the log, in bytes, that the message ids in a response's fields name. Invalid ids are skipped."""
+    return [hexadecimal(text[16:]) for text in fields.get("msgId", "").split(",") if MESSAGE_ID.fullmatch(text)]
 
 
 def _fields(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -17,9 +16,10 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.codes import CHECK_TRANSACTION_STATE, NOTIFY_CONSUMER_IDS_CHANGED, TOPIC_NOT_EXIST
 from rocketproof_protocol.flags import COMPRESSED, NOT
 from rocketproof_protocol.groups import CHECK_GROUP
-from rocketproof_protocol.numbers import hexadecimal, java_boolean, java_int, java_long
+from rocketproof_protocol.numbers import java_boolean, java_int, java_long
 from rocketproof_protocol.properties import CHECK_TIMES
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX
+from rocketproof_traces.history.exchange import places
 from rocketproof_traces.history.exchanges import STRAY
 
 from ...catalogue.history import OK
@@ -60,7 +60,6 @@ BEHIND: Final = 5.0
 ASKED_AGAIN: Final = 4
 CHECKED: Final = (HALF_TOPIC, OP_HALF_TOPIC)
 """The topics of the two queues that the check of half messages reads."""
-MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
 """A broker's message id: its address, and the place in the log."""
 
 
@@ -411,8 +410,3 @@ def _is_notification(command: Command) -> bool:
 def _is_question(command: Command) -> bool:
     """Return whether the command is a transaction check."""
     return command.code == CHECK_TRANSACTION_STATE and not command.is_response
-
-
-def places(fields: Mapping[str, str]) -> list[int]:
-    """Return the places in the log of the acknowledged messages. Invalid ids are skipped."""
-    return [hexadecimal(text[16:]) for text in fields.get("msgId", "").split(",") if MESSAGE_ID.fullmatch(text)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.common.errors import TraceError
@@ -19,9 +19,17 @@ from rocketproof_traces.history.exchanges import RecordedExchanges, pair
 from ...programs.call import may_be_held
 from ...programs.names import ProgramNames
 from ...programs.program import Program
-from .reported import readable, unreadable
 
 _NO_HEADER = Header()
+_INT: Final = range(1 << 31)
+RANGES: Final[Mapping[str, range]] = {
+    "brokerPermission": range(16),
+    "listenPort": range(1, 1 << 16),
+    "mappedFileSizeCommitLog": _INT[1:],
+    "maxMessageSize": _INT,
+    "transactionCheckInterval": range(1 << 63),
+}
+"""The settings that judging reads as numbers, with their valid ranges."""
 
 
 def held_millis(exchange: Exchange) -> int | None:
@@ -170,3 +178,21 @@ def load(path: Path) -> ParsedHistory:
             raise
         whole = False
     return ParsedHistory(pair(kept), header, whole)
+
+
+def unreadable(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the reported settings that must be numbers and are not: their values are unknown."""
+    return {name: settings[name] for name, numbers in RANGES.items() if name in settings and not _is_one_of(settings[name], numbers)}
+
+
+def readable(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the other settings."""
+    unknown = unreadable(settings)
+    return {name: value for name, value in settings.items() if name not in unknown} if unknown else settings
+
+
+def _is_one_of(text: str, numbers: range) -> bool:
+    try:
+        return whole_number(text) in numbers
+    except (TypeError, ValueError):
+        return False

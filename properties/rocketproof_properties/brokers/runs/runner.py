@@ -30,11 +30,11 @@ from .. import probe
 from ..comeback import NotBack
 from ..deployment import Deployment, TargetError
 from .client import SETTLING, ProgramClient
+from .parsed import readable, unreadable
 from .performing import perform
 from .queries import consumption, run_queries
 from .readback import SECONDS, Ends, Reader, clean_up, late_ends, read_back
 from .recording import HistoryRecorder, last_number
-from .reported import readable, unreadable
 from .waiting import until
 
 Done = Callable[[Program, Path], None]

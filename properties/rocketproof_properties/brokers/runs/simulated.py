@@ -32,7 +32,7 @@ from ...programs.settings import ClusterSettings
 from ...programs.sizes import left_of_file
 from ...programs.vocabulary import Step, arguments, is_request, request_of
 from ..simulated import SECOND, SimulatedConnection, SimulatedDeployment, cluster_of
-from .exchanges import history_of_stores
+from .claimhistory import history_of_stores
 from .parsed import parse
 from .recording import answer_data, bytes_data, call_data
 

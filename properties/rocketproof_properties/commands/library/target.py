@@ -16,7 +16,7 @@ from rocketproof_profiles import PROFILES
 from ...reports.choices import InputError, known
 
 if TYPE_CHECKING:
-    from ...judging.judging import JudgedProgram
+    from ...judging.verdicts import JudgedProgram
     from ...validation.ownprograms import Suite, SuiteClient
 
 

@@ -33,12 +33,12 @@ from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec import Scope
+from rocketproof_traces.history.exchange import places
 from rocketproof_traces.stored.record import record_at
 
 from ...brokers import probe
 from ...brokers.comeback import come_back
 from ...brokers.deployment import Deployment
-from ...brokers.runs.client import places
 from ...brokers.runs.waiting import until
 from ...programs.actions import ANSWERS, STEPS, TOPICS
 from ...programs.vocabulary import plain

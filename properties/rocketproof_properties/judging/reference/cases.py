@@ -28,10 +28,9 @@ from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
 from rocketproof_protocol.numbers import java_boolean, java_long, whole_number
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_traces.history.exchange import MESSAGE_ID, places
 from rocketproof_traces.history.recordings import RecordedCase, not_a_case
 from rocketproof_traces.history.recordings import read as read_recording
-
-from ...brokers.runs.client import MESSAGE_ID, places
 
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
 _CUT = re.compile(r"(.{60})\.\.\.\(([0-9]+)\)", re.DOTALL)

@@ -19,11 +19,11 @@ from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.numbers import hexadecimal
 from rocketproof_protocol.properties import PROPERTY_END
+from rocketproof_traces.history.exchange import MESSAGE_ID
 
-from ...brokers.runs.client import MESSAGE_ID
 from . import masks
 from .cases import RecordedResponse, is_short, shorten
-from .compared import How, how
+from .masks import How, how
 
 NO_ANSWER = "no answer"
 ENTRY: Final = "the broker's entry"

@@ -13,11 +13,11 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError, TimedOut
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_protocol.codes import SUCCESS
+from rocketproof_traces.history.exchange import places
 from rocketproof_traces.history.recordings import ABSENT
 
 from ...brokers.connection import Connection
 from ...brokers.deployment import Deployment
-from ...brokers.runs.client import places
 from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.vocabulary import plain

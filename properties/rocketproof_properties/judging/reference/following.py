@@ -32,10 +32,10 @@ from rocketproof_protocol.flags import PULL_SUSPENDS
 from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history import Event
-from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchange import Exchange, places
 
-from ...brokers.runs.client import places, take_notified
-from ...brokers.runs.exchanges import request_of
+from ...brokers.runs.claimhistory import request_of
+from ...brokers.runs.client import take_notified
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of
 from ...brokers.runs.sendbacks import Group, choose
@@ -46,8 +46,7 @@ from ...programs.settings import ALONE, while_running
 from . import keys
 from .cases import RecordedResponse, translated
 from .driver import SECONDS
-from .middle import begin_log_at
-from .simulated import ReplayDeployment
+from .simulated import ReplayDeployment, begin_log_at
 
 DELAY_STEP: Final = 100
 _FAILING: Final = ("question", "notified")
@@ -120,7 +119,7 @@ class Follower:
         self.theirs = {at: message for at, message in decoded.items() if message is not None}
         self.broken = [at for at, message in decoded.items() if message is None]
         self._taken: set[int] = set()
-        first = min((place for exchange in self.history.exchanges for place in places(exchange.outcome.get("fields") or {})), default=0)
+        first = min((place for exchange in self.history.exchanges for place in exchange.places), default=0)
         self.exact = self.history.program.needs == ALONE and first in self.theirs
         if self.exact and first:
             begin_log_at(self.broker, first)
@@ -139,7 +138,7 @@ class Follower:
         )
         records_kept = self.history.records
         for exchange in self.history.exchanges:
-            for place in places(exchange.outcome.get("fields") or {}):
+            for place in exchange.places:
                 message = self.decoded(records_kept[place]) if place in records_kept else None
                 if message is not None and abs(message.store_timestamp - exchange.sent_millis - began) < _DAY:
                     return message.store_timestamp - exchange.sent_millis

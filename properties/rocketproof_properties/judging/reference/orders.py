@@ -17,7 +17,6 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
-from ...brokers.runs.client import places
 from ...brokers.runs.parsed import ParsedHistory
 
 _MOST_CLOSES: Final = 27
@@ -92,7 +91,7 @@ def _whole(history: ParsedHistory, born: Mapping[str, int], committed: Mapping[s
             return committed.get(item.fields.get("commitLogOffset", ""))
         if item.one_way:
             return born.get(item.fields.get("bornTimestamp", ""))
-        return min(places(item.outcome.get("fields") or {}), default=None)
+        return min(item.places, default=None)
 
     stored = [number for number, item in enumerate(history.items) if place(item) is not None]
     in_log = sorted((history.items[number] for number in stored), key=lambda item: place(item) or 0)

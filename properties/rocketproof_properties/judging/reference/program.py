@@ -23,10 +23,9 @@ from rocketproof_protocol.properties import CHECK_TIMES, UNIQ_KEY
 from rocketproof_protocol.topics import OP_HALF_TOPIC
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.covered import has_plain_attributes
-from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchange import Exchange, places
 
 from ...brokers.runs import queries
-from ...brokers.runs.client import places
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of, is_kept
 from ...brokers.runs.transport import faults, is_doubled, is_lost
@@ -35,10 +34,10 @@ from ...programs.requests import UNSUPPORTED_CODE
 from ...programs.settings import ALONE
 from . import comparison
 from .cases import SENDS, RecordedResponse, translated
-from .compared import MOVING
 from .comparison import TIMESTAMP, FieldDifference, RunComparison, message_data, within
 from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
+from .masks import MOVING
 from .orders import Arrived, Item
 from .readback import ReadBack
 from .registered import Registered
@@ -273,7 +272,7 @@ class ReferenceReplay:
             first = self.followed.broker.store.get_message(topic, queue, self.followed.broker.store.min_offset(topic, queue))
             place = None if first is None else next((at for at, own in self.followed.places.items() if own == first.physical_offset), None)
             sent = next(
-                (each.sent_millis for each in self.history.exchanges if place in places(each.outcome.get("fields") or {})),
+                (each.sent_millis for each in self.history.exchanges if place in each.places),
                 exchange.sent_millis,
             )
             late = theirs == -1 and exchange.sent_millis < sent + WITHIN

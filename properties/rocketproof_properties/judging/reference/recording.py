@@ -14,15 +14,16 @@ from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import interrupts
 from rocketproof_profiles import PROFILES, Profile
 
-from . import middle
 from .cases import ReplayCase, read
 from .comparison import FieldDifference
 from .deliveries import Deliveries, DeliveryEvidence
 from .driver import SECONDS, CaseReplay
-from .exceptions import EXCEPTIONS
 from .rules import rules_of
 from .settings import known_cfg, settings_of
-from .simulated import ReplayDeployment
+from .simulated import ReplayDeployment, begin_log_at, first_place, recall
+
+EXCEPTIONS: dict[tuple[str, str, str, int], str] = {}
+"""Why a case may differ, by profile, recorded version, `cfg` and number of the case."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,10 @@ class SimulatedReplay(CaseReplay):
         self.deployment = ReplayDeployment(profile, settings)
         super().__init__(self.deployment, self.deployment.part, cases)
         self.broker = self.deployment.broker
-        first = middle.first_place(cases)
+        first = first_place(cases)
         self.in_the_middle = first > 0
         if self.in_the_middle:
-            middle.begin_log_at(self.broker, first)
+            begin_log_at(self.broker, first)
         self.deliveries = Deliveries(self.deployment)
         self.drift = 0
         self._to_come = [place for case in cases for place in case.positions[:1]]
@@ -133,7 +134,7 @@ class SimulatedReplay(CaseReplay):
         later = self._to_come[0] + self.drift if self._to_come else None
         began = self.deployment.cluster.clock.now()
         if self.in_the_middle:
-            middle.recall(self.broker, case)
+            recall(self.broker, case)
         yield from self._reach(case, later)
         self.deployment.draw.queue = case.random_queue or 0
         yield from self.compare(case)

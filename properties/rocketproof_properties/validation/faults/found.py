@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...judging.judging import ProgramFinding
+from ...judging.verdicts import ProgramFinding
 
 
 class FaultViolation(NamedTuple):

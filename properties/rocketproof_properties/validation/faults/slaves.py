@@ -21,13 +21,13 @@ from rocketproof_protocol.codes import FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE,
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import SCHEDULE
+from rocketproof_traces.history.exchange import places
 from rocketproof_traces.stored.config import read_json
 from rocketproof_traces.stored.errors import StoredError
 
 from ...brokers.deployment import ValidationTarget
 from ...brokers.forms import host_and_port
 from ...brokers.proxy import Wire
-from ...brokers.runs.client import places
 from ...brokers.runs.readback import Reader
 from ...brokers.runs.recording import wall, worded
 from ...brokers.runs.waiting import until

@@ -30,13 +30,13 @@ from rocketproof_model import interrupts
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import DELAY, KEYS
 from rocketproof_protocol.topics import SCHEDULE
-from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchange import Exchange, places
 from rocketproof_traces.stored.queues import Queues
 from rocketproof_traces.stored.record import LogRecords, StoredRecord
 
 from ...brokers.comeback import NotBack, come_back
 from ...brokers.deployment import Deployment, TargetError
-from ...brokers.runs.client import PATIENCE, ProgramClient, places
+from ...brokers.runs.client import PATIENCE, ProgramClient
 from ...brokers.runs.parsed import load
 from ...brokers.runs.readback import Reader
 from ...brokers.runs.recording import HistoryRecorder, body_of, worded

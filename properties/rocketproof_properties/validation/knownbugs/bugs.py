@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...reports.choices import known
 
 if TYPE_CHECKING:
-    from ...judging.judging import ProgramFinding
+    from ...judging.verdicts import ProgramFinding
 
 HAZARD: Final = "HAZ-"
 

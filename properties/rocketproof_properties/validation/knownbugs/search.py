@@ -13,7 +13,7 @@ from rocketproof_profiles.releases import nearest_profile
 
 from ...brokers.apache import Apache
 from ...conformance.witnesses.known import WITNESSES
-from ...judging.judging import JudgedProgram
+from ...judging.verdicts import JudgedProgram
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ..faults.found import FaultTests
@@ -132,7 +132,7 @@ def compared(bug: Bug, on: On, release: str, folder: Path, report: AgainstReport
 
 def _shown(bug: Bug, program: JudgedProgram) -> list[str]:
     """Return the properties by which a program may show a bug, including known violations and unconfirmed verdicts."""
-    return [verdict.property for verdict in (*program.verdicts, *program.unconfirmed) if bug.fits(verdict)]
+    return [verdict.property for verdict in (*program.deviations, *program.unconfirmed) if bug.fits(verdict)]
 
 
 def _shown_by_faults(bug: Bug, faults: FaultTests) -> list[str]:
@@ -144,7 +144,7 @@ def judged(bug: Bug, on: On, release: str, folder: Path, report: ValidationRepor
     """Return the result for a bug of a validation: the first of its findings that may be the bug. Known violations count."""
     findings = [entry.verdict for entry in report.findings]
     shown = [entry.property for entry in findings if bug.fits(entry)]
-    shown += [entry.property for judged_ in report.judged for entry in judged_.verdicts if bug.fits(entry)]
+    shown += [entry.property for judged_ in report.judged for entry in judged_.deviations if bug.fits(entry)]
     shown += [name for faults in report.faults for name in _shown_by_faults(bug, faults)]
     performed = [entry for entry in report.witnesses if entry.reproduced is not None]
     shown += [entry.hazard for entry in performed if entry.reproduced and entry.hazard in bug.shows]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ...brokers.runs.parsed import ParsedHistory
 from ...judging.reference.comparison import FieldDifference
-from ...judging.reference.decided import rules_of
 from ...judging.reference.readback import NEXT_OFFSET
+from ...judging.reference.rules import rules_of_difference
 
 _NUMBER = re.compile(r"-?[0-9]+")
 _INSIDE = re.compile(r"\[[^\]\[]*\]")
@@ -44,7 +44,7 @@ def cause_of(difference: FieldDifference, history: ParsedHistory) -> Cause:
         one, other = "more", "less"
         if isinstance(difference.recorded, int) and difference.recorded < difference.found:
             one, other = other, one
-    return Cause(f"{about}.{difference.field}", one, other, rules_of(difference, history))
+    return Cause(f"{about}.{difference.field}", one, other, rules_of_difference(difference, history))
 
 
 def _plain(value: Any, history: ParsedHistory) -> str:

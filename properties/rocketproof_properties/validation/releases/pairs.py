@@ -20,9 +20,8 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_TOPIC
 from rocketproof_protocol.properties import REAL_QID as REAL_QUEUE
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_TOPICS
-from rocketproof_traces.history.exchange import Exchange
+from rocketproof_traces.history.exchange import MESSAGE_ID, Exchange
 
-from ...brokers.runs.client import MESSAGE_ID
 from ...brokers.runs.parsed import ParsedHistory
 from ...brokers.runs.queries import REACHES, born_of
 from ...brokers.runs.recording import body_of

@@ -14,9 +14,9 @@ from typing import Any, Final, Literal
 
 from ...brokers.runs.parsed import load
 from ...conformance.witnesses.known import HazardReplayed
-from ...judging.expected import ENOUGH
-from ...judging.judging import JudgedProgram, ProgramFinding
-from ...judging.stated import guards
+from ...judging.claims import ENOUGH
+from ...judging.specification import guards
+from ...judging.verdicts import JudgedProgram, ProgramFinding
 from ...programs.program import Program
 from ...reports.output import counted
 from ..entries import SuiteEntry, could_contradict, entry_of, puts_to_the_test
@@ -121,7 +121,7 @@ class _Outcomes:
         why = f" ({entry.reason})" if entry.reason else ""
         if broken:
             least = min(broken, key=lambda program: (program.events, program.program))
-            verdict = next(v for v in least.verdicts if v.property == id_)
+            verdict = next(v for v in least.deviations if v.property == id_)
             words = f"violated, as {self.report.profile} expects{why}: in {len(broken)} of {counted(len(tested), 'program')}"
             return EntryOutcome("passed", words, verdict.text, {"history": str(least.path)})
         if not tested:

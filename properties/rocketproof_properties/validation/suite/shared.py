@@ -25,7 +25,7 @@ from ...brokers.choose import choose_named
 from ...brokers.deployment import ValidationTarget
 from ...conformance.witnesses.known import WITNESSES
 from ...judging import documents as histories
-from ...judging.judging import EXPANDED
+from ...judging.specification import EXPANDED
 from ...programs.parts import Capability
 from ...reports import failures
 from ...reports.output import counted

@@ -1,4 +1,4 @@
-"""From events to exchanges: turns a parsed history into the `History` that the catalogue's claims read.
+"""Turns a parsed history into the `History` that the catalogue's claims read: each request with the records it stored.
 
 If the stores could be read, they state what each request stored. Otherwise the records are those that were read back. A record is assigned
 to its request by the id in the response, or by the message's born timestamp, which is unique.
@@ -26,7 +26,6 @@ from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log,
 from ...catalogue.history import OK, BrokerRequest, History, QueueEntry, Response, Routes, StoredExchange, TopicEvent, WaitedProducer
 from ...catalogue.stored import settings
 from ...programs.requests import batch_items
-from .client import places
 from .parsed import ParsedHistory
 from .recording import body_of
 from .sendbacks import choose, groups_of
@@ -43,13 +42,13 @@ _STRANGE = -1  # the opaque of a response without a request
 
 
 @dataclass
-class Rebuilt:
+class ClaimHistories:
     """The histories of a program. `whole` has all records that were read back, `own` only those in the program's own topics, whose queues
     start at 0.
 
     - `viewed`: the broker returns records by their place, or reports that there are none.
     - `pulled`: all records of all queues are known.
-    - `kept`: all of these are in the history.
+    - `complete`: all of these are in the history.
     - `lost`: a broker was killed and does not have all acknowledged messages.
     """
 
@@ -57,7 +56,7 @@ class Rebuilt:
     own: History
     viewed: bool
     pulled: bool
-    kept: bool = True
+    complete: bool = True
     lost: bool = False
 
 
@@ -104,13 +103,13 @@ def _exchanged(request: Exchange, stored: tuple[int, ...]) -> StoredExchange:
     )
 
 
-def rebuild(parsed: ParsedHistory, profile: Profile) -> Rebuilt:
+def claim_histories(parsed: ParsedHistory, profile: Profile) -> ClaimHistories:
     """Return the history of one program on a broker of this profile."""
-    return _Rebuilding(parsed, profile).result()
+    return _Assignment(parsed, profile).result()
 
 
 @dataclass
-class _Rebuilding:
+class _Assignment:
     parsed: ParsedHistory
     profile: Profile
     counts: dict[str, tuple[int, int] | None] = field(default_factory=dict)
@@ -123,9 +122,7 @@ class _Rebuilding:
         self.by_place = {record.at: record for record in self.records}
         rows = self.parsed.states.get("records", {}).get("records", ())
         self.unread = {whole_number(row["at"]) for row in rows if "data" not in row}
-        self.acknowledged = {
-            place for request in self.parsed.exchanges if request.code in OK for place in places(request.outcome.get("fields") or {})
-        }
+        self.acknowledged = {place for request in self.parsed.exchanges if request.code in OK for place in request.places}
         self.stored: dict[int, tuple[int, ...]] = {}
         self.requests = {request.seq: request_of(request) for request in self.parsed.exchanges}
         named = (self.requests[request.seq].group for request in self.parsed.exchanges)
@@ -137,7 +134,7 @@ class _Rebuilding:
             if name not in changed:
                 self.counts[name] = whole_number(config["readQueueNums"]), whole_number(config["writeQueueNums"])
 
-    def result(self) -> Rebuilt:
+    def result(self) -> ClaimHistories:
         broker = self.parsed.broker
         self._assign_records()
         exchanges = [
@@ -160,7 +157,9 @@ class _Rebuilding:
         own.entries = {broker: {key: found for key, found in whole.entries[broker].items() if key[0] not in gone}}
         own.next_offsets = {broker: {key: end for key, end in whole.next_offsets[broker].items() if key.rpartition("-")[0] not in gone}}
         lost = self.parsed.ended and bool(self.parsed.states.get("records", {}).get("nowhere"))
-        return Rebuilt(whole, own, bool(self.records) or bool(self.unread) or lost, bool(queues.get("pulled")), not self.unread, lost)
+        return ClaimHistories(
+            whole, own, bool(self.records) or bool(self.unread) or lost, bool(queues.get("pulled")), not self.unread, lost
+        )
 
     def _assign_records(self) -> None:
         """Assign records to requests. Successful requests choose first."""
@@ -210,7 +209,7 @@ class _Rebuilding:
         """Return the places of the request's records. With `asked_for`, a send-back takes only a record that it asks for."""
         request = self.requests[asked.seq]
         if asked.op in ("send", "batch") and asked.code in OK:
-            return tuple(at for at in places(asked.outcome.get("fields") or {}) if at in self.by_place or at in self.unread)
+            return tuple(at for at in asked.places if at in self.by_place or at in self.unread)
         free = (record for record in self.records if record.at not in self.acknowledged and record.at not in self.taken)
         stored: tuple[int, ...] = ()
         if asked.op in ("send", "batch") and not asked_for:

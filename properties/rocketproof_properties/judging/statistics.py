@@ -12,7 +12,6 @@ from typing import Any, Final
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import whole_number
 
-from ..brokers.runs.client import places
 from ..brokers.runs.parsed import ParsedHistory
 from ..brokers.runs.recording import body_of
 from ..programs.boundaries import BOUNDARIES, SIDES, met
@@ -113,12 +112,12 @@ def measured(parsed: ParsedHistory, profile: str) -> Iterator[MeasuredRequest]:
         sent = MeasuredRequest(exchange.op, exchange.fields, body_of(exchange.request), size, switches, cluster, trace, version, free)
         yield sent
         if exchange.op in SENDS:
-            positions = places(exchange.outcome.get("fields") or {})
+            positions = exchange.places
             plain = not lasts([(exchange.op, dict(exchange.fields))])  # a delayed effect is stored in another record
             end = positions[0] + records_bytes(sent) if positions and plain else None
 
 
-def did(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> ProgramStatistics:
+def statistics_of(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> ProgramStatistics:
     """Return the statistics of one program, computed from its history. `actions` explain the program."""
     done = ProgramStatistics(settings=Counter([parsed.program.needs]), actions=Counter(actions))
     by_client: dict[str, list[str]] = {}

@@ -1,0 +1,123 @@
+"""The exchanges of one program as the judges read them: with the records they stored, the conditions they meet, and transport faults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
+from rocketproof_protocol.flags import READ
+from rocketproof_protocol.numbers import java_boolean, java_int
+from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
+from rocketproof_spec.bounds import is_given_up
+from rocketproof_traces.checker.left_out import BUSY
+from rocketproof_traces.stored.layout import FIXED_SIZE
+
+from ..brokers.runs.claimhistory import ClaimHistories, claim_histories
+from ..brokers.runs.parsed import ParsedHistory
+from ..brokers.runs.sendbacks import updated_group
+from ..brokers.runs.transport import TransportFault, faults
+from ..catalogue import conditions as about
+from ..programs.boundaries import unread
+from ..programs.call import may_be_held
+from ..programs.vocabulary import Step, arguments
+from .statistics import measured
+
+HELD: Final = "a pull that is held for a one-way caller"
+
+
+@dataclass(frozen=True)
+class ProgramExchanges:
+    """What all judges of a program read.
+
+    - `history`: its requests with their responses.
+    - `stored`: the same requests with the records they stored, as the catalogue's claims read them.
+    - `conditions`: the catalogue's conditions that it meets. `faults`: transport faults of the connection.
+    """
+
+    history: ParsedHistory
+    profile: str
+    stored: ClaimHistories
+    conditions: frozenset[str]
+    faults: tuple[TransportFault, ...]
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a transport fault leaves open what the broker did."""
+        return any(fault.leaves_doubt for fault in self.faults)
+
+
+def exchanges_of(history: ParsedHistory, profile: str) -> ProgramExchanges:
+    """Return what the judges read of a program on a broker of this profile."""
+    stored = claim_histories(history, PROFILES[profile])
+    return ProgramExchanges(history, profile, stored, conditions(history, stored, profile), faults(history))
+
+
+def conditions(parsed: ParsedHistory, histories: ClaimHistories, profile: str) -> frozenset[str]:
+    """Return the catalogue's conditions that a program meets."""
+    beyond = PROFILES[profile].dlq_beyond
+    conditions_met = {about.ANYTHING, parsed.program.source}
+    limit = histories.whole.logs[parsed.broker].file_size
+    updates = (updated_group(each) for each in parsed.exchanges if each.op == "update_group" and each.code in (None, SUCCESS))
+    silent = {name for name, group in updates if group.silent}  # even if only temporarily, or if the response was lost
+    for exchange in histories.whole.exchanges:
+        request = exchange.request
+        if request.kind in ("send", "batch"):
+            delayed, half = _positive(request.properties), java_boolean(request.properties.get("TRAN_MSG")) and request.kind == "send"
+            conditions_met |= {name for name, is_so in _KINDS.items() if is_so == (delayed, half)}
+            if half and delayed:
+                conditions_met |= {about.DELAYED, about.HALF_ONES}
+            if request.topic.startswith(RETRY_PREFIX) and is_given_up(request.reconsume_times, exchange.limit, beyond=beyond):
+                conditions_met.add(about.AT_LIMIT)
+            if request.queue_id < 0:
+                conditions_met.add(about.DRAWN)
+            if request.topic == SCHEDULE:
+                conditions_met.add(about.BY_NAME)
+            if request.kind == "send" and exchange.code == MESSAGE_ILLEGAL:
+                conditions_met.add(about.REFUSED)
+            if request.kind == "batch":
+                conditions_met.add(about.BATCHED)
+            if FIXED_SIZE + sum(len(body or b"") for body in request.bodies) + len(request.topic) + 8 > limit:
+                conditions_met.add(about.TOO_LARGE)
+        elif request.kind == "send_back":
+            conditions_met |= {about.SENT_BACK, about.GIVEN_UP}
+            if exchange.code == 0 and request.group in silent:
+                conditions_met.add(about.NO_RETRY)
+        if request.one_way and (request.kind == "other" or exchange.code == REQUEST_CODE_NOT_SUPPORTED):
+            conditions_met.add(about.UNKNOWN)  # P40 does not serve END_TRANSACTION
+    for sent in measured(parsed, profile):
+        conditions_met |= unread(sent)
+    if parsed.ended:
+        conditions_met.add(about.CRASHED)
+    if parsed.busy:
+        conditions_met.add(BUSY)
+    if not PROFILES[profile].heeds_one_way and any(each.one_way and may_be_held(each.op, each.fields) for each in parsed.exchanges):
+        conditions_met.add(HELD)
+    if not PROFILES[profile].dlq_perm & READ:
+        conditions_met.discard(about.GIVEN_UP)  # the record that a send-back stored cannot be read
+    if any(name == "register" for name, _ in parsed.program.steps):
+        conditions_met.add(about.REGISTERED)
+    if _moves(parsed.program.steps):
+        conditions_met.add(about.MOVED)
+    return frozenset(conditions_met)
+
+
+def _moves(steps: Sequence[Step]) -> bool:
+    """Whether one address of a broker registers under two ids of the same name."""
+    registered = [arguments(step) for step in steps if step[0] == "register"]
+    return len({(row["name"], row["address"]) for row in registered}) < len(
+        {(row["name"], row["address"], row["broker_id"]) for row in registered}
+    )
+
+
+_KINDS: Final[Mapping[str, tuple[bool, bool]]] = {
+    about.DELAYED: (True, False),
+    about.HALF_ONES: (False, True),
+    about.HALF_DELAYED: (True, True),
+}
+
+
+def _positive(properties: Mapping[str, str]) -> bool:
+    return (java_int(properties.get("DELAY", "")) or 0) > 0

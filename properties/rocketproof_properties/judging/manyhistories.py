@@ -1,0 +1,84 @@
+"""Judge many histories at once: run the chosen engine, print the result, compute the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from rocketproof_traces.bulk.results import Summary
+from rocketproof_traces.bulk.tables import UNREADABLE
+from rocketproof_traces.bulk.work import JudgingJob
+
+from ..reports.exitcode import exit_code
+from ..reports.output import Page, counted, phrases
+from .engines import check_engine
+
+Engine = Literal["local", "spark"]
+SHOWN = 20
+"""Number of findings that are printed. The files contain all findings."""
+
+
+def run(job: JudgingJob, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
+    """Judge the histories of a job. Raises InputError and TraceError."""
+    check_engine(engine, master, remote)
+    with phrases() as report:
+        if engine == "local":
+            from rocketproof_traces.bulk import local
+
+            return local.judge(job, cores, report)
+        from rocketproof_traces.spark import histories, session
+
+        return histories.judge(session.session(master, remote, cores), job, report)
+
+
+def code_of(summary: Summary) -> int:
+    """Return the exit code for a summary."""
+    return exit_code(findings=summary.findings, undecided=summary.unknown, unreadable=summary.verdict == "unreadable")
+
+
+def render(summary: Summary, out: str) -> None:
+    """Print a summary: counts, requests out of reach, findings, the verdict."""
+    page = Page()
+    here = f"{Path.cwd()}/"  # files below it are shown with relative paths
+    page.line(f"{_by_verdict(summary.histories, 'history', 'histories')}, {_by_verdict(summary.parts, 'part')}")
+    page.line(f"{summary.events:,} events judged by {summary.profile}: {summary.explained:,} answers explained")
+    for reason, number in summary.out_of_reach.most_common():
+        page.wrapped(f"out of reach: {reason}", first=f"{number:8,} ", indent=11)
+    for finding in summary.findings[:SHOWN]:
+        page.wrapped(_finding(finding).replace(here, ""), "bold red")
+    if len(summary.findings) > SHOWN:
+        page.line(f"and {len(summary.findings) - SHOWN} more")
+    for text in summary.unknown[:SHOWN]:
+        page.wrapped(f"not decided: {text}".replace(here, ""), "bold yellow")
+    page.line(f"findings and verdicts are in {out}".replace(here, ""))
+    words = {
+        "ok": ("Ok: the specification explains all histories", "bold green"),
+        "illegal": (counted(len(summary.findings), "finding"), "bold red"),
+        "unreadable": ("Nothing could be judged", "bold red"),
+        "unknown": ("Unknown: a larger --limit or --time, or the events that are missing may decide", "bold yellow"),
+    }
+    page.line(*words[summary.verdict])
+
+
+def _by_verdict(numbers: Mapping[str, int], singular: str, plural: str = "") -> str:
+    total = sum(numbers.values())
+    listed = ", ".join(f"{number:,} {verdict}" for verdict, number in sorted(numbers.items(), key=lambda item: -item[1]))
+    return f"{counted(total, singular, plural)} ({listed})" if total else f"no {plural or singular + 's'}"
+
+
+def _finding(row: Mapping[str, Any]) -> str:
+    """Return a finding as one line."""
+    if row["kind"] == UNREADABLE:
+        place = row["history"] if row["file"] is None else row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
+        at = f", event {row['seq']}" if row["seq"] is not None else ""
+        return f"not readable: {place}{at}: {row['recorded']}"
+    text = f"not explained: {row['history']}, event {row['seq']} ({row['op']} of {row['process']}; {row['part']}): "
+    text += f"recorded {row['recorded']}; the specification {row['specified']}"
+    if not row["sentence"]:
+        return text
+    why = f"{row['action']} is refused by guard '{row['guard']}' ({row['sentence']})" if row["guard"] else row["sentence"]
+    return f"{text}; {why} with {', '.join(f'{name} = {value}' for name, value in row['values'].items())}"
+
+
+__all__ = ["Engine", "code_of", "render", "run"]

@@ -1,0 +1,60 @@
+"""Judge a program by the reference implementation: its first response, record or entry that differs is a finding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocketproof_profiles import PROFILES
+
+from ...brokers.runs.parsed import ParsedHistory
+from ...brokers.runs.transport import numbered
+from ...catalogue.conditions import UNREAD
+from ..exchanges import ProgramExchanges
+from ..verdicts import JudgeResult, ProgramFinding
+from .comparison import FieldDifference
+from .differences import differences, is_comparable
+from .dispatched import OF_DISPATCH
+from .program import ANSWER
+from .rules import deciding_alone, rules_of_difference
+
+
+def can_follow(history: ParsedHistory) -> bool:
+    """Whether the reference implementation can follow the history, and the history and the broker's settings are completely known."""
+    return is_comparable(history) and history.whole and not history.unreadable
+
+
+def judge_reference(program: ProgramExchanges) -> JudgeResult:
+    """Judge a program that the reference implementation can follow. Differences that a fault or chance may explain are unconfirmed."""
+    history = program.history
+    differing = differences(history, PROFILES[program.profile])
+    if not program.conditions.isdisjoint(UNREAD):
+        # It is chance how many records the broker dispatches before it reaches a record that cannot be read.
+        differing = [each for each in differing if each.seq >= 0 and not _depends_on_dispatch(each, history)]
+    rules_held = frozenset[str]()
+    if not differing and not program.in_doubt:
+        rules_held = deciding_alone(history, {record.topic for log in program.stored.whole.logs.values() for record in log.records})
+    chance = [each for each in differing if each.by_chance]
+    at_of = numbered(history) if chance else {}
+    deviations, unconfirmed = [], [replace(of_difference(each, history), at=at_of[each.seq]) for each in chance]
+    for difference in [each for each in differing if not each.by_chance][:1]:  # later differences follow from the first
+        finding = of_difference(difference, history)
+        fault = next((each for each in program.faults if difference.field == ANSWER and each.seq == difference.seq), None)
+        if fault is None:
+            deviations.append(finding)
+        else:
+            unconfirmed.append(replace(finding, at=fault.at))
+    return JudgeResult("reference", deviations, unconfirmed, rules_held)
+
+
+def of_difference(difference: FieldDifference, parsed: ParsedHistory) -> ProgramFinding:
+    """Return the finding for a difference from the reference implementation."""
+    subject = next((exchange.op for exchange in parsed.exchanges if exchange.seq == difference.seq), difference.where.split()[0])
+    subject = {"the": "record"}.get(subject, subject)
+    return ProgramFinding(
+        "reference", f"{subject}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of_difference(difference, parsed)
+    )
+
+
+def _depends_on_dispatch(difference: FieldDifference, parsed: ParsedHistory) -> bool:
+    """Whether a difference is in a response that depends on how far the broker has dispatched."""
+    return any(exchange.seq == difference.seq and exchange.op in OF_DISPATCH for exchange in parsed.exchanges)

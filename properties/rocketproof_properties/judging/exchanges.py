@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
-from rocketproof_protocol.numbers import java_boolean, java_int
+from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
 from rocketproof_protocol.topics import RETRY_PREFIX, SCHEDULE
 from rocketproof_spec.bounds import is_given_up
 from rocketproof_traces.checker.left_out import BUSY
@@ -17,13 +17,17 @@ from rocketproof_traces.stored.layout import FIXED_SIZE
 
 from ..brokers.runs.claimhistory import ClaimHistories, claim_histories
 from ..brokers.runs.parsed import ParsedHistory
+from ..brokers.runs.recording import body_of
 from ..brokers.runs.sendbacks import updated_group
 from ..brokers.runs.transport import TransportFault, faults
 from ..catalogue import conditions as about
 from ..programs.boundaries import unread
 from ..programs.call import may_be_held
+from ..programs.measures import SENDS, MeasuredRequest, records_bytes
+from ..programs.pool import lasts
+from ..programs.settings import ALONE, settings_of
+from ..programs.sizes import left_of_file
 from ..programs.vocabulary import Step, arguments
-from .statistics import measured
 
 HELD: Final = "a pull that is held for a one-way caller"
 
@@ -32,30 +36,47 @@ HELD: Final = "a pull that is held for a one-way caller"
 class ProgramExchanges:
     """What all judges of a program read.
 
-    - `history`: its requests with their responses.
+    - `history`: its requests with their responses. `measured`: the same requests with the sizes that the boundaries measure.
     - `stored`: the same requests with the records they stored, as the catalogue's claims read them.
-    - `conditions`: the catalogue's conditions that it meets. `faults`: transport faults of the connection.
+    - `conditions`: the catalogue's conditions that it meets.
+    - `faults`: transport faults of the connection. `in_doubt`: one of them leaves open what the broker did.
     """
 
     history: ParsedHistory
     profile: str
+    measured: tuple[MeasuredRequest, ...]
     stored: ClaimHistories
     conditions: frozenset[str]
     faults: tuple[TransportFault, ...]
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether a transport fault leaves open what the broker did."""
-        return any(fault.leaves_doubt for fault in self.faults)
+    in_doubt: bool
 
 
 def exchanges_of(history: ParsedHistory, profile: str) -> ProgramExchanges:
     """Return what the judges read of a program on a broker of this profile."""
-    stored = claim_histories(history, PROFILES[profile])
-    return ProgramExchanges(history, profile, stored, conditions(history, stored, profile), faults(history))
+    stored, requests = claim_histories(history, PROFILES[profile]), tuple(measured(history, profile))
+    seen = faults(history)
+    in_doubt = any(fault.leaves_doubt for fault in seen)
+    return ProgramExchanges(history, profile, requests, stored, conditions(history, requests, stored, profile), seen, in_doubt)
 
 
-def conditions(parsed: ParsedHistory, histories: ClaimHistories, profile: str) -> frozenset[str]:
+def measured(parsed: ParsedHistory, profile: str) -> Iterator[MeasuredRequest]:
+    """Yield the program's requests with the sizes that the boundaries measure."""
+    cluster, switches, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
+    # The end of the log is known only to a program that runs alone.
+    file_size = whole_number(settings_of(ALONE)["mappedFileSizeCommitLog"]) if parsed.program.needs == ALONE else 0
+    end: int | None = None
+    for exchange in parsed.exchanges:
+        size, version = (whole_number(exchange.request.get(name) or 0) for name in ("bodySize", "version"))
+        free = None if end is None or not file_size else left_of_file(end, file_size)
+        sent = MeasuredRequest(exchange.op, exchange.fields, body_of(exchange.request), size, switches, cluster, trace, version, free)
+        yield sent
+        if exchange.op in SENDS:
+            positions = exchange.places
+            plain = not lasts([(exchange.op, dict(exchange.fields))])  # a delayed effect is stored in another record
+            end = positions[0] + records_bytes(sent) if positions and plain else None
+
+
+def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histories: ClaimHistories, profile: str) -> frozenset[str]:
     """Return the catalogue's conditions that a program meets."""
     beyond = PROFILES[profile].dlq_beyond
     conditions_met = {about.ANYTHING, parsed.program.source}
@@ -87,7 +108,7 @@ def conditions(parsed: ParsedHistory, histories: ClaimHistories, profile: str) -
                 conditions_met.add(about.NO_RETRY)
         if request.one_way and (request.kind == "other" or exchange.code == REQUEST_CODE_NOT_SUPPORTED):
             conditions_met.add(about.UNKNOWN)  # P40 does not serve END_TRANSACTION
-    for sent in measured(parsed, profile):
+    for sent in requests:
         conditions_met |= unread(sent)
     if parsed.ended:
         conditions_met.add(about.CRASHED)

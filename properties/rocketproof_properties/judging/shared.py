@@ -33,11 +33,12 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, TEM
 from rocketproof_traces.checker.findings import UnexplainedEvent
 from rocketproof_traces.checker.histories import PartitionVerdict, cluster_of, judge_partition
 from rocketproof_traces.checker.partition import UNREADABLE, HistoryPartition, Survey, commits, default_of, partition_of
+from rocketproof_traces.checker.requests import Snapshot, requests_of
 from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history import Header
 from rocketproof_traces.history.covered import Config
 from rocketproof_traces.history.exchange import Exchange, config_of
-from rocketproof_traces.history.exchanges import JUDGED, SENDS, Snapshot
+from rocketproof_traces.history.exchanges import JUDGED, SENDS
 
 from ..brokers.runs.parsed import ParsedHistory
 from ..catalogue.history import OK
@@ -108,7 +109,7 @@ def touched(parsed: ParsedHistory, path: Path) -> Touched | None:
         unread = exchange.reason == UNREADABLE and exchange.end is not None and exchange.code not in OK
         return not (unread and exchange.topic in topics)  # a request rejected before it is read does not change an existing topic
 
-    exchanges = [timed(each) for each in parsed.recorded.requests if each.broker == parsed.broker and counts(each)]
+    exchanges = [timed(each) for each in requests_of(parsed.recorded) if each.broker == parsed.broker and counts(each)]
     exchanges += _topic_reads(parsed, times)
     if not any(exchange.op in JUDGED for exchange in exchanges):
         return None

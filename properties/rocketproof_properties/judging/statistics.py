@@ -4,22 +4,18 @@ specification."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol.numbers import whole_number
 
-from ..brokers.runs.parsed import ParsedHistory
-from ..brokers.runs.recording import body_of
 from ..programs.boundaries import BOUNDARIES, SIDES, met
-from ..programs.measures import SENDS, MeasuredRequest, records_bytes
-from ..programs.pool import lasts, requests
-from ..programs.settings import ALONE, settings_of
-from ..programs.sizes import left_of_file
+from ..programs.pool import requests
+from ..programs.settings import settings_of
 from ..reports.estimates import unseen
+from .exchanges import ProgramExchanges
 
 NO_ANSWER: Final = "one-way"
 LOST: Final = "no answer"
@@ -100,36 +96,20 @@ def _nested(counter: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return nested
 
 
-def measured(parsed: ParsedHistory, profile: str) -> Iterator[MeasuredRequest]:
-    """Yield the program's requests with the sizes that the boundaries measure."""
-    cluster, switches, trace = parsed.names.cluster, PROFILES[profile], str(parsed.settings.get("traceOn", "true"))
-    # The end of the log is known only to a program that runs alone.
-    file_size = whole_number(settings_of(ALONE)["mappedFileSizeCommitLog"]) if parsed.program.needs == ALONE else 0
-    end: int | None = None
-    for exchange in parsed.exchanges:
-        size, version = (whole_number(exchange.request.get(name) or 0) for name in ("bodySize", "version"))
-        free = None if end is None or not file_size else left_of_file(end, file_size)
-        sent = MeasuredRequest(exchange.op, exchange.fields, body_of(exchange.request), size, switches, cluster, trace, version, free)
-        yield sent
-        if exchange.op in SENDS:
-            positions = exchange.places
-            plain = not lasts([(exchange.op, dict(exchange.fields))])  # a delayed effect is stored in another record
-            end = positions[0] + records_bytes(sent) if positions and plain else None
-
-
-def statistics_of(parsed: ParsedHistory, profile: str, actions: Iterable[str]) -> ProgramStatistics:
-    """Return the statistics of one program, computed from its history. `actions` explain the program."""
-    done = ProgramStatistics(settings=Counter([parsed.program.needs]), actions=Counter(actions))
+def statistics_of(program: ProgramExchanges, actions: Iterable[str]) -> ProgramStatistics:
+    """Return the statistics of one program. `actions` explain the program."""
+    history = program.history
+    done = ProgramStatistics(settings=Counter([history.program.needs]), actions=Counter(actions))
     by_client: dict[str, list[str]] = {}
-    for exchange in parsed.exchanges:
+    for exchange in history.exchanges:
         code = NO_ANSWER if exchange.one_way else LOST if exchange.code is None else str(exchange.code)
         done.answers[exchange.op, code] += 1
         by_client.setdefault(exchange.process, []).append(exchange.op)
     for ops in by_client.values():
         done.pairs.update(pairwise(ops))
-    for sent in measured(parsed, profile):
+    for sent in program.measured:
         done.boundaries.update(met(sent))
-    for sent in requests(parsed.program.steps, PROFILES[profile]):
+    for sent in requests(history.program.steps, PROFILES[program.profile]):
         done.promised[OPERATION, sent.op] = 1
         done.promised.update(dict.fromkeys(met(sent), 1))
     return done

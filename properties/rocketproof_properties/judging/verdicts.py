@@ -158,7 +158,7 @@ def judged_program(program: ProgramExchanges, path: Path, results: Sequence[Judg
     judged.faults = program.faults
     judged.wanted = Counter(exchange.op for exchange in history.exchanges if not exchange.one_way)
     judged.answered = sum(exchange.closed == "ok" for exchange in history.exchanges)
-    judged.done = statistics_of(history, program.profile, judged.actions)
+    judged.done = statistics_of(program, judged.actions)
     return judged
 
 

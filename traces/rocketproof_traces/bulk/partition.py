@@ -25,23 +25,11 @@ from ..checker.group_offsets import DECIDED_BY_FIELDS
 from ..checker.histories import cluster_of, is_recording
 from ..checker.partition import Survey
 from ..checker.placement import PLACEMENT_OPS, linked_topics, subject_of
+from ..checker.requests import breaking, check_addressee, judged, snapshot
 from ..common.errors import TraceError, short
 from ..history import Event, Header, Rules
 from ..history.exchange import Exchange
-from ..history.exchanges import (
-    CONFIGURE,
-    PROGRESS,
-    SENDS,
-    STRAY,
-    CallEvents,
-    addressee,
-    breaking,
-    check_addressee,
-    judged,
-    paired,
-    snapshot,
-    stray_request,
-)
+from ..history.exchanges import CONFIGURE, PROGRESS, SENDS, STRAY, CallEvents, addressee, paired, stray_request
 from .cache import BATCH, Piece, PieceCache
 from .tables import CALLS, object_of
 

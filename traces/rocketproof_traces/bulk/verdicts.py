@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from ..checker.histories import cluster_of, is_recording, judge_partition
 from ..checker.partition import HistoryPartition, Survey, name_of, partition_of
+from ..checker.requests import Break, Snapshot, second_executions, snapshot
 from ..checker.steps import SearchBound
 from ..common.collection import uncollected
 from ..common.errors import TraceError
 from ..history import Event, Header
 from ..history.exchange import Exchange
-from ..history.exchanges import Break, Snapshot, second_executions, snapshot
 from .partition import HISTORY, exchange_of_texts
 from .tables import VERDICTS, finding_row, unreadable_row, verdict_row
 

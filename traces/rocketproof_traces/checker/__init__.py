@@ -3,6 +3,7 @@ event that no order explains, and the guard that refuses it.
 
 Input: the exchanges of a history or a recording, and a profile. Output: a `HistoryVerdict` or a `Judgement`. Read `histories` first.
 
+* `requests` checks the exchanges of a history and selects what is judged.
 * `partition` divides a history into partitions that are judged separately. `left_out` counts the requests that are not judged.
 * `partition_checker` judges one partition, `placement_checker` one whose records may be stored elsewhere than requested, `recorded` a
   recording.

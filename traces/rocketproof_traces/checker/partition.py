@@ -23,9 +23,10 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX,
 
 from ..history.covered import ATTRIBUTES, UNREADABLE, Config
 from ..history.exchange import Exchange
-from ..history.exchanges import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, QUERIES, SENDS, Break, RecordedExchanges, Snapshot, is_specified
+from ..history.exchanges import CONFIGURE, JUDGED, NAME_SERVER, PROGRESS, QUERIES, SENDS, RecordedExchanges
 from .group_offsets import changes_offsets_unseen
 from .placement import PLACEMENT_OPS, linked_topics, subject_of
+from .requests import Break, Snapshot, breaks_of, is_specified, requests_of, snapshots_of
 
 MAKE_NONE = (*QUERIES, "pull", "commit", "leave", "delete_topic", "delete_group", "end_transaction", "configure")
 """Requests by which a broker creates no topic. Sends, send-backs, heartbeats and updates do create topics (TCM-10 to TCM-30)."""
@@ -215,7 +216,7 @@ def partition_history(
 ) -> PartitionedHistory:
     """Divide a history into partitions. `recorded`: it is a recording of single requests. Raises TraceError for a malformed event."""
     survey = Survey(cluster, recorded)
-    requests, snapshots = recorded_exchanges.requests, recorded_exchanges.snapshots
+    requests, snapshots = requests_of(recorded_exchanges), snapshots_of(recorded_exchanges)
     topics_of = [exchange.topic if recorded else subject_of(exchange) for exchange in requests]
     for exchange, topic in zip(requests, topics_of, strict=True):
         if not exchange.again and not survey.is_setting(exchange.op, exchange.request):
@@ -230,7 +231,7 @@ def partition_history(
             survey.add_offset_change(exchange.op, exchange.broker, exchange.seq, exchange.fields)
         if commits(exchange):
             survey.add_commit(exchange.broker, exchange.seq)
-    for break_ in recorded_exchanges.breaks:
+    for break_ in breaks_of(recorded_exchanges):
         survey.add_break(break_)
     for snapshot in snapshots:
         survey.add_topics(snapshot.broker, snapshot.seq, snapshot.topics)

@@ -91,6 +91,16 @@ class Exchange:
         return bool(self.request.get("oneWay"))
 
     @property
+    def is_lost(self) -> bool:
+        """Whether a response was expected and no readable one arrived."""
+        return self.closed == "info" and "error" in self.outcome and not self.one_way
+
+    @property
+    def is_doubled(self) -> bool:
+        """Whether a request that expects one response got more."""
+        return self.closed == "ok" and bool(self.strays) and not self.one_way
+
+    @property
     def sent_millis(self) -> int:
         """The time of sending, in milliseconds since the start of the history; 0 without a clock."""
         return (self.sent or 0) // _MILLI

@@ -29,7 +29,6 @@ from ...programs.requests import batch_items
 from .parsed import ParsedHistory
 from .recording import body_of
 from .sendbacks import choose, groups_of
-from .transport import is_lost
 
 KINDS: Final = ("send", "batch", "send_back", "end_transaction")
 TURNS: Final = ("created", "routed", "unrouted", "used", "known", "forgotten")
@@ -194,7 +193,7 @@ class _Assignment:
 
     def _note(self, request: Exchange) -> None:
         """Track topics that an administrator has changed, or may have changed."""
-        if is_lost(request) and request.op in ("update_topic", "delete_topic"):
+        if request.is_lost and request.op in ("update_topic", "delete_topic"):
             self.counts[request.fields.get("topic", "")] = None
         if request.code != codes.SUCCESS:
             return

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rocketproof_traces.history.exchange import Exchange
-
 from .parsed import ParsedHistory
 
 REFUSED: Final = "connection refused"
@@ -72,7 +70,7 @@ def _of_requests(parsed: ParsedHistory) -> Iterator[TransportFault]:
         elif request.closed == "info" and "error" in request.outcome:
             text = str(request.outcome["error"])
             yield TransportFault(_kind(text), at, request.seq, text, request.op)
-        elif is_doubled(request):
+        elif request.is_doubled:
             codes = " and ".join(str(answer.get("code")) for answer in (request.outcome, *request.strays))
             yield TransportFault(TWICE, at, request.seq, f"{1 + len(request.strays)} answers, with the codes {codes}", request.op)
 
@@ -93,13 +91,3 @@ def _of_queries(parsed: ParsedHistory) -> Iterator[TransportFault]:
 
 def _kind(text: str) -> str:
     return _KINDS.get(text.partition(":")[0], CLOSED)
-
-
-def is_lost(request: Exchange) -> bool:
-    """Return whether a response was expected and no readable one arrived."""
-    return request.closed == "info" and "error" in request.outcome and not request.one_way
-
-
-def is_doubled(request: Exchange) -> bool:
-    """Return whether a request that expects one response got more."""
-    return request.closed == "ok" and bool(request.strays) and not request.one_way

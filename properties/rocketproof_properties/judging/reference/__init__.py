@@ -1,5 +1,5 @@
 """The reference implementation as a judge: replay what one broker was sent on another broker, and compare the responses.
 
-A recording of single requests (`driver.py` for any deployment, `recording.py` for a simulated one) and the history of a validated program
-(`program.py`) are read differently. They share the requests, the simulated deployment, the comparison and the masking.
+`findings.py` judges the history of a program (`program.py` replays it). A recording of single requests is replayed by `driver.py` on any
+deployment and by `recording.py` on a simulated one. They share the requests, the simulated deployment, the comparison and the masking.
 """

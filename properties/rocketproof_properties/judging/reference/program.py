@@ -28,7 +28,7 @@ from rocketproof_traces.history.exchange import Exchange, places
 from ...brokers.runs import queries
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from ...brokers.runs.recording import body_of, is_kept
-from ...brokers.runs.transport import faults, is_doubled, is_lost
+from ...brokers.runs.transport import faults
 from ...programs.parts import NAME_SERVER
 from ...programs.requests import UNSUPPORTED_CODE
 from ...programs.settings import ALONE
@@ -108,7 +108,7 @@ class ReferenceReplay:
                 yield from self._routed(item, list(self._compared(item, response)))
                 if self._is_unserved(item, response):
                     return
-                if is_doubled(item) or is_lost(item):
+                if item.is_doubled or item.is_lost:
                     return  # the broker's state is unknown from here on
         self.followed.pass_to(self.followed.until or 0)
         yield from ReadBack(self.followed, self.same, self._of_others, self._by_key).compare()
@@ -161,7 +161,7 @@ class ReferenceReplay:
     def _compared(self, exchange: Exchange, response: Command | None) -> Iterator[FieldDifference]:
         if exchange.closed == "ok":
             yield from self._answered(exchange, response)
-        elif is_lost(exchange) and response is not None:
+        elif exchange.is_lost and response is not None:
             yield FieldDifference(ANSWER, exchange.outcome.get("error"), f"code {response.code}", str(exchange), exchange.seq)
 
     def _answered(self, exchange: Exchange, response: Command | None) -> Iterator[FieldDifference]:

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.judging.reference import masks
-from rocketproof_properties.judging.reference.cases import RecordedResponse
-from rocketproof_properties.judging.reference.comparison import RunComparison
+from rocketproof_properties.judging.reference.comparison import RecordedResponse, RunComparison
 from rocketproof_properties.judging.reference.masks import FIELDS, MOVING, PROPERTIES, How, how
 from rocketproof_protocol import properties as named
 from rocketproof_protocol.topics import SYSTEM_TOPICS

@@ -6,8 +6,7 @@ import pytest
 
 from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.judging.reference import comparison, masks
-from rocketproof_properties.judging.reference.cases import RecordedResponse
-from rocketproof_properties.judging.reference.comparison import RunComparison
+from rocketproof_properties.judging.reference.comparison import RecordedResponse, RunComparison
 
 HERE, THERE = (f"7F00000100002A9F{place:016X}" for place in (100, 300))
 NULL = "java.lang.NullPointerException, f(x.py:1)"

@@ -9,7 +9,7 @@ Input: the exchanges of a history or a recording, and a profile. Output: a `Hist
   recording.
 * `placement` and `group_offsets` read from requests what decides where records and offsets are stored. `max_offsets` bounds queue ends.
 * `shape` slices the specification for a partition, and `machine` runs the slice.
-* `steps` and `onestep` define requests and their steps. `sends`, `administration` and `queries` are the client requests. `background` has
+* `steps` defines requests and their steps. `sends`, `administration` and `queries` are the client requests. `background` has
   the steps that no judged client requests.
 * `search` finds an order of steps; `persistent_set` selects the requests that can affect an answer. `refusals` states why no order was
   found, and `findings` describes the first unexplained event.

@@ -14,9 +14,8 @@ from rocketproof_spec.committing import REFUSALS
 
 from ..history.covered import Config
 from .machine import Machine, bits
-from .onestep import OVER, OneStep
 from .shape import ONE_IN_FLIGHT
-from .steps import Local, RequestStep
+from .steps import OVER, Local, OneStep, RequestStep
 
 SAME_TOPIC = "another topic"
 """The guard that refuses an update without a change; the answer is success all the same."""

@@ -13,8 +13,7 @@ from rocketproof_protocol.numbers import LONG
 from rocketproof_spec.committing import NO_OFFSET
 
 from .machine import Machine, bits
-from .onestep import OVER, OneStep
-from .steps import Local, RequestStep
+from .steps import OVER, Local, OneStep, RequestStep
 
 
 @dataclass(frozen=True, eq=False)

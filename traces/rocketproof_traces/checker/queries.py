@@ -15,8 +15,7 @@ from rocketproof_spec.scope import LARGEST_OFFSET
 
 from ..history.covered import Config
 from .machine import Machine, bits
-from .onestep import OVER, OneStep
-from .steps import Local, RequestStep
+from .steps import OVER, Local, OneStep, RequestStep
 
 
 @dataclass(frozen=True, eq=False)

@@ -147,7 +147,33 @@ class SearchEnd:
     steps: list[ExplanationStep]
 
 
+OVER: Local = (0,)
+"""The only local state of a request with one step."""
+
+
+class OneStep:
+    """A request that takes effect in one step."""
+
+    @property
+    def stateless(self) -> bool:
+        return False
+
+    def only_path(self, shared: State, local: Local) -> OnlyPath | None:
+        return None
+
+    def forced(self, shared: State, local: Local) -> RequestStep | None:
+        return None
+
+    def future(self, local: Local) -> tuple[int, int]:
+        return 0, -1
+
+    def canonical(self, local: Local) -> Local:
+        return local
+
+
 __all__ = [
+    "OVER",
+    "OneStep",
     "GIVEN_UP",
     "OnlyPath",
     "ResponsePoint",

@@ -7,15 +7,13 @@ and a body's content has no effect unless it is a batch.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rocketproof_impl.message import Host
-from rocketproof_impl.store.record import MESSAGE_MAGIC, read_host
+from rocketproof_impl.store.record import MESSAGE_MAGIC
 from rocketproof_protocol.codes import (
     CONSUMER_SEND_MSG_BACK,
     GET_MAX_OFFSET,
@@ -25,41 +23,17 @@ from rocketproof_protocol.codes import (
     UPDATE_BROKER_CONFIG,
 )
 from rocketproof_protocol.flags import COMMIT, NOT, TRANSACTION_BITS
-from rocketproof_protocol.numbers import java_boolean, java_long, whole_number
+from rocketproof_protocol.numbers import java_boolean, whole_number
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_traces.history.exchange import MESSAGE_ID, places
 from rocketproof_traces.history.recordings import RecordedCase, not_a_case
 from rocketproof_traces.history.recordings import read as read_recording
 
+from .comparison import CUT, RecordedResponse
+
 SENDS = (SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE)
-_CUT = re.compile(r"(.{60})\.\.\.\(([0-9]+)\)", re.DOTALL)
-_LIMIT = 300
 _MAGIC = f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}"
-
-
-@dataclass(frozen=True)
-class RecordedResponse:
-    """A recorded response. `code` is None without a response."""
-
-    code: int | None
-    remark: str | None
-    fields: Mapping[str, str]
-
-    @property
-    def host(self) -> Host | None:
-        """The broker's address as encoded in the id of a stored message."""
-        return read_host(bytes.fromhex(self.fields["msgId"][:16])) if places(self.fields) else None
-
-
-def translated(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
-    """Return a request's fields with the places of the same messages in another log, if those are known."""
-    fields_there = dict(fields)
-    for name in ("offset", "commitLogOffset"):
-        place = java_long(fields_there.get(name, ""))
-        if place is not None:
-            fields_there[name] = str(known.get(place, fields_there[name]))
-    return fields_there
 
 
 @dataclass(frozen=True)
@@ -199,7 +173,7 @@ def _whole(fields: Mapping[str, Any], stored: Any) -> dict[str, str]:
     """Restore shortened field values to their full length."""
     whole = {}
     for name, text in _texts(fields).items():
-        cut = _CUT.fullmatch(text)
+        cut = CUT.fullmatch(text)
         if cut is None:
             whole[name] = text
         elif name == "properties":
@@ -217,16 +191,6 @@ def _properties(start: str, length: int, stored: Any) -> str:
     if any(len(text) == len(value) for text in recorded):
         return whole
     return whole[:-1] + PROPERTY_END
-
-
-def shorten(text: str) -> str:
-    """Return a text as a recording stores it: long texts are shortened."""
-    return text if len(text) <= _LIMIT else f"{text[:60]}...({len(text)})"
-
-
-def is_short(text: object) -> bool:
-    """Whether a recorded value was shortened."""
-    return isinstance(text, str) and _CUT.fullmatch(text) is not None
 
 
 def _text(code: int, body: Any) -> str | None:

@@ -12,17 +12,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from rocketproof_impl.message import Message
+from rocketproof_impl.message import Host, Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
+from rocketproof_impl.store.record import read_host
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
 from rocketproof_protocol import fastjson
-from rocketproof_protocol.numbers import hexadecimal
+from rocketproof_protocol.numbers import hexadecimal, java_long
 from rocketproof_protocol.properties import PROPERTY_END
-from rocketproof_traces.history.exchange import MESSAGE_ID
+from rocketproof_traces.history.exchange import MESSAGE_ID, places
 
 from . import masks
-from .cases import RecordedResponse, is_short, shorten
 from .masks import How, how
 
 NO_ANSWER = "no answer"
@@ -30,6 +30,25 @@ ENTRY: Final = "the broker's entry"
 TIMESTAMP: Final = "timestamp"
 _WITHIN: Final = re.compile(r"^(extFields|group|route|topicConfig|)\.")
 _NO_JSON = "no JSON"
+
+
+CUT: Final = re.compile(r"(.{60})\.\.\.\(([0-9]+)\)", re.DOTALL)
+"""How a recording shortens a long value: its start, and its length."""
+_LIMIT: Final = 300
+
+
+@dataclass(frozen=True)
+class RecordedResponse:
+    """A recorded response. `code` is None without a response."""
+
+    code: int | None
+    remark: str | None
+    fields: Mapping[str, str]
+
+    @property
+    def host(self) -> Host | None:
+        """The broker's address as encoded in the id of a stored message."""
+        return read_host(bytes.fromhex(self.fields["msgId"][:16])) if places(self.fields) else None
 
 
 @dataclass(frozen=True)
@@ -151,6 +170,26 @@ class RunComparison:
                 after = shorten(after)
             if before != after:
                 yield FieldDifference(f"{where}{name}", before, after)
+
+
+def shorten(text: str) -> str:
+    """Return a text as a recording stores it: long texts are shortened."""
+    return text if len(text) <= _LIMIT else f"{text[:60]}...({len(text)})"
+
+
+def is_short(text: object) -> bool:
+    """Whether a recorded value was shortened."""
+    return isinstance(text, str) and CUT.fullmatch(text) is not None
+
+
+def translated(fields: Mapping[str, str], known: Mapping[int, int]) -> dict[str, str]:
+    """Return a request's fields with the places of the same messages in another log, if those are known."""
+    fields_there = dict(fields)
+    for name in ("offset", "commitLogOffset"):
+        place = java_long(fields_there.get(name, ""))
+        if place is not None:
+            fields_there[name] = str(known.get(place, fields_there[name]))
+    return fields_there
 
 
 def _shape(text: str | None) -> list[str] | None:

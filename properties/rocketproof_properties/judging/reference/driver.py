@@ -22,8 +22,8 @@ from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.vocabulary import plain
 from . import bodies, comparison
-from .cases import ReplayCase, translated
-from .comparison import FieldDifference, RunComparison
+from .cases import ReplayCase
+from .comparison import FieldDifference, RunComparison, translated
 
 SECONDS: Final = 20.0
 """Timeout for a recorded response, in seconds. It is longer than any wait of a broker."""

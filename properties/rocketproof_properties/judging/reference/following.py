@@ -44,7 +44,7 @@ from ...programs.call import command_of
 from ...programs.parts import NAME_SERVER
 from ...programs.settings import ALONE, while_running
 from . import keys
-from .cases import RecordedResponse, translated
+from .comparison import RecordedResponse, translated
 from .driver import SECONDS
 from .simulated import ReplayDeployment, begin_log_at
 

@@ -33,8 +33,8 @@ from ...programs.parts import NAME_SERVER
 from ...programs.requests import UNSUPPORTED_CODE
 from ...programs.settings import ALONE
 from . import comparison
-from .cases import SENDS, RecordedResponse, translated
-from .comparison import TIMESTAMP, FieldDifference, RunComparison, message_data, within
+from .cases import SENDS
+from .comparison import TIMESTAMP, FieldDifference, RecordedResponse, RunComparison, message_data, translated, within
 from .dispatched import NOTHING_THERE, WITHIN, has_all, is_soon
 from .following import Follower, answer_of, is_by_key
 from .masks import MOVING

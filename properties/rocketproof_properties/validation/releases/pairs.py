@@ -26,8 +26,7 @@ from ...brokers.runs.parsed import ParsedHistory
 from ...brokers.runs.queries import REACHES, born_of
 from ...brokers.runs.recording import body_of
 from ...judging.reference import comparison
-from ...judging.reference.cases import RecordedResponse
-from ...judging.reference.comparison import ENTRY, FieldDifference, RunComparison, message_data
+from ...judging.reference.comparison import ENTRY, FieldDifference, RecordedResponse, RunComparison, message_data
 from ...judging.reference.dispatched import ENDS, NOTHING_THERE, is_soon
 from ...judging.reference.readback import NEXT_OFFSET
 

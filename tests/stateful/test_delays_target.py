@@ -15,11 +15,11 @@ from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.store import delay
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.drivers.delays import DelaysDriver
+from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
-from rocketproof_properties.conformance.targets.delays import DelaysTarget
 from rocketproof_protocol.properties import TRAN_MSG
 from rocketproof_spec import part
 from rocketproof_spec.delays import Delays
@@ -46,7 +46,7 @@ HALF = "put_half(tran=true, delayed=False)"
 def test_each_release_delays_and_ends_as_its_switches_say(scope: str, given: dict[str, Any], profile: str) -> None:
     source = ModelSource(scope, profile, tuple(sorted(given.items())))
     subject = source.subject()
-    assert run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS // 2, 5, shrink=False) is None
+    assert run(Campaign(subject.instance, driver_of(source, subject)), PROGRAMS // 2, 5, shrink=False) is None
 
 
 @behaviour("CL-02", "INV-45")
@@ -88,7 +88,7 @@ def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:
     other = replace(PROFILES["P494"], **{switch: False})
     specification = part("delays")
     assert isinstance(specification, Delays)
-    made = Campaign(subject.instance, lambda: DelaysTarget(specification, subject.instance, other))
+    made = Campaign(subject.instance, lambda: DelaysDriver(specification, subject.instance, other))
     assert run(made, 8 * PROGRAMS, 5, shrink=False) is not None
 
 

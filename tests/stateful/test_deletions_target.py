@@ -11,11 +11,11 @@ from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model import RocketproofError
 from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.drivers.sending import SendingDriver
+from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError, FollowedProgram
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
-from rocketproof_properties.conformance.targets.cluster import SimulatedTarget
 
 GIVEN: dict[str, Any] = {"existing": True, "update_budget": 1}
 SENT = ["request(p=0, b=0, t=1, d=0, numbers=1, queue=0, kind=not, size=1)", "look_up(p=0)", "accept_queue(p=0)"]
@@ -27,7 +27,7 @@ AGAIN = [SENT[0], *(f"{step}(p=0)" for step in (*MADE, "announce", "accept_queue
 def found(programs: int = 60, **given: Any) -> ConformanceError | None:
     source = ModelSource("deletions", "P49", tuple(sorted((GIVEN | given).items())))
     subject = source.subject()
-    return run(Campaign(subject.instance, target_of(source, subject)), programs, 1, shrink=False)
+    return run(Campaign(subject.instance, driver_of(source, subject)), programs, 1, shrink=False)
 
 
 def performed(steps: list[str]) -> FollowedProgram:
@@ -36,8 +36,8 @@ def performed(steps: list[str]) -> FollowedProgram:
 
 def next_offset(followed: FollowedProgram) -> int:
     """What the broker answers the message that it has stored."""
-    assert isinstance(followed.target, SimulatedTarget)
-    return followed.target.parts.jobs[0].offset
+    assert isinstance(followed.driver, SendingDriver)
+    return followed.driver.parts.jobs[0].offset
 
 
 @pytest.mark.parametrize("given", [{}, {"existing": False}, {"auto_create": False, "template_in_file": True}], ids=str)

@@ -11,10 +11,10 @@ from rocketproof_impl.store.flushing import GroupCommitService
 from rocketproof_model.result import Move
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue.source import ModelSource
+from rocketproof_properties.conformance.drivers.flushing import FlushingDriver
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, perform
 from rocketproof_properties.conformance.stateful.replay import replay
-from rocketproof_properties.conformance.targets.flush import FlushTarget
 from rocketproof_spec import part
 from rocketproof_spec.flushing import Flushing
 
@@ -70,7 +70,7 @@ def test_a_lock_time_that_stays_after_an_exception_is_a_finding() -> None:
     subject = source.subject()
     specification = part("flush")
     assert isinstance(specification, Flushing)
-    made = Campaign(subject.instance, lambda: FlushTarget(specification, subject.instance, PROFILES["P45"]))
+    made = Campaign(subject.instance, lambda: FlushingDriver(specification, subject.instance, PROFILES["P45"]))
     with pytest.raises(ConformanceError, match="age"):
         perform(made, [Move(name, (0,)) for name in ("lock", "throw")])
     replay("flush", "P49", steps, {"throws": True})

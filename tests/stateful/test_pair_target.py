@@ -12,9 +12,9 @@ from rocketproof_impl.broker.slave import SlaveSynchronize
 from rocketproof_impl.store import haclient
 from rocketproof_impl.store.flush import Durability
 from rocketproof_impl.store.ha import OFFSET
+from rocketproof_properties.conformance.drivers.pair import RECORD
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
-from rocketproof_properties.conformance.targets.pair import RECORD
 
 behaviour = pytest.mark.behaviour
 FOLLOWED = ["register_slave()", "connect()"]

@@ -11,7 +11,7 @@ from rocketproof_impl.store import recovery
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model.result import Move
 from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.machine import Campaign, perform
 
 behaviour = pytest.mark.behaviour
@@ -24,7 +24,7 @@ def test_what_a_start_has_cut_off_is_gone_for_good_though_its_bytes_are_not(befo
     source = ModelSource("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
     subject = source.subject()
     begin, end = Move("append", ()), [Move("power_loss", (0, len(before) // 2, True)), Move("start", ()), Move("crash", ())]
-    perform(Campaign(subject.instance, target_of(source, subject)), [begin, *before, *end])
+    perform(Campaign(subject.instance, driver_of(source, subject)), [begin, *before, *end])
 
 
 def cut_nothing(log: Any, queues: Any, checkpoint: Any, again: Any, **more: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from proportion import in_proportion
 from rocketproof_impl.broker import admin
 from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
@@ -17,7 +17,7 @@ from rocketproof_properties.conformance.stateful.machine import Campaign, run
 def found(programs: int = 30, **given: Any) -> ConformanceError | None:
     source = ModelSource("settings", "P49", tuple(sorted(given.items())))
     subject = source.subject()
-    return run(Campaign(subject.instance, target_of(source, subject)), programs, 1, shrink=False)
+    return run(Campaign(subject.instance, driver_of(source, subject)), programs, 1, shrink=False)
 
 
 @pytest.mark.parametrize("given", [{}, {"existing": True}, {"broker_writable": False}], ids=str)

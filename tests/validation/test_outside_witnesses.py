@@ -9,7 +9,7 @@ from rocketproof_model.result import Witness
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.witnesses.known import find
-from rocketproof_properties.conformance.witnesses.outside import OUTSIDE_SCOPES, course, perform_file, perform_outside
+from rocketproof_properties.conformance.witnesses.smallmodels import SMALL_MODELS, course, perform_file, perform_small_model
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
 
@@ -38,15 +38,15 @@ def found(scope: str, claim: str, given: dict[str, object], profile: str = "P494
 @pytest.mark.behaviour("BACK-04", "BACK-05", "BACK-09", "TRX-03", "TRX-05", "HAZ-30", "HAZ-40")
 def test_a_broker_follows_them(scope: str, claim: str, given: dict[str, object]) -> None:
     source, witness = found(scope, claim, given)
-    done = perform_outside(InProcess("P494"), source, witness)
+    done = perform_small_model(InProcess("P494"), source, witness)
     assert done.agrees, done.problem
-    outside = [move.action for move in witness.moves if move.action not in OUTSIDE_SCOPES[scope].own]
+    outside = [move.action for move in witness.moves if move.action not in SMALL_MODELS[scope].own]
     assert [said.partition("(")[0] for said in done.said][: len(outside)] == outside
 
 
 def test_one_that_does_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     source, witness = found("transactions", "AUX-34", {})
-    monkeypatch.setattr("rocketproof_properties.conformance.witnesses.outside.PATIENCE", 0.1)
+    monkeypatch.setattr("rocketproof_properties.conformance.witnesses.smallmodels.PATIENCE", 0.1)
     end = EndTransactionProcessor.process
     ended = 0
 
@@ -60,7 +60,7 @@ def test_one_that_does_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         return answer
 
     monkeypatch.setattr(EndTransactionProcessor, "process", once)
-    done = perform_outside(InProcess("P494"), source, witness)
+    done = perform_small_model(InProcess("P494"), source, witness)
     assert not done.agrees and "is answered 1" in done.problem
     assert done.said == ("put_half(tran=true, delayed=False)", "commit(c=0)")
 
@@ -77,7 +77,7 @@ def test_what_nobody_outside_can_bring_about_is_refused() -> None:
 def test_what_a_broker_does_by_itself_is_done_at_once() -> None:
     _, witness = found("progress", "AUX-49.flushed", {}, "P49")
     with pytest.raises(InputError, match="shown only while the broker waits"):
-        course(witness, OUTSIDE_SCOPES["progress"].own)
+        course(witness, SMALL_MODELS["progress"].own)
     _, witness = found("progress", "AUX-48", {"resets": True})
-    made = course(witness, OUTSIDE_SCOPES["progress"].own)
+    made = course(witness, SMALL_MODELS["progress"].own)
     assert [move.action for move in made.moves][:2] == ["append", "flush"]

@@ -107,7 +107,7 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
     source, loaded = witnessfiles.load_with_source(witness)
     if target is not None:
         from ..brokers.choose import choose
-        from ..conformance.witnesses.outside import perform_file
+        from ..conformance.witnesses.smallmodels import perform_file
         from ..validation.show import render_performed
         from ..validation.validate import mark
 

@@ -137,7 +137,7 @@ def campaign_of(part: CampaignPart) -> Campaign:
 @lru_cache(maxsize=4)
 def _built(source: ModelSource) -> tuple[Any, Sequence[Property], Any]:
     subject = source.subject()
-    return subject.instance, subject.properties, engine.target_of(source, subject)
+    return subject.instance, subject.properties, engine.driver_of(source, subject)
 
 
 def _walks(shard: Shard) -> ShardResult:

@@ -22,11 +22,11 @@ def attempt(campaign: Campaign, moves: Iterable[Move], action: Action, args: Arg
     Returns None if the implementation, which may choose among allowed steps, does not take it. Raises ConformanceError if the program
     deviates from the specification, and NeverTaken at a step of it that the implementation never takes.
     """
-    target = perform(campaign, moves).target
+    driver = perform(campaign, moves).driver
     try:
-        if not target.can(action, args):
+        if not driver.can(action, args):
             return None
-        target.perform(action, args)
-        return target.observe()
+        driver.perform(action, args)
+        return driver.observe()
     except Exception as error:  # noqa: BLE001 - an impossible step fails in many ways
         return str(error) or type(error).__name__

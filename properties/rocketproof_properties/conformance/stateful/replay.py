@@ -10,7 +10,7 @@ from rocketproof_model.result import LIVE, Witness
 from rocketproof_traces.witness.explain import parse
 
 from ...catalogue.source import ModelSource
-from .engine import target_of
+from .engine import driver_of
 from .follow import ConformanceError, FollowedProgram
 from .machine import Campaign
 
@@ -23,7 +23,7 @@ def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, A
     """
     source = ModelSource(scope, profile, tuple(sorted((given or {}).items())))
     subject = source.subject()
-    followed = Campaign(subject.instance, target_of(source, subject)).begin()
+    followed = Campaign(subject.instance, driver_of(source, subject)).begin()
     for label in steps:
         followed.step(*parse(label, subject.instance.model))
     return followed
@@ -60,8 +60,8 @@ class Replayed:
 def replay_witness(source: ModelSource, witness: Witness, each: Callable[[int, str], None] | None = None) -> Replayed:
     """Perform a witness. `each` is called with the number and label of every step that agrees. Raises InputError for a model file."""
     subject = source.subject()
-    campaign = Campaign(subject.instance, target_of(source, subject))
-    followed = FollowedProgram(campaign.instance, campaign.target(), campaign.offers)
+    campaign = Campaign(subject.instance, driver_of(source, subject))
+    followed = FollowedProgram(campaign.instance, campaign.driver(), campaign.offers)
     claim = witness.property
     shown = 0
     try:

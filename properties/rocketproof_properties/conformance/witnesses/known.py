@@ -31,7 +31,7 @@ from ...catalogue.source import ModelSource
 from ...catalogue.table import CASES
 from ...programs.parts import Capability
 from ...reports.choices import InputError
-from ..targets.start import earlier_table
+from ..drivers.start import earlier_table
 from .gated import Differs
 from .schedule import needs, schedule
 from .wire import LOST as NO_ANSWER

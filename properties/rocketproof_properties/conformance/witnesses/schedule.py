@@ -21,7 +21,7 @@ from rocketproof_traces.witness.truth import truths
 
 from ...programs.parts import Capability
 from ...reports.choices import InputError
-from ..targets.base import decoded
+from ..drivers.base import decoded
 
 SENDS: Final = frozenset({"request", "send", "retry"})
 UNSEEN: Final = frozenset({"dispatch", "flush"})

@@ -42,7 +42,7 @@ from ...brokers.runs.client import places
 from ...brokers.runs.waiting import until
 from ...programs.actions import ANSWERS, STEPS, TOPICS
 from ...programs.vocabulary import plain
-from ..targets.base import decoded
+from ..drivers.base import decoded
 from .gated import Answer, Differs, GatedProducer
 from .schedule import from_outside
 

@@ -27,7 +27,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_spec.delays import HALF, NOWHERE, Delays
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 TOPIC = "topic"
 QUEUE = MAX_LEVEL - 1
@@ -48,7 +48,7 @@ def stand(profile: Profile, **settings: object) -> tuple[Cluster, Node]:
     return cluster, cluster.add(broker_settings)
 
 
-class DelaysTarget(ModelTarget):
+class DelaysDriver(ModelDriver):
     """The queue of the last delay level. `on`: a cluster and node that another target uses too."""
 
     def __init__(self, specification: Delays, instance: Instance, profile: Profile, on: tuple[Cluster, Node] | None = None) -> None:

@@ -27,7 +27,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
 from rocketproof_spec.answering import Answering
 
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 BEGIN = Pause("begin")
 UNKNOWN_CODE = 9999
@@ -77,7 +77,7 @@ class _Pool(ThreadPool[SimulatedThread[None]]):
         return [task for task in self._queue if isinstance(task, _Held)]
 
 
-class AnswersTarget(ModelTarget):
+class AnsweringDriver(ModelDriver):
     """A dispatcher with one processor on one thread."""
 
     def __init__(self, specification: Answering, instance: Instance, profile: Profile) -> None:

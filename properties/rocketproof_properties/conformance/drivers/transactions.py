@@ -22,7 +22,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_spec.transactions import Transactions
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 from .delays import TOPIC, goes_to, stand
 
 GROUP_OF_PRODUCERS = "producers"
@@ -43,7 +43,7 @@ class _Producer:
         self.written.append(command)
 
 
-class TransactionsTarget(ModelTarget):
+class TransactionsDriver(ModelDriver):
     """The half queue and the topic of one message.
 
     `on`: a cluster and node that another target uses too, or a broker that runs elsewhere (`outside.Outside`).

@@ -8,12 +8,12 @@ from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_spec.deadlines import Expiry
 
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 SECOND = 1000
 
 
-class ExpiryTarget(ModelTarget):
+class ExpiryDriver(ModelDriver):
     """One registered broker. Scans and registrations occur at the implementation's periods."""
 
     def __init__(self, specification: Expiry, instance: Instance, profile: Profile) -> None:

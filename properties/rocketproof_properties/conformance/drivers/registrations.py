@@ -31,7 +31,7 @@ from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_spec.registering import MESSAGE, TIMER, Registrations
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 ADDRESSES = (NAME_SERVER, "127.0.0.1:9877")
 TOPICS = ("A", "B")
@@ -47,7 +47,7 @@ class _Change:
     config: TopicConfig
 
 
-class RegistrationsTarget(ModelTarget):
+class RegistrationsDriver(ModelDriver):
     """One broker that is known to both name servers. Unless the constant `two` is set, it registers changes with the first one only."""
 
     def __init__(self, specification: Registrations, instance: Instance, profile: Profile) -> None:

@@ -28,7 +28,7 @@ from rocketproof_spec.device import Device
 
 from ...programs.vocabulary import plain
 from .abstraction import BLANK
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 TOPIC = "T"
 RECORD = 200
@@ -64,7 +64,7 @@ class _ObservedFlush(FlushRealTimeService):
         super().wakeup()
 
 
-class DeviceTarget(ModelTarget):
+class DeviceDriver(ModelDriver):
     """A broker whose store services are run step by step."""
 
     def __init__(self, specification: Device, instance: Instance, profile: Profile) -> None:

@@ -21,7 +21,7 @@ from rocketproof_protocol import codes
 from rocketproof_spec.recovery import Recovery
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 TOPIC = "topic"
 ENTRY = 20
@@ -43,7 +43,7 @@ class _PendingFlushes:
         """Do nothing: no thread waits."""
 
 
-class RecoveryTarget(ModelTarget):
+class RecoveryDriver(ModelDriver):
     """A broker with one queue. Responses of an asynchronous flush stay on the wire until an action delivers them."""
 
     def __init__(self, specification: Recovery, instance: Instance, profile: Profile) -> None:

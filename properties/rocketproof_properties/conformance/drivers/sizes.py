@@ -30,7 +30,7 @@ from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
 from rocketproof_spec.sizes import OWN, Sizes
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 RECORD = 36_000
 FILE = 1 << 19
@@ -122,7 +122,7 @@ def _filled(profile: str, request: SizedRequest) -> SizedRequest:
     return SizedRequest(request.kind, request.topic, request.text, request.longer, (sizes[0], sizes[-1])) if sizes else request
 
 
-class SizesTarget(ModelTarget):
+class SizesDriver(ModelDriver):
     """A broker without threads: puts are on the device, and an action dispatches them."""
 
     def __init__(self, specification: Sizes, instance: Instance, profile: Profile) -> None:

@@ -27,7 +27,7 @@ from rocketproof_spec.dispatching import HOOKS, Dispatching
 
 from ...programs.requests import UNSUPPORTED_CODE
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 TOPIC, OPAQUE, BODY = "T", 7, "hello"
 REFUSALS = {
@@ -71,7 +71,7 @@ class _Channel:
         self.written.append(answer)
 
 
-class DispatchTarget(ModelTarget):
+class DispatchingDriver(ModelDriver):
     """A broker with one topic whose processor for sends also serves a code without a header."""
 
     def __init__(self, specification: Dispatching, instance: Instance, profile: Profile) -> None:

@@ -25,7 +25,7 @@ from rocketproof_protocol.properties import WAIT
 from rocketproof_spec.flushing import Flushing
 
 from .abstraction import BLANK
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 TOPIC = "T"
 RECORD = 200
@@ -69,7 +69,7 @@ class _ObservedGroupCommit:
         self.service.wakeup()
 
 
-class FlushTarget(ModelTarget):
+class FlushingDriver(ModelDriver):
     """A store, and its group commit as the only thread."""
 
     def __init__(self, specification: Flushing, instance: Instance, profile: Profile) -> None:

@@ -29,7 +29,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_spec.starting import RETRIES, Starting
 
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 NAME_SERVER, TOPIC, LARGEST = "127.0.0.1:9876", "T", 200
 BROKERS = {"broker-a": ("127.0.0.1:10911", 2), "broker-b": ("127.0.0.1:10921", 1)}
@@ -79,7 +79,7 @@ class _Call:
     out: list[tuple[str, Command]] = field(default_factory=list)
 
 
-class StartingTarget(ModelTarget):
+class StartingDriver(ModelDriver):
     """Two producers and their network."""
 
     def __init__(self, specification: Starting, instance: Instance, profile: Profile) -> None:

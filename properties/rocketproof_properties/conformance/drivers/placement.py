@@ -31,7 +31,7 @@ from ...programs.sizes import overhead, stored_length
 from ...programs.vocabulary import plain
 from .abstraction import OutstandingSend
 from .base import Deviation, Seen, decoded
-from .cluster import SimulatedTarget
+from .sending import SendingDriver
 from .start import GROUP
 
 LATER = "60"  # seconds: never due, because the clock does not advance
@@ -41,7 +41,7 @@ _WITHOUT = {"step": "put", "flaw": "none", "lane": -1, **dict.fromkeys(_FLAGS, F
 """The placement variables without a request, as far as they are not 0."""
 
 
-class PlacedTarget(SimulatedTarget):
+class PlacementDriver(SendingDriver):
     """The same cluster. Offsets of groups in the scope's own topic are one variable. In scopes without them, messages wait."""
 
     passed = (APPENDS.name, WANTED.name)

@@ -18,13 +18,13 @@ from rocketproof_protocol import codes
 from rocketproof_spec.deadlines import REQUEST, News
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 SECOND = 1000
 TOPIC = "topic"
 
 
-class NewsTarget(ModelTarget):
+class DiscoveryDriver(ModelDriver):
     """One broker that has just registered, and a producer that uses a topic that does not exist yet."""
 
     def __init__(self, specification: News, instance: Instance, profile: Profile) -> None:

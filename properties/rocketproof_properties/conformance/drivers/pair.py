@@ -25,7 +25,7 @@ from rocketproof_protocol import codes
 from rocketproof_spec.pairs import LAG, MasterAndSlave
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 MASTER, SLAVE, TOPIC, STORED = "broker-a", "broker-a:1", "topic", "stored"
 RECORD = 200
@@ -51,7 +51,7 @@ class _Flush:
         """Do nothing: no thread waits for it."""
 
 
-class PairTarget(ModelTarget):
+class PairDriver(ModelDriver):
     """A master, and a slave that has started and not registered yet."""
 
     def __init__(self, specification: MasterAndSlave, instance: Instance, profile: Profile) -> None:

@@ -15,21 +15,21 @@ from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec.meeting import SHARED, Meeting
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
-from .delays import DelaysTarget, stand
-from .transactions import LEVEL, TransactionsTarget
+from .base import Deviation, ModelDriver, Seen
+from .delays import DelaysDriver, stand
+from .transactions import LEVEL, TransactionsDriver
 
 RETRY = f"{RETRY_PREFIX}consumers"
 
 
-class MeetingTarget(ModelTarget):
+class DelayedTransactionsDriver(ModelDriver):
     """A broker that is shared by the two targets. Each sees the other's messages in the log."""
 
     def __init__(self, specification: Meeting, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
         on = self.cluster, self.node = stand(profile)
-        self.delay = DelaysTarget(specification.delays, instance, profile, on)
-        self.half = TransactionsTarget(specification.transactions, instance, profile, on)
+        self.delay = DelaysDriver(specification.delays, instance, profile, on)
+        self.half = TransactionsDriver(specification.transactions, instance, profile, on)
 
     def perform(self, action: Action, args: Sequence[int]) -> None:
         part, _, name = action.name.partition("_")

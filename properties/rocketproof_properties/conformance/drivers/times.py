@@ -20,14 +20,14 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_spec.times import Times
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 from .delays import TOPIC, stand
 
 MOMENT = 1000
 """The length of a moment in ms."""
 
 
-class TimesTarget(ModelTarget):
+class TimesDriver(ModelDriver):
     """A broker with one queue, and the last response to a consumer. `on`: a broker that runs elsewhere (`outside.Outside`)."""
 
     def __init__(self, specification: Times, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:

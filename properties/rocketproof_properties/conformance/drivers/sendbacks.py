@@ -26,7 +26,7 @@ from rocketproof_spec.sendbacks import Sendbacks
 
 from ...brokers.simulated import SimulatedDeployment
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 GROUP, ORDERS = "group", "orders"
 RETRY, DEAD = RETRY_PREFIX + GROUP, DLQ_PREFIX + GROUP
@@ -35,7 +35,7 @@ NOWHERE = 1 << 40  # beyond any log
 NOTHING = {"asked": "nothing", "answer": "none", "appended": 0, "made": False, "queue": None}
 
 
-class BacksTarget(ModelTarget):
+class SendbacksDriver(ModelDriver):
     """One broker with one message in `orders`, which a consumer of the group has received.
 
     `on`: a broker that runs elsewhere (`outside.Outside`), with its node.

@@ -26,12 +26,12 @@ from ...brokers.deployment import FILE_SIZES, NotOffered, Setup, ValidationTarge
 from ...catalogue.source import ModelSource
 from ...programs.parts import Capability
 from ...reports.choices import InputError
-from ..targets.backs import BacksTarget
-from ..targets.base import Deviation, ModelTarget
-from ..targets.outside import MOMENT, Outside
-from ..targets.progress import ProgressTarget
-from ..targets.times import TimesTarget
-from ..targets.transactions import TransactionsTarget
+from ..drivers.base import Deviation, ModelDriver
+from ..drivers.progress import ProgressDriver
+from ..drivers.remote import MOMENT, Outside
+from ..drivers.sendbacks import SendbacksDriver
+from ..drivers.times import TimesDriver
+from ..drivers.transactions import TransactionsDriver
 from .known import Performed, perform
 from .schedule import schedule
 from .wire import PASSES
@@ -42,7 +42,7 @@ LEVELS: Final = {"messageDelayLevel": " ".join(["1s"] * 18)}
 
 
 @dataclass(frozen=True)
-class OutsideScope:
+class SmallModel:
     """How a scope's witnesses are performed.
 
     - `target`: the target that performs the actions.
@@ -52,7 +52,7 @@ class OutsideScope:
     - `wanted`: required values of constants.
     """
 
-    target: Callable[..., ModelTarget]
+    target: Callable[..., ModelDriver]
     settings: Callable[[Mapping[str, Any]], dict[str, str]]
     own: frozenset[str]
     refused: frozenset[str] = frozenset()
@@ -80,34 +80,34 @@ def _text(value: bool) -> str:
     return str(value).lower()
 
 
-OUTSIDE_SCOPES: Final[Mapping[str, OutsideScope]] = {
-    "backs": OutsideScope(BacksTarget, _of_backs, frozenset({"register"}), wanted={"flushes": True}),
-    "transactions": OutsideScope(
-        TransactionsTarget, _of_transactions, frozenset({"write_operations"}), frozenset({"ask", "pass_over", "give_up"})
+SMALL_MODELS: Final[Mapping[str, SmallModel]] = {
+    "backs": SmallModel(SendbacksDriver, _of_backs, frozenset({"register"}), wanted={"flushes": True}),
+    "transactions": SmallModel(
+        TransactionsDriver, _of_transactions, frozenset({"write_operations"}), frozenset({"ask", "pass_over", "give_up"})
     ),
-    "times": OutsideScope(TimesTarget, lambda c: {}, frozenset()),
-    "progress": OutsideScope(ProgressTarget, _of_progress, frozenset({"flush", "dispatch", "persist"}), frozenset({"power_loss"})),
+    "times": SmallModel(TimesDriver, lambda c: {}, frozenset()),
+    "progress": SmallModel(ProgressDriver, _of_progress, frozenset({"flush", "dispatch", "persist"}), frozenset({"power_loss"})),
 }
 NEEDS: Final = (Capability.START, Capability.STORE)
 
 
 def perform_file(target: ValidationTarget, source: ModelSource, witness: Witness, mark: str) -> Performed:
     """Perform a witness from a file of `rocketproof check`. Raises InputError, TargetError if that is impossible."""
-    if source.scope in OUTSIDE_SCOPES:
-        return perform_outside(target, source, witness)
+    if source.scope in SMALL_MODELS:
+        return perform_small_model(target, source, witness)
     if source.scope not in SCOPES:
         first = f" ({witness.labels()[0]} is not a request)" if witness.moves else ""
-        known = ", ".join((*SCOPES, *OUTSIDE_SCOPES))
+        known = ", ".join((*SCOPES, *SMALL_MODELS))
         raise InputError(f"a witness of {source.name} has nothing that clients do{first}; give one of the scopes {known}")
     return perform(target, SCOPES[source.scope], schedule(witness), mark)
 
 
-def perform_outside(target: ValidationTarget, source: ModelSource, witness: Witness) -> Performed:
-    """Perform a witness of a scope in OUTSIDE_SCOPES.
+def perform_small_model(target: ValidationTarget, source: ModelSource, witness: Witness) -> Performed:
+    """Perform a witness of a scope in SMALL_MODELS.
 
     Raises InputError if it is impossible from outside, TargetError if the target cannot be set up, NotOffered if it lacks a capability.
     """
-    outside_scope, constants = OUTSIDE_SCOPES[source.scope], witness.instance.readable()
+    outside_scope, constants = SMALL_MODELS[source.scope], witness.instance.readable()
     for move in witness.moves:
         if move.action in outside_scope.refused:
             label = witness.instance.model.named(move.action).label(move.args)
@@ -169,7 +169,7 @@ def course(witness: Witness, own: frozenset[str]) -> Witness:
     return scheduled
 
 
-def _follow(performer: ModelTarget, witness: Witness, own: frozenset[str], log: list[str]) -> None:
+def _follow(performer: ModelDriver, witness: Witness, own: frozenset[str], log: list[str]) -> None:
     """Perform all moves, a loop's several times, with pauses for the broker's own. Raises Deviation, RemotingError."""
     loop = witness.moves[witness.loop :] if witness.loop is not None else ()
     for move in (*witness.moves, *loop * (PASSES - 1)):
@@ -181,7 +181,7 @@ def _follow(performer: ModelTarget, witness: Witness, own: frozenset[str], log: 
             log.append(action.label(move.args))
 
 
-def _difference(performer: ModelTarget, expected: State) -> str:
+def _difference(performer: ModelDriver, expected: State) -> str:
     """Return the observed differences from the expected state after waiting for it, "" if there are none."""
     end = time.monotonic() + PATIENCE
     while (seen := performer.observe()) != expected and time.monotonic() < end:

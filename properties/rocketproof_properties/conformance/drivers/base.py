@@ -20,7 +20,7 @@ class Deviation(RocketproofError):
     """The target is in a state that the specification cannot represent, or cannot do what the specification allows."""
 
 
-class ModelTarget(ABC):
+class ModelDriver(ABC):
     """A target that performs the actions of a scope."""
 
     def __init__(self, instance: Instance) -> None:

@@ -20,13 +20,13 @@ from rocketproof_spec.vocabulary import CREATING
 from rocketproof_spec.waiting import LOCK_TIMEOUT, WaitingRequests
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen, serving
+from .base import Deviation, ModelDriver, Seen, serving
 
 SECOND = 999
 STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}
 
 
-class LocksTarget(ModelTarget):
+class LocksDriver(ModelDriver):
     """One broker whose threads for sends stop at every pause."""
 
     def __init__(self, specification: WaitingRequests, instance: Instance, profile: Profile) -> None:

@@ -35,11 +35,11 @@ from ...programs.actions import ANSWERS, STEPS
 from ...programs.sizes import stored_length
 from ...programs.vocabulary import plain
 from .abstraction import BLANK, CAP, UNIT, DeletedQueue, OutstandingSend, ScopeCluster, registers, seen
-from .base import Deviation, ModelTarget, Seen, decoded, serving
+from .base import Deviation, ModelDriver, Seen, decoded, serving
 from .start import earlier_table, template, topic_names
 
 
-class SimulatedTarget(ModelTarget):
+class SendingDriver(ModelDriver):
     """A cluster in the specification's initial state.
 
     Threads of sends stop at every pause except those in `passed`, which are inside one step of the specification: a put under its lock, the

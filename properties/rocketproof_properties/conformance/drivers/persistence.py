@@ -21,7 +21,7 @@ from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_spec.persistence import Persistence
 
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 GARBAGE = bytes(8)
 FILES = {"main": "", "bak": ".bak", "tmp": ".tmp"}
@@ -63,7 +63,7 @@ class _Persist:
         return names[times - 1]
 
 
-class PersistenceTarget(ModelTarget):
+class PersistenceDriver(ModelDriver):
     """A broker with the file of its topic table, in the specification's initial state."""
 
     def __init__(self, specification: Persistence, instance: Instance, profile: Profile) -> None:

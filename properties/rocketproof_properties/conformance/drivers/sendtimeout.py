@@ -25,7 +25,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_spec.deadlines import LOCK, REQUEST, Patience
 
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 SECOND = 999
 TOPIC = "topic"
@@ -33,7 +33,7 @@ BROKER = "broker-a"
 QUEUE = MessageQueue(TOPIC, BROKER, 0)
 
 
-class PatienceTarget(ModelTarget):
+class SendTimeoutDriver(ModelDriver):
     """A producer that has not sent yet, and a broker with the topic."""
 
     def __init__(self, specification: Patience, instance: Instance, profile: Profile) -> None:

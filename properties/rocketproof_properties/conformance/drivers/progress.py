@@ -25,7 +25,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_spec.progress import ConsumerProgress
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelTarget, Seen
+from .base import Deviation, ModelDriver, Seen
 
 TOPIC, GROUP = "topic", "rocketproof-reader"
 MARKED, OTHER = "marked", "other"
@@ -47,7 +47,7 @@ class _PendingFlush:
         """Do nothing: no thread waits."""
 
 
-class ProgressTarget(ModelTarget):
+class ProgressDriver(ModelDriver):
     """A broker with one queue, and a consumer that follows the responses. `on`: a broker that runs elsewhere (`outside.Outside`)."""
 
     def __init__(self, specification: ConsumerProgress, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:

@@ -1,4 +1,7 @@
-"""The common base of all targets: an action is a method `_do_<its name>`, and the observed values become a state of the specification."""
+"""The common base of all drivers: objects that perform the actions of one model on the implementation and read its state.
+
+An action is performed by the method `_do_` with the action's name. `seen` returns the values of the model's variables.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +10,30 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
+from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import Node
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_model import Action, Instance, Model, ModelError, RocketproofError
 from rocketproof_model.interpreter import State
+from rocketproof_protocol import codes
 
 Seen = dict[Any, Any]
 """Values of variables by name; of indexed variables by name and indices."""
 
 
 class Deviation(RocketproofError):
-    """The target is in a state that the specification cannot represent, or cannot do what the specification allows."""
+    """The implementation is in a state that the specification cannot represent, or cannot do what the specification allows."""
 
 
-class ModelDriver(ABC):
-    """A target that performs the actions of a scope."""
+class ActionPerformer:
+    """Performs the actions of a model's instance."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.constants = instance.readable()
 
-    def can(self, action: Action, args: Sequence[int]) -> bool:
-        """Return whether the target may take this step now: an implementation may choose among allowed steps."""
-        del action, args
-        return True
-
     def perform(self, action: Action, args: Sequence[int]) -> None:
-        """Perform the action. Raises Deviation if the target cannot."""
+        """Perform the action. Raises Deviation if the implementation cannot."""
         getattr(self, f"_do_{action.name}", self._other)(**decoded(action, args))
         self._performed()
 
@@ -41,17 +41,33 @@ class ModelDriver(ABC):
         """Perform an action that has no method of its own."""
         raise Deviation(f"{type(self).__name__} has no action with the values {values}: the specification has it")
 
-    def _performed(self) -> None:  # noqa: B027 - most targets have nothing to add
+    def _performed(self) -> None:
         """Run after every action."""
+
+
+class ModelDriver(ActionPerformer, ABC):
+    """Performs the actions of a model on the implementation and reads its state as a state of the model."""
+
+    def can(self, action: Action, args: Sequence[int]) -> bool:
+        """Return whether the implementation may take this step now: it may choose among allowed steps."""
+        del action, args
+        return True
 
     @abstractmethod
     def seen(self) -> Seen:
-        """Return the values of the scope's variables."""
+        """Return the values of the model's variables."""
 
     def observe(self) -> State:
-        """Return the target's state of the specification. Raises Deviation if the specification cannot represent it."""
+        """Return the implementation's state as a state of the model. Raises Deviation if the model cannot represent it."""
         values = self.seen()
         return tuple([_encoded(values[key], element, encode) for key, element, encode in _elements(self.instance.model)])
+
+
+def accepted(answer: Command, what: str) -> Command:
+    """Return the response to a request, which must be SUCCESS. `what`: the request, for the text of the Deviation."""
+    if answer.code != codes.SUCCESS:
+        raise Deviation(f"{what} is answered {answer.code} ({answer.remark}): the specification allows it")
+    return answer
 
 
 def serving(node: Node, known: Collection[SimulatedThread[Any]], whom: str) -> SimulatedThread[Any]:

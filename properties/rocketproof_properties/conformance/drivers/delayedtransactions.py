@@ -1,56 +1,52 @@
-"""A simulated broker as a target of the specification of delays and transactions together: both targets use one broker."""
+"""Drives a simulated broker by the model of delays and transactions together, through the drivers of both models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocketproof_impl.message import Message
 from rocketproof_model import Action, Instance
 from rocketproof_profiles import Profile
-from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.properties import CHECK_TIMES, DELAY, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec.meeting import SHARED, Meeting
 
-from ...programs.vocabulary import plain
 from .base import Deviation, ModelDriver, Seen
-from .delays import DelaysDriver, stand
+from .broker import SimulatedBroker
+from .delays import DelaysDriver
 from .transactions import LEVEL, TransactionsDriver
 
 RETRY = f"{RETRY_PREFIX}consumers"
 
 
 class DelayedTransactionsDriver(ModelDriver):
-    """A broker that is shared by the two targets. Each sees the other's messages in the log."""
+    """A broker that is shared by two drivers. Each sees the other's messages in the log."""
 
     def __init__(self, specification: Meeting, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
-        on = self.cluster, self.node = stand(profile)
-        self.delay = DelaysDriver(specification.delays, instance, profile, on)
-        self.half = TransactionsDriver(specification.transactions, instance, profile, on)
+        checks, rejects = specification.transactions.checks, self.constants["rejects"]
+        self.broker = SimulatedBroker(profile, transaction_check_max=checks, reject_transaction_message=rejects)
+        self.delay = DelaysDriver(specification.delays, instance, profile, self.broker)
+        self.half = TransactionsDriver(specification.transactions, instance, profile, self.broker)
 
     def perform(self, action: Action, args: Sequence[int]) -> None:
         part, _, name = action.name.partition("_")
-        target = {"delay": self.delay, "half": self.half}.get(part)
-        if target is None:
+        driver: ModelDriver | None = {"delay": self.delay, "half": self.half}.get(part)
+        if driver is None:
             super().perform(action, args)
         else:
-            target.perform(replace(action, name=name), args)
+            driver.perform(replace(action, name=name), args)
 
     def _do_retry(self, e: int) -> None:
         """A consumer from before 4.6.1 sends the message with all its properties, after sending it back has failed."""
         del e
-        store = self.node.running.store
-        committed: Message = next(m for m in store.records() if m.transaction == COMMIT and CHECK_TIMES not in m.properties)
+        committed = next(m for m in self.broker.records() if m.transaction == COMMIT and CHECK_TIMES not in m.properties)
         if committed.properties.get(TRAN_MSG) != "true":
             raise Deviation("the committed message has no TRAN_MSG any more: the specification keeps it")
         properties = {**committed.properties, DELAY: str(LEVEL)}
-        answer = self.cluster.call(plain("send", topic=RETRY, body="message", properties=properties, times=1))
-        self.cluster.dispatch()
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"the retry is answered {answer.code}: the specification stores it")
+        self.broker.accepted("send", topic=RETRY, body="message", properties=properties, times=1)
+        self.broker.dispatch()
         self.half.sent["delayed"] = True
         self.half.asked = 0
 

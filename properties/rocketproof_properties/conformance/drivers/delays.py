@@ -1,4 +1,4 @@
-"""A simulated broker as a target of the specification of delayed messages: the last level's queue and the service that delivers it.
+"""Drives a simulated broker by the model of delayed messages: the last level's queue and the service that delivers it.
 
 Messages are sent with the last level or a higher one. A scan stops before each entry that is due. The clock advances only to the time of
 the next entry, so that entries are stored some time apart. The device has only those parts of the log that an action has flushed. A power
@@ -9,55 +9,39 @@ from __future__ import annotations
 
 import re
 
-from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.broker.transactioncheck import MAX_TIME_TOPIC
 from rocketproof_impl.message import Message
-from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster, Node
-from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.delay import DELIVERS, LEVELS, MAX_LEVEL
 from rocketproof_impl.store.service import DISK_FULL, MessageStore
-from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
 from rocketproof_profiles import Profile
-from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_spec.delays import HALF, NOWHERE, Delays
 
-from ...programs.vocabulary import plain
 from .base import Deviation, ModelDriver, Seen
+from .broker import LOG, SimulatedBroker, lose
 
 TOPIC = "topic"
 QUEUE = MAX_LEVEL - 1
 APART = 1000  # milliseconds between two entries
 LONG_AGO = 10 * 86_400_000
-LOG = "commitlog/00000000000000000000"
-
-
-def stand(profile: Profile, **settings: object) -> tuple[Cluster, Node]:
-    """Return a cluster of one broker that delivers packets at once, and whose scans of delayed messages stop before each delivery."""
-    cluster = Cluster(0, profile=profile)
-    broker_settings = BrokerSettings(broker_name="broker-a", name_servers=(NAME_SERVER,), mapped_file_size_commit_log=1 << 16)
-    broker_settings.file_reserved_time = 24 * 10_000  # hours: messages of programs were born in 2020
-    for name, value in settings.items():
-        setattr(broker_settings, name, value)
-    cluster.network.plan = lambda packet: [0]
-    cluster.scheduler.stops = lambda task, pause: pause is DELIVERS
-    return cluster, cluster.add(broker_settings)
 
 
 class DelaysDriver(ModelDriver):
-    """The queue of the last delay level. `on`: a cluster and node that another target uses too."""
+    """The queue of the last delay level. `broker`: the broker, if another driver uses it too."""
 
-    def __init__(self, specification: Delays, instance: Instance, profile: Profile, on: tuple[Cluster, Node] | None = None) -> None:
+    def __init__(self, specification: Delays, instance: Instance, profile: Profile, broker: SimulatedBroker | None = None) -> None:
         super().__init__(instance)
         self.s = specification
         self.sync = self.constants["sync"]
-        self.cluster, self.node = on or stand(profile, flush_disk_type="SYNC_FLUSH" if self.sync else "ASYNC_FLUSH")
-        if on is None:
-            self.node.running.topics.update(TopicConfig(TOPIC, 2, 2))
+        self.broker = broker or SimulatedBroker(profile, flush_disk_type="SYNC_FLUSH" if self.sync else "ASYNC_FLUSH")
+        self.cluster, self.node = self.broker.cluster, self.broker.node
+        self.cluster.scheduler.stops = lambda task, pause: pause is DELIVERS
+        if broker is None:
+            self.broker.create_topic(TOPIC, 2)
         self.scan: SimulatedThread[int] | None = None
         self.made: list[tuple[int, int]] = []  # the place of each delivery's record, and the entry it was made from
         self.left: tuple[list[tuple[int, int]], dict[int, Message]] = [], {}  # entries and records after the process was killed
@@ -66,16 +50,14 @@ class DelaysDriver(ModelDriver):
     # Actions
 
     def _do_send(self, level: int, asked: int, e: int) -> None:
-        store = self.node.running.store
+        store = self.broker.store
         entries = self._entries()
         if e != len(entries):
             raise Deviation(f"the queue has {len(entries)} entries: the specification puts number {e}")
-        if entries and self._stored_at(entries[-1]) >= self.cluster.clock.now():
+        if entries and entries[-1][1] - LEVELS[QUEUE] >= self.cluster.clock.now():
             self.cluster.scheduler.advance(APART)
         properties = {DELAY: str(MAX_LEVEL - self.s.levels + level)} | ({TRAN_MSG: "true"} if asked == HALF else {})
-        answer = self.cluster.call(plain("send", topic=TOPIC, queue=max(asked, 0), properties=properties))
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"a delayed message is answered {answer.code}: the specification stores it")
+        self.broker.accepted("send", topic=TOPIC, queue=max(asked, 0), properties=properties)
         self.note_put()
         if self.sync and store.flushed_where < store.max_phy_offset:
             raise Deviation("a put is answered before its record is on the device")
@@ -84,10 +66,10 @@ class DelaysDriver(ModelDriver):
         """After a put: dispatch, and with synchronous flush mark all of the log as flushed."""
         self.cluster.dispatch()
         if self.sync:
-            self.flushed = self.node.running.store.max_phy_offset
+            self.flushed = self.broker.store.max_phy_offset
 
     def _do_deliver(self, e: int) -> None:
-        store, before = self._due(e), self.node.running.store.max_phy_offset
+        store, before = self._due(e), self.broker.store.max_phy_offset
         flushed = store.flushed_where
         self._resume()
         if store.max_phy_offset > before:
@@ -103,7 +85,7 @@ class DelaysDriver(ModelDriver):
 
     def _due(self, e: int) -> MessageStore:
         """Return the store after checking that a scan has stopped at the entry."""
-        store = self.node.running.store
+        store = self.broker.store
         if self.scan is None:
             self.scan = self.cluster.scheduler.spawn(store.deliver_delayed(), "scan")
             self.cluster.scheduler.settle()
@@ -118,10 +100,10 @@ class DelaysDriver(ModelDriver):
         self.cluster.dispatch()
 
     def _do_persist(self) -> None:
-        self.node.running.store.schedule.persist()
+        self.broker.store.schedule.persist()
 
     def _do_flush(self) -> None:
-        store = self.node.running.store
+        store = self.broker.store
         store.flush_now()
         self.flushed = store.flushed_where
 
@@ -136,24 +118,21 @@ class DelaysDriver(ModelDriver):
         self.cluster.clock.jump(-LONG_AGO)
 
     def _do_end(self, power: bool) -> None:
-        end = self.flushed if power else self.node.running.store.max_phy_offset
+        end = self.flushed if power else self.broker.store.max_phy_offset
         entries = [entry for entry in self._entries() if entry[0] < end]
         self.left = entries, {place: message for place, message in self._records().items() if place < end}
         if self.scan is not None:
             self.cluster.scheduler.kill([self.scan])
             self.scan = None
-        self.cluster.crash(silent=True)
+        self.broker.crash()
         self.ended += 1
         self.come = min(self.come, len(entries))
         self.made = [(place, e) for place, e in self.made if place < end]
-        content = self.node.disk.files.get(f"{self.node.settings.store_path_root_dir}/{LOG}")
-        if power and isinstance(content, MappedContent) and len(content) > end:
-            content.write(end, bytes(len(content) - end))
-            content.force()
+        if power:
+            lose(self.node, LOG, end)
 
     def _do_start(self) -> None:
-        if not self.cluster.start(self.node):
-            raise Deviation("the broker refuses to start: the specification starts it")
+        self.broker.start()
 
     # State
 
@@ -174,16 +153,12 @@ class DelaysDriver(ModelDriver):
         pairs = [(entry, store.look_message_by_offset(entry.physical_offset)) for entry in stored if entry is not None]
         return [(entry.physical_offset, entry.tags_code) for entry, message in pairs if message and goes_to(message) != MAX_TIME_TOPIC]
 
-    def _stored_at(self, entry: tuple[int, int]) -> int:
-        return entry[1] - LEVELS[QUEUE]
-
     def _next(self) -> int:
-        schedule = self.node.running.store.schedule
-        return schedule.next_of(MAX_LEVEL)
+        return self.broker.store.schedule.next_of(MAX_LEVEL)
 
     def _stored(self) -> int:
         """Return the level's offset in delayOffset.json."""
-        text = self.node.disk.read(f"{self.node.settings.store_path_root_dir}/config/delayOffset.json") or b""
+        text = self.broker.file("config/delayOffset.json") or b""
         match = re.search(rf"\b{MAX_LEVEL}:([0-9]+)", text.decode())
         return whole_number(match[1]) if match else 0
 

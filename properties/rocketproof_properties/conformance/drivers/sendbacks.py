@@ -1,7 +1,7 @@
-"""A simulated broker as a target of the specification of send-backs, with its own requests, delays and pulls.
+"""Drives a broker by the model of send-backs, with the broker's own requests, delays and pulls.
 
-The message's state is read from the last record of the log. A delivery advances the clock by the level's real delay. A consumer's look is a
-pull of the queue. Registrations of topics stay on the wire until an action delivers them.
+The message's state is read from the last record of the log. A delivery advances the clock by the level's real delay. The consumer looks at
+the message with a pull of the queue. Registrations of topics stay on the wire until an action delivers them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 from rocketproof_impl.broker.groups import SubscriptionGroupConfig
 from rocketproof_impl.message import Message, parse_properties
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.simulator.cluster import Cluster
 from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.store.delay import LEVELS
 from rocketproof_impl.topic import TopicConfig
@@ -24,9 +23,9 @@ from rocketproof_protocol.properties import DELAY, ORIGIN_MESSAGE_ID, REAL_QID, 
 from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE, TEMPLATE
 from rocketproof_spec.sendbacks import Sendbacks
 
-from ...brokers.simulated import SimulatedDeployment
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelDriver, Seen
+from .broker import DrivenBroker, SimulatedBroker
 
 GROUP, ORDERS = "group", "orders"
 RETRY, DEAD = RETRY_PREFIX + GROUP, DLQ_PREFIX + GROUP
@@ -38,48 +37,39 @@ NOTHING = {"asked": "nothing", "answer": "none", "appended": 0, "made": False, "
 class SendbacksDriver(ModelDriver):
     """One broker with one message in `orders`, which a consumer of the group has received.
 
-    `on`: a broker that runs elsewhere (`outside.Outside`), with its node.
+    `broker`: the driven broker, by default a simulated one. On another one every flush completes.
     """
 
-    def __init__(self, specification: Sendbacks, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
+    def __init__(self, specification: Sendbacks, instance: Instance, profile: Profile, broker: DrivenBroker | None = None) -> None:
         super().__init__(instance)
         del specification
         c = self.constants
-        self.cluster: Any
-        self.deployment: Any
-        if on is None:
-            self.cluster = self._simulated(profile)
-            self.deployment = SimulatedDeployment(self.cluster)
-        else:
-            self.cluster = self.deployment = on[0]
-        self.broker = self.cluster.broker()
-        topics = self.broker.topics
-        topics.update(TopicConfig(ORDERS, 1, 1))
+        self.broker = broker or self._simulated(profile)
+        self.broker.create_topic(ORDERS)
         if c["existing"]:
-            topics.update(TopicConfig(RETRY, c["existing"], c["existing"], c["existing_perm"]))
+            self.broker.create_topic(RETRY, c["existing"], c["existing_perm"])
         if c["group_known"]:
-            self.broker.groups.update(SubscriptionGroupConfig(GROUP, retry_queue_nums=c["group_queues"], retry_max_times=c["group_limit"]))
-        self.cluster.scheduler.complete(self.broker.registration.register_periodically())
-        self.cluster.network.plan = _plan
-        self.cluster.call(plain("send", topic=ORDERS, sys_flag=PREPARED if c["prepared"] else 0))
-        self.deployment.act("flush", stuck=not c["flushes"])
+            self.broker.create_group(GROUP, c["group_queues"], c["group_limit"])
+        self.broker.call(plain("send", topic=ORDERS, sys_flag=PREPARED if c["prepared"] else 0))
+        if isinstance(self.broker, SimulatedBroker):
+            self.broker.cluster.network.plan = _plan
+            self.broker.deployment.act("flush", stuck=not c["flushes"])
         self.origin = self._record().msg_id
         self.taken, self.left, self.given_up = True, False, False
         self.last: dict[str, Any] = dict(NOTHING)
         self.changes = 0
 
-    def _simulated(self, profile: Profile) -> Cluster:
+    def _simulated(self, profile: Profile) -> SimulatedBroker:
         c = self.constants
-        cluster = Cluster(
-            1,
-            profile=profile,
+        simulated = SimulatedBroker(
+            profile,
             auto_create_subscription_group=c["makes_groups"],
             auto_create_topic_enable=c["template"] > 0,
             broker_permission=READ | (WRITE if c["writable"] else 0),
         )
         if c["template"]:
-            cluster.broker().topics.table[TEMPLATE].write_queue_nums = c["template"]
-        return cluster
+            simulated.broker.topics.table[TEMPLATE].write_queue_nums = c["template"]
+        return simulated
 
     # Actions
 
@@ -87,7 +77,7 @@ class SendbacksDriver(ModelDriver):
         """The consumer sends its record back. `q`: the queue that the broker draws."""
         c = self.constants
         if q is not None:
-            self.cluster.node().random.feed(q)
+            self.broker.draw(q)
         at = self._record().physical_offset if c["in_log"] else NOWHERE
         most = c["limit"] if c["names_limit"] else None
         request = plain("back", offset=at, group=GROUP, level=level, most=most, version=c["version"], unit=c["unit_mode"])
@@ -113,15 +103,15 @@ class SendbacksDriver(ModelDriver):
     _do_send_bury = _do_send_no_group = _do_send_no_limit = _do_send_retry
 
     def _ask(self, kind: str, request: Command, *, given_up: bool = False) -> None:
-        records, table = self._records(), self._topics()
-        answer = self.cluster.call(request)
-        code, appended = codes.ANSWERS.get(answer.code, str(answer.code)), len(self._records()) - len(records)
+        records, table = self.broker.records(), self.broker.topics()
+        answer = self.broker.call(request)
+        code, appended = codes.ANSWERS.get(answer.code, str(answer.code)), len(self.broker.records()) - len(records)
         queue = (answer.ext_fields or {}).get("queueId")
         self.last = {
             "asked": kind,
             "answer": code,
             "appended": appended,
-            "made": self._topics() != table,
+            "made": self.broker.topics() != table,
             "queue": None if queue is None else whole_number(queue),
         }
         self.taken = not appended and code != "SUCCESS"
@@ -129,45 +119,34 @@ class SendbacksDriver(ModelDriver):
         self.given_up = given_up and appended > 0
 
     def _do_change_group(self, queues: int) -> None:
-        retries = self.broker.groups.table.get(GROUP, SubscriptionGroupConfig(GROUP)).retry_max_times
-        answer = self.cluster.call(plain("group", group=GROUP, queues=queues, retries=retries), client="administrator")
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"the change is answered {answer.code} ({answer.remark}): the specification allows it")
+        self.broker.create_group(GROUP, queues, self.broker.groups().get(GROUP, SubscriptionGroupConfig(GROUP)).retry_max_times)
         self.changes += 1
 
     def _do_register(self) -> None:
-        for packet in list(self.cluster.network.held):
-            self.cluster.network.deliver(packet)
-        self.cluster.scheduler.settle()
+        self.broker.deliver_registrations()
 
     def _do_deliver(self) -> None:
         level = whole_number(self._properties(self._record())[DELAY])
-        self.deployment.act("time", millis=LEVELS[level - 1])
+        self.broker.deliver_delayed(LEVELS[level - 1])
 
     def _do_look(self) -> None:
         """Pull the message's queue according to the name server's route. Later releases dispatch only flushed messages."""
-        self.broker.store.commit_log.files.flush_all()
-        self.cluster.dispatch()
+        self.broker.run(lambda broker: broker.store.commit_log.files.flush_all())
+        self.broker.dispatch()
         record = self._record()
-        answer = self.cluster.call(plain("pull", topic=record.topic, queue=record.queue_id, offset=record.queue_offset, group=GROUP))
-        routed = sum(entry.read_queue_nums for entry in self.cluster.name_server.topic_queue_table.get(RETRY, ()))
+        answer = self.broker.call(plain("pull", topic=record.topic, queue=record.queue_id, offset=record.queue_offset, group=GROUP))
+        routed = sum(entry.read_queue_nums for entry in self.broker.route(RETRY))
         if answer.code != codes.SUCCESS or record.queue_id >= routed:
             raise Deviation(f"a pull is answered {answer.code} ({answer.remark}): the specification lets the consumer have the message")
         self.taken, self.last = True, dict(NOTHING)
 
     # State
 
-    def _records(self) -> list[Message]:
-        return list(self.broker.store.records())
-
     def _record(self) -> Message:
-        return self._records()[-1]
+        return self.broker.records()[-1]
 
     def _properties(self, record: Message) -> dict[str, str]:
-        return parse_properties(record.properties_text, exact=self.cluster.profile.exact_properties)
-
-    def _topics(self) -> dict[str, TopicConfig]:
-        return {name: config.copy() for name, config in self.broker.topics.table.items()}
+        return parse_properties(record.properties_text, exact=self.broker.profile.exact_properties)
 
     def seen(self) -> Seen:
         record = self._record()
@@ -176,7 +155,7 @@ class SendbacksDriver(ModelDriver):
         origin = properties.get(ORIGIN_MESSAGE_ID)
         if origin not in (None, self.origin):
             raise Deviation(f"the record says that {origin} was its first one: that was {self.origin}")
-        groups, topics = self.broker.groups.table, self.broker.topics.table
+        groups, topics = self.broker.groups(), self.broker.topics()
         group = groups.get(GROUP, SubscriptionGroupConfig(GROUP))
         retry = topics.get(RETRY, TopicConfig(RETRY, 0, 0, 0))
         dead = topics.get(DEAD, TopicConfig(DEAD, 1, 1))
@@ -200,7 +179,7 @@ class SendbacksDriver(ModelDriver):
             "retry.perm": retry.perm,
             "retry.flag": retry.topic_sys_flag,
             "dead": topics[DEAD].perm if DEAD in topics else None,
-            "routed": RETRY in self.cluster.name_server.topic_queue_table,
+            "routed": bool(self.broker.route(RETRY)),
             "changes": self.changes,
         }
 

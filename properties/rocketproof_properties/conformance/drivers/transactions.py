@@ -1,12 +1,10 @@
-"""A simulated broker as a target of the specification of transactions: one message, the copies of its half message, and the check.
+"""Drives a broker by the model of transactions: one message, the copies of its half message, and the check.
 
 A round of the check processes one copy, because the copy that it puts is too young. The producer is a connection that keeps the broker's
 requests.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from rocketproof_impl.broker.transactioncheck import MAX_TIME_TOPIC
 from rocketproof_impl.message import Message
@@ -23,45 +21,30 @@ from rocketproof_spec.transactions import Transactions
 
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelDriver, Seen
-from .delays import TOPIC, goes_to, stand
+from .broker import DrivenBroker, SimulatedBroker
+from .delays import TOPIC, goes_to
+from .doubles import RecordingChannel
 
 GROUP_OF_PRODUCERS = "producers"
 OLD = 10_000  # milliseconds after which a half message may be checked
 LEVEL = 18
 
 
-class _Producer:
-    """A connection that keeps the written commands."""
-
-    closing = False
-
-    def __init__(self) -> None:
-        self.remote = ("127.0.0.1", 50001)
-        self.written: list[Command] = []
-
-    def write(self, command: Command) -> None:
-        self.written.append(command)
-
-
 class TransactionsDriver(ModelDriver):
     """The half queue and the topic of one message.
 
-    `on`: a cluster and node that another target uses too, or a broker that runs elsewhere (`outside.Outside`).
+    `broker`: the driven broker, by default a simulated one.
     """
 
-    def __init__(self, specification: Transactions, instance: Instance, profile: Profile, on: tuple[Any, Any] | None = None) -> None:
+    def __init__(self, specification: Transactions, instance: Instance, profile: Profile, broker: DrivenBroker | None = None) -> None:
         super().__init__(instance)
         self.s = specification
-        self.profile = profile
-        self.cluster: Any
-        self.node: Any
-        self.cluster, self.node = on or stand(profile)
-        self.node.settings.transaction_check_max = specification.checks
-        self.node.settings.reject_transaction_message = self.constants["rejects"]
-        self.producer = _Producer()
+        self.broker = broker or SimulatedBroker(
+            profile, transaction_check_max=specification.checks, reject_transaction_message=self.constants["rejects"]
+        )
+        self.producer = RecordingChannel()
         if self.constants["connected"]:
-            self.node.running.receive(self.producer, plain("heartbeat", group=GROUP_OF_PRODUCERS))
-            self.cluster.scheduler.settle()
+            self.broker.connect(self.producer, plain("heartbeat", group=GROUP_OF_PRODUCERS))
         self.sent: Seen = {"place": "none", "tran": "absent", "delayed": False, "answered": -1}
         self.decided = "none"
         self.noted: set[int] = set()  # copies that the producer has ended
@@ -70,8 +53,8 @@ class TransactionsDriver(ModelDriver):
     # Actions
 
     def _send(self, body: str, sys_flag: int = 0, **properties: str) -> Command:
-        answer: Command = self.cluster.call(plain("send", topic=TOPIC, body=body, sys_flag=sys_flag, properties=properties))
-        self.cluster.dispatch()
+        answer = self.broker.call(plain("send", topic=TOPIC, body=body, sys_flag=sys_flag, properties=properties))
+        self.broker.dispatch()
         return answer
 
     def _do_put_other(self) -> None:
@@ -79,12 +62,12 @@ class TransactionsDriver(ModelDriver):
 
     def _message(self, tran: str, *, prepared: bool, delayed: bool = False) -> None:
         """Send the message, and record where it was stored and the response."""
-        before = len(list(self.node.running.store.records()))
+        before = len(self.broker.records())
         properties = (
             {PGROUP: GROUP_OF_PRODUCERS} | ({} if tran == "absent" else {TRAN_MSG: tran}) | ({DELAY: str(LEVEL)} if delayed else {})
         )
         answer = self._send("message", PREPARED if prepared else 0, **properties)
-        stored = list(self.node.running.store.records())[before:]
+        stored = self.broker.records()[before:]
         place = _place(stored[0]) if stored else "refused" if answer.code == codes.NO_PERMISSION else "none"
         offset = whole_number((answer.ext_fields or {})["queueOffset"]) if stored else -1
         self.sent = {"place": place, "tran": tran, "delayed": delayed, "answered": offset}
@@ -109,23 +92,20 @@ class TransactionsDriver(ModelDriver):
 
     def _end(self, c: int, outcome: str) -> None:
         half = self._copies()[c]
-        place = {"offset": half.physical_offset, "queue_offset": half.queue_offset}
-        answer = self.cluster.call(plain("end", commit=outcome == "commit", **place))
-        self.cluster.dispatch()
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"the end of a transaction is answered {answer.code}: the specification ends it")
+        commits = outcome == "commit"
+        self.broker.accepted("end", commit=commits, offset=half.physical_offset, queue_offset=half.queue_offset)
+        self.broker.dispatch()
         self.decided = outcome
         self.noted.add(c)
 
     def _round(self, c: int) -> list[Command]:
         """Run one round of the check when the copy is old enough. Return the requests to the producer."""
-        broker = self.node.running
         if self._looked() != c:
             raise Deviation(f"the check is at copy {self._looked()}: the specification looks at {c}")
-        self.cluster.scheduler.advance(OLD)
+        self.broker.advance(OLD)
         self.producer.written.clear()
-        self.cluster.scheduler.complete(broker.transaction_check.check(), "check")
-        self.cluster.dispatch()
+        self.broker.run(lambda broker: broker.transaction_check.check())
+        self.broker.dispatch()
         return self.producer.written
 
     def _do_ask(self, c: int) -> None:
@@ -139,7 +119,7 @@ class TransactionsDriver(ModelDriver):
     def _names_newest_copy(self, question: Command) -> None:
         """Check that the request names the place of the newest copy."""
         place = whole_number((question.ext_fields or {})["commitLogOffset"])
-        newest = [message for message in self.node.running.store.records() if message.topic in (HALF_TOPIC, SCHEDULE)][-1]
+        newest = [message for message in self.broker.records() if message.topic in (HALF_TOPIC, SCHEDULE)][-1]
         if place != newest.physical_offset:
             raise Deviation(f"the producer is asked about {place}: the new copy is at {newest.physical_offset}")
 
@@ -150,36 +130,34 @@ class TransactionsDriver(ModelDriver):
     _do_give_up = _do_pass_over
 
     def _do_write_operations(self) -> None:
-        self.cluster.scheduler.complete(self.node.running.operations.write(), "operations")
-        self.cluster.dispatch()
+        self.broker.run(lambda broker: broker.operations.write())
+        self.broker.dispatch()
 
     # State
 
     def _copies(self) -> list[Message]:
-        store = self.node.running.store
-        messages = [store.get_message(HALF_TOPIC, 0, offset) for offset in range(store.max_offset(HALF_TOPIC, 0))]
+        messages = [self.broker.message(HALF_TOPIC, 0, offset) for offset in range(self.broker.max_offset(HALF_TOPIC))]
         return [message for message in messages if message is not None]
 
     def _looked(self) -> int:
-        return self.node.running.offsets.query(CHECK_GROUP, HALF_TOPIC, 0) or 0
+        return self.broker.offset(CHECK_GROUP, HALF_TOPIC) or 0
 
     def _ended(self) -> set[int]:
         """Return the copies that operation records name."""
-        bodies = [message.body or b"" for message in self.node.running.store.records() if message.topic == OP_HALF_TOPIC]
+        bodies = [message.body or b"" for message in self.broker.records() if message.topic == OP_HALF_TOPIC]
         return {whole_number(number) for body in bodies for number in body.decode().split(",") if number}
 
     def seen(self) -> Seen:
-        store, ended = self.node.running.store, self._ended()
+        records, ended = self.broker.records(), self._ended()
         values: Seen = {f"message.{name}": value for name, value in self.sent.items()}
-        records = list(store.records())
         values |= {
-            "message.topic": self.node.running.topics.select(TOPIC) is not None,
+            "message.topic": TOPIC in self.broker.topics(),
             "message.decided": self.decided,
             "message.given_up": any(goes_to(message) == MAX_TIME_TOPIC for message in records),
-            "log.counted": store.topic_queue_table.get(f"{TOPIC}-0", 0),
+            "log.counted": self.broker.next_offset(TOPIC),
             "log.stored": sum(message.topic == TOPIC and message.transaction == COMMIT for message in records),
             "log.written": len(self._copies()),
-            "log.scheduled": store.max_offset(SCHEDULE, LEVEL - 1),
+            "log.scheduled": self.broker.max_offset(SCHEDULE, LEVEL - 1),
             "log.looked": self._looked(),
             "log.asked": self.asked,
         }

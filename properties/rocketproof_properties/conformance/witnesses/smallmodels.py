@@ -1,4 +1,4 @@
-"""Witnesses of small models on a broker in another process, performed by the targets that also perform them on the simulated one.
+"""Witnesses of small models on a broker in another process, performed by the drivers that also perform them on the simulated one.
 
 Actions of consumers, producers, administrators and kills are performed. The broker's own actions are left to it and awaited. The observed
 state must be the witness's last state, in which all of these are complete.
@@ -28,7 +28,7 @@ from ...programs.parts import Capability
 from ...reports.choices import InputError
 from ..drivers.base import Deviation, ModelDriver
 from ..drivers.progress import ProgressDriver
-from ..drivers.remote import MOMENT, Outside
+from ..drivers.remote import MOMENT, RemoteBroker
 from ..drivers.sendbacks import SendbacksDriver
 from ..drivers.times import TimesDriver
 from ..drivers.transactions import TransactionsDriver
@@ -45,14 +45,14 @@ LEVELS: Final = {"messageDelayLevel": " ".join(["1s"] * 18)}
 class SmallModel:
     """How a scope's witnesses are performed.
 
-    - `target`: the target that performs the actions.
+    - `driver`: the class that performs the actions.
     - `settings`: the broker settings for the constants.
     - `own`: the broker's own actions.
     - `refused`: actions that are impossible from outside.
     - `wanted`: required values of constants.
     """
 
-    target: Callable[..., ModelDriver]
+    driver: Callable[..., ModelDriver]
     settings: Callable[[Mapping[str, Any]], dict[str, str]]
     own: frozenset[str]
     refused: frozenset[str] = frozenset()
@@ -107,33 +107,33 @@ def perform_small_model(target: ValidationTarget, source: ModelSource, witness: 
 
     Raises InputError if it is impossible from outside, TargetError if the target cannot be set up, NotOffered if it lacks a capability.
     """
-    outside_scope, constants = SMALL_MODELS[source.scope], witness.instance.readable()
+    small_model, constants = SMALL_MODELS[source.scope], witness.instance.readable()
     for move in witness.moves:
-        if move.action in outside_scope.refused:
+        if move.action in small_model.refused:
             label = witness.instance.model.named(move.action).label(move.args)
             raise InputError(f"{label} cannot be brought about from outside; take another witness")
-    for name, value in outside_scope.wanted.items():
+    for name, value in small_model.wanted.items():
         if constants[name] != value:
             raise InputError(f"nobody outside can start a broker with {name} = {constants[name]}; take another witness")
-    witness = course(witness, outside_scope.own)
+    witness = course(witness, small_model.own)
     crashes = any(move.action == "crash" for move in witness.moves)
     for capability in (*NEEDS, *((Capability.KILL, Capability.RESTART) if crashes else ())):
         if capability not in target.offers:
             raise NotOffered(target.name, capability)
     profile, log = PROFILES[target.profile], list[str]()
     quick = isinstance(target, Apache)
-    with target.open(Setup(settings={**outside_scope.settings(constants), **FILE_SIZES, **(LEVELS if quick else {})})) as running:
-        outside = Outside(running, profile, whole_number(FILE_SIZES["mappedFileSizeCommitLog"]), quick=quick)
+    with target.open(Setup(settings={**small_model.settings(constants), **FILE_SIZES, **(LEVELS if quick else {})})) as running:
+        broker = RemoteBroker(running, profile, whole_number(FILE_SIZES["mappedFileSizeCommitLog"]), quick=quick)
         try:
-            performer = outside_scope.target(part(source.scope), witness.instance, profile, on=(outside, outside.node()))
-            _follow(performer, witness, outside_scope.own, log)
-            problem = _difference(performer, witness.states[-1])
+            driver = small_model.driver(part(source.scope), witness.instance, profile, broker)
+            _follow(driver, witness, small_model.own, log)
+            problem = _difference(driver, witness.states[-1])
         except Deviation as deviation:
             problem = str(deviation)
         except RemotingError as lost:
             return Performed(target.name, witness, tuple(log), str(lost), lost=True)
         finally:
-            outside.close()
+            broker.close()
     return Performed(target.name, witness, tuple(log), problem)
 
 
@@ -169,7 +169,7 @@ def course(witness: Witness, own: frozenset[str]) -> Witness:
     return scheduled
 
 
-def _follow(performer: ModelDriver, witness: Witness, own: frozenset[str], log: list[str]) -> None:
+def _follow(driver: ModelDriver, witness: Witness, own: frozenset[str], log: list[str]) -> None:
     """Perform all moves, a loop's several times, with pauses for the broker's own. Raises Deviation, RemotingError."""
     loop = witness.moves[witness.loop :] if witness.loop is not None else ()
     for move in (*witness.moves, *loop * (PASSES - 1)):
@@ -177,14 +177,14 @@ def _follow(performer: ModelDriver, witness: Witness, own: frozenset[str], log: 
             interrupts.pause(MOMENT)
         else:
             action = witness.instance.model.named(move.action)
-            performer.perform(action, move.args)
+            driver.perform(action, move.args)
             log.append(action.label(move.args))
 
 
-def _difference(performer: ModelDriver, expected: State) -> str:
+def _difference(driver: ModelDriver, expected: State) -> str:
     """Return the observed differences from the expected state after waiting for it, "" if there are none."""
     end = time.monotonic() + PATIENCE
-    while (seen := performer.observe()) != expected and time.monotonic() < end:
+    while (seen := driver.observe()) != expected and time.monotonic() < end:
         interrupts.pause(0.5)
-    before, after = readable(performer.instance, expected), readable(performer.instance, seen)
+    before, after = readable(driver.instance, expected), readable(driver.instance, seen)
     return "; ".join(f"{name} is {after[name]}, and the witness says {before[name]}" for name in before if before[name] != after[name])

@@ -12,7 +12,7 @@ from rocketproof_impl.broker.slave import SlaveSynchronize
 from rocketproof_impl.store import haclient
 from rocketproof_impl.store.flush import Durability
 from rocketproof_impl.store.ha import OFFSET
-from rocketproof_properties.conformance.drivers.pair import RECORD
+from rocketproof_properties.conformance.drivers.doubles import RECORD
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.replay import replay
 

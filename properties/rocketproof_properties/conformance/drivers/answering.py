@@ -1,4 +1,4 @@
-"""Dispatcher, executor and fast failure as a target of the specification of answers.
+"""Drives the dispatcher, executor and fast failure by the model of answers.
 
 These are the implementation's objects. The test's own processor does what the next action requires: answer, throw, or return a future that
 further actions complete. Each task of the executor pauses before its first step, so that its thread stays busy as long as in the
@@ -28,22 +28,10 @@ from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
 from rocketproof_spec.answering import Answering
 
 from .base import Deviation, ModelDriver, Seen
+from .doubles import RecordingChannel
 
 BEGIN = Pause("begin")
 UNKNOWN_CODE = 9999
-
-
-class _Channel:
-    """A connection that keeps the written commands."""
-
-    closing = False
-
-    def __init__(self) -> None:
-        self.remote = ("127.0.0.1", 50_001)
-        self.written: list[Command] = []
-
-    def write(self, command: Command) -> None:
-        self.written.append(command)
 
 
 @dataclass(slots=True)
@@ -88,7 +76,7 @@ class AnsweringDriver(ModelDriver):
         self.scheduler = Scheduler()
         self.scheduler.stops = lambda task, pause: pause is BEGIN
         self.pool = _Pool(self.scheduler, self.constants["capacity"])
-        self.channel = _Channel()
+        self.channel = RecordingChannel()
         self.dispatcher = Dispatcher()
         self.dispatcher.processors[SEND_MESSAGE] = Processor(self._process, self.pool, lambda: self.busy)
         self.settings = BrokerSettings()

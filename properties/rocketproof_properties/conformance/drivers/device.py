@@ -1,4 +1,4 @@
-"""A simulated broker as a target of the specification of its device: puts, buffers of the pool, rounds of the services, a force that fails.
+"""Drives a simulated broker by the model of its device: puts, buffers of the pool, rounds of the services, a force that fails.
 
 Puts go to the store and wait for a flush, which an action performs as the next round of its service. The action also chooses which unforced
 data the device has kept; the others are wiped here. Then the broker's own recovery reads the files. All records have one size.
@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rocketproof_impl.broker.settings import BrokerSettings
-from rocketproof_impl.message import Message
 from rocketproof_impl.service import Service
-from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.flushing import CommitRealTimeService, FlushRealTimeService, GroupCommitService
 from rocketproof_impl.store.result import PutMessageStatus, PutResult
 from rocketproof_impl.store.service import DISK_FULL, MessageStore
 from rocketproof_impl.store.threads import StoreThreads
-from rocketproof_impl.tasks import Future
 from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
@@ -29,29 +25,13 @@ from rocketproof_spec.device import Device
 from ...programs.vocabulary import plain
 from .abstraction import BLANK
 from .base import Deviation, ModelDriver, Seen
+from .broker import SimulatedBroker
+from .doubles import RECORD, ManualFlush, check_flush_timeout, filling_message, units
 
 TOPIC = "T"
-RECORD = 200
-EMPTY = 91 + len(TOPIC)  # bytes of a record without a body
 LIMIT = 300  # maximum size of a message
-PATIENCE = 5000
 THOROUGH = 10_000  # milliseconds after which every service flushes or commits even little data
 ROUNDS = 10
-
-
-class _FlushRequests:
-    """The flush requests of a put. The services notice them only by the work that they find."""
-
-    def __init__(self) -> None:
-        self.next_offset = 0
-        self.flushed: Future[bool] = Future()
-
-    def wakeup(self) -> None:
-        """Do nothing: the next round is an action."""
-
-    def request(self, next_offset: int) -> Future[bool]:
-        self.next_offset, self.flushed = next_offset, Future()
-        return self.flushed
 
 
 class _ObservedFlush(FlushRealTimeService):
@@ -72,12 +52,9 @@ class DeviceDriver(ModelDriver):
         self.s = specification
         constants = self.constants
         chosen = replace(profile, **{name: constants[name] for name in specification.switches})
-        self.cluster = Cluster(0, profile=chosen)
-        self.scheduler = self.cluster.scheduler
         self.size = RECORD * (specification.units - 1) + BLANK
-        settings = BrokerSettings(
-            broker_name="broker-a",
-            name_servers=(NAME_SERVER,),
+        self.broker = SimulatedBroker(
+            chosen,
             mapped_file_size_commit_log=self.size,
             max_message_size=LIMIT,
             flush_disk_type="SYNC_FLUSH" if constants["sync"] else "ASYNC_FLUSH",
@@ -85,8 +62,8 @@ class DeviceDriver(ModelDriver):
             transient_store_pool_enable=constants["buffers"] > 0,
             transient_store_pool_size=constants["buffers"],
         )
-        self.node = self.cluster.add(settings)
-        self.folder = f"{settings.store_path_root_dir}/commitlog"
+        self.cluster, self.node, self.scheduler = self.broker.cluster, self.broker.node, self.broker.cluster.scheduler
+        self.folder = f"{self.node.settings.store_path_root_dir}/commitlog"
         self.acknowledged, self.place = 0, -1  # end of the last acknowledged record in units, its start in bytes
         self.faults = 0
         self._ready()
@@ -103,7 +80,7 @@ class DeviceDriver(ModelDriver):
         if isinstance(threads.flush, FlushRealTimeService):
             files, store = self.store.commit_log.files, self.store
             self.woken = threads.flush = _ObservedFlush(files, self.node.settings, self.cluster.clock, store.log_flushed)
-        self.asked = self.store.flush = _FlushRequests()
+        self.flush = self.store.flush = ManualFlush()
         self.flushing = self._spawn(threads.flush)
         self.committing = next((self._spawn(service) for service in services if isinstance(service, CommitRealTimeService)), None)
         self.put: SimulatedThread[PutResult] | None = None
@@ -120,8 +97,7 @@ class DeviceDriver(ModelDriver):
     # Requests
 
     def _do_put(self) -> None:
-        message = Message(TOPIC, 0, b"x" * (RECORD - EMPTY))
-        self.put = self.scheduler.spawn(self.store.put_message(message), "put")
+        self.put = self.scheduler.spawn(self.store.put_message(filling_message(TOPIC)), "put")
         self.answer = "none"
         self.scheduler.settle()
         self._note()
@@ -140,25 +116,23 @@ class DeviceDriver(ModelDriver):
 
     def _do_reject(self) -> None:
         """Send the message over the wire: the rejection occurs before the store is called."""
-        code = self.cluster.call(plain("send", topic=TOPIC, body="x" * (LIMIT + 1))).code
+        code = self.broker.call(plain("send", topic=TOPIC, body="x" * (LIMIT + 1))).code
         self.answer = codes.ANSWERS.get(code, str(code))
 
     _do_put_too_large = _do_reject
 
     def _do_look(self) -> None:
-        is_stored = self.cluster.call(plain("view", place=self.place)).code == codes.SUCCESS
+        is_stored = self.broker.call(plain("view", place=self.place)).code == codes.SUCCESS
         self.answer = "found" if is_stored else "not found"
 
     def _do_confirm(self) -> None:
-        self.asked.flushed.complete(self.store.flushed_where >= self.asked.next_offset)
+        end, flushed = self.flush.requests[-1]
+        flushed.complete(self.store.flushed_where >= end)
         self.scheduler.settle()
         self._note()
 
     def _do_time_out(self) -> None:
-        waits = self.put.waiting if self.put is not None else None
-        if self.put is None or waits is None or waits.millis != PATIENCE:
-            raise Deviation(f"a put waits {waits.millis if waits else 0} ms for its flush: the specification says {PATIENCE}")
-        self.scheduler.time_out(self.put)
+        self.scheduler.time_out(check_flush_timeout(self.put, "a put"))
         self._note()
 
     # Services
@@ -211,10 +185,10 @@ class DeviceDriver(ModelDriver):
         self._ready()
 
     def _do_power_loss(self, kept: int) -> None:
-        file, units = divmod(kept, self.s.units)
+        file, left_units = divmod(kept, self.s.units)
         for path, content in self._files():
             start = whole_number(path.rsplit("/", 1)[1]) // self.size
-            left = self.size if start < file else 0 if start > file else units * RECORD
+            left = self.size if start < file else 0 if start > file else left_units * RECORD
             content.write(left, bytes(self.size - left))
             content.force()
         self._do_crash()
@@ -226,11 +200,7 @@ class DeviceDriver(ModelDriver):
         return [(path, content) for path, content in files if path.startswith(self.folder) and isinstance(content, MappedContent)]
 
     def _units(self, offset: int) -> int:
-        file, position = divmod(offset, self.size)
-        records, more = divmod(position, RECORD)
-        if more:
-            raise Deviation(f"{offset} lies inside a record: they have {RECORD} bytes each")
-        return file * self.s.units + records
+        return units(offset, self.size, self.s.units)
 
     def _committed(self) -> int:
         """Return the end of the data that are not only in a buffer."""

@@ -1,4 +1,4 @@
-"""A broker's send processor as a target of the specification of dispatch: one request from its frame to its response.
+"""Drives a broker's send processor by the model of dispatch: one request from its frame to its response.
 
 The serving thread stops after the hooks, and after the checks if they have not decided the response, which is then read from the thread. A
 check rejects because the broker is not writable at that moment. A put fails because the disk is full.
@@ -28,6 +28,7 @@ from rocketproof_spec.dispatching import HOOKS, Dispatching
 from ...programs.requests import UNSUPPORTED_CODE
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelDriver, Seen
+from .doubles import RecordingChannel
 
 TOPIC, OPAQUE, BODY = "T", 7, "hello"
 REFUSALS = {
@@ -56,19 +57,13 @@ class _Hook:
         self.after += 1
 
 
-class _Channel:
-    """A connection that keeps the written frames."""
-
-    remote = ("127.0.0.1", 50_001)
-    closing = False
-
-    def __init__(self) -> None:
-        self.written: list[Command] = []
+class _Channel(RecordingChannel):
+    """A connection that keeps the commands of the written frames."""
 
     def write(self, command: Command) -> None:
         answer = frame.take(bytearray(frame.encode(command, command.serialisation)))
         assert answer is not None
-        self.written.append(answer)
+        super().write(answer)
 
 
 class DispatchingDriver(ModelDriver):

@@ -10,6 +10,7 @@ from typing import Final
 from rocketproof_impl.message import Message
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.scheduler import SimulatedThread
+from rocketproof_impl.store.result import PutResult
 from rocketproof_impl.tasks import Future
 
 from .base import Deviation
@@ -69,8 +70,9 @@ def units(offset: int, file_size: int, units_of_file: int) -> int:
     return file * units_of_file + records
 
 
-def check_flush_timeout(put: SimulatedThread[object] | None, who: str) -> None:
-    """Check that a put waits for its flush as long as the specification says. Raises Deviation."""
+def check_flush_timeout(put: SimulatedThread[PutResult] | None, who: str) -> SimulatedThread[PutResult]:
+    """Return a put that waits for its flush, for as long as the specification says. Raises Deviation."""
     waits = put.waiting if put is not None else None
-    if waits is None or waits.millis != PATIENCE:
+    if put is None or waits is None or waits.millis != PATIENCE:
         raise Deviation(f"{who} waits {waits.millis if waits else 0} ms for its flush: the specification says {PATIENCE}")
+    return put

@@ -1,4 +1,4 @@
-"""A simulated broker and the name server as a target of the specification of expiry, second by second on the simulated clock."""
+"""Drives a simulated broker and the name server by the model of expiry, second by second on the simulated clock."""
 
 from __future__ import annotations
 

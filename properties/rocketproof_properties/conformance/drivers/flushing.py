@@ -1,4 +1,4 @@
-"""A store with synchronous flush as a target of the specification of flushing: its puts, its log and its group commit.
+"""Drives a store with synchronous flush by the model of flushing: its puts, its log and its group commit.
 
 A put stops under the lock, and the group commit before each check of the flushed position. All records have one size, so that places in the
 log correspond to the specification's units.
@@ -26,11 +26,9 @@ from rocketproof_spec.flushing import Flushing
 
 from .abstraction import BLANK
 from .base import Deviation, ModelDriver, Seen
+from .doubles import RECORD, check_flush_timeout, filling_message, units
 
 TOPIC = "T"
-RECORD = 200
-EMPTY = 91 + len(TOPIC)  # bytes of a record without a body
-PATIENCE = 5000
 ROUNDS = 10  # rounds of the group commit, one of which should flush
 
 
@@ -109,7 +107,7 @@ class FlushingDriver(ModelDriver):
                 put.answer = _answer(put)
 
     def _do_lock(self, p: int) -> None:
-        message = Message(TOPIC, 0, b"x" * (RECORD - EMPTY))
+        message = filling_message(TOPIC)
         self.puts[p] = _Put(message, self.scheduler.spawn(self.store.put_message(message), f"put {p}"))
         self.scheduler.settle()
 
@@ -138,11 +136,9 @@ class FlushingDriver(ModelDriver):
 
     def _do_time_out(self, p: int) -> None:
         put = self.puts[p]
-        waits = put.task.waiting
-        if waits is None or waits.millis != PATIENCE or put.request is None:
-            raise Deviation(f"put {p} waits {waits.millis if waits else 0} ms for its flush: the specification says {PATIENCE}")
-        self.scheduler.time_out(put.task)
-        put.request.waits = False
+        self.scheduler.time_out(check_flush_timeout(put.task, f"put {p}"))
+        if put.request is not None:
+            put.request.waits = False
 
     def _do_finish(self, p: int) -> None:
         del self.puts[p]
@@ -204,11 +200,7 @@ class FlushingDriver(ModelDriver):
 
     def _units(self, offset: int) -> int:
         """Return a place in the log in units: records and blanks."""
-        file, position = divmod(offset, self.store.commit_log.files.file_size)
-        records, more = divmod(position, RECORD)
-        if more:
-            raise Deviation(f"{offset} lies inside a record: they have {RECORD} bytes each")
-        return file * self.s.units + records
+        return units(offset, self.store.commit_log.files.file_size, self.s.units)
 
     def _step(self, put: _Put | None) -> str:
         if put is None:

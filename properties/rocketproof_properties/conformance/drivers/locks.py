@@ -1,4 +1,4 @@
-"""A simulated broker as a target of the specification of waits: first sends that create topics, on the simulated clock.
+"""Drives a simulated broker by the model of waits for the lock: first sends that create topics, on the simulated clock.
 
 A second of the specification is one millisecond shorter. A wait of 3 s is then due but not yet over when the action that ends it runs.
 The broker's own deadline shows whether it is due. A slow persist is a thread that stops inside the lock.

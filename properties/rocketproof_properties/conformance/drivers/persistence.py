@@ -1,4 +1,4 @@
-"""A simulated broker as a target of the specification of the topic file: persisting step by step, kills, errors and power losses.
+"""Drives a simulated broker by the model of the topic file: persisting step by step, kills, errors and power losses.
 
 Persisting is one call of the implementation that cannot be interrupted between its steps. For each step of the specification, the whole
 call is therefore repeated on the original files. The process ends one disk operation later than before.

@@ -1,4 +1,4 @@
-"""A simulated broker as a target of the specification of recovery: its log and one consume queue on a disk that may lose power.
+"""Drives a simulated broker by the model of recovery: its log and one consume queue on a disk that may lose power.
 
 A put waits for the flush as configured. Actions complete the flush and deliver the response. The action also chooses which unforced data
 the device has kept; the others are wiped here. Then the broker's own recovery reads the files.
@@ -6,15 +6,11 @@ the device has kept; the others are wiped here. Then the broker's own recovery r
 
 from __future__ import annotations
 
-from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.remoting.command import Command
-from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.content import MappedContent
 from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store import record
-from rocketproof_impl.tasks import Future
-from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
@@ -22,25 +18,13 @@ from rocketproof_spec.recovery import Recovery
 
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelDriver, Seen
+from .broker import LOG, SimulatedBroker, lose
+from .doubles import ManualFlush
 
 TOPIC = "topic"
 ENTRY = 20
 HEAD = 60  # bytes of an incomplete record, without its body
-FIRST = "0" * 20
-
-
-class _PendingFlushes:
-    """A flush that does not complete by itself. `futures`: what puts wait for, with the place that each requires."""
-
-    def __init__(self) -> None:
-        self.futures: list[tuple[int, Future[bool]]] = []
-
-    def request(self, next_offset: int) -> Future[bool]:
-        self.futures.append((next_offset, Future()))
-        return self.futures[-1][1]
-
-    def wakeup(self) -> None:
-        """Do nothing: no thread waits."""
+CONSUME_QUEUE = f"consumequeue/{TOPIC}/0/{0:020d}"
 
 
 class RecoveryDriver(ModelDriver):
@@ -48,18 +32,10 @@ class RecoveryDriver(ModelDriver):
 
     def __init__(self, specification: Recovery, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)
-        self.cluster = Cluster(0, profile=profile)
         self.sync = self.constants["sync"]
-        settings = BrokerSettings(
-            broker_name="broker-a",
-            name_servers=(NAME_SERVER,),
-            mapped_file_size_commit_log=1 << 16,
-            flush_disk_type="SYNC_FLUSH" if self.sync else "ASYNC_FLUSH",
-        )
-        self.node = self.cluster.add(settings)
-        self.node.running.topics.update(TopicConfig(TOPIC, 1, 1))
-        self.log_file = f"{settings.store_path_root_dir}/commitlog/{FIRST}"
-        self.queue_file = f"{settings.store_path_root_dir}/consumequeue/{TOPIC}/0/{FIRST}"
+        self.broker = SimulatedBroker(profile, flush_disk_type="SYNC_FLUSH" if self.sync else "ASYNC_FLUSH")
+        self.cluster, self.node = self.broker.cluster, self.broker.node
+        self.broker.create_topic(TOPIC)
         self.flushed = self.forced = 0
         self.count = {"crashes": 0, "powers": 0}
         self.odd = False
@@ -72,7 +48,7 @@ class RecoveryDriver(ModelDriver):
         """Prepare a started process: no client waits for a response."""
         self.found = len(self._ends())
         self.calls: list[SimulatedThread[Command]] = []
-        self.flush = self.node.running.store.flush = _PendingFlushes()
+        self.flush = self.broker.store.flush = ManualFlush()
         self.cluster.network.plan = self._plan
         for packet in list(self.cluster.network.held):
             self.cluster.network.drop(packet)
@@ -84,7 +60,7 @@ class RecoveryDriver(ModelDriver):
 
     def _do_append(self) -> None:
         place = len(self._ends())
-        offset = self._next_offset()
+        offset = self.broker.next_offset(TOPIC)
         self.cut = None
         self.calls.append(self.cluster.calling(plain("send", topic=TOPIC)))
         self.odd = self.odd or offset != place
@@ -92,8 +68,8 @@ class RecoveryDriver(ModelDriver):
     def _do_acknowledge(self) -> None:
         """Complete the next put, by the group commit or the network."""
         if self.sync:
-            place, future = self.flush.futures[self._answered()]
-            future.complete(self.node.running.store.flushed_where >= place)
+            place, future = self.flush.requests[self._answered()]
+            future.complete(self.broker.store.flushed_where >= place)
         else:
             self.cluster.network.deliver(self.cluster.network.held[0])
         self.cluster.scheduler.settle()
@@ -106,23 +82,23 @@ class RecoveryDriver(ModelDriver):
         return next((number for number, call in enumerate(self.calls) if not call.done.done), len(self.calls))
 
     def _do_flush(self) -> None:
-        self.node.running.store.commit_log.files.flush_all()
-        content = self.node.disk.files[self.log_file]
+        self.broker.store.commit_log.files.flush_all()
+        content = self._content(LOG)
         if not isinstance(content, MappedContent) or content.unforced:
             raise Deviation("the log is flushed and a page of it was not forced: a loss of power may take it")
 
     def _do_dispatch(self) -> None:
-        if self.node.running.store.dispatch(1) != 1:
+        if self.broker.store.dispatch(1) != 1:
             raise Deviation("the dispatcher is at the end of the log: the specification has a record for it")
 
     def _do_flush_queue(self) -> None:
-        self.node.running.store.queues.flush_all()
+        self.broker.store.queues.flush_all()
         self.forced = self._entries()
 
     def _do_crash(self) -> None:
         self._must_run()
         self.entries = self._entries()
-        self.cluster.crash(silent=True)
+        self.broker.crash()
         self.count["crashes"] += 1
 
     def _do_power_loss(self, records: int, entries: int, torn: bool) -> None:
@@ -131,39 +107,32 @@ class RecoveryDriver(ModelDriver):
             raise Deviation(f"{self.forced} entries were forced to the device: the specification has {entries} left there")
         ends = [0, *self._ends()]
         self.entries = entries
-        self.cluster.crash(silent=True)
+        self.broker.crash()
         self.count["powers"] += 1
         kept = ends[records] + (HEAD if torn else 0)
-        self._wipe(self.log_file, kept)
-        self._wipe(self.queue_file, entries * ENTRY)
+        lose(self.node, LOG, kept)
+        lose(self.node, CONSUME_QUEUE, entries * ENTRY)
 
     def _must_run(self) -> None:
         if self.node.broker is None:
             raise Deviation("no process runs that could end: the specification has one")
 
-    def _wipe(self, path: str, start: int) -> None:
-        content = self.node.disk.files.get(path)
-        if isinstance(content, MappedContent) and len(content) > start:
-            content.write(start, bytes(len(content) - start))
-            content.force()
-
     def _do_start(self) -> None:
         if self.node.broker is not None:
             raise Deviation("the broker runs already: the specification starts it")
         self.forced = min(self.forced, self._entries(), len(self._ends()))
-        if not self.cluster.start(self.node):
-            raise Deviation("the broker refuses to start: the specification starts it")
+        self.broker.start()
         self.cut = self._after_last()
         self._ready()
 
     # State
 
-    def _next_offset(self) -> int:
-        return self.node.running.store.topic_queue_table.get(f"{TOPIC}-0", 0)
+    def _content(self, path: str) -> object:
+        return self.node.disk.files.get(f"{self.node.settings.store_path_root_dir}/{path}")
 
     def _ends(self) -> list[int]:
         """Return the end of each complete record of the log; for a running broker, up to the end of its log."""
-        content = self.node.disk.files.get(self.log_file)
+        content = self._content(LOG)
         limit = self.node.broker.store.max_phy_offset if self.node.broker else None
         ends: list[int] = []
         while isinstance(content, MappedContent):
@@ -176,7 +145,7 @@ class RecoveryDriver(ModelDriver):
 
     def _after_last(self) -> tuple[int, bytes]:
         """Return the end of the last complete record, and the bytes after it."""
-        content = self.node.disk.files.get(self.log_file)
+        content = self._content(LOG)
         end = [0, *self._ends()][-1]
         return end, content.read(end, record.BLANK_SIZE) if isinstance(content, MappedContent) else b""
 
@@ -189,7 +158,7 @@ class RecoveryDriver(ModelDriver):
         """Return the entries of the consume queue; for a running broker, the number that it reports."""
         if self.node.broker:
             return self.node.broker.store.max_offset(TOPIC, 0)
-        content = self.node.disk.files.get(self.queue_file)
+        content = self._content(CONSUME_QUEUE)
         entries = 0
         while entries < self.entries and isinstance(content, MappedContent) and any(content.read(entries * ENTRY + 8, 4)):
             entries += 1
@@ -213,7 +182,7 @@ class RecoveryDriver(ModelDriver):
             "forced": self.forced,
             "acknowledged": self.acknowledged,
             "turn": turn,
-            "offset": self._next_offset() if store else 0,
+            "offset": self.broker.next_offset(TOPIC) if store else 0,
             "odd": self.odd,
             **self.count,
         }

@@ -1,4 +1,4 @@
-"""A simulated producer as a target of the specification of send timeouts: its waits for the lock, the name server and the broker.
+"""Drives a simulated producer by the model of send timeouts: its waits for the lock, the name server and the broker.
 
 Another thread holds the client's lock whenever the send wants it, and packets stay on the wire. A second is one millisecond shorter, so
 that a wait which is due has not yet ended when its action runs.

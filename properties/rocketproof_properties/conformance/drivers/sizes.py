@@ -1,4 +1,4 @@
-"""A simulated broker as a target of the specification of sizes: its checks, log and dispatcher, and a restart on its files.
+"""Drives a simulated broker by the model of sizes: its checks, log and dispatcher, and a restart on its files.
 
 All records have one size, so that places in the log correspond to the specification's. A body fills its record, and maxMessageSize makes it
 smaller, equal or larger than the limit. Messages that are given up precede the first place, and so does one message in the queue of the
@@ -31,6 +31,7 @@ from rocketproof_spec.sizes import OWN, Sizes
 
 from ...programs.vocabulary import plain
 from .base import Deviation, ModelDriver, Seen
+from .broker import start
 
 RECORD = 36_000
 FILE = 1 << 19
@@ -202,8 +203,7 @@ class SizesDriver(ModelDriver):
         self.cluster.crash(silent=True)
 
     def _do_start(self) -> None:
-        if not self.cluster.start(self.node):
-            raise Deviation("the broker refuses to start: the specification starts it")
+        start(self.cluster, self.node)
 
     # State
 

@@ -1,4 +1,4 @@
-"""Producers of one client instance as a target of the specification of their starts and rejections.
+"""Drives the producers of one client instance by the model of their starts and rejections.
 
 The producers are the implementation's. The test's own network holds each send, and the queries of a starting instance, until an action
 decides the outcome. Errors are recognised by their texts.

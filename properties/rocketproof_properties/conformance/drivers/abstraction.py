@@ -1,164 +1,26 @@
-"""The abstraction function: returns the specification's state for a simulated cluster.
+"""The abstraction function of the model of sending: reads a state of the model from a simulated cluster.
 
-The values are read from tables, files, packets and threads, never from the specification's expectation. Some variables count what no broker
-stores, such as creations of a topic. The target derives these from the state before and after each step and keeps them in jobs and
-counters.
+The values are read from tables, files, packets and threads, and from the records of `scopecluster.py`. The expected state is not used.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
-from rocketproof_impl.broker.broker import Broker
-from rocketproof_impl.broker.checking import APPEND
-from rocketproof_impl.producer.producer import Producer
-from rocketproof_impl.simulator.cluster import Cluster, Node
 from rocketproof_impl.simulator.network import Packet
-from rocketproof_impl.simulator.scheduler import SimulatedThread
-from rocketproof_impl.store.service import PLACED
 from rocketproof_impl.topic import TopicConfig, table_from_data
-from rocketproof_model import Instance
-from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT, READ, WRITE
-from rocketproof_protocol.flags import NOT as KIND_NOT
-from rocketproof_spec import Specification
+from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_spec.vocabulary import CREATING
 
 from .base import Deviation, Seen
-
-UNIT = 512  # bytes of one unit of size in scopes with a log
-BLANK = 8
-CAP = 2  # the specification counts entries, creations and announcements no further
-
-
-@dataclass
-class OutstandingSend:
-    """One client's outstanding send: its threads and what was observed of it."""
-
-    broker: int
-    topic: int
-    default: int
-    numbers: int
-    queue: int
-    kind: str
-    size: int
-    call: SimulatedThread[Any]
-    handler: SimulatedThread[Any] | None = None
-    answer: Packet | None = None
-    result: str = "none"
-    offset: int = 0
-    appended: int = 0
-    at_hand: TopicConfig | None = None
-    left_failed: bool = False
-    fallback: bool = False
-    created: bool = False
-    touched: bool = False
-    checks: bool = False
-    tries: int = 0
-    way: dict[str, Any] = field(default_factory=dict)  # where its record will be stored, as far as that is not the initial value
-    looked_up: bool = True  # whether the topic existed when the thread looked it up to store the message
-
-
-@dataclass
-class DeletedQueue:
-    """A queue whose topic was deleted. `outlived` and `forgotten`: the variable's value, and the number of its records that no longer
-    count.
-
-    `there`: the broker still has the queue, which the specification has yet to discover.
-    """
-
-    outlived: int
-    forgotten: int
-    there: bool
-
-
-@dataclass
-class Counters:
-    """Counts over the whole run that no part of the cluster stores."""
-
-    creations: dict[tuple[int, int], int] = field(default_factory=dict)
-    announcements: dict[tuple[int, int], int] = field(default_factory=dict)
-    sent: dict[int, int] = field(default_factory=dict)
-    started: set[int] = field(default_factory=set)
-    refreshed: set[int] = field(default_factory=set)
-    deleted: dict[tuple[int, int, int], DeletedQueue] = field(default_factory=dict)
-    crashes: int = 0
-    losses: int = 0
-    updates: int = 0
-
-
-@dataclass
-class _Log:
-    """The records read so far: their total, the NOT and COMMIT ones by queue, and the end of the log."""
-
-    end: int = 0
-    total: int = 0
-    records: dict[tuple[str, int], int] = field(default_factory=dict)
-
-
-class ScopeCluster:
-    """A cluster with the specification's names for its parts: brokers and clients by number, topics by name."""
-
-    def __init__(self, specification: Specification, instance: Instance, simulated: Cluster, names: list[str]) -> None:
-        self.s = specification
-        self.instance = instance
-        self.constants = instance.readable()
-        self.simulated = simulated
-        self.names = names
-        self.producers: dict[int, Producer] = {}
-        self.jobs: dict[int, OutstandingSend] = {}
-        self.count = Counters()
-        self._logs: dict[int, _Log] = {}
-        self._files: dict[bytes, tuple[dict[str, TopicConfig], int]] = {}
-
-    def node(self, b: int) -> Node:
-        return self.simulated.nodes[f"broker-{chr(ord('a') + b)}"]
-
-    def broker(self, b: int) -> Broker:
-        return self.node(b).running
-
-    def table_file(self, b: int) -> str:
-        return f"{self.node(b).settings.store_path_root_dir}/config/topics.json"
-
-    def packet(self, b: int) -> Packet | None:
-        """Return the broker's registration on the wire, if any."""
-        sent = [
-            packet
-            for packet in self.simulated.network.held
-            if packet.command.code == codes.REGISTER_BROKER and not packet.answer and _broker_name(packet) == self.node(b).name
-        ]
-        if len(sent) > 1:
-            raise Deviation(f"{len(sent)} registrations of {self.node(b).name} are on the wire: the specification sends one at a time")
-        return sent[0] if sent else None
-
-    def file(self, b: int) -> tuple[dict[str, TopicConfig], int]:
-        """Return the topics and version counter in the broker's file, as a restart would read them."""
-        content = self.node(b).disk.read(self.table_file(b)) or b"{}"
-        if content not in self._files:
-            table, version = table_from_data(json.loads(content))
-            self._files[content] = ({n: c for n, c in table.items() if n in self.names}, version.counter if version else 0)
-        return self._files[content]
-
-    def log(self, b: int) -> _Log:
-        """Return the records of the log, after reading the new ones."""
-        known = self._logs.setdefault(b, _Log())
-        broker = self.node(b).broker
-        if broker is not None and broker.store.max_phy_offset > known.end:
-            for message in broker.store.records(known.end):
-                known.total += 1
-                if message.transaction in (KIND_NOT, COMMIT):
-                    key = (message.topic, message.queue_id)
-                    known.records[key] = known.records.get(key, 0) + 1
-            known.end = broker.store.max_phy_offset
-        return known
+from .scopecluster import CAP, UNIT, ScopeCluster
 
 
 def seen(cluster: ScopeCluster) -> Seen:
     """Return the values of the specification's variables that the cluster shows, by name and indices."""
     values: Seen = {"crashes": cluster.count.crashes, "losses": cluster.count.losses, "updates": cluster.count.updates}
-    scope = cluster.s.scope
+    scope = cluster.scope
     for b in range(scope.brokers):
         _observe_broker(cluster, b, values)
         if scope.store:
@@ -190,7 +52,7 @@ def _observe_broker(cluster: ScopeCluster, b: int, values: Seen) -> None:
     _put(values, "registration_in_flight", (b,), packet is not None)
     _put(values, "live", (b,), live is not None)
     _put(values, "live_version", (b,), live.data_version.counter if live else 0)
-    lowest = cluster.s.scope.counts.lo
+    lowest = cluster.scope.counts.lo
     for t, name in enumerate(cluster.names):
         _config(values, "config", (b, t), table.get(name), lowest)
         _config(values, "file", (b, t), filed.get(name), lowest)
@@ -217,24 +79,9 @@ def _holder(cluster: ScopeCluster, b: int) -> int | None:
     if broker is None or not broker.topics.lock.held:
         return None
     for p, job in cluster.jobs.items():
-        if job.broker == b and phase(job) in CREATING:
+        if job.broker == b and job.phase in CREATING:
             return p
     raise Deviation(f"the lock of {cluster.node(b).name} is held, and by no request inside topic creation: it was not released")
-
-
-def registers(job: OutstandingSend) -> bool:
-    """Return whether its thread waits for the name server's response to the registration of a new topic."""
-    return job.answer is None and job.handler is not None and job.handler.at is None and job.handler.waiting is not None
-
-
-def phase(job: OutstandingSend) -> str:
-    if job.answer is not None or job.result == "lost":
-        return "answered"
-    if registers(job):
-        return "checked"
-    if job.handler is not None and job.handler.at is not None:
-        return APPEND.name if job.handler.at.name == PLACED.name else job.handler.at.name
-    raise Deviation(f"a request's thread is {job.handler!r}: it should stand at a pause or have answered")
 
 
 def _observe_store(cluster: ScopeCluster, b: int, values: Seen) -> None:
@@ -243,13 +90,13 @@ def _observe_store(cluster: ScopeCluster, b: int, values: Seen) -> None:
     size = node.settings.mapped_file_size_commit_log
     store = node.broker.store if node.broker else None
     for t, name in enumerate(cluster.names):
-        for q in range(cluster.s.scope.queues):
+        for q in range(cluster.scope.queues):
             deleted = cluster.count.deleted.get((b, t, q))
             hidden = deleted is not None and deleted.there
             _put(values, "offset", (b, t, q), store.topic_queue_table.get(f"{name}-{q}", 0) if store and not hidden else 0)
             _put(values, "records", (b, t, q), 0 if hidden else log.records.get((name, q), 0) - (deleted.forgotten if deleted else 0))
             _put(values, "entries", (b, t, q), store.max_offset(name, q) if store and not hidden else 0)
-            if cluster.s.scope.deletes:
+            if cluster.scope.deletes:
                 _put(values, "outlived", (b, t, q), deleted.outlived if deleted else 0)
     full: int = constants["file_size"]
 
@@ -267,12 +114,12 @@ def _observe_store(cluster: ScopeCluster, b: int, values: Seen) -> None:
 
 
 def _observe_client(cluster: ScopeCluster, p: int, values: Seen) -> None:
-    scope = cluster.s.scope
+    scope = cluster.scope
     job = cluster.jobs.get(p)
     lowest = scope.counts.lo
     at_hand = job.at_hand if job else None
     row = {
-        "phase": phase(job) if job else "idle",
+        "phase": job.phase if job else "idle",
         "broker": job.broker if job else None,
         "topic": job.topic if job else 0,
         "default": job.default if job else 0,
@@ -314,10 +161,6 @@ def _observe_client(cluster: ScopeCluster, p: int, values: Seen) -> None:
     _put(values, "sent", (p,), cluster.count.sent.get(p, 0) if cluster.constants["sends"] else 0)
     _put(values, "started", (p,), started)
     _put(values, "refreshed", (p,), p in cluster.count.refreshed)
-
-
-def _broker_name(packet: Packet) -> str:
-    return (packet.command.ext_fields or {}).get("brokerName", "")
 
 
 def _put(values: Seen, name: str, at: tuple[int, ...], value: Any) -> None:

@@ -23,10 +23,10 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_spec.device import Device
 
 from ...programs.vocabulary import plain
-from .abstraction import BLANK
 from .base import Deviation, ModelDriver, Seen
 from .broker import SimulatedBroker
 from .doubles import RECORD, ManualFlush, check_flush_timeout, filling_message, units
+from .scopecluster import BLANK
 
 TOPIC = "T"
 LIMIT = 300  # maximum size of a message

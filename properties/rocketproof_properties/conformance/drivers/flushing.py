@@ -24,9 +24,9 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.properties import WAIT
 from rocketproof_spec.flushing import Flushing
 
-from .abstraction import BLANK
 from .base import Deviation, ModelDriver, Seen
 from .doubles import RECORD, check_flush_timeout, filling_message, units
+from .scopecluster import BLANK
 
 TOPIC = "T"
 ROUNDS = 10  # rounds of the group commit, one of which should flush

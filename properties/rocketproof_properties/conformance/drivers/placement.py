@@ -1,4 +1,4 @@
-"""The simulated cluster for scopes whose messages are placed: messages that wait for a delay level or a time, and offsets of groups.
+"""Drives a simulated cluster by the model of placement: messages that wait for a delay level or a time, and offsets of groups.
 
 A thread stops when the target queue of its message differs from the requested one. It carries the message, from which the placement is
 read.
@@ -18,23 +18,21 @@ from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.store.service import PLACED
 from rocketproof_model import Action
 from rocketproof_profiles import Profile
-from rocketproof_protocol import codes
 from rocketproof_protocol.flags import TRANSACTION_BITS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_protocol.properties import DELAY, REAL_TOPIC, TIMER_DELAY_SEC, TIMER_OUT_MS, TRAN_MSG
+from rocketproof_protocol.properties import DELAY, REAL_TOPIC, TIMER_DELAY_SEC, TIMER_OUT_MS
 from rocketproof_protocol.topics import SCHEDULE
 from rocketproof_spec.committing import NO_OFFSET
 
 from ...programs.actions import KINDS
 from ...programs.sizes import overhead, stored_length
 from ...programs.vocabulary import plain
-from .abstraction import OutstandingSend
-from .base import Deviation, Seen, decoded
+from .base import Seen, decoded
+from .requests import GROUP
+from .scopecluster import OutstandingSend
 from .sending import SendingDriver
-from .start import GROUP
 
-LATER = "60"  # seconds: never due, because the clock does not advance
 _KIND_OF = {flag: kind for kind, flag in KINDS.items()}
 _FLAGS = ("back", "half", "timed", "named", "found", "fitting", "elsewhere")
 _WITHOUT = {"step": "put", "flaw": "none", "lane": -1, **dict.fromkeys(_FLAGS, False)}
@@ -54,13 +52,13 @@ class PlacementDriver(SendingDriver):
         - Clients do not send to system topics to which the release admits clients.
         - Offsets are deleted alone only in releases that delete them with their group, which is then created again unchanged.
         """
-        values, names = decoded(action, args), self.parts.names
-        if action.name == "request" and self.s.scope.topics[values["t"]] == "forbidden" and self.cluster.profile.check_names:
-            return names[values["t"]] in self.cluster.profile.forbidden
+        values, names = decoded(action, args), self.names
+        if action.name == "request" and self.scope.topics[values["t"]] == "forbidden" and self.profile.check_names:
+            return names[values["t"]] in self.profile.forbidden
         if action.name == "forget_offset":
-            return bool(self.cluster.profile.clean_offsets)
+            return bool(self.profile.clean_offsets)
         if action.name == "update_group" and not values["listed"] and values["known"]:
-            return not self.cluster.profile.remakes_groups
+            return not self.profile.remakes_groups
         return super().can(action, args)
 
     def _finds(self, action: str, job: OutstandingSend) -> bool:
@@ -77,28 +75,22 @@ class PlacementDriver(SendingDriver):
 
     # Requests and placement
 
-    def _do_request(  # type: ignore[override]  # the action's parameters, which become properties
-        self, p: int, t: int, *, level: int = 0, timed: bool = False, half: bool = False, **header: Any
-    ) -> None:
-        properties = {DELAY: str(level)} if level else {}
-        properties |= ({TIMER_DELAY_SEC: LATER} if timed else {}) | ({TRAN_MSG: "true"} if half else {})
-        super()._do_request(p, t=t, **header, properties=properties)
+    def _do_request(self, p: int, b: int, t: int, *, level: int = 0, timed: bool = False, half: bool = False, **header: Any) -> None:
+        super()._do_request(p, b, t, level=level, timed=timed, half=half, **header)
         way = self.parts.jobs[p].way
-        if self.s.scope.waits:
-            own = dict(zip(("delayed", "halves", "wheel"), self.s.scope.named("forbidden"), strict=True))
+        if self.scope.waits:
+            own = dict(zip(("delayed", "halves", "wheel"), self.scope.named("forbidden"), strict=True))
             way |= {"level": level, "timed": timed, "half": half, **own}
-        elif self.s.scope.topics[t] == "retry":
+        elif self.scope.topics[t] == "retry":
             way["step"] = "retry"
 
-    def _body(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
-        size_ = super()._body(t, size, kind, properties)
-        if not self.s.scope.waits:
-            return size_
-        return size_ - grown(self.cluster.profile, self.parts.names[t], KINDS[kind], size_, properties)
+    def body_bytes(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
+        body = super().body_bytes(t, size, kind, properties)
+        return body - grown(self.profile, self.names[t], KINDS[kind], body, properties) if self.scope.waits else body
 
     def _record_step(self, p: int, job: OutstandingSend, place: str, before: tuple[Any, ...]) -> None:
         if place == APPEND.name:
-            job.looked_up = self.parts.names[job.topic] in before[0]
+            job.looked_up = self.names[job.topic] in before[0]
         super()._record_step(p, job, place, before)
         stands = job.handler.at if job.handler is not None else None
         if stands is not None and isinstance(stands.carries, Message):
@@ -112,40 +104,23 @@ class PlacementDriver(SendingDriver):
         job.kind = _KIND_OF[message.sys_flag & TRANSACTION_BITS]
         waits = TIMER_DELAY_SEC in message.properties and TIMER_OUT_MS not in message.properties
         level = 0 if message.topic == SCHEDULE else whole_number(message.properties.get(DELAY, 0))
-        place = self.parts.names.index(message.topic)
+        place = self.names.index(message.topic)
         job.way |= {"half": False, "level": level, "timed": waits, "place": place, "lane": message.queue_id}
 
     # Groups
 
-    def _do_update_group(self, b: int, t: int, *, known: bool, limit: int, queues: int, listed: bool) -> None:
-        del t
-        self._accepted(b, "configure", line=f"autoCreateSubscriptionGroup={str(known or listed).lower()}")
-        if listed:
-            self._accepted(b, "group", group=GROUP, retries=limit, queues=queues)
-        else:
-            self._accepted(b, "delete_group", group=GROUP, offsets=False)
-
-    def _do_commit_offset(self, b: int, g: int, t: int, *, named: bool, whole: bool, k: int, at: int) -> None:
-        del g, named, whole, k  # the request states all of them
-        self._accepted(b, "commit", group=GROUP, topic=self.parts.names[t], offset=at)
-
     def _do_forget_offset(self, b: int, k: int) -> None:
         del k
         group = self.parts.broker(b).groups.table.get(GROUP)
-        self._accepted(b, "delete_group", group=GROUP, offsets=True)
+        self._delete_group(b, offsets=True)
         if group is not None:
-            self._accepted(b, "group", group=GROUP, retries=group.retry_max_times, queues=group.retry_queue_nums)
-
-    def _accepted(self, b: int, step: str, **arguments: Any) -> None:
-        answer = self.cluster.call(plain(step, self.cluster.profile, **arguments), self.parts.node(b).name, client="administrator")
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"{step} is answered {answer.code} ({answer.remark}): the specification allows it")
+            self._create_group(b, group.retry_max_times, group.retry_queue_nums)
 
     # State
 
     def seen(self) -> Seen:
         values = super().seen()
-        scope, variables = self.s.scope, self.instance.model.variables
+        scope, variables = self.scope, self.instance.model.variables
         ways = [variable.name for variable in variables if variable.name.startswith("way.")]
         for p in range(scope.producers):
             job = self.parts.jobs.get(p)
@@ -155,7 +130,7 @@ class PlacementDriver(SendingDriver):
             for t, kind in enumerate(scope.topics):
                 self._groups(b, t, kind, values)
             for k in range(scope.progress):
-                offset = self.parts.broker(b).offsets.query(GROUP, self.parts.names[scope.subject], 0)
+                offset = self.parts.broker(b).offsets.query(GROUP, self.names[scope.subject], 0)
                 values["told", b, k] = NO_OFFSET if offset is None else offset
         return values
 

@@ -1,7 +1,7 @@
-"""The simulated cluster as a target of the specification: performs each action, and observes the state.
+"""Drives a simulated cluster by the model of sending.
 
-`perform` uses the implementation's own means: a request on the wire, one step of a broker's thread, a packet delivered or lost, a process
-killed. The observations are kept in jobs and counters (`abstraction.py` reads the state).
+An action is a request on the wire, one step of a broker's thread, a packet delivered or lost, or a process killed. Requests are made in
+`requests.py`, and `abstraction.py` reads the state.
 """
 
 from __future__ import annotations
@@ -10,36 +10,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from rocketproof_impl.broker.registration import WANTED
-from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.message import Message
+from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.producer.publish import MessageQueue, PublishInfo
-from rocketproof_impl.producer.settings import ProducerSettings
+from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_impl.simulator.network import HOLD, Endpoint, Packet
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store.commitlog import APPENDS
 from rocketproof_impl.store.service import PLACED
-from rocketproof_impl.tasks import Pause
+from rocketproof_impl.tasks import Pause, Work
 from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import Action, Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
-from rocketproof_protocol.flags import COMMIT, READ, WRITE
+from rocketproof_protocol.flags import COMMIT
 from rocketproof_protocol.flags import NOT as KIND_NOT
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_spec import Specification
 from rocketproof_spec.actors import HANDLER
 
-from ...programs.actions import ANSWERS, STEPS
+from ...programs.actions import ANSWERS
 from ...programs.sizes import stored_length
-from ...programs.vocabulary import plain
-from .abstraction import BLANK, CAP, UNIT, DeletedQueue, OutstandingSend, ScopeCluster, registers, seen
-from .base import Deviation, ModelDriver, Seen, decoded, serving
-from .start import earlier_table, template, topic_names
+from .abstraction import seen
+from .base import Deviation, ModelDriver, Seen, accepted, decoded, serving
+from .requests import SendingActions, chosen_queue
+from .scopecluster import CAP, UNIT, DeletedQueue, OutstandingSend, ScopeCluster
 
 
-class SendingDriver(ModelDriver):
+class SendingDriver(SendingActions, ModelDriver):
     """A cluster in the specification's initial state.
 
     Threads of sends stop at every pause except those in `passed`, which are inside one step of the specification: a put under its lock, the
@@ -50,76 +49,21 @@ class SendingDriver(ModelDriver):
     passed: ClassVar[tuple[str, ...]] = (APPENDS.name, WANTED.name, PLACED.name)
 
     def __init__(self, specification: Specification, instance: Instance, profile: Profile) -> None:
-        super().__init__(instance)
-        self.s = specification
-        scope = specification.scope
+        super().__init__(instance, specification.scope, profile)
         self.cluster = Cluster(0, profile=profile)
         self.cluster.scheduler.stops = self._stops
-        self.parts = ScopeCluster(specification, instance, self.cluster, topic_names(scope))
+        self.parts = ScopeCluster(specification, instance, self.cluster, self.names)
         self._registering: dict[int, SimulatedThread[Any]] = {}
-        for b in range(scope.brokers):
-            self.cluster.add(self._settings(b), start=False)
-            self._write_table(b)
-            self._boot(b)
-            self.cluster.scheduler.complete(self.parts.broker(b).start())
         self.cluster.network.plan = self._plan
         self._choice: tuple[str, int] = ("", 0)
-        if scope.routes:
-            for p in range(scope.producers):
-                chosen = ProducerSettings(
-                    default_topic_queue_nums=self.constants["client_queues"],
-                    retry_times_when_send_failed=self.constants["retries"],
-                    # The specification has one value for both codes of illegal messages.
-                    retry_response_codes=ProducerSettings().retry_response_codes | {profile.illegal_code},
-                )
-                self.parts.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
+        if self.scope.routes:
+            for p in range(self.scope.producers):
+                self.parts.producers[p] = self.cluster.producer(f"group-{p}", settings=self.producer_settings())
                 self.parts.producers[p].choose = self._choose
-        self._clients = {self._client(p): p for p in range(scope.producers)}
+        self._clients = {self._client(p): p for p in range(self.scope.producers)}
 
     def _stops(self, task: SimulatedThread[Any], pause: Pause) -> bool:
         return task.name.endswith("/send") and pause.name not in self.passed
-
-    # The start
-
-    def _settings(self, b: int) -> BrokerSettings:
-        constants, scope = self.constants, self.s.scope
-        return BrokerSettings(
-            broker_name=f"broker-{chr(ord('a') + b)}",
-            listen_port=10911 + 10 * b,
-            name_servers=(NAME_SERVER,),
-            auto_create_topic_enable=constants["auto_create"],
-            broker_permission=(READ if constants["broker_readable"] else 0) | (WRITE if constants["broker_writable"] else 0),
-            mapped_file_size_commit_log=(constants["file_size"] - constants["blank"]) * UNIT + BLANK if scope.store else 1 << 20,
-        )
-
-    def _write_table(self, b: int) -> None:
-        """Write the file that an earlier run left."""
-        scope = self.s.scope
-        kept = earlier_table(self.constants, scope, self.parts.names[scope.subject], self.cluster.clock.now())
-        if kept is not None:
-            self.parts.node(b).disk.write(self.parts.table_file(b), kept)
-
-    def _boot(self, b: int) -> None:
-        """Start the process.
-
-        The constructor's entries of the topic table are adapted to the scope: they get its counts, and others are removed.
-        """
-        node = self.parts.node(b)
-        filed, _ = self.parts.file(b)
-        if not self.cluster.start(node, register=False):
-            raise Deviation(f"{node.name} refuses to start: its topic table cannot be read: look at its files")
-        table = node.running.topics.table
-        for name in [n for n in table if n not in self.parts.names or (n not in filed and self._of(n) == "forbidden")]:
-            del table[name]
-        if TEMPLATE in table and TEMPLATE not in filed:
-            table[TEMPLATE] = template(self.constants)
-        for t, c in enumerate(self.s.scope.topics):
-            if c == "cluster" and self.parts.names[t] not in filed:
-                most = self.s.scope.counts.hi
-                table[self.parts.names[t]] = TopicConfig(self.parts.names[t], most, most, self.constants["cluster_perm"])
-
-    def _of(self, name: str) -> str:
-        return self.s.scope.topics[self.parts.names.index(name)]
 
     # Parts
 
@@ -139,16 +83,11 @@ class SendingDriver(ModelDriver):
         """Return the queue that the action names as the producer's next one."""
         if self.constants["round_robin"]:
             return self._turns(info, last)
-        for queue in info.message_queue_list:
-            if (queue.broker_name, queue.queue_id) == self._choice:
-                return queue
-        raise Deviation(f"queue {self._choice} is not in the producer's list: the specification lists it")
+        return chosen_queue(info, *self._choice)
 
     def _turns(self, info: PublishInfo, last: str | None) -> MessageQueue:
         """Return the queue whose turn it is, which must be the one that the action names."""
-        producer = next(
-            p for p in self.parts.producers.values() if p.topic_publish_info_table.get(self.parts.names[self.s.scope.subject]) is info
-        )
+        producer = next(p for p in self.parts.producers.values() if p.topic_publish_info_table.get(self.names[self.scope.subject]) is info)
         turn = producer.round_robin.choose(info, last)
         if (turn.broker_name, turn.queue_id) != self._choice:
             raise Deviation(f"it is the turn of queue {turn.queue_id} of {turn.broker_name}: {self._choice} was expected")
@@ -168,7 +107,7 @@ class SendingDriver(ModelDriver):
         if action.name in ("request", "send", "retry"):
             return self.parts.node(values["b"]).broker is not None
         if action.actor == HANDLER:
-            return not registers(self._job(values["p"])) and self._finds(action.name, self._job(values["p"]))
+            return not self._job(values["p"]).registers and self._finds(action.name, self._job(values["p"]))
         if action.name == "outlive":
             return (values["b"], values["t"], values["q"]) in self._outliving()
         if action.name == "delete_topic":
@@ -178,14 +117,14 @@ class SendingDriver(ModelDriver):
         store = self.parts.broker(values["b"]).store
         for message in store.records(store.dispatched_to):
             if message.transaction in (KIND_NOT, COMMIT):
-                return (message.topic, message.queue_id) == (self.parts.names[values["t"]], values["q"])
+                return (message.topic, message.queue_id) == (self.names[values["t"]], values["q"])
         return False
 
     def _finds(self, action: str, job: OutstandingSend) -> bool:
         """Return whether a thread that is about to store finds its topic again. This decides whether a deleted queue still exists."""
-        if action not in _STORING or not self.s.scope.deletes:
+        if action not in _STORING or not self.scope.deletes:
             return True
-        exists = self.parts.names[job.topic] in self.parts.broker(job.broker).topics.table
+        exists = self.names[job.topic] in self.parts.broker(job.broker).topics.table
         return exists and all((b, t) != (job.broker, job.topic) for b, t, _ in self._outliving())
 
     def _outliving(self) -> set[tuple[int, int, int]]:
@@ -239,7 +178,7 @@ class SendingDriver(ModelDriver):
     def _before_step(self, job: OutstandingSend) -> tuple[Any, ...]:
         """Return what a step may change and no counter keeps: entries of the table, a registration on the wire, records of the log."""
         node = self.parts.node(job.broker)
-        table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.parts.names} if node.broker else {}
+        table = {n: (c, c.copy()) for n, c in node.broker.topics.table.items() if n in self.names} if node.broker else {}
         return table, self.parts.packet(job.broker) is not None, self.parts.log(job.broker).total
 
     def _record_step(self, p: int, job: OutstandingSend, place: str, before: tuple[Any, ...]) -> None:
@@ -247,7 +186,7 @@ class SendingDriver(ModelDriver):
         node = self.parts.node(job.broker)
         table, sent, total = before
         now = node.running.topics.table
-        for t, name in enumerate(self.parts.names):
+        for t, name in enumerate(self.names):
             if name in now and (name not in table or now[name] is not table[name][0]):
                 self._count(self.parts.count.creations, job.broker, t)
                 job.created = True
@@ -264,14 +203,14 @@ class SendingDriver(ModelDriver):
         job.answer = self._answer(p)
         if job.answer is not None:
             command = job.answer.command
-            job.result = ANSWERS.get(self.cluster.profile.plain(command.code), "")
+            job.result = ANSWERS.get(self.profile.plain(command.code), "")
             if not job.result:
                 raise Deviation(f"client {p} is answered {command.code} ({command.remark}): the specification has no such answer")
             job.checks = place == "arrived"
             fields = command.ext_fields or {}
             if command.code == codes.SUCCESS:
                 job.queue = whole_number(fields["queueId"])
-                job.offset = whole_number(fields["queueOffset"]) if self.s.scope.store else 0
+                job.offset = whole_number(fields["queueOffset"]) if self.scope.store else 0
         elif handler is not None and handler.done.done:
             raise Deviation(f"the request of client {p} ended without an answer: the specification answers every request")
         job.appended += self.parts.log(job.broker).total - total
@@ -279,8 +218,8 @@ class SendingDriver(ModelDriver):
     def _remembers(self, place: str) -> bool:
         """Return whether the specification stores the topic that was found. If topics never change, the table still has it."""
         if place == "inherit":
-            return self.s.scope.deletes
-        return self.s.scope.changes or place == "built"
+            return self.scope.deletes
+        return self.scope.changes or place == "built"
 
     @staticmethod
     def _count(counts: dict[tuple[int, int], int], b: int, t: int) -> None:
@@ -294,34 +233,14 @@ class SendingDriver(ModelDriver):
 
     # Actions of clients and producers
 
-    def _do_request(
-        self,
-        p: int,
-        b: int,
-        t: int,
-        d: int,
-        numbers: int,
-        queue: int,
-        kind: str = "not",
-        size: int | None = None,
-        properties: Mapping[str, str] | None = None,
-    ) -> None:
-        """Send a raw client's message with any header and these properties."""
-        chosen = size if size is not None else self.s.scope.sizes.lo
-        body = self._body(t, chosen, kind, properties or {})
-        name, arguments = STEPS["request"](self.parts.names, body, t=t, d=d, numbers=numbers, queue=queue, kind=kind)
-        request = plain(name, **arguments, properties=properties)
-        call = self.cluster.calling(request, self.parts.node(b).name, client=f"client-{p}")
-        self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
-        self._arrive(p, OutstandingSend(b, t, d, numbers, queue, kind, chosen, call))
-
-    def _body(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
-        """Return the bytes of the body that make the record take `size` units."""
+    def body_bytes(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
         del kind
-        if not self.s.scope.store:
-            return 10
-        stored = stored_length(properties, self.cluster.profile)
-        return size * UNIT - 91 - len(self.parts.names[t].encode()) - stored
+        return size * UNIT - 91 - len(self.names[t].encode()) - stored_length(properties, self.profile)
+
+    def client_sends(self, p: int, b: int, request: Command, **values: Any) -> None:
+        call = self.cluster.calling(request, self.broker_name(b), client=f"client-{p}")
+        self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
+        self._arrive(p, OutstandingSend(b, **values, call=call))
 
     def _arrive(self, p: int, job: OutstandingSend) -> None:
         """Find the broker's thread that serves the request, which stops at its first pause."""
@@ -329,29 +248,29 @@ class SendingDriver(ModelDriver):
         known = [other.handler for other in self.parts.jobs.values() if other.handler is not None]
         job.handler = serving(self.parts.node(job.broker), known, f"the request of client {p}")
 
-    def _do_send(self, p: int, b: int, q: int) -> None:
-        self._choice = (self.parts.node(b).name, q)
-        producer, subject = self.parts.producers[p], self.s.scope.subject
-        task = self.cluster.scheduler.spawn(producer.send(Message(self.parts.names[subject], body=b"hello"), 10_000_000), f"producer {p}")
+    def producer_sends(self, p: int, b: int, q: int, message: Message) -> None:
+        self._choice = (self.broker_name(b), q)
+        task = self.cluster.scheduler.spawn(self.producer(p).send(message, 10_000_000), f"producer {p}")
         self.cluster.scheduler.settle()
         if task.done.done:
             task.result()
         self.parts.count.sent[p] = self.parts.count.sent.get(p, 0) + 1
-        self._arrive(p, OutstandingSend(b, subject, 0, self.constants["client_queues"], q, "not", self.s.scope.sizes.lo, task))
+        self._arrive(p, OutstandingSend(b, self.scope.subject, 0, self.constants["client_queues"], q, "not", self.scope.sizes.lo, task))
 
-    def _do_find_route(self, p: int) -> None:
-        self.cluster.scheduler.complete(self.parts.producers[p].try_to_find_topic_publish_info(self.parts.names[self.s.scope.subject]))
+    def producer(self, p: int) -> Producer:
+        return self.parts.producers[p]
 
-    _do_find_template = _do_find_route
+    def complete(self, work: Work[Any]) -> None:
+        self.cluster.scheduler.complete(work)
 
     def _do_refresh(self, p: int) -> None:
-        self.cluster.scheduler.complete(self.parts.producers[p].refresh_all())
+        super()._do_refresh(p)
         if self.constants["burst"]:
             self.parts.count.refreshed.add(p)
 
     def _do_start(self, p: int, at: int) -> None:
         """Set the random start of the counter (CLI-23)."""
-        self.parts.producers[p].round_robin.counter.value = at
+        self.producer(p).round_robin.counter.value = at
         self.parts.count.started.add(p)
 
     def _do_finish(self, p: int) -> None:
@@ -402,31 +321,32 @@ class SendingDriver(ModelDriver):
     def _do_lose_registration(self, b: int) -> None:
         self.cluster.network.drop(self._registration(b))
         self.parts.count.losses += 1
-        creators = [job.handler for job in self.parts.jobs.values() if job.broker == b and registers(job)]
+        creators = [job.handler for job in self.parts.jobs.values() if job.broker == b and job.registers]
         for waiting in (self._registering.get(b), *creators):
             if waiting is not None and not waiting.done.done:
                 self.cluster.scheduler.time_out(waiting)
 
-    def _administer(self, action: str, b: int, **values: Any) -> None:
-        """Send an administrator's request, which the broker must accept. Raises Deviation."""
-        name, arguments = STEPS[action](self.parts.names, 0, **values)
-        answer = self.cluster.call(plain(name, **arguments), self.parts.node(b).name, client="administrator")
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"{action} is answered {answer.code} ({answer.remark}): the specification allows it")
+    def administrate(self, b: int | None, request: Command, does: str, *, waits: bool = True) -> None:
+        to = "name server" if b is None else self.broker_name(b)
+        call = self.cluster.calling(request, to, client="administrator")
+        if waits:
+            accepted(self.cluster.scheduler.run(call.done), f"an administrator, who {does},")
+        elif b is not None:
+            self._registering[b] = call
 
-    def _do_update_topic(self, b: int, t: int, read: int, write: int, perm: int) -> None:
-        self._administer("update_topic", b, t=t, read=read, write=write, perm=perm)
+    def _do_update_topic(self, b: int, t: int, **counts: int) -> None:
+        super()._do_update_topic(b, t, **counts)
         self.parts.count.updates += self.constants["update_budget"] >= 0
 
     def _do_delete_topic(self, b: int, t: int) -> None:
         before = seen(self.parts)
-        self._administer("delete_topic", b, t=t)
+        super()._do_delete_topic(b, t)
         count = self.parts.count
         count.updates += self.constants["update_budget"] >= 0
         count.creations[b, t] = count.announcements[b, t] = 0
         store = self.parts.broker(b).store
         for x, q in self._gone(b, t):
-            topic, offset = self.parts.names[x], before["offset", b, x, q]
+            topic, offset = self.names[x], before["offset", b, x, q]
             if offset:
                 kept = f"{topic}-{q}" in store.topic_queue_table
                 all_of_it = self.parts.log(b).records[topic, q]
@@ -435,35 +355,11 @@ class SendingDriver(ModelDriver):
     def _gone(self, b: int, t: int) -> list[tuple[int, int]]:
         """Return the queues that are deleted with a topic: its own, and those of topics that the broker does not have."""
         table = self.parts.broker(b).topics.table
-        return [(x, q) for x, name in enumerate(self.parts.names) if x == t or name not in table for q in range(self.s.scope.queues)]
+        return [(x, q) for x, name in enumerate(self.names) if x == t or name not in table for q in range(self.scope.queues)]
 
     def _do_outlive(self, b: int, t: int, q: int) -> None:
         deleted = self.parts.count.deleted[b, t, q]
         deleted.outlived, deleted.there = 0, False
-
-    def _do_switch_creation(self, b: int, on: bool) -> None:
-        self._administer("switch_creation", b, on=on)
-
-    def _do_permit(self, b: int, readable: bool, writable: bool) -> None:
-        """Start the change. The broker answers when its registration has arrived."""
-        name, arguments = STEPS["permit"](self.parts.names, 0, readable=readable, writable=writable)
-        self._registering[b] = self.cluster.calling(plain(name, **arguments), self.parts.node(b).name, client="administrator")
-
-    def _do_register_topic(self, b: int, t: int, read: int, write: int, perm: int, strangers: str) -> None:
-        mine, stranger = {self.parts.node(b).name: (read, write, perm)}, {"stranger": (read, write, perm)}
-        brokers = {"none": mine, "before": stranger | mine, "behind": mine | stranger}[strangers]
-        self._administer_name_server("register_topic", t, brokers=brokers)
-
-    def _do_forget_topic(self, b: int, t: int) -> None:
-        """Delete the topic of all brokers; there is only one."""
-        del b
-        self._administer_name_server("forget_topic", t)
-
-    def _administer_name_server(self, step: str, t: int, **values: Any) -> None:
-        """Send an administrator's request to the name server, which must accept it. Raises Deviation."""
-        answer = self.cluster.call(plain(step, topic=self.parts.names[t], **values), "name server", client="administrator")
-        if answer.code != codes.SUCCESS:
-            raise Deviation(f"{step} is answered {answer.code} ({answer.remark}): the specification allows it")
 
     def _do_crash(self, b: int) -> None:
         if self.parts.node(b).broker is None:
@@ -481,7 +377,7 @@ class SendingDriver(ModelDriver):
     def _do_restart(self, b: int) -> None:
         if self.parts.node(b).broker is not None:
             raise Deviation(f"{self.parts.node(b).name} runs already: the specification starts it")
-        self._boot(b)
+        self.parts.boot(b)
 
     def _do_expire(self, b: int) -> None:
         server, node = self.cluster.name_server, self.parts.node(b)
@@ -493,8 +389,8 @@ class SendingDriver(ModelDriver):
 
     def _do_dispatch(self, b: int, t: int, q: int) -> None:
         store = self.parts.broker(b).store
-        before = store.max_offset(self.parts.names[t], q)
-        while store.max_offset(self.parts.names[t], q) == before:
+        before = store.max_offset(self.names[t], q)
+        while store.max_offset(self.names[t], q) == before:
             if not store.dispatch(1):
                 raise Deviation("the dispatcher is at the end of the log: the specification has a record for it")
 

@@ -31,8 +31,8 @@ from ...catalogue.source import ModelSource
 from ...catalogue.table import CASES
 from ...programs.parts import Capability
 from ...reports.choices import InputError
-from ..drivers.start import earlier_table
-from .gated import Differs
+from ..drivers.base import Deviation
+from ..drivers.requests import earlier_table
 from .schedule import needs, schedule
 from .wire import LOST as NO_ANSWER
 from .wire import UNIT, WireReplay
@@ -49,7 +49,7 @@ class KnownHazard:
 
     - `claims`: further properties that the same steps violate.
     - `brokers`: the number to start if it differs from the scope's.
-    - `consequence`: raises Differs if the expected consequence does not occur. `also`: the capabilities that it needs.
+    - `consequence`: raises Deviation if the expected consequence does not occur. `also`: the capabilities that it needs.
     """
 
     hazard: str
@@ -208,7 +208,7 @@ def perform(
             wire.run()
             if then is not None:
                 then(wire)
-        except Differs as problem:
+        except Deviation as problem:
             return Performed(target.name, witness, tuple(log), str(problem))
         except (RemotingError, Unanswered) as problem:
             return Performed(target.name, witness, tuple(log), str(problem), lost=True)
@@ -260,14 +260,14 @@ def _stays_off(wire: WireReplay) -> None:
         answer = wire.send(b, topic=f"{wire.prefix}later")
         wire.log.append(f"creation is on again; a first message to {wire.brokers[b]}: {answer.word}")
         if answer.word != expected:
-            raise Differs(f"a first message to {wire.brokers[b]} is answered {answer.word}, and {expected} was expected")
+            raise Deviation(f"a first message to {wire.brokers[b]} is answered {answer.word}, and {expected} was expected")
 
 
 def _is_nowhere(wire: WireReplay) -> None:
     """Check that acknowledged messages are not at the place in their responses."""
     for answer in wire.answers.values():
         if answer.place is None or wire.holds_record(0, answer.place):
-            raise Differs(f"the acknowledged message is at {answer.place} of the log")
+            raise Deviation(f"the acknowledged message is at {answer.place} of the log")
         wire.log.append(f"acknowledged at {answer.place} of the log, where nothing is")
 
 

@@ -57,3 +57,24 @@ def test_a_dispatch_beyond_what_is_flushed_is_a_finding(monkeypatch: pytest.Monk
 
 def test_a_release_that_wants_to_know_the_group_does_what_the_specification_allows() -> None:
     assert found("progress", "P533", programs=FEW) is None
+
+
+@behaviour("REC-02", "REC-04")
+def test_a_record_found_again_gets_no_entry_for_a_used_queue_offset() -> None:
+    """The first start ends the log before an unreadable record; the second finds a record after it, whose queue offset is used since."""
+    batch = "request(kind=batch, topic=fits, text=fits, body=fits, longer=False)"
+    unreadable = "request(kind=send-back, topic=more bytes, text=fits, body=fits, longer=False)"
+    steps = [unreadable, "append()", batch, "append()", "end(clean=True)", "start()", batch, "append()", "end(clean=False)"]
+    driver = replay("sizes", "P494", steps, {"flags": False, "texts": False}).driver
+    start = driver.instance.model.named("start")
+    assert not driver.can(start, ())
+    driver.perform(start, ())
+    assert [driver.seen()["log", place] for place in range(3)] == ["built", "built", "new"]
+
+
+def test_a_record_found_again_gets_its_entry_for_a_free_queue_offset() -> None:
+    sent = "request(kind={}, topic={}, text=fits, body=fits, longer=False)".format
+    steps = [sent("send-back", "more bytes"), "append()", sent("message", "fits"), "append()", "end(clean=False)", "start()"]
+    steps += [sent("send-back", "fits"), "append()", "end(clean=False)", "start()"]
+    driver = replay("sizes", "P494", steps, {"flags": False, "texts": False}).driver
+    assert [driver.seen()["log", place] for place in range(2)] == ["built", "built"]

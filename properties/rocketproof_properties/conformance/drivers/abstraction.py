@@ -13,8 +13,12 @@ from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_spec.vocabulary import CREATING
 
-from .base import Deviation, Seen
+from .base import Deviation, Seen, require
 from .scopecluster import CAP, UNIT, ScopeCluster
+
+_NUMBERS = ("broker", "topic", "default", "numbers", "queue", "kind", "size", "appended", "offset", "tries")
+_FLAGS = ("fallback", "created", "touched", "checks")
+"""Columns of `job` with the names of attributes of OutstandingSend."""
 
 
 def seen(cluster: ScopeCluster) -> Seen:
@@ -118,36 +122,22 @@ def _observe_client(cluster: ScopeCluster, p: int, values: Seen) -> None:
     job = cluster.jobs.get(p)
     lowest = scope.counts.lo
     at_hand = job.at_hand if job else None
-    row = {
-        "phase": job.phase if job else "idle",
-        "broker": job.broker if job else None,
-        "topic": job.topic if job else 0,
-        "default": job.default if job else 0,
-        "numbers": job.numbers if job else scope.numbers.lo,
-        "queue": job.queue if job else scope.queue_ids.lo,
-        "kind": job.kind if job else "not",
-        "size": job.size if job else scope.sizes.lo,
-        "read": at_hand.read_queue_nums if at_hand else lowest,
-        "write": at_hand.write_queue_nums if at_hand else lowest,
-        "perm": at_hand.perm if at_hand else 0,
-        "fallback": job is not None and job.fallback,
-        "created": job is not None and job.created,
-        "touched": job is not None and job.touched,
-        "checks": job is not None and job.checks,
-        "appended": job.appended if job else 0,
-        "answer": job.result if job else "none",
-        "offset": job.offset if job else 0,
-        "tries": job.tries if job else 0,
-    }
-    for name, value in row.items():
-        _put(values, f"job.{name}", (p,), value)
+    _put(values, "job.phase", (p,), job.phase if job else "idle")
+    _put(values, "job.answer", (p,), job.result if job else "none")
+    _put(values, "job.read", (p,), at_hand.read_queue_nums if at_hand else lowest)
+    _put(values, "job.write", (p,), at_hand.write_queue_nums if at_hand else lowest)
+    _put(values, "job.perm", (p,), at_hand.perm if at_hand else 0)
+    idle = {"broker": None, "numbers": scope.numbers.lo, "queue": scope.queue_ids.lo, "kind": "not", "size": scope.sizes.lo}
+    for name in _NUMBERS:
+        _put(values, f"job.{name}", (p,), getattr(job, name) if job else idle.get(name, 0))
+    for name in _FLAGS:
+        _put(values, f"job.{name}", (p,), job is not None and getattr(job, name))
     info = cluster.producers[p].topic_publish_info_table.get(cluster.names[scope.subject]) if cluster.producers else None
     _put(values, "known_route", (p,), info is not None and info.have_topic_router_info)
     for b in range(scope.brokers):
         name = cluster.node(b).name
         listed = sorted(q.queue_id for q in info.message_queue_list if q.broker_name == name) if info else []
-        if listed != list(range(len(listed))):
-            raise Deviation(f"producer {p} lists the queues {listed} of {name}: they should be 0, 1, 2 and so on")
+        require(listed == list(range(len(listed))), f"producer {p} lists the queues {listed} of {name}: they should be 0, 1, 2 and so on")
         _put(values, "queues", (p, b), len(listed))
     turning = cluster.constants["round_robin"]
     started = not turning or p in cluster.count.started
@@ -177,6 +167,5 @@ def _config(values: Seen, name: str, at: tuple[int, ...], config: TopicConfig | 
 
 def _whole(size: int) -> int:
     units, rest = divmod(size, UNIT)
-    if rest:
-        raise Deviation(f"the log ends {rest} bytes inside a unit: records take {UNIT} bytes a unit of size")
+    require(not rest, f"the log ends {rest} bytes inside a unit: records take {UNIT} bytes a unit of size")
     return units

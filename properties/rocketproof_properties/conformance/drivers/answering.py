@@ -27,7 +27,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import SEND_MESSAGE, SYSTEM_ERROR
 from rocketproof_spec.answering import Answering
 
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .doubles import RecordingChannel
 
 BEGIN = Pause("begin")
@@ -127,8 +127,7 @@ class AnsweringDriver(ModelDriver):
         self.fast_failure.clean()
 
     def _run(self, r: int) -> None:
-        if not self.pool.running:
-            raise Deviation("no thread is at work: the specification has one")
+        require(self.pool.running, "no thread is at work: the specification has one")
         self.scheduler.resume(self.pool.running[0])
 
     _do_respond = _do_hand_over = _do_reply = _do_end = _run
@@ -139,8 +138,7 @@ class AnsweringDriver(ModelDriver):
         self.throws = False
 
     def _future(self, r: int) -> Future[Answer]:
-        if r not in self.futures:
-            raise Deviation(f"request {r} has no future: the specification says that it has one")
+        require(r in self.futures, f"request {r} has no future: the specification says that it has one")
         return self.futures[r]
 
     def _do_put(self, r: int) -> None:

@@ -63,10 +63,15 @@ class ModelDriver(ActionPerformer, ABC):
         return tuple([_encoded(values[key], element, encode) for key, element, encode in _elements(self.instance.model)])
 
 
+def require(is_so: object, problem: str) -> None:
+    """Raise a Deviation with the text `problem` unless the condition is true."""
+    if not is_so:
+        raise Deviation(problem)
+
+
 def accepted(answer: Command, what: str) -> Command:
     """Return the response to a request, which must be SUCCESS. `what`: the request, for the text of the Deviation."""
-    if answer.code != codes.SUCCESS:
-        raise Deviation(f"{what} is answered {answer.code} ({answer.remark}): the specification allows it")
+    require(answer.code == codes.SUCCESS, f"{what} is answered {answer.code} ({answer.remark}): the specification allows it")
     return answer
 
 

@@ -25,7 +25,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 from ...brokers.simulated import SimulatedDeployment
 from ...programs.vocabulary import plain
-from .base import Deviation, accepted
+from .base import accepted, require
 
 FILE_SIZE = 1 << 16
 LOG = f"commitlog/{0:020d}"
@@ -220,8 +220,7 @@ class SimulatedBroker(DrivenBroker):
 
 def start(cluster: Cluster, node: Node) -> None:
     """Start a simulated broker's process. Raises Deviation if it refuses."""
-    if not cluster.start(node):
-        raise Deviation("the broker refuses to start: the specification starts it")
+    require(cluster.start(node), "the broker refuses to start: the specification starts it")
 
 
 def lose(node: Node, path: str, kept: int) -> None:

@@ -12,7 +12,7 @@ from rocketproof_protocol.properties import CHECK_TIMES, DELAY, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec.meeting import SHARED, Meeting
 
-from .base import Deviation, ModelDriver, Seen
+from .base import ModelDriver, Seen, require
 from .broker import SimulatedBroker
 from .delays import DelaysDriver
 from .transactions import LEVEL, TransactionsDriver
@@ -42,8 +42,7 @@ class DelayedTransactionsDriver(ModelDriver):
         """A consumer from before 4.6.1 sends the message with all its properties, after sending it back has failed."""
         del e
         committed = next(m for m in self.broker.records() if m.transaction == COMMIT and CHECK_TIMES not in m.properties)
-        if committed.properties.get(TRAN_MSG) != "true":
-            raise Deviation("the committed message has no TRAN_MSG any more: the specification keeps it")
+        require(committed.properties.get(TRAN_MSG) == "true", "the committed message has no TRAN_MSG any more: the specification keeps it")
         properties = {**committed.properties, DELAY: str(LEVEL)}
         self.broker.accepted("send", topic=RETRY, body="message", properties=properties, times=1)
         self.broker.dispatch()

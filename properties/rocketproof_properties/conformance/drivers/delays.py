@@ -21,7 +21,7 @@ from rocketproof_protocol.properties import DELAY, REAL_QID, REAL_TOPIC, TRAN_MS
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 from rocketproof_spec.delays import HALF, NOWHERE, Delays
 
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .broker import LOG, SimulatedBroker, lose
 
 TOPIC = "topic"
@@ -52,8 +52,7 @@ class DelaysDriver(ModelDriver):
     def _do_send(self, level: int, asked: int, e: int) -> None:
         store = self.broker.store
         entries = self._entries()
-        if e != len(entries):
-            raise Deviation(f"the queue has {len(entries)} entries: the specification puts number {e}")
+        require(e == len(entries), f"the queue has {len(entries)} entries: the specification puts number {e}")
         if entries and entries[-1][1] - LEVELS[QUEUE] >= self.cluster.clock.now():
             self.cluster.scheduler.advance(APART)
         properties = {DELAY: str(MAX_LEVEL - self.s.levels + level)} | ({TRAN_MSG: "true"} if asked == HALF else {})
@@ -74,8 +73,7 @@ class DelaysDriver(ModelDriver):
         self._resume()
         if store.max_phy_offset > before:
             self.made.append((before, e))
-        if store.flushed_where != flushed:
-            raise Deviation("a delivery has waited for the device: the specification says that it waits for none")
+        require(store.flushed_where == flushed, "a delivery has waited for the device: the specification says that it waits for none")
 
     def _do_fail(self, e: int) -> None:
         store = self._due(e)

@@ -23,7 +23,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_spec.device import Device
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .broker import SimulatedBroker
 from .doubles import RECORD, ManualFlush, check_flush_timeout, filling_message, units
 from .scopecluster import BLANK
@@ -74,8 +74,7 @@ class DeviceDriver(ModelDriver):
         threads = self.store.flush
         assert isinstance(threads, StoreThreads)
         kind = GroupCommitService if self.constants["sync"] else FlushRealTimeService
-        if type(threads.flush) is not kind:
-            raise Deviation(f"{threads.flush.name} flushes: by the settings it is {kind.__name__}")
+        require(type(threads.flush) is kind, f"{threads.flush.name} flushes: by the settings it is {kind.__name__}")
         self.woken: _ObservedFlush | None = None
         if isinstance(threads.flush, FlushRealTimeService):
             files, store = self.store.commit_log.files, self.store
@@ -144,8 +143,7 @@ class DeviceDriver(ModelDriver):
                 break
             self.cluster.clock.jump(THOROUGH)
             self.scheduler.time_out(task)
-        if not done():
-            raise Deviation("the service finds nothing to do: the specification has something for it")
+        require(done(), "the service finds nothing to do: the specification has something for it")
 
     def _do_commit(self) -> None:
         before = self._committed()
@@ -180,8 +178,7 @@ class DeviceDriver(ModelDriver):
         self.faults += 1
         self.scheduler.kill(task for task in (self.put, self.flushing, self.committing) if task is not None)
         self.cluster.crash(silent=True)
-        if not self.cluster.start(self.node):
-            raise Deviation("the broker refuses to start: the specification starts it")
+        require(self.cluster.start(self.node), "the broker refuses to start: the specification starts it")
         self._ready()
 
     def _do_power_loss(self, kept: int) -> None:

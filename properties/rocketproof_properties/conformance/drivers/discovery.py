@@ -18,7 +18,7 @@ from rocketproof_protocol import codes
 from rocketproof_spec.deadlines import REQUEST, News
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen, accepted
+from .base import Deviation, ModelDriver, Seen, accepted, require
 
 SECOND = 1000
 TOPIC = "topic"
@@ -58,8 +58,7 @@ class DiscoveryDriver(ModelDriver):
                 self.since.setdefault(event, self._now())
 
     def _do_begin(self, offset: int) -> None:
-        if self.begun:
-            raise Deviation("the clocks run already: the specification starts them once")
+        require(not self.begun, "the clocks run already: the specification starts them once")
         self.refresh = self._now() + self.refreshes - offset * SECOND
         self.begun = True
 
@@ -99,8 +98,7 @@ class DiscoveryDriver(ModelDriver):
 
     def _do_second(self) -> None:
         """Advance the clock to the next whole second."""
-        if not self.begun:
-            raise Deviation("the clocks stand still: the specification lets a second pass")
+        require(self.begun, "the clocks stand still: the specification lets a second pass")
         self.cluster.scheduler.advance(SECOND - self._now() % SECOND)
 
     # State
@@ -110,8 +108,7 @@ class DiscoveryDriver(ModelDriver):
 
     def _held(self, code: int, what: str) -> Packet:
         packets = [packet for packet in self.cluster.network.held if not packet.answer and packet.command.code == code]
-        if not packets:
-            raise Deviation(f"{what} is not on the wire: the specification has one there")
+        require(packets, f"{what} is not on the wire: the specification has one there")
         return packets[-1]
 
     @property

@@ -27,7 +27,7 @@ from rocketproof_spec.dispatching import HOOKS, Dispatching
 
 from ...programs.requests import UNSUPPORTED_CODE
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .doubles import RecordingChannel
 
 TOPIC, OPAQUE, BODY = "T", 7, "hello"
@@ -105,8 +105,7 @@ class DispatchingDriver(ModelDriver):
 
     def _serve(self) -> None:
         """Receive the frame, and run its thread to the next pause."""
-        if self.step != "received":
-            raise Deviation("no request waits for its processor: the specification says that one does")
+        require(self.step == "received", "no request waits for its processor: the specification says that one does")
         command = self._command()
         command.opaque, command.flag = OPAQUE, ONE_WAY if self.asked["one_way"] else 0
         request = frame.take(bytearray(frame.encode(command)))

@@ -8,7 +8,7 @@ from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_spec.deadlines import Expiry
 
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 
 SECOND = 1000
 
@@ -25,8 +25,7 @@ class ExpiryDriver(ModelDriver):
         self.died: int | None = None
 
     def _do_begin(self, offset: int) -> None:
-        if self.begun:
-            raise Deviation("the clocks run already: the specification starts them once")
+        require(not self.begun, "the clocks run already: the specification starts them once")
         self.scan = self._now() + offset * SECOND
         self.begun = True
 
@@ -43,14 +42,12 @@ class ExpiryDriver(ModelDriver):
         self._end(silent=False)
 
     def _end(self, *, silent: bool) -> None:
-        if self.died is not None:
-            raise Deviation("the broker's machine is dead: the specification says that it lives")
+        require(self.died is None, "the broker's machine is dead: the specification says that it lives")
         self.cluster.crash(silent=silent)
         self.died = self._now()
 
     def _do_look(self) -> None:
-        if self.scan != self._now():
-            raise Deviation(f"the next scan is in {self.scan - self._now()} ms: the specification says that it is time now")
+        require(self.scan == self._now(), f"the next scan is in {self.scan - self._now()} ms: the specification says that it is time now")
         self.cluster.name_server.scan()
         self.scan = self._now() + self.cluster.name_server.PERIODIC[0].period
 

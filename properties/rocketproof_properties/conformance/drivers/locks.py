@@ -20,7 +20,7 @@ from rocketproof_spec.vocabulary import CREATING
 from rocketproof_spec.waiting import LOCK_TIMEOUT, WaitingRequests
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen, serving
+from .base import Deviation, ModelDriver, Seen, require, serving
 
 SECOND = 999
 STEPS = {codes.SUCCESS: "created", codes.TOPIC_NOT_EXIST: "missing"}
@@ -112,8 +112,7 @@ class LocksDriver(ModelDriver):
             return "new"
         if self.calls[r].done.done:
             code = self.calls[r].result().code
-            if code not in STEPS:
-                raise Deviation(f"request {r} is answered {code}: the specification has no such answer")
+            require(code in STEPS, f"request {r} is answered {code}: the specification has no such answer")
             return STEPS[code]
         return "waits" if self.handlers[r].waiting is not None else "holds"
 

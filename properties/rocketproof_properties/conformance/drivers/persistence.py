@@ -21,7 +21,7 @@ from rocketproof_model import Instance
 from rocketproof_profiles import Profile
 from rocketproof_spec.persistence import Persistence
 
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 
 GARBAGE = bytes(8)
 FILES = {"main": "", "bak": ".bak", "tmp": ".tmp"}
@@ -189,8 +189,7 @@ class PersistenceDriver(ModelDriver):
         self.dirty.clear()
 
     def _end(self) -> None:
-        if self.node.broker is None:
-            raise Deviation("no process runs that could end: the specification has one")
+        require(self.node.broker is not None, "no process runs that could end: the specification has one")
         self.cluster.crash(silent=True)
         self.life = "down"
 
@@ -199,8 +198,7 @@ class PersistenceDriver(ModelDriver):
 
     def _do_start(self) -> None:
         """Start the process at a later time, because a data version contains the time."""
-        if self.node.broker is not None:
-            raise Deviation("the broker runs already: the specification starts it")
+        require(self.node.broker is None, "the broker runs already: the specification starts it")
         self.cluster.scheduler.advance(1)
         self.life = "runs" if self.cluster.start(self.node, register=False) else "refused"
         self.persist = None

@@ -47,7 +47,7 @@ class PlacementDriver(SendingDriver):
     # Possible steps
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """Return whether the target can take the step. In addition to the base class:
+        """Return whether the implementation can take the step. In addition to the base class:
 
         - Clients do not send to system topics to which the release admits clients.
         - Offsets are deleted alone only in releases that delete them with their group, which is then created again unchanged.

@@ -19,7 +19,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_spec.progress import ConsumerProgress
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .broker import LOG, DrivenBroker, SimulatedBroker, lose
 from .doubles import ManualFlush
 
@@ -65,8 +65,7 @@ class ProgressDriver(ModelDriver):
     def _dispatch_message(self, broker: Broker) -> None:
         before = broker.store.max_offset(TOPIC, 0)
         while broker.store.max_offset(TOPIC, 0) == before:
-            if broker.store.dispatch(1) != 1:
-                raise Deviation("the dispatcher is at its end: the specification has a record for it")
+            require(broker.store.dispatch(1) == 1, "the dispatcher is at its end: the specification has a record for it")
 
     def _do_persist(self) -> None:
         self.broker.run(lambda broker: broker.persist_offsets())
@@ -79,8 +78,7 @@ class ProgressDriver(ModelDriver):
 
     def _ask(self, step: str, client: str = "consumer", *, unless: int = codes.SUCCESS, **more: int) -> Command:
         answer = self.broker.call(plain(step, topic=TOPIC, group=GROUP, **more), client=client)
-        if answer.code not in (codes.SUCCESS, unless):
-            raise Deviation(f"{step} is answered {answer.code}: the specification has it done")
+        require(answer.code in (codes.SUCCESS, unless), f"{step} is answered {answer.code}: the specification has it done")
         return answer
 
     def _commit(self, offset: int, client: str = "consumer") -> None:
@@ -91,8 +89,7 @@ class ProgressDriver(ModelDriver):
         self.flush.at_once = True
         answer = self.broker.call(plain("pull", topic=TOPIC, offset=self.place, most=1), client="consumer")
         self.flush.at_once = False
-        if answer.code != expected:
-            raise Deviation(f"the pull at {self.place} is answered {answer.code}: the specification says {expected}")
+        require(answer.code == expected, f"the pull at {self.place} is answered {answer.code}: the specification says {expected}")
         return whole_number((answer.ext_fields or {})["nextBeginOffset"]), answer.body or b""
 
     def _do_begin(self) -> None:
@@ -113,8 +110,7 @@ class ProgressDriver(ModelDriver):
         self._commit(self.place)
 
     def _must_run(self) -> None:
-        if not self.running:
-            raise Deviation("no consumer runs: the specification has one")
+        require(self.running, "no consumer runs: the specification has one")
 
     def _do_commit(self) -> None:
         self._must_run()

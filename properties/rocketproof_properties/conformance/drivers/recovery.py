@@ -17,7 +17,7 @@ from rocketproof_protocol import codes
 from rocketproof_spec.recovery import Recovery
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .broker import LOG, SimulatedBroker, lose
 from .doubles import ManualFlush
 
@@ -88,8 +88,7 @@ class RecoveryDriver(ModelDriver):
             raise Deviation("the log is flushed and a page of it was not forced: a loss of power may take it")
 
     def _do_dispatch(self) -> None:
-        if self.broker.store.dispatch(1) != 1:
-            raise Deviation("the dispatcher is at the end of the log: the specification has a record for it")
+        require(self.broker.store.dispatch(1) == 1, "the dispatcher is at the end of the log: the specification has a record for it")
 
     def _do_flush_queue(self) -> None:
         self.broker.store.queues.flush_all()
@@ -114,12 +113,10 @@ class RecoveryDriver(ModelDriver):
         lose(self.node, CONSUME_QUEUE, entries * ENTRY)
 
     def _must_run(self) -> None:
-        if self.node.broker is None:
-            raise Deviation("no process runs that could end: the specification has one")
+        require(self.node.broker is not None, "no process runs that could end: the specification has one")
 
     def _do_start(self) -> None:
-        if self.node.broker is not None:
-            raise Deviation("the broker runs already: the specification starts it")
+        require(self.node.broker is None, "the broker runs already: the specification starts it")
         self.forced = min(self.forced, self._entries(), len(self._ends()))
         self.broker.start()
         self.cut = self._after_last()

@@ -24,7 +24,7 @@ from rocketproof_protocol.topics import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE, TEMP
 from rocketproof_spec.sendbacks import Sendbacks
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .broker import DrivenBroker, SimulatedBroker
 
 GROUP, ORDERS = "group", "orders"
@@ -153,8 +153,7 @@ class SendbacksDriver(ModelDriver):
         properties = self._properties(record)
         delayed = record.topic == SCHEDULE
         origin = properties.get(ORIGIN_MESSAGE_ID)
-        if origin not in (None, self.origin):
-            raise Deviation(f"the record says that {origin} was its first one: that was {self.origin}")
+        require(origin in (None, self.origin), f"the record says that {origin} was its first one: that was {self.origin}")
         groups, topics = self.broker.groups(), self.broker.topics()
         group = groups.get(GROUP, SubscriptionGroupConfig(GROUP))
         retry = topics.get(RETRY, TopicConfig(RETRY, 0, 0, 0))

@@ -33,7 +33,7 @@ from rocketproof_spec.actors import HANDLER
 from ...programs.actions import ANSWERS
 from ...programs.sizes import stored_length
 from .abstraction import seen
-from .base import Deviation, ModelDriver, Seen, accepted, decoded, serving
+from .base import Deviation, ModelDriver, Seen, accepted, decoded, require, serving
 from .requests import SendingActions, chosen_queue
 from .scopecluster import CAP, UNIT, DeletedQueue, OutstandingSend, ScopeCluster
 
@@ -96,7 +96,7 @@ class SendingDriver(SendingActions, ModelDriver):
     # Actions
 
     def can(self, action: Action, args: Sequence[int]) -> bool:
-        """Return whether the target can take the step. It is stricter than the specification:
+        """Return whether the implementation can take the step. It is stricter than the specification:
 
         - Clients do not connect to a stopped broker.
         - The dispatcher follows the order of the log.
@@ -155,8 +155,7 @@ class SendingDriver(SendingActions, ModelDriver):
         self._record_step(p, job, place, before)
 
     def _job(self, p: int) -> OutstandingSend:
-        if p not in self.parts.jobs:
-            raise Deviation(f"client {p} has no request: the specification says that it has one")
+        require(p in self.parts.jobs, f"client {p} has no request: the specification says that it has one")
         return self.parts.jobs[p]
 
     def _handler(self, p: int, job: OutstandingSend) -> SimulatedThread[Any]:
@@ -204,8 +203,7 @@ class SendingDriver(SendingActions, ModelDriver):
         if job.answer is not None:
             command = job.answer.command
             job.result = ANSWERS.get(self.profile.plain(command.code), "")
-            if not job.result:
-                raise Deviation(f"client {p} is answered {command.code} ({command.remark}): the specification has no such answer")
+            require(job.result, f"client {p} is answered {command.code} ({command.remark}): the specification has no such answer")
             job.checks = place == "arrived"
             fields = command.ext_fields or {}
             if command.code == codes.SUCCESS:
@@ -277,16 +275,14 @@ class SendingDriver(SendingActions, ModelDriver):
         """Deliver the response, or time out the caller if it is lost."""
         job = self._job(p)
         self._end_attempt(job)
-        if not job.call.done.done:
-            raise Deviation(f"client {p} goes on after its answer: the specification ends the send here")
+        require(job.call.done.done, f"client {p} goes on after its answer: the specification ends the send here")
         del self.parts.jobs[p]
 
     def _do_retry(self, p: int, b: int, q: int) -> None:
         job = self._job(p)
         self._choice = (self.parts.node(b).name, q)
         self._end_attempt(job)
-        if job.call.done.done:
-            raise Deviation(f"client {p} gives up after {job.result}: the specification sends once more")
+        require(not job.call.done.done, f"client {p} gives up after {job.result}: the specification sends once more")
         next_attempt = OutstandingSend(b, job.topic, job.default, job.numbers, q, job.kind, job.size, job.call, tries=job.tries + 1)
         next_attempt.at_hand, next_attempt.offset, next_attempt.appended = job.at_hand, job.offset, job.appended
         self._arrive(p, next_attempt)
@@ -362,8 +358,7 @@ class SendingDriver(SendingActions, ModelDriver):
         deleted.outlived, deleted.there = 0, False
 
     def _do_crash(self, b: int) -> None:
-        if self.parts.node(b).broker is None:
-            raise Deviation(f"{self.parts.node(b).name} does not run: the specification ends its process")
+        require(self.parts.node(b).broker is not None, f"{self.parts.node(b).name} does not run: the specification ends its process")
         self.cluster.crash(self.parts.node(b).name, silent=True)
         self.parts.count.crashes += 1
         for key in [k for k in self.parts.count.creations if k[0] == b]:
@@ -375,14 +370,12 @@ class SendingDriver(SendingActions, ModelDriver):
                 job.handler, job.result = None, "lost"
 
     def _do_restart(self, b: int) -> None:
-        if self.parts.node(b).broker is not None:
-            raise Deviation(f"{self.parts.node(b).name} runs already: the specification starts it")
+        require(self.parts.node(b).broker is None, f"{self.parts.node(b).name} runs already: the specification starts it")
         self.parts.boot(b)
 
     def _do_expire(self, b: int) -> None:
         server, node = self.cluster.name_server, self.parts.node(b)
-        if node.broker is not None:
-            raise Deviation(f"{node.name} runs, and its channel is open: the specification says that it is gone")
+        require(node.broker is None, f"{node.name} runs, and its channel is open: the specification says that it is gone")
         live = server.live_info(node.settings.broker_cluster_name, node.settings.address)
         assert live is not None and live.channel is not None, "the broker registered over one"
         server.channel_closed(live.channel)
@@ -391,8 +384,7 @@ class SendingDriver(SendingActions, ModelDriver):
         store = self.parts.broker(b).store
         before = store.max_offset(self.names[t], q)
         while store.max_offset(self.names[t], q) == before:
-            if not store.dispatch(1):
-                raise Deviation("the dispatcher is at the end of the log: the specification has a record for it")
+            require(store.dispatch(1), "the dispatcher is at the end of the log: the specification has a record for it")
 
     def _do_flush(self, b: int) -> None:
         self.parts.broker(b).store.flush_now()

@@ -25,7 +25,7 @@ from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_spec.deadlines import LOCK, REQUEST, Patience
 
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 
 SECOND = 999
 TOPIC = "topic"
@@ -136,8 +136,7 @@ class SendTimeoutDriver(ModelDriver):
 
     def _time_out(self) -> None:
         left = self._left()
-        if not 0 < left < SECOND:
-            raise Deviation(f"the send waits for {left} ms more: the specification says that its time is up")
+        require(0 < left < SECOND, f"the send waits for {left} ms more: the specification says that its time is up")
         self.cluster.scheduler.time_out(self._sending)
 
     # State
@@ -161,8 +160,7 @@ class SendTimeoutDriver(ModelDriver):
 
     def _packet(self) -> Packet:
         packets = self._packets()
-        if len(packets) != 1:
-            raise Deviation(f"{len(packets)} requests wait for an answer: the specification has one")
+        require(len(packets) == 1, f"{len(packets)} requests wait for an answer: the specification has one")
         return packets[0]
 
     def _doing(self) -> str:

@@ -9,6 +9,7 @@ broker. A request waits on the wire until an action delivers it.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,7 +21,7 @@ from rocketproof_impl.simulator.network import HOLD, Packet
 from rocketproof_impl.simulator.scheduler import SimulatedThread
 from rocketproof_impl.store import record
 from rocketproof_impl.store.consumequeue import ENTRY_SIZE
-from rocketproof_model import Instance
+from rocketproof_model import Action, Instance
 from rocketproof_profiles import Profile
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import BORN_IPV6
@@ -30,7 +31,7 @@ from rocketproof_spec.bounds import NAME_LIMIT, TEXT_LIMIT
 from rocketproof_spec.sizes import OWN, Sizes
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .broker import start
 
 RECORD = 36_000
@@ -146,6 +147,7 @@ class SizesDriver(ModelDriver):
         self.answer = "none"
         self.log: list[str] = []
         self.written = 0
+        self.is_offset_repeated = False
         self.cluster.network.plan = self._plan
 
     def _plan(self, packet: Packet) -> list[int] | str:
@@ -182,22 +184,28 @@ class SizesDriver(ModelDriver):
             return "stored" if unchanged else "stored otherwise"
         if answer.code == self.profile.illegal_code and (answer.remark or "").startswith("The specified topic"):
             return "illegal name"
-        if answer.code not in _ANSWERS:
-            raise Deviation(f"the request is answered {answer.code} {answer.remark}: the specification has no such answer")
+        require(answer.code in _ANSWERS, f"the request is answered {answer.code} {answer.remark}: the specification has no such answer")
         return _ANSWERS[answer.code]
 
     def _do_dispatch(self) -> None:
-        if self.node.running.store.dispatch(1) != 1:
-            raise Deviation("the dispatcher finds no record: the specification has one for it")
+        require(self.node.running.store.dispatch(1) == 1, "the dispatcher finds no record: the specification has one for it")
 
     def _do_skip(self) -> None:
-        if self.node.running.store.dispatch(1) != 0:
-            raise Deviation("the dispatcher reads a record: in the specification it cannot")
+        require(self.node.running.store.dispatch(1) == 0, "the dispatcher reads a record: in the specification it cannot")
 
     _do_overshoot = _do_skip
 
+    def can(self, action: Action, args: Sequence[int]) -> bool:
+        """Return whether the step is possible. The specification has no queue offsets, and gives each record before the end its entry.
+
+        A start finds records again after which an earlier start ended the log. Such a record gets no entry if a record since has its queue
+        offset (REC-04).
+        """
+        return action.name != "start" or not self.is_offset_repeated
+
     def _do_end(self, *, clean: bool) -> None:
         self.seen()
+        self.is_offset_repeated = self._repeats_offset()
         if clean:
             self.cluster.scheduler.complete(self.node.running.stop())
         self.cluster.crash(silent=True)
@@ -217,11 +225,28 @@ class SizesDriver(ModelDriver):
             if (entry := queue.entry(index)) is not None
         }
         contents = []
-        for offset in range(self.base, self.base + RECORD * self.s.places, RECORD):
-            data = store.commit_log.files.files[0].region.read(offset, RECORD)
+        for offset, data in self._data():
             shape = record.shape(data, hosts_by_flag=self.profile.hosts_by_flag)
             contents.append(_WHERE.get(shape, "built" if offset in entries else "new") if any(data) else "none")
         return contents
+
+    def _data(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the offset in the log and the bytes of each place."""
+        region = self.node.running.store.commit_log.files.files[0].region
+        return ((offset, region.read(offset, RECORD)) for offset in range(self.base, self.base + RECORD * self.s.places, RECORD))
+
+    def _repeats_offset(self) -> bool:
+        """Return whether two records that a start would find have one queue offset. It finds those before the first unreadable one."""
+        found: set[tuple[str, int, int]] = set()
+        for content, (_, data) in zip(self.log, self._data(), strict=True):
+            message = record.decode(data, exact=self.profile.exact_properties) if content in ("new", "built") else None
+            if message is None:
+                return False
+            key = (message.topic, message.queue_id, message.queue_offset)
+            if key in found:
+                return True
+            found.add(key)
+        return False
 
     def _place(self, offset: int) -> int:
         places, more = divmod(offset - self.base, RECORD)

@@ -29,7 +29,7 @@ from rocketproof_protocol.numbers import whole_number
 from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_spec.starting import RETRIES, Starting
 
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 
 NAME_SERVER, TOPIC, LARGEST = "127.0.0.1:9876", "T", 200
 BROKERS = {"broker-a": ("127.0.0.1:10911", 2), "broker-b": ("127.0.0.1:10921", 1)}
@@ -190,8 +190,7 @@ class StartingDriver(ModelDriver):
         self.producers[p].shutdown()
 
     def _do_refuse(self, p: int, mode: str, null: bool, topic: str, payload: str) -> None:
-        if mode == "start":
-            raise Deviation("a start sends nothing: the specification says that it does")
+        require(mode != "start", "a start sends nothing: the specification says that it does")
         self.call_made.asked |= {"by": p, "mode": mode, "null": null, "topic": topic, "payload": payload}
         self.scheduler.spawn(self._calling(p, mode, None if null else Message(TOPICS[topic], body=PAYLOADS[payload])), "call")
 
@@ -236,8 +235,7 @@ class StartingDriver(ModelDriver):
         self.outcome.fail(TimedOut("no answer in time"))
 
     def _do_forget(self) -> None:
-        if not self.call_made.over:
-            raise Deviation("no call is over: the specification has the end of one forgotten")
+        require(self.call_made.over, "no call is over: the specification has the end of one forgotten")
         self.call_made = _Call()
 
     # State

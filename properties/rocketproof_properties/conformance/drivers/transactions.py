@@ -20,7 +20,7 @@ from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_spec.transactions import Transactions
 
 from ...programs.vocabulary import plain
-from .base import Deviation, ModelDriver, Seen
+from .base import Deviation, ModelDriver, Seen, require
 from .broker import DrivenBroker, SimulatedBroker
 from .delays import TOPIC, goes_to
 from .doubles import RecordingChannel
@@ -100,8 +100,7 @@ class TransactionsDriver(ModelDriver):
 
     def _round(self, c: int) -> list[Command]:
         """Run one round of the check when the copy is old enough. Return the requests to the producer."""
-        if self._looked() != c:
-            raise Deviation(f"the check is at copy {self._looked()}: the specification looks at {c}")
+        require(self._looked() == c, f"the check is at copy {self._looked()}: the specification looks at {c}")
         self.broker.advance(OLD)
         self.producer.written.clear()
         self.broker.run(lambda broker: broker.transaction_check.check())
@@ -120,12 +119,10 @@ class TransactionsDriver(ModelDriver):
         """Check that the request names the place of the newest copy."""
         place = whole_number((question.ext_fields or {})["commitLogOffset"])
         newest = [message for message in self.broker.records() if message.topic in (HALF_TOPIC, SCHEDULE)][-1]
-        if place != newest.physical_offset:
-            raise Deviation(f"the producer is asked about {place}: the new copy is at {newest.physical_offset}")
+        require(place == newest.physical_offset, f"the producer is asked about {place}: the new copy is at {newest.physical_offset}")
 
     def _do_pass_over(self, c: int) -> None:
-        if self._round(c):
-            raise Deviation("the producer is asked about a copy that has ended")
+        require(not self._round(c), "the producer is asked about a copy that has ended")
 
     _do_give_up = _do_pass_over
 

@@ -12,27 +12,11 @@ from dataclasses import dataclass, field
 from rocketproof_model import Action, Expr, Instance, Property, all_of, any_of, search
 from rocketproof_model.language import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
-from rocketproof_spec import Placed, Specification
-from rocketproof_spec.answering import Answering
-from rocketproof_spec.deadlines import Expiry, News, Patience
-from rocketproof_spec.delays import Delays
-from rocketproof_spec.device import Device
-from rocketproof_spec.dispatching import Dispatching
-from rocketproof_spec.flushing import Flushing
-from rocketproof_spec.meeting import Meeting
-from rocketproof_spec.pairs import MasterAndSlave
-from rocketproof_spec.persistence import Persistence
-from rocketproof_spec.progress import ConsumerProgress as Consuming
-from rocketproof_spec.recovery import Recovery
-from rocketproof_spec.registering import Registrations
-from rocketproof_spec.sendbacks import Sendbacks
-from rocketproof_spec.sizes import Sizes
-from rocketproof_spec.starting import Starting
-from rocketproof_spec.times import Times
-from rocketproof_spec.transactions import Transactions
-from rocketproof_spec.waiting import WaitingRequests
+from rocketproof_profiles import PROFILES
+from rocketproof_spec import SCOPES, part
 
 from ...catalogue.source import WITHOUT_IMPLEMENTATION, CheckSubject, ModelSource
+from ...reports.choices import InputError
 from ..drivers.answering import AnsweringDriver
 from ..drivers.base import ModelDriver
 from ..drivers.delayedtransactions import DelayedTransactionsDriver
@@ -61,30 +45,30 @@ from .machine import Campaign, Over, perform, run
 
 CHUNK = 50  # programs of one seed
 LONGER = 3_000_000  # maximum number of states of the search for a witness
-DRIVERS: dict[type, Callable[..., ModelDriver]] = {
-    Specification: SendingDriver,
-    Placed: PlacementDriver,
-    Persistence: PersistenceDriver,
-    Answering: AnsweringDriver,
-    WaitingRequests: LocksDriver,
-    Expiry: ExpiryDriver,
-    News: DiscoveryDriver,
-    Patience: SendTimeoutDriver,
-    Flushing: FlushingDriver,
-    Recovery: RecoveryDriver,
-    Starting: StartingDriver,
-    Dispatching: DispatchingDriver,
-    Sizes: SizesDriver,
-    Registrations: RegistrationsDriver,
-    MasterAndSlave: PairDriver,
-    Delays: DelaysDriver,
-    Transactions: TransactionsDriver,
-    Meeting: DelayedTransactionsDriver,
-    Device: DeviceDriver,
-    Consuming: ProgressDriver,
-    Times: TimesDriver,
-    Sendbacks: SendbacksDriver,
+DRIVERS: dict[str, Callable[..., ModelDriver]] = {
+    **{name: PlacementDriver if scope.placed else SendingDriver for name, scope in SCOPES.items()},
+    "persistence": PersistenceDriver,
+    "answers": AnsweringDriver,
+    "locks": LocksDriver,
+    "expiry": ExpiryDriver,
+    "news": DiscoveryDriver,
+    "patience": SendTimeoutDriver,
+    "flush": FlushingDriver,
+    "recovery": RecoveryDriver,
+    "producers": StartingDriver,
+    "dispatch": DispatchingDriver,
+    "sizes": SizesDriver,
+    "registrations": RegistrationsDriver,
+    "pair": PairDriver,
+    "delays": DelaysDriver,
+    "transactions": TransactionsDriver,
+    "meeting": DelayedTransactionsDriver,
+    "device": DeviceDriver,
+    "progress": ProgressDriver,
+    "times": TimesDriver,
+    "backs": SendbacksDriver,
 }
+"""The driver of each scope that has one."""
 FEW = 64  # maximum number of instances of an action for `cover`
 
 
@@ -105,18 +89,12 @@ def driver_of(source: ModelSource, subject: CheckSubject) -> Callable[[], ModelD
 
     Raises InputError for a model file, or for a scope without a driver.
     """
-    from rocketproof_profiles import PROFILES
-    from rocketproof_spec import part
-
-    from ...reports.choices import InputError
-
     if source.file is not None:
         raise InputError(f"{source.file} is a model of your own; only the specification has an implementation to test")
-    specification = part(source.scope)
     if source.scope in WITHOUT_IMPLEMENTATION:
         raise InputError(f"nothing performs scope {source.scope} on the implementation: it can be searched")
-    driver = DRIVERS[type(specification)]
-    return lambda: driver(specification, subject.instance, PROFILES[source.profile])
+    driver, specification, profile = DRIVERS[source.scope], part(source.scope), PROFILES[source.profile]
+    return lambda: driver(specification, subject.instance, profile)
 
 
 def campaign(

@@ -16,7 +16,8 @@ from hypothesis import Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from rocketproof_model import Instance, Property
+from rocketproof_model import Action, Instance, Property
+from rocketproof_model.interpreter import State
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
 from ...programs.draws import seeded_settings
@@ -194,3 +195,21 @@ def perform(campaign: Campaign, moves: Iterable[Move]) -> FollowedProgram:
     for move in moves:
         followed.step(campaign.instance.model.named(move.action), move.args)
     return followed
+
+
+def attempt(campaign: Campaign, moves: Iterable[Move], action: Action, args: Args) -> State | str | None:
+    """Perform a program and then attempt a step that the specification need not allow.
+
+    Return the resulting state, or the reason why the step cannot be done.
+
+    Returns None if the implementation, which may choose among allowed steps, does not take it. Raises ConformanceError if the program
+    deviates from the specification, and NeverTaken at a step of it that the implementation never takes.
+    """
+    driver = perform(campaign, moves).driver
+    try:
+        if not driver.can(action, args):
+            return None
+        driver.perform(action, args)
+        return driver.observe()
+    except Exception as error:  # noqa: BLE001 - an impossible step fails in many ways
+        return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Performs a program or a witness of the model on the implementation step by step."""
+"""Performs a program or a witness of the model on the implementation step by step, and prints the result."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rocketproof_model.result import LIVE, Witness
 from rocketproof_traces.witness.explain import parse
 
 from ...catalogue.source import ModelSource
+from ...reports.output import Page
 from .engine import driver_of
 from .follow import ConformanceError, FollowedProgram
 from .machine import Campaign
@@ -76,3 +77,24 @@ def replay_witness(source: ModelSource, witness: Witness, each: Callable[[int, s
     except ConformanceError as finding:
         return Replayed(source, witness, len(followed.states) - 1, finding, False)
     return Replayed(source, witness, len(witness.moves), None, bool(shown) or claim.kind in (*LIVE, "deadlock_free"))
+
+
+def performed(number: int, label: str) -> None:
+    """Print a step that agrees with the model."""
+    Page().line(f"{number:>4}  {label}")
+
+
+def render_replayed(replayed: Replayed) -> None:
+    """Print the result of a replay."""
+    page = Page()
+    claim, steps = replayed.witness.property, len(replayed.witness)
+    if replayed.finding is not None:
+        page.line(replayed.finding.text.rstrip("\n"))
+        end = f"The implementation left the model after {replayed.done} of {steps} steps."
+    elif not replayed.shown:
+        end = f"All {steps} steps agree, but the implementation does not show what the witness shows of {claim.id}."
+    else:
+        likewise = {"reachable": "reaches it too", "always": "violates it too", "step": "violates it too"}
+        does = likewise.get(claim.kind, "goes the same way")
+        end = f"All {steps} steps agree: {claim.id} ({claim.sentence}); the implementation {does}."
+    page.line(end, "bold")

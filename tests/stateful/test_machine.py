@@ -157,7 +157,7 @@ def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: st
     assert coverage.taken[name] == 1
 
 
-def test_an_action_is_covered_by_a_way_that_the_target_may_go() -> None:
+def test_an_action_is_covered_by_steps_that_the_driver_takes() -> None:
     """The search's shortest way to a confirmation flushes unasked, which the group commit does only where nobody waits for it."""
     source = ModelSource("flush", "P49", ())
     coverage = cover(source, source.subject(), "confirm", Limits())

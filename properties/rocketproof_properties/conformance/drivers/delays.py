@@ -135,7 +135,6 @@ class DelaysDriver(ModelDriver):
     # State
 
     def _records(self) -> dict[int, Message]:
-        """Return the records of the log by their places."""
         if self.node.broker is None:
             return self.left[1]
         return {message.physical_offset: message for message in self.node.broker.store.records()}

@@ -104,7 +104,6 @@ class DeviceDriver(ModelDriver):
     _do_refuse = _do_put
 
     def _note(self) -> None:
-        """Record the put's result if it is complete."""
         if self.put is None or not self.put.done.done:
             return
         result, self.put = self.put.result(), None

@@ -136,7 +136,7 @@ class DiscoveryDriver(ModelDriver):
         waits = self.asking is not None and not self.asking.done.done
         answer = self._answer
         last = self.since.get("listed", self.since.get("created"))
-        values: Seen = {
+        return {
             "begun": self.begun,
             "created": self._created,
             "listed": self._listed,
@@ -148,4 +148,3 @@ class DiscoveryDriver(ModelDriver):
             "asked": self._query_age() if waits else 0,
             "good": answer is not None and answer.command.code == codes.SUCCESS,
         }
-        return values

@@ -65,7 +65,7 @@ class ExpiryDriver(ModelDriver):
         live = server.live_info(node.settings.broker_cluster_name, node.settings.address)
         if live is not None:
             self.last_registration = live.last_update_timestamp
-        values: Seen = {
+        return {
             "alive": node.broker is not None,
             "age": (self._now() - self.last_registration) // SECOND,
             "dead": 0 if self.died is None else (self._now() - self.died) // SECOND,
@@ -73,4 +73,3 @@ class ExpiryDriver(ModelDriver):
             "begun": self.begun,
             "listed": node.name in server.broker_addr_table,
         }
-        return values

@@ -199,7 +199,6 @@ class FlushingDriver(ModelDriver):
         return self.store.flushed_where >= request.next_offset
 
     def _units(self, offset: int) -> int:
-        """Return a place in the log in units: records and blanks."""
         return units(offset, self.store.commit_log.files.file_size, self.s.units)
 
     def _step(self, put: _Put | None) -> str:

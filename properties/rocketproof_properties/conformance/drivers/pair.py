@@ -225,5 +225,4 @@ class PairDriver(ModelDriver):
 
 
 def _result_of(put: SimulatedThread[PutResult]) -> str:
-    """Return the present result of a put."""
     return put.result().status.name if put.done.done else "waits"

@@ -141,7 +141,6 @@ class RecoveryDriver(ModelDriver):
         return ends
 
     def _after_last(self) -> tuple[int, bytes]:
-        """Return the end of the last complete record, and the bytes after it."""
         content = self._content(LOG)
         end = [0, *self._ends()][-1]
         return end, content.read(end, record.BLANK_SIZE) if isinstance(content, MappedContent) else b""
@@ -170,7 +169,7 @@ class RecoveryDriver(ModelDriver):
             turn = self.found + self._answered()
             if self._answered():
                 self.acknowledged = max(self.acknowledged, turn)
-        values: Seen = {
+        return {
             "up": store is not None,
             "written": len(ends),
             "flushed": self.flushed,
@@ -183,4 +182,3 @@ class RecoveryDriver(ModelDriver):
             "odd": self.odd,
             **self.count,
         }
-        return values

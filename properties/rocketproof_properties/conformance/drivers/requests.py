@@ -110,7 +110,6 @@ class SendingActions(ActionPerformer, ABC):
         self.complete(self.producer(p).refresh_all())
 
     def _request(self, action: str, **values: Any) -> Command:
-        """Return an administrator's request for an action's values."""
         name, arguments = STEPS[action](self.names, 0, **values)
         return plain(name, **arguments)
 

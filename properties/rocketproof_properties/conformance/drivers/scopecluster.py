@@ -146,7 +146,6 @@ class ScopeCluster:
         )
 
     def _write_table(self, b: int) -> None:
-        """Write the topic table of an earlier run into the broker's files."""
         kept = earlier_table(self.constants, self.scope, self.names[self.scope.subject], self.simulated.clock.now())
         if kept is not None:
             self.node(b).disk.write(self.table_file(b), kept)

@@ -181,7 +181,6 @@ class SendingDriver(SendingActions, ModelDriver):
         return table, self.parts.packet(job.broker) is not None, self.parts.log(job.broker).total
 
     def _record_step(self, p: int, job: OutstandingSend, place: str, before: tuple[Any, ...]) -> None:
-        """Record the effects of the step."""
         node = self.parts.node(job.broker)
         table, sent, total = before
         now = node.running.topics.table

@@ -183,7 +183,7 @@ class SendTimeoutDriver(ModelDriver):
     def seen(self) -> Seen:
         doing = self._doing()
         limit = {"lock": LOCK, "ask": REQUEST}.get(doing)
-        values: Seen = {
+        return {
             "doing": doing,
             "cost": 0 if self.send is None else (self._now() - self.begun) // SECOND,
             "now": 0 if limit is None else (1000 * limit - self._left()) // SECOND,
@@ -191,4 +191,3 @@ class SendTimeoutDriver(ModelDriver):
             "inside": self.attempts > 0,
             "attempts": self.attempts,
         }
-        return values

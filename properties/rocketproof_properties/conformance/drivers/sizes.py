@@ -151,7 +151,6 @@ class SizesDriver(ModelDriver):
         self.cluster.network.plan = self._plan
 
     def _plan(self, packet: Packet) -> list[int] | str:
-        """Hold requests on the wire."""
         return HOLD if packet.target == self.node.settings.address and not packet.answer else [0]
 
     # Actions

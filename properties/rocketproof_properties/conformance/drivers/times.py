@@ -50,7 +50,6 @@ class TimesDriver(ModelDriver):
         self.last = {"asked": "upper" if above else "lower", "time": time, "told": whole_number((answer.ext_fields or {})["offset"])}
 
     def _begins(self, moment: int) -> int:
-        """Return the start of a moment in ms, past or future."""
         now = len(self.begun) - 1
         return self.begun[min(moment, now)] + max(moment - now, 0) * MOMENT
 

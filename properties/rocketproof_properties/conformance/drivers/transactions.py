@@ -60,7 +60,7 @@ class TransactionsDriver(ModelDriver):
     def _do_put_other(self) -> None:
         self._send("other")
 
-    def _message(self, tran: str, *, prepared: bool, delayed: bool = False) -> None:
+    def _do_put_half(self, tran: str, delayed: bool = False, *, prepared: bool = True) -> None:
         """Send the message, and record where it was stored and the response."""
         before = len(self.broker.records())
         properties = (
@@ -72,17 +72,10 @@ class TransactionsDriver(ModelDriver):
         offset = whole_number((answer.ext_fields or {})["queueOffset"]) if stored else -1
         self.sent = {"place": place, "tran": tran, "delayed": delayed, "answered": offset}
 
-    def _do_refuse(self, tran: str) -> None:
-        self._message(tran, prepared=True)
-
-    def _do_put_half(self, tran: str, delayed: bool) -> None:
-        self._message(tran, prepared=True, delayed=delayed)
+    _do_refuse = _do_put_prepared = _do_put_half
 
     def _do_put_own(self, tran: str) -> None:
-        self._message(tran, prepared=False)
-
-    def _do_put_prepared(self, tran: str) -> None:
-        self._message(tran, prepared=True)
+        self._do_put_half(tran, prepared=False)
 
     def _do_commit(self, c: int) -> None:
         self._end(c, "commit")

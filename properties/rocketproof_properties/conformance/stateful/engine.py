@@ -181,7 +181,6 @@ def _enabled(action: Action) -> Expr:
 
 
 def _argument(e: Expr, action: Action, args: Sequence[int]) -> Expr | None:
-    """Return a parameter's value in this instance."""
     return const(args[list(action.parameters).index(e.args[0])], e.type) if e.op == "par" else None
 
 

@@ -72,7 +72,6 @@ class GatedProducer:
         producer.choose = self._choose
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """Return the chosen queue, regardless of the round robin."""
         return chosen_queue(info, *self._choice)
 
     def send(self, message: Message, broker: str, queue_id: int) -> Answer:

@@ -143,7 +143,6 @@ def _lost(missing: frozenset[Capability]) -> list[str]:
 
 
 def _needed(constants: Mapping[str, Any]) -> frozenset[Capability]:
-    """Return the capabilities for a setup with these constants."""
     return frozenset({Capability.START} | ({Capability.STORE} if _has_files(constants) else set()))
 
 
@@ -229,7 +228,6 @@ def find(source: ModelSource, claim: str) -> Witness | None:
 
 
 def _settings(constants: dict[str, Any], scope: Scope) -> dict[str, str]:
-    """Return the constants of the instance as broker settings."""
     permission = (4 if constants["broker_readable"] else 0) | (2 if constants["broker_writable"] else 0)
     settings = {
         "defaultTopicQueueNums": str(constants["template_write"]),
@@ -242,7 +240,6 @@ def _settings(constants: dict[str, Any], scope: Scope) -> dict[str, str]:
 
 
 def _write_table(store: Path, table: bytes) -> None:
-    """Write the topic table of an earlier run into a broker's files."""
     file = store / "config" / "topics.json"
     file.parent.mkdir(parents=True)
     file.write_bytes(table)

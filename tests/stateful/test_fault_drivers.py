@@ -1,4 +1,4 @@
-"""The targets of the faults: the implementation does what the specification allows; and which scopes have one."""
+"""The drivers of the faults: the implementation does what the specification allows; and which scopes have one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_implementation_does_what_the_specification_allows(scope: str) -> No
     assert found(scope, programs=FEW) is None
 
 
-def test_every_scope_has_a_target_but_those_that_nothing_performs() -> None:
+def test_every_scope_that_is_performed_has_a_driver() -> None:
     assert {name for name in NAMES if name not in WITHOUT_IMPLEMENTATION} == set(DRIVERS)
 
 

@@ -142,12 +142,7 @@ def _observe_client(cluster: ScopeCluster, p: int, values: Seen) -> None:
     turning = cluster.constants["round_robin"]
     started = not turning or p in cluster.count.started
     turns = cluster.instance.model.variable("position").type.size
-    _put(
-        values,
-        "position",
-        (p,),
-        cluster.producers[p].round_robin.counter.value % turns if turning and started else 0,
-    )
+    _put(values, "position", (p,), cluster.producers[p].round_robin.counter.value % turns if turning and started else 0)
     _put(values, "sent", (p,), cluster.count.sent.get(p, 0) if cluster.constants["sends"] else 0)
     _put(values, "started", (p,), started)
     _put(values, "refreshed", (p,), p in cluster.count.refreshed)

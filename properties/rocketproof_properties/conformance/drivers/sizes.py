@@ -37,11 +37,7 @@ from .broker import start
 RECORD = 36_000
 FILE = 1 << 19
 _SMALL = 10  # bytes of a body that is measured
-_NAMES = {
-    "fits": "n" * NAME_LIMIT,
-    "more bytes": "é" + "n" * (NAME_LIMIT - 1),
-    "more characters": "n" * (NAME_LIMIT + 1),
-}
+_NAMES = {"fits": "n" * NAME_LIMIT, "more bytes": "é" + "n" * (NAME_LIMIT - 1), "more characters": "n" * (NAME_LIMIT + 1)}
 _WHERE = {record.RecordLengths.UNREADABLE: "unreadable", record.RecordLengths.UNEQUAL: "unequal"}
 _ANSWERS = {
     codes.MESSAGE_ILLEGAL: "MESSAGE_ILLEGAL",

@@ -34,11 +34,7 @@ from .base import Deviation, ModelDriver, Seen, require
 NAME_SERVER, TOPIC, LARGEST = "127.0.0.1:9876", "T", 200
 BROKERS = {"broker-a": ("127.0.0.1:10911", 2), "broker-b": ("127.0.0.1:10921", 1)}
 ADDRESSES = {address: name for name, (address, _) in BROKERS.items()}
-CODES = {
-    codes.SEND_MESSAGE: "SEND_MESSAGE",
-    codes.SEND_MESSAGE_V2: "SEND_MESSAGE_V2",
-    codes.SEND_BATCH_MESSAGE: "SEND_BATCH_MESSAGE",
-}
+CODES = {codes.SEND_MESSAGE: "SEND_MESSAGE", codes.SEND_MESSAGE_V2: "SEND_MESSAGE_V2", codes.SEND_BATCH_MESSAGE: "SEND_BATCH_MESSAGE"}
 GROUPS = {"blank": " ", "long and illegal": "a b" * 100, "long": "g" * 256, "illegal": "a b"}
 TOPICS = {"fine": TOPIC, "blank": "", "illegal and long": "a b" * 50, "illegal": "a\n", "long": "t" * 128, "system": TEMPLATE}
 PAYLOADS: dict[str, bytes | None] = {"fine": b"x", "no body": None, "empty": b"", "large": b"x" * (LARGEST + 1)}

@@ -204,13 +204,5 @@ def _outcome(claim: Property, shown: Witness | None, reason: str, tested: Campai
     verdict: Verdict = "unknown" if shown is None else "holds" if claim.kind == "reachable" else "violated"
     depth = None if shown is None else len(shown)
     return Outcome(
-        claim,
-        "stateful",
-        verdict,
-        "" if shown is not None else reason,
-        shown,
-        tested.seen.programs,
-        tested.seen.steps,
-        depth,
-        seconds,
+        claim, "stateful", verdict, "" if shown is not None else reason, shown, tested.seen.programs, tested.seen.steps, depth, seconds
     )

@@ -1,6 +1,6 @@
-"""Test doubles for parts of a broker, and logs whose records have one size.
+"""Test doubles for a flush and a connection, and logs with records of equal size.
 
-A driver completes a flush itself, keeps what is written to a connection, and counts places of the log in units of the specification.
+A driver completes a flush itself, reads the commands written to a connection, and counts places of the log in units of the specification.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def filling_message(topic: str) -> Message:
 
 
 def units(offset: int, file_size: int, units_of_file: int) -> int:
-    """Return a place of the log, given in bytes, in units: records, and one blank at the end of each file. Raises Deviation."""
+    """Return an offset in bytes as a number of units: records, and a blank at the end of each file. Raises Deviation inside a record."""
     file, position = divmod(offset, file_size)
     records, more = divmod(position, RECORD)
     if more:

@@ -48,7 +48,7 @@ class _Change:
 
 
 class RegistrationsDriver(ModelDriver):
-    """One broker that is known to both name servers. Unless the constant `two` is set, it registers changes with the first one only."""
+    """A broker that is known to both name servers. Unless the constant `two` is set, it registers changes only with the first."""
 
     def __init__(self, specification: Registrations, instance: Instance, profile: Profile) -> None:
         super().__init__(instance)

@@ -58,7 +58,7 @@ class OutstandingSend:
     checks: bool = False
     tries: int = 0
     way: dict[str, Any] = field(default_factory=dict)  # where its record will be stored, as far as that is not the initial value
-    looked_up: bool = True  # whether the topic existed when the thread looked it up to store the message
+    looked_up: bool = True  # whether the topic existed when the thread looked it up
 
     @property
     def registers(self) -> bool:
@@ -67,7 +67,7 @@ class OutstandingSend:
 
     @property
     def phase(self) -> str:
-        """The specification's name of the pause at which its thread stands. Raises Deviation if it stands at none."""
+        """The specification's name of the pause of its thread. Raises Deviation without a pause."""
         if self.answer is not None or self.result == "lost":
             return "answered"
         if self.registers:

@@ -80,7 +80,7 @@ class SendingDriver(SendingActions, ModelDriver):
         return HOLD if packet.channel.caller in self._clients and packet.channel.server != NAME_SERVER else [0]
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """Return the queue that the action names as the producer's next one."""
+        """Return the queue that the action names for the producer's next attempt."""
         if self.constants["round_robin"]:
             return self._turns(info, last)
         return chosen_queue(info, *self._choice)

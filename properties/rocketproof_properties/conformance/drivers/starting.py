@@ -118,7 +118,7 @@ class StartingDriver(ModelDriver):
         return starts.result()
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """Return the queue that the action names; for a further attempt one of another broker (CLI-24)."""
+        """Return the queue that the action names; for a further attempt a queue of another broker (CLI-24)."""
         return self.next_queue if last is None else next(queue for queue in info.message_queue_list if queue.broker_name != last)
 
     async def call(self, address: str, request: Command, millis: int) -> Command:
@@ -154,7 +154,7 @@ class StartingDriver(ModelDriver):
             self._record_start(p, task)
 
     def _record_start(self, p: int, task: SimulatedThread[Any]) -> None:
-        """Record a failed start, except that of a producer that only waited."""
+        """Record a failed start, unless the producer only waited."""
         try:
             task.done.result()
         except Exception as error:  # noqa: BLE001 - every exception is a result

@@ -18,8 +18,6 @@ from rocketproof_model.result import Move, Witness
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.numbers import whole_number
 from rocketproof_spec import SCOPES, part
-from rocketproof_traces.witness.show import SHOWN
-from rocketproof_traces.witness.truth import truths
 
 from ...brokers.apache import Apache
 from ...brokers.deployment import FILE_SIZES, NotOffered, Setup, ValidationTarget
@@ -33,7 +31,7 @@ from ..drivers.sendbacks import SendbacksDriver
 from ..drivers.times import TimesDriver
 from ..drivers.transactions import TransactionsDriver
 from .known import Performed, perform
-from .schedule import schedule
+from .schedule import schedule, shows_property
 from .wire import PASSES
 
 PATIENCE: Final = 12.0
@@ -160,11 +158,10 @@ def course(witness: Witness, own: frozenset[str]) -> Witness:
         moves.append(move)
         states.append(effect(instance, states[-1], action, move.args))
         settle()
-    if witness.loop is not None:
-        loop = len(moves) if loop is None else loop
+    if witness.loop is not None and loop is None:
+        loop = len(moves)
     scheduled = Witness(instance, witness.property, tuple(moves), tuple(states), loop, witness.note)
-    words = [truth.word for truth in truths(scheduled)]
-    if (loop is not None and states[-1] != states[loop]) or SHOWN[witness.property.kind] not in (words if loop is None else words[loop:]):
+    if not shows_property(scheduled):
         raise InputError(f"{witness.property.id} is shown only while the broker waits with what it does by itself; take another witness")
     return scheduled
 

@@ -61,7 +61,7 @@ VIOLATIONS = [
     ("commands", "rocketproof_properties.commands.checks", "rocketproof_properties.commands.campaign"),
     ("validation", "rocketproof_properties.validation.faults", "rocketproof_properties.validation.validate"),
     ("validation", "rocketproof_properties.validation.releases", "rocketproof_properties.validation.suite"),
-    ("conformance", "rocketproof_properties.conformance.targets", "rocketproof_properties.conformance.stateful"),
+    ("conformance", "rocketproof_properties.conformance.drivers", "rocketproof_properties.conformance.stateful"),
     ("judging", "rocketproof_properties.judging.reference", "rocketproof_properties.judging.judging"),
     ("judging", "rocketproof_properties.judging.claims", "rocketproof_properties.judging.specification"),
     ("judging", "rocketproof_properties.judging.exchanges", "rocketproof_properties.judging.verdicts"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import rocketproof_properties
 
 PACKAGE = Path(rocketproof_properties.__file__).parent
-OTHERS = {"conformance/targets/answers.py", "validation/releases/pairs.py"}
+OTHERS = {"conformance/drivers/answering.py", "validation/releases/pairs.py"}
 """A target of answers has codes and no contents; a recorded answer that is compared with another one is no request."""
 
 

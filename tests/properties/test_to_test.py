@@ -120,9 +120,9 @@ def test_a_witness_of_the_specification_is_performed_on_the_implementation_too(
     assert source.startswith('"""REA-55 can be reached, in ') and 'on="implementation"' in source
     run = outcome(source, folder)
     assert list(run()) == ["test_rea_55_in_the_model", "test_rea_55_on_the_implementation"] and set(run().values()) == {""}
-    from rocketproof_properties.conformance.targets.flush import FlushTarget
+    from rocketproof_properties.conformance.drivers.flushing import FlushingDriver
 
-    monkeypatch.setattr(FlushTarget, "perform", lambda *_: None)
+    monkeypatch.setattr(FlushingDriver, "perform", lambda *_: None)
     said = run()
     assert said["test_rea_55_in_the_model"] == "" and "Refuted: implementation does otherwise" in said["test_rea_55_on_the_implementation"]
 

@@ -18,7 +18,7 @@ from rocketproof_properties.brokers.connection import Connection
 from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.catalogue import conditions as about
-from rocketproof_properties.conformance.targets.sizes import SizedRequest, own_bytes
+from rocketproof_properties.conformance.drivers.sizes import SizedRequest, own_bytes
 from rocketproof_properties.judging.judging import judge_file
 from rocketproof_properties.programs.boundaries import BOUNDARIES
 from rocketproof_properties.programs.program import Program

@@ -12,8 +12,8 @@ from rocketproof_model.result import Witness
 from rocketproof_properties.brokers.apache import Apache
 from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.witnesses.known import WITNESSES, KnownHazard, find, perform, replay
-from rocketproof_properties.conformance.witnesses.outside import perform_outside
 from rocketproof_properties.conformance.witnesses.schedule import from_outside, schedule
+from rocketproof_properties.conformance.witnesses.smallmodels import perform_small_model
 from rocketproof_properties.validation.validate import mark
 from rocketproof_spec import SCOPES, constants, specify
 
@@ -96,5 +96,5 @@ def follows(version: str, scope: str, claim: str, given: dict[str, object]) -> N
     source = ModelSource(scope, target.profile, tuple(sorted(given.items())))
     witness = find(source, claim)
     assert witness is not None
-    done = perform_outside(target, source, witness)
+    done = perform_small_model(target, source, witness)
     assert done.agrees, done.problem

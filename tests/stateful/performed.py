@@ -8,7 +8,7 @@ from proportion import in_proportion
 from rocketproof_impl.store.flush import AwaitedFlush
 from rocketproof_impl.tasks import Wait
 from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
@@ -44,7 +44,7 @@ FEW = in_proportion(PROGRAMS)
 def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None, programs: int = PROGRAMS) -> ConformanceError | None:
     source = ModelSource(scope, profile, tuple(sorted((GIVEN[scope] if given is None else given).items())))
     subject = source.subject()
-    return run(Campaign(subject.instance, target_of(source, subject)), programs, 5, shrink=False)
+    return run(Campaign(subject.instance, driver_of(source, subject)), programs, 5, shrink=False)
 
 
 async def waited(wanted: AwaitedFlush, millis: int) -> bool:

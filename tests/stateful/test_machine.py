@@ -14,13 +14,13 @@ from rocketproof_impl.topic import TopicConfig
 from rocketproof_model import RocketproofError
 from rocketproof_model.result import Limits, Move
 from rocketproof_properties.catalogue.source import ModelSource
+from rocketproof_properties.conformance.drivers import abstraction
+from rocketproof_properties.conformance.drivers.sending import SendingDriver
 from rocketproof_properties.conformance.stateful import report
-from rocketproof_properties.conformance.stateful.engine import cover, target_of
+from rocketproof_properties.conformance.stateful.engine import cover, driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
-from rocketproof_properties.conformance.targets import abstraction
-from rocketproof_properties.conformance.targets.cluster import SimulatedTarget
 
 PROGRAMS = 60
 
@@ -28,7 +28,7 @@ PROGRAMS = 60
 def campaign(scope: str, profile: str = "P49", **given: Any) -> tuple[ModelSource, Campaign]:
     source = ModelSource(scope, profile, tuple(sorted(given.items())))
     subject = source.subject()
-    return source, Campaign(subject.instance, target_of(source, subject))
+    return source, Campaign(subject.instance, driver_of(source, subject))
 
 
 def found(scope: str, profile: str = "P49", **given: Any) -> ConformanceError:
@@ -157,7 +157,7 @@ def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: st
     assert coverage.taken[name] == 1
 
 
-def test_an_action_is_covered_by_a_way_that_the_target_may_go() -> None:
+def test_an_action_is_covered_by_steps_that_the_driver_takes() -> None:
     """The search's shortest way to a confirmation flushes unasked, which the group commit does only where nobody waits for it."""
     source = ModelSource("flush", "P49", ())
     coverage = cover(source, source.subject(), "confirm", Limits())
@@ -178,10 +178,10 @@ def test_a_leaked_lock_is_a_finding() -> None:
         "send(p=0, b=0, q=0)",
     ]
     followed = replay("tiny", "P49", steps)
-    assert isinstance(followed.target, SimulatedTarget)
-    followed.target.cluster.broker().topics.lock.held = True
+    assert isinstance(followed.driver, SendingDriver)
+    followed.driver.cluster.broker().topics.lock.held = True
     with pytest.raises(abstraction.Deviation, match="held, and by no request"):
-        followed.target.observe()
+        followed.driver.observe()
 
 
 CREATED = ["look_up_missing", "acquire_lock", "look_again_missing", "template_found", "build"]

@@ -16,7 +16,7 @@ from rocketproof_properties.commands.checks.plan import CheckRequest, plan
 from rocketproof_properties.commands.checks.rows import VerdictRow
 from rocketproof_properties.commands.checks.units import Budget, Unit, UnitResult
 from rocketproof_properties.conformance.stateful import machine
-from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.reports.output import Page
 
 SHOWN = VerdictRow("INV-09", "one", "always", "P49", "", "stateful", "tiny", "violated", "", "violated", length=8)
@@ -93,7 +93,7 @@ def test_a_program_ends_before_the_time_is_looked_at() -> None:
     """However late it is, a campaign has done one program; and no more than it may."""
     source = ModelSource("tiny", "P49")
     subject = source.subject()
-    made = machine.Campaign(subject.instance, target_of(source, subject), watch=Watch(Limits(seconds=-1)))
+    made = machine.Campaign(subject.instance, driver_of(source, subject), watch=Watch(Limits(seconds=-1)))
     with pytest.raises(machine.Over):
         machine.run(made, 20, 7)
     assert made.seen.programs == 1

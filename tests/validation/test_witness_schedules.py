@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,30 @@ def test_an_administrators_update_is_performed() -> None:
     assert "update_topic" in actions(witness)
     done = perform(InProcess(PROFILE), SCOPES["names"], witness, mark())
     assert done.agrees and done.said[0].startswith("an administrator changes"), done
+
+
+def is_forgotten(s: Specification) -> Expr:
+    """The name server has no route of a running broker's topic."""
+    return (s.route[0, s.scope.subject].entries == 0) & s.live[0]
+
+
+def is_stored(s: Specification) -> Expr:
+    return (s.job[0].answer == "SUCCESS") & (s.job[0].topic == s.scope.subject)
+
+
+@pytest.mark.parametrize(
+    ("scope", "formula", "given", "said"),
+    [
+        ("told", is_forgotten, {"existing_read": 1, "existing_write": 1}, "an administrator forgets"),
+        ("timers", is_stored, {}, "client 0 sends to"),
+    ],
+)
+def test_a_route_set_by_hand_and_a_placed_message_are_performed(
+    scope: str, formula: Callable[[Specification], Expr], given: dict[str, int], said: str
+) -> None:
+    witness = schedule(reached(scope, formula(build(scope)), existing=True, **given))
+    done = perform(InProcess(PROFILE), SCOPES[scope], witness, mark())
+    assert done.agrees and done.said[0].startswith(said), done
 
 
 @pytest.fixture(scope="module")

@@ -119,12 +119,12 @@ def _append(size: int, scheduler: Scheduler, store: MessageStore) -> Done:
 def programs() -> Callable[[int, int], Ready]:
     """Run programs of the stateful engine on one campaign. Its knowledge of states is kept between rounds."""
     from rocketproof_properties.catalogue.source import ModelSource
-    from rocketproof_properties.conformance.stateful.engine import target_of
+    from rocketproof_properties.conformance.stateful.engine import driver_of
     from rocketproof_properties.conformance.stateful.machine import Campaign, run
 
     source = ModelSource(SCOPE, PROFILE)
     subject = source.subject()
-    campaign = Campaign(subject.instance, target_of(source, subject))
+    campaign = Campaign(subject.instance, driver_of(source, subject))
 
     def prepare(size: int, number: int) -> Ready:
         def perform() -> Done:

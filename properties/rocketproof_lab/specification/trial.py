@@ -13,10 +13,9 @@ from rocketproof_model.interpreter import State, labelled
 from rocketproof_model.result import Limits, Move
 from rocketproof_model.transforms.mutation import CONSTANT, ModelMutant
 from rocketproof_properties.catalogue.source import WITHOUT_IMPLEMENTATION
-from rocketproof_properties.conformance.stateful.attempts import attempt
-from rocketproof_properties.conformance.stateful.engine import target_of
+from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError, NeverTaken
-from rocketproof_properties.conformance.stateful.machine import Campaign
+from rocketproof_properties.conformance.stateful.machine import Campaign, attempt
 
 from .claims import changed
 from .instances import Catalogued, MutatedModel, mutated_model
@@ -168,7 +167,7 @@ class ExploredInstance:
 
     @cached_property
     def campaign(self) -> Campaign:
-        return Campaign(self.subject.instance, target_of(self.catalogued.source, self.subject))
+        return Campaign(self.subject.instance, driver_of(self.catalogued.source, self.subject))
 
 
 def mutated(instance: Instance, model: MutatedModel, number: int) -> Instance:

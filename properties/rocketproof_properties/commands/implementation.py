@@ -107,7 +107,7 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
     source, loaded = witnessfiles.load_with_source(witness)
     if target is not None:
         from ..brokers.choose import choose
-        from ..conformance.witnesses.outside import perform_file
+        from ..conformance.witnesses.smallmodels import perform_file
         from ..validation.show import render_performed
         from ..validation.validate import mark
 
@@ -115,8 +115,8 @@ def replay(witness: str, /, *, target: str | None = None, json: Json = None) -> 
         write(json, followed.data())
         render_performed(followed)
         return exit_code(findings=not followed.agrees and not followed.lost, undecided=not followed.agrees)
-    from ..conformance.stateful.replay import replay_witness
-    from ..conformance.stateful.show import performed, render_replayed
+
+    from ..conformance.stateful.replay import performed, render_replayed, replay_witness
 
     done = replay_witness(source, loaded, performed)
     write(json, done.data())

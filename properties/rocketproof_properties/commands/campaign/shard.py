@@ -126,9 +126,9 @@ def perform(shard: Shard) -> ShardResult:
 
 
 def campaign_of(part: CampaignPart) -> Campaign:
-    """Return the stateful engine's campaign for a part of the specification: its target and the observed claims."""
-    instance, properties, target = _built(part.source)
-    campaign = Campaign(instance, target)
+    """Return the stateful engine's campaign for a part of the specification: its driver and the observed claims."""
+    instance, properties, driver = _built(part.source)
+    campaign = Campaign(instance, driver)
     expected = dict(part.expected)
     campaign.watched = tuple(claim for claim in properties if claim.id in expected and claim.kind in ("always", "step", "reachable"))
     return campaign
@@ -137,7 +137,7 @@ def campaign_of(part: CampaignPart) -> Campaign:
 @lru_cache(maxsize=4)
 def _built(source: ModelSource) -> tuple[Any, Sequence[Property], Any]:
     subject = source.subject()
-    return subject.instance, subject.properties, engine.target_of(source, subject)
+    return subject.instance, subject.properties, engine.driver_of(source, subject)
 
 
 def _walks(shard: Shard) -> ShardResult:

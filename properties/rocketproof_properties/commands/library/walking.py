@@ -144,7 +144,7 @@ def _perform(selection: Chosen, witness: Witness, on: str) -> None:
         problem = _implementation(source, witness)
     else:
         from ...brokers.choose import choose
-        from ...conformance.witnesses.outside import perform_file
+        from ...conformance.witnesses.smallmodels import perform_file
         from ...validation.validate import mark
 
         problem = perform_file(choose(None, on, source.profile, configure=False), source, witness, mark()).problem

@@ -12,78 +12,63 @@ from dataclasses import dataclass, field
 from rocketproof_model import Action, Expr, Instance, Property, all_of, any_of, search
 from rocketproof_model.language import const, rewrite
 from rocketproof_model.result import BOUND, TIME, Coverage, Limits, Outcome, Progress, Report, Verdict, Watch, Witness
-from rocketproof_spec import Placed, Specification
-from rocketproof_spec.answering import Answering
-from rocketproof_spec.deadlines import Expiry, News, Patience
-from rocketproof_spec.delays import Delays
-from rocketproof_spec.device import Device
-from rocketproof_spec.dispatching import Dispatching
-from rocketproof_spec.flushing import Flushing
-from rocketproof_spec.meeting import Meeting
-from rocketproof_spec.pairs import MasterAndSlave
-from rocketproof_spec.persistence import Persistence
-from rocketproof_spec.progress import ConsumerProgress as Consuming
-from rocketproof_spec.recovery import Recovery
-from rocketproof_spec.registering import Registrations
-from rocketproof_spec.sendbacks import Sendbacks
-from rocketproof_spec.sizes import Sizes
-from rocketproof_spec.starting import Starting
-from rocketproof_spec.times import Times
-from rocketproof_spec.transactions import Transactions
-from rocketproof_spec.waiting import WaitingRequests
+from rocketproof_profiles import PROFILES
+from rocketproof_spec import SCOPES, part
 
 from ...catalogue.source import WITHOUT_IMPLEMENTATION, CheckSubject, ModelSource
-from ..targets.answers import AnswersTarget
-from ..targets.backs import BacksTarget
-from ..targets.cluster import SimulatedTarget
-from ..targets.delays import DelaysTarget
-from ..targets.device import DeviceTarget
-from ..targets.dispatching import DispatchTarget
-from ..targets.expiry import ExpiryTarget
-from ..targets.flush import FlushTarget
-from ..targets.locks import LocksTarget
-from ..targets.meeting import MeetingTarget
-from ..targets.news import NewsTarget
-from ..targets.pair import PairTarget
-from ..targets.patience import PatienceTarget
-from ..targets.persistence import PersistenceTarget
-from ..targets.placed import PlacedTarget
-from ..targets.progress import ProgressTarget
-from ..targets.recovery import RecoveryTarget
-from ..targets.registrations import RegistrationsTarget
-from ..targets.sizes import SizesTarget
-from ..targets.starting import StartingTarget
-from ..targets.times import TimesTarget
-from ..targets.transactions import TransactionsTarget
-from .follow import ActionTarget, ConformanceError, FollowedProgram, NeverTaken
+from ...reports.choices import InputError
+from ..drivers.answering import AnsweringDriver
+from ..drivers.base import ModelDriver
+from ..drivers.delayedtransactions import DelayedTransactionsDriver
+from ..drivers.delays import DelaysDriver
+from ..drivers.device import DeviceDriver
+from ..drivers.discovery import DiscoveryDriver
+from ..drivers.dispatching import DispatchingDriver
+from ..drivers.expiry import ExpiryDriver
+from ..drivers.flushing import FlushingDriver
+from ..drivers.locks import LocksDriver
+from ..drivers.pair import PairDriver
+from ..drivers.persistence import PersistenceDriver
+from ..drivers.placement import PlacementDriver
+from ..drivers.progress import ProgressDriver
+from ..drivers.recovery import RecoveryDriver
+from ..drivers.registrations import RegistrationsDriver
+from ..drivers.sendbacks import SendbacksDriver
+from ..drivers.sending import SendingDriver
+from ..drivers.sendtimeout import SendTimeoutDriver
+from ..drivers.sizes import SizesDriver
+from ..drivers.starting import StartingDriver
+from ..drivers.times import TimesDriver
+from ..drivers.transactions import TransactionsDriver
+from .follow import ConformanceError, FollowedProgram, NeverTaken
 from .machine import Campaign, Over, perform, run
 
 CHUNK = 50  # programs of one seed
 LONGER = 3_000_000  # maximum number of states of the search for a witness
-TARGETS: dict[type, Callable[..., ActionTarget]] = {
-    Specification: SimulatedTarget,
-    Placed: PlacedTarget,
-    Persistence: PersistenceTarget,
-    Answering: AnswersTarget,
-    WaitingRequests: LocksTarget,
-    Expiry: ExpiryTarget,
-    News: NewsTarget,
-    Patience: PatienceTarget,
-    Flushing: FlushTarget,
-    Recovery: RecoveryTarget,
-    Starting: StartingTarget,
-    Dispatching: DispatchTarget,
-    Sizes: SizesTarget,
-    Registrations: RegistrationsTarget,
-    MasterAndSlave: PairTarget,
-    Delays: DelaysTarget,
-    Transactions: TransactionsTarget,
-    Meeting: MeetingTarget,
-    Device: DeviceTarget,
-    Consuming: ProgressTarget,
-    Times: TimesTarget,
-    Sendbacks: BacksTarget,
+DRIVERS: dict[str, Callable[..., ModelDriver]] = {
+    **{name: PlacementDriver if scope.placed else SendingDriver for name, scope in SCOPES.items()},
+    "persistence": PersistenceDriver,
+    "answers": AnsweringDriver,
+    "locks": LocksDriver,
+    "expiry": ExpiryDriver,
+    "news": DiscoveryDriver,
+    "patience": SendTimeoutDriver,
+    "flush": FlushingDriver,
+    "recovery": RecoveryDriver,
+    "producers": StartingDriver,
+    "dispatch": DispatchingDriver,
+    "sizes": SizesDriver,
+    "registrations": RegistrationsDriver,
+    "pair": PairDriver,
+    "delays": DelaysDriver,
+    "transactions": TransactionsDriver,
+    "meeting": DelayedTransactionsDriver,
+    "device": DeviceDriver,
+    "progress": ProgressDriver,
+    "times": TimesDriver,
+    "backs": SendbacksDriver,
 }
+"""The driver of each scope that has one."""
 FEW = 64  # maximum number of instances of an action for `cover`
 
 
@@ -99,23 +84,17 @@ class StatefulResult:
     finished: bool = True
 
 
-def target_of(source: ModelSource, subject: CheckSubject) -> Callable[[], ActionTarget]:
-    """Return a function that makes clusters in the initial state of the source's instance.
+def driver_of(source: ModelSource, subject: CheckSubject) -> Callable[[], ModelDriver]:
+    """Return a function that makes drivers in the initial state of the source's instance.
 
-    Raises InputError for a model file, or for a scope without a target.
+    Raises InputError for a model file, or for a scope without a driver.
     """
-    from rocketproof_profiles import PROFILES
-    from rocketproof_spec import part
-
-    from ...reports.choices import InputError
-
     if source.file is not None:
         raise InputError(f"{source.file} is a model of your own; only the specification has an implementation to test")
-    specification = part(source.scope)
     if source.scope in WITHOUT_IMPLEMENTATION:
         raise InputError(f"nothing performs scope {source.scope} on the implementation: it can be searched")
-    target = TARGETS[type(specification)]
-    return lambda: target(specification, subject.instance, PROFILES[source.profile])
+    driver, specification, profile = DRIVERS[source.scope], part(source.scope), PROFILES[source.profile]
+    return lambda: driver(specification, subject.instance, profile)
 
 
 def campaign(
@@ -131,7 +110,7 @@ def campaign(
 ) -> StatefulResult:
     """Run programs. `expected` returns the expected verdict of a claim. A claim that should hold ends its program when it is violated."""
     watch = Watch(limits)
-    tested = Campaign(subject.instance, target_of(source, subject), tuple(claims), watch)
+    tested = Campaign(subject.instance, driver_of(source, subject), tuple(claims), watch)
     result = StatefulResult()
     done = 0
     while done < programs:
@@ -164,7 +143,7 @@ def cover(source: ModelSource, subject: CheckSubject, name: str, limits: Limits)
     if action.count > FEW:
         return None
     claim = subject.instance.model.claim(f"enabled: {name}", f"{name} can happen", "reachable", _enabled(action))
-    tested = Campaign(subject.instance, target_of(source, subject))
+    tested = Campaign(subject.instance, driver_of(source, subject))
     (outcome,) = search.explore(tested.instance, [claim], limits=limits).outcomes
     followed = _performed(tested, outcome, limits)
     if followed is None:
@@ -176,7 +155,7 @@ def cover(source: ModelSource, subject: CheckSubject, name: str, limits: Limits)
 def _performed(tested: Campaign, outcome: Outcome, limits: Limits) -> FollowedProgram | None:
     """Perform the search's witness of a property. Return None if there is none. Raises ConformanceError.
 
-    If the target never takes a step of it, which an implementation may choose, the search is repeated without that action.
+    If the driver never takes a step of it, which an implementation may choose, the search is repeated without that action.
     """
     instance = tested.instance
     while outcome.witness is not None:
@@ -202,7 +181,6 @@ def _enabled(action: Action) -> Expr:
 
 
 def _argument(e: Expr, action: Action, args: Sequence[int]) -> Expr | None:
-    """Return a parameter's value in this instance."""
     return const(args[list(action.parameters).index(e.args[0])], e.type) if e.op == "par" else None
 
 
@@ -226,13 +204,5 @@ def _outcome(claim: Property, shown: Witness | None, reason: str, tested: Campai
     verdict: Verdict = "unknown" if shown is None else "holds" if claim.kind == "reachable" else "violated"
     depth = None if shown is None else len(shown)
     return Outcome(
-        claim,
-        "stateful",
-        verdict,
-        "" if shown is not None else reason,
-        shown,
-        tested.seen.programs,
-        tested.seen.steps,
-        depth,
-        seconds,
+        claim, "stateful", verdict, "" if shown is not None else reason, shown, tested.seen.programs, tested.seen.steps, depth, seconds
     )

@@ -1,4 +1,4 @@
-"""Follows one program on a target: after each step the target's state must be one that the specification allows.
+"""Follows one program on the implementation: after each step its state must be one that the specification allows.
 
 A step that is not allowed raises ConformanceError. The error states the variables that differ, the action that would explain the state, if
 any, and the guard that rejects it.
@@ -7,7 +7,7 @@ any, and the guard that rejects it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 from rocketproof_model import Action, EvaluationError, Instance, Property, RocketproofError
 from rocketproof_model.interpreter import State, effect, holds, initial, labelled, refusing
@@ -15,23 +15,7 @@ from rocketproof_model.language import Bool, const
 from rocketproof_model.result import Move, Witness
 
 from ...programs.offers import Args, Offers
-
-
-class ActionTarget(Protocol):
-    """A target that performs the specification's actions and whose state can be read."""
-
-    def perform(self, action: Action, args: Args) -> None:
-        """Perform the action. Raises RocketproofError if that is impossible."""
-        ...
-
-    def can(self, action: Action, args: Args) -> bool:
-        """Return whether the target may take this step now: an implementation may choose among allowed steps."""
-        ...
-
-    def observe(self) -> State:
-        """Return the target's state. Raises RocketproofError if the specification cannot represent it."""
-        ...
-
+from ..drivers.base import ModelDriver
 
 STEPS: Final = "steps"
 """The property id of a witness with a finding's steps."""
@@ -44,10 +28,10 @@ def allowed(instance: Instance) -> Property:
 
 
 class ConformanceError(AssertionError):
-    """The target did something that the specification does not allow.
+    """The implementation did something that the specification does not allow.
 
-    `moves`: the program. `steps`: its labels. `course`: the specification's states for these steps as a witness, with the target's
-    behaviour in its note.
+    `moves`: the program. `steps`: its labels. `course`: the specification's states for these steps as a witness, with the
+    implementation's behaviour in its note.
     """
 
     def __init__(self, text: str, run: FollowedProgram) -> None:
@@ -59,7 +43,7 @@ class ConformanceError(AssertionError):
 
 
 class NeverTaken(RocketproofError):
-    """A step that the specification allows and the target never takes in this state. `action`: the action's name."""
+    """A step that the specification allows and the implementation never takes in this state. `action`: the action's name."""
 
     def __init__(self, action: Action, args: Args) -> None:
         super().__init__(f"{action.label(args)}: the specification allows this step, the implementation never takes it here")
@@ -76,10 +60,10 @@ def _followed(run: FollowedProgram) -> tuple[State, ...]:
 
 @dataclass
 class FollowedProgram:
-    """A program in progress, with its states so far. After every step, the target's state is compared with the specification's."""
+    """A program in progress, with its states so far. After every step, the implementation's state is compared with the specification's."""
 
     instance: Instance
-    target: ActionTarget
+    driver: ModelDriver
     offers: Offers
     moves: list[Move] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
@@ -101,23 +85,23 @@ class FollowedProgram:
         return [self.instance.model.named(m.action).label(m.args) for m in self.moves]
 
     def attempt(self, move: Move) -> bool:
-        """Perform a step if the specification allows it and the target can. Return whether it was performed. Raises ConformanceError."""
+        """Perform a step if the specification allows it and the driver can. Return whether it was performed. Raises ConformanceError."""
         action = self.instance.model.named(move.action)
         return refusing(self.instance, self.state, action, move.args) is None and self.take(action, move.args)
 
     def step(self, action: Action, args: Args) -> None:
-        """Perform an enabled action. Raises ConformanceError, and NeverTaken if the target never takes it."""
+        """Perform an enabled action. Raises ConformanceError, and NeverTaken if the driver never takes it."""
         if not self.take(action, args):
             raise NeverTaken(action, args)
 
     def take(self, action: Action, args: Args) -> bool:
-        """Perform an enabled action if the target can. Return whether it did. Raises ConformanceError."""
-        if not self.target.can(action, args):
+        """Perform an enabled action if the driver can. Return whether it did. Raises ConformanceError."""
+        if not self.driver.can(action, args):
             return False
         before = self.state
         self.moves.append(Move(action.name, tuple(args)))
         try:
-            self.target.perform(action, args)
+            self.driver.perform(action, args)
         except RocketproofError as error:
             raise ConformanceError(f"{action.label(args)} cannot be done: {error}", self) from error
         expected = self.offers.functions[action.name].effect(before, args)
@@ -135,12 +119,12 @@ class FollowedProgram:
 
     def _observed(self, when: str) -> State:
         try:
-            return self.target.observe()
+            return self.driver.observe()
         except RocketproofError as error:
             raise ConformanceError(f"{when}: {error}", self) from error
 
     def _explained(self, action: Action, args: Args, actual: State, expected: State) -> str:
-        """Describe the differences, and which action leads to the target's state, with the guard that rejects it."""
+        """Describe the differences, and which action leads to the implementation's state, with the guard that rejects it."""
         differs = self.differences(expected, actual)
         text = f"{action.label(args)} should lead elsewhere:\n{differs}"
         for other in self.instance.model.actions:

@@ -1,7 +1,7 @@
-"""A Hypothesis state machine for the specification's actions, run on a target.
+"""A Hypothesis state machine for the specification's actions, run on the implementation.
 
-The specification's guards decide which steps are enabled, so that every program is allowed. The target's state is compared after every
-step.
+The specification's guards decide which steps are enabled, so that every program is allowed. After every step, the implementation's state is
+compared with the specification's.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from hypothesis import Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from rocketproof_model import Instance, Property
+from rocketproof_model import Action, Instance, Property
+from rocketproof_model.interpreter import State
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
 from ...programs.draws import seeded_settings
 from ...programs.offers import Args, Offers
 from ...programs.shrink import shrink
-from .follow import ActionTarget, ConformanceError, FollowedProgram
+from ..drivers.base import ModelDriver
+from .follow import ConformanceError, FollowedProgram
 
 T = TypeVar("T")
 STEPS = 50
@@ -55,14 +57,14 @@ class Over(BaseException):
 
 @dataclass
 class Campaign:
-    """What one machine runs: an instance, a function that makes targets, and the properties that are checked in every state.
+    """What one machine runs: an instance, a function that makes drivers, and the properties that are checked in every state.
 
     Violated or reached properties in `watched` are recorded. A step that the specification does not allow ends a program. When `watch` has
     expired, no further program starts, unless a finding is being shrunk.
     """
 
     instance: Instance
-    target: Callable[[], ActionTarget]
+    driver: Callable[[], ModelDriver]
     watched: tuple[Property, ...] = ()
     watch: Watch = field(default_factory=lambda: Watch(Limits()))
     offers: Offers = field(init=False)
@@ -73,8 +75,8 @@ class Campaign:
         self.offers = Offers(self.instance)
 
     def begin(self) -> FollowedProgram:
-        """Return a program on a new target before its first step. Raises ConformanceError if the initial states differ."""
-        run = FollowedProgram(self.instance, self.target(), self.offers)
+        """Return a program on a new driver before its first step. Raises ConformanceError if the initial states differ."""
+        run = FollowedProgram(self.instance, self.driver(), self.offers)
         run.begin()
         return run
 
@@ -112,7 +114,7 @@ class _Machine(RuleBasedStateMachine):
 
     @rule(action=_CHOICES, instance=_CHOICES)
     def step(self, action: int, instance: int) -> None:
-        """Take the chosen enabled instance, if the target can; do nothing if none is enabled."""
+        """Take the chosen enabled instance, if the driver can; do nothing if none is enabled."""
         run = self.followed
         enabled = unmuted(run.offers.enabled(run.state), self.muted)
         if not enabled:
@@ -187,9 +189,27 @@ def _found(campaign: Campaign, moves: Sequence[Move]) -> ConformanceError | None
 def perform(campaign: Campaign, moves: Iterable[Move]) -> FollowedProgram:
     """Perform one program.
 
-    Raises ConformanceError at the first step that is not allowed, NeverTaken at a step that the target never takes.
+    Raises ConformanceError at the first step that is not allowed, NeverTaken at a step that the driver never takes.
     """
     followed = campaign.begin()
     for move in moves:
         followed.step(campaign.instance.model.named(move.action), move.args)
     return followed
+
+
+def attempt(campaign: Campaign, moves: Iterable[Move], action: Action, args: Args) -> State | str | None:
+    """Perform a program and then attempt a step that the specification need not allow.
+
+    Return the resulting state, or the reason why the step cannot be done.
+
+    Returns None if the implementation, which may choose among allowed steps, does not take it. Raises ConformanceError if the program
+    deviates from the specification, and NeverTaken at a step of it that the implementation never takes.
+    """
+    driver = perform(campaign, moves).driver
+    try:
+        if not driver.can(action, args):
+            return None
+        driver.perform(action, args)
+        return driver.observe()
+    except Exception as error:  # noqa: BLE001 - an impossible step fails in many ways
+        return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Performs a program or a witness of the model on the implementation step by step."""
+"""Performs a program or a witness of the model on the implementation step by step, and prints the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from rocketproof_model.result import LIVE, Witness
 from rocketproof_traces.witness.explain import parse
 
 from ...catalogue.source import ModelSource
-from .engine import target_of
+from ...reports.output import Page
+from .engine import driver_of
 from .follow import ConformanceError, FollowedProgram
 from .machine import Campaign
 
@@ -23,7 +24,7 @@ def replay(scope: str, profile: str, steps: Sequence[str], given: Mapping[str, A
     """
     source = ModelSource(scope, profile, tuple(sorted((given or {}).items())))
     subject = source.subject()
-    followed = Campaign(subject.instance, target_of(source, subject)).begin()
+    followed = Campaign(subject.instance, driver_of(source, subject)).begin()
     for label in steps:
         followed.step(*parse(label, subject.instance.model))
     return followed
@@ -60,8 +61,8 @@ class Replayed:
 def replay_witness(source: ModelSource, witness: Witness, each: Callable[[int, str], None] | None = None) -> Replayed:
     """Perform a witness. `each` is called with the number and label of every step that agrees. Raises InputError for a model file."""
     subject = source.subject()
-    campaign = Campaign(subject.instance, target_of(source, subject))
-    followed = FollowedProgram(campaign.instance, campaign.target(), campaign.offers)
+    campaign = Campaign(subject.instance, driver_of(source, subject))
+    followed = FollowedProgram(campaign.instance, campaign.driver(), campaign.offers)
     claim = witness.property
     shown = 0
     try:
@@ -76,3 +77,24 @@ def replay_witness(source: ModelSource, witness: Witness, each: Callable[[int, s
     except ConformanceError as finding:
         return Replayed(source, witness, len(followed.states) - 1, finding, False)
     return Replayed(source, witness, len(witness.moves), None, bool(shown) or claim.kind in (*LIVE, "deadlock_free"))
+
+
+def performed(number: int, label: str) -> None:
+    """Print a step that agrees with the model."""
+    Page().line(f"{number:>4}  {label}")
+
+
+def render_replayed(replayed: Replayed) -> None:
+    """Print the result of a replay."""
+    page = Page()
+    claim, steps = replayed.witness.property, len(replayed.witness)
+    if replayed.finding is not None:
+        page.line(replayed.finding.text.rstrip("\n"))
+        end = f"The implementation left the model after {replayed.done} of {steps} steps."
+    elif not replayed.shown:
+        end = f"All {steps} steps agree, but the implementation does not show what the witness shows of {claim.id}."
+    else:
+        likewise = {"reachable": "reaches it too", "always": "violates it too", "step": "violates it too"}
+        does = likewise.get(claim.kind, "goes the same way")
+        end = f"All {steps} steps agree: {claim.id} ({claim.sentence}); the implementation {does}."
+    page.line(end, "bold")

@@ -19,16 +19,14 @@ from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.remoting.ports import Network
 from rocketproof_impl.system.background import Background
 from rocketproof_impl.tasks import Future, Wait
-from rocketproof_model import RocketproofError
 from rocketproof_protocol import codes
+
+from ..drivers.base import Deviation
+from ..drivers.requests import chosen_queue
 
 _MILLIS: Final = 120_000
 """The timeout of a whole send in ms, during which brokers may be restarted."""
 Answer = Command | RemotingError
-
-
-class Differs(RocketproofError):
-    """The target's behaviour differs from the witness."""
 
 
 class _Gate:
@@ -74,30 +72,26 @@ class GatedProducer:
         producer.choose = self._choose
 
     def _choose(self, info: PublishInfo, last: str | None) -> MessageQueue:
-        """Return the chosen queue, regardless of the round robin."""
-        for candidate in info.message_queue_list:
-            if (candidate.broker_name, candidate.queue_id) == self._choice:
-                return candidate
-        raise Differs(f"queue {self._choice[1]} of {self._choice[0]} is not in the producer's list")
+        return chosen_queue(info, *self._choice)
 
     def send(self, message: Message, broker: str, queue_id: int) -> Answer:
-        """Start a send. Return the response to its first attempt. Raises Differs if there is none."""
+        """Start a send. Return the response to its first attempt. Raises Deviation if there is none."""
         self._choice = (broker, queue_id)
         self._sent = self._background.submit(self.producer.send(message, _MILLIS))
         self._sent.add_done_callback(lambda _: self._gate.answers.put(None))
         return self._answer()
 
     def retry(self, broker: str, queue_id: int) -> Answer:
-        """Release the last response. Return the response to the next attempt. Raises Differs if the producer makes none."""
+        """Release the last response. Return the response to the next attempt. Raises Deviation if the producer makes none."""
         self._choice = (broker, queue_id)
         self._background.run(self._gate.open())
         return self._answer()
 
     def finish(self) -> None:
-        """Release the last response, which must end the send. Raises Differs if the producer retries."""
+        """Release the last response, which must end the send. Raises Deviation if the producer retries."""
         self._background.run(self._gate.open())
         if self._gate.answers.get(timeout=_MILLIS / 1000) is not None:
-            raise Differs(f"the producer tries again, at {self._choice[0]}")
+            raise Deviation(f"the producer tries again, at {self._choice[0]}")
         self._sent = None
 
     def _answer(self) -> Answer:
@@ -106,8 +100,8 @@ class GatedProducer:
             return answer
         assert self._sent is not None
         problem, self._sent = self._sent.exception(), None
-        if isinstance(problem, Differs):
+        if isinstance(problem, Deviation):
             raise problem
         if isinstance(problem, (BrokerError, ClientError)):
-            raise Differs(f"the producer's send is over: {str(problem).splitlines()[0]}") from None
-        raise Differs("the producer's send is over without another attempt") from problem
+            raise Deviation(f"the producer's send is over: {str(problem).splitlines()[0]}") from None
+        raise Deviation("the producer's send is over without another attempt") from problem

@@ -31,8 +31,8 @@ from ...catalogue.source import ModelSource
 from ...catalogue.table import CASES
 from ...programs.parts import Capability
 from ...reports.choices import InputError
-from ..targets.start import earlier_table
-from .gated import Differs
+from ..drivers.base import Deviation
+from ..drivers.requests import earlier_table
 from .schedule import needs, schedule
 from .wire import LOST as NO_ANSWER
 from .wire import UNIT, WireReplay
@@ -49,7 +49,7 @@ class KnownHazard:
 
     - `claims`: further properties that the same steps violate.
     - `brokers`: the number to start if it differs from the scope's.
-    - `consequence`: raises Differs if the expected consequence does not occur. `also`: the capabilities that it needs.
+    - `consequence`: raises Deviation if the expected consequence does not occur. `also`: the capabilities that it needs.
     """
 
     hazard: str
@@ -143,7 +143,6 @@ def _lost(missing: frozenset[Capability]) -> list[str]:
 
 
 def _needed(constants: Mapping[str, Any]) -> frozenset[Capability]:
-    """Return the capabilities for a setup with these constants."""
     return frozenset({Capability.START} | ({Capability.STORE} if _has_files(constants) else set()))
 
 
@@ -208,7 +207,7 @@ def perform(
             wire.run()
             if then is not None:
                 then(wire)
-        except Differs as problem:
+        except Deviation as problem:
             return Performed(target.name, witness, tuple(log), str(problem))
         except (RemotingError, Unanswered) as problem:
             return Performed(target.name, witness, tuple(log), str(problem), lost=True)
@@ -229,7 +228,6 @@ def find(source: ModelSource, claim: str) -> Witness | None:
 
 
 def _settings(constants: dict[str, Any], scope: Scope) -> dict[str, str]:
-    """Return the constants of the instance as broker settings."""
     permission = (4 if constants["broker_readable"] else 0) | (2 if constants["broker_writable"] else 0)
     settings = {
         "defaultTopicQueueNums": str(constants["template_write"]),
@@ -242,7 +240,6 @@ def _settings(constants: dict[str, Any], scope: Scope) -> dict[str, str]:
 
 
 def _write_table(store: Path, table: bytes) -> None:
-    """Write the topic table of an earlier run into a broker's files."""
     file = store / "config" / "topics.json"
     file.parent.mkdir(parents=True)
     file.write_bytes(table)
@@ -260,14 +257,14 @@ def _stays_off(wire: WireReplay) -> None:
         answer = wire.send(b, topic=f"{wire.prefix}later")
         wire.log.append(f"creation is on again; a first message to {wire.brokers[b]}: {answer.word}")
         if answer.word != expected:
-            raise Differs(f"a first message to {wire.brokers[b]} is answered {answer.word}, and {expected} was expected")
+            raise Deviation(f"a first message to {wire.brokers[b]} is answered {answer.word}, and {expected} was expected")
 
 
 def _is_nowhere(wire: WireReplay) -> None:
     """Check that acknowledged messages are not at the place in their responses."""
     for answer in wire.answers.values():
         if answer.place is None or wire.holds_record(0, answer.place):
-            raise Differs(f"the acknowledged message is at {answer.place} of the log")
+            raise Deviation(f"the acknowledged message is at {answer.place} of the log")
         wire.log.append(f"acknowledged at {answer.place} of the log, where nothing is")
 
 

@@ -21,7 +21,7 @@ from rocketproof_traces.witness.truth import truths
 
 from ...programs.parts import Capability
 from ...reports.choices import InputError
-from ..targets.base import decoded
+from ..drivers.base import decoded
 
 SENDS: Final = frozenset({"request", "send", "retry"})
 UNSEEN: Final = frozenset({"dispatch", "flush"})
@@ -64,11 +64,16 @@ def schedule(witness: Witness) -> Witness:
         if course.states[-1] != course.states[loop]:
             raise course.refused(witness.moves[-1], "the loop does not come back to where it began")
     scheduled = Witness(witness.instance, witness.property, tuple(course.moves), tuple(course.states), loop, witness.note)
-    words = [truth.word for truth in truths(scheduled)]
-    if SHOWN[witness.property.kind] not in (words if loop is None else words[loop:]):
+    if not shows_property(scheduled):
         why = f"a broker would have to wait for it in the middle of a request, and {witness.property.id} is not shown otherwise"
         raise course.refused(_in_the_middle(witness), why)
     return scheduled
+
+
+def shows_property(path: Witness) -> bool:
+    """Return whether a path shows its property, in its loop if it has one. The loop must lead to the state in which it begins."""
+    is_closed = path.loop is None or path.states[-1] == path.states[path.loop]
+    return is_closed and SHOWN[path.property.kind] in [truth.word for truth in truths(path)][path.loop or 0 :]
 
 
 def _in_the_middle(witness: Witness) -> Move:

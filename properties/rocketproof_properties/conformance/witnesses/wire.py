@@ -14,16 +14,17 @@ These parts of a state are compared:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from operator import eq
 from typing import Any, Final, NamedTuple
 
 from rocketproof_impl.message import Message
-from rocketproof_impl.producer.settings import ProducerSettings
+from rocketproof_impl.producer.producer import Producer
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.remoting.errors import RemotingError
 from rocketproof_impl.system.client import Client
+from rocketproof_impl.tasks import Work
 from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_model.interpreter import readable
 from rocketproof_model.result import Witness
@@ -31,7 +32,6 @@ from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.numbers import whole_number
-from rocketproof_protocol.topics import RETRY_PREFIX
 from rocketproof_spec import Scope
 from rocketproof_traces.history.exchange import places
 from rocketproof_traces.stored.record import record_at
@@ -40,16 +40,16 @@ from ...brokers import probe
 from ...brokers.comeback import come_back
 from ...brokers.deployment import Deployment
 from ...brokers.runs.waiting import until
-from ...programs.actions import ANSWERS, STEPS, TOPICS
+from ...programs.actions import ANSWERS
 from ...programs.vocabulary import plain
-from ..targets.base import decoded
-from .gated import Answer, Differs, GatedProducer
+from ..drivers.base import Deviation, decoded
+from ..drivers.requests import SendingActions
+from .gated import Answer, GatedProducer
 from .schedule import from_outside
 
 UNIT: Final = 65_536
 """The bytes of one unit of size in the specification. A record has at most this size and is little shorter."""
 _AROUND_BODY = 512
-_BODY = 10
 PASSES: Final = 3
 """How many times the loop of a lasso is performed."""
 PATIENCE: Final = 10.0
@@ -69,44 +69,37 @@ class Answered(NamedTuple):
 LOST: Final = Answered("lost", 0, None)
 
 
-class WireReplay:
+class WireReplay(SendingActions):
     """A witness in progress on a target. Topics get a prefix. `brokers`: the parts in the specification's order."""
 
     def __init__(self, scope: Scope, profile: str, witness: Witness, running: Deployment, prefix: str, client: Client) -> None:
+        super().__init__(witness.instance, scope, PROFILES[profile], prefix)
         self.running = running
         self.prefix = prefix
         self.brokers = tuple(running.brokers)
-        self.scope = scope
-        self.constants = witness.instance.readable()
         self.answers: dict[int, Answered] = {}
         self.log: list[str] = []
-        self._profile = PROFILES[profile]
         self._witness = witness
         self._client = client
-        names = {**TOPICS, "retry": f"{RETRY_PREFIX}{prefix}consumers"}
-        self._names = [names.get(kind, f"{prefix}{t}") for t, kind in enumerate(self.scope.topics)]
-        self._seen = [t for t, kind in enumerate(self.scope.topics) if kind in _KNOWN]
+        self._seen = [t for t, kind in enumerate(scope.topics) if kind in _KNOWN]
         self._waiting: dict[int, tuple[int, Callable[[], Answered]]] = {}
-        self._producers = [self._producer(p, prefix) for p in range(self.scope.producers)] if self.scope.routes else []
-        self._versions = [self._table(b)[1] for b in range(self.scope.brokers)]
+        self._producers = [self._gated_producer(p) for p in range(scope.producers)] if scope.routes else []
+        self._versions = [self._table(b)[1] for b in range(scope.brokers)]
 
-    def _producer(self, p: int, prefix: str) -> GatedProducer:
-        chosen = ProducerSettings(
-            default_topic_queue_nums=self.constants["client_queues"], retry_times_when_send_failed=self.constants["retries"]
-        )
+    def _gated_producer(self, p: int) -> GatedProducer:
         producer = self._client.producer(
-            f"{prefix}producers-{p}",
+            f"{self.prefix}producers-{p}",
             name_servers=(str(self.running.name_server),),
-            instance_name=f"{prefix}{p}",
-            settings=chosen,
-            profile=self._profile,
+            instance_name=f"{self.prefix}{p}",
+            settings=self.producer_settings(),
+            profile=self.profile,
         )
         return GatedProducer(producer, self._client.background)
 
     # The witness
 
     def run(self) -> None:
-        """Perform the whole path, a lasso's loop several times. Raises Differs, and RemotingError if there is no response."""
+        """Perform the whole path, a lasso's loop several times. Raises Deviation, and RemotingError if there is no response."""
         loop = self._witness.loop
         for number in range(len(self._witness.moves)):
             self._move(number)
@@ -119,101 +112,91 @@ class WireReplay:
         self._compare()
 
     def _move(self, number: int) -> None:
+        """Perform a move between the comparisons with the states before and after it."""
         move = self._witness.moves[number]
         action = self._witness.instance.model.named(move.action)
-        values = decoded(action, move.args)
-        do: Callable[..., None] | None = getattr(self, f"_do_{action.name}", None)
+        p = decoded(action, move.args).get("p", 0)
         before, then = (readable(self._witness.instance, self._witness.states[n]) for n in (number, number + 1))
         try:
-            if not from_outside(action) and values.get("p") in self._waiting:
-                self._send_delayed(values["p"])
-            if do is not None:
-                do(before, then, **values)
-        except Differs as problem:
-            raise Differs(f"{action.label(move.args)}: {problem}") from None
+            if not from_outside(action) and p in self._waiting:
+                self._send_delayed(p)
+            if action.name in ("retry", "finish"):
+                self._compare_answer(before, p)
+            self.perform(action, move.args)
+            if action.name in ("find_route", "find_template", "refresh"):
+                self._compare_list(then, p)
+            elif action.name in ("accept_registration", "expire"):
+                self._await_routes(then)
+        except Deviation as problem:
+            raise Deviation(f"{action.label(move.args)}: {problem}") from None
+
+    def _other(self, **values: Any) -> None:
+        """Do nothing: the brokers and the name server take their own steps."""
+
+    # Requests
 
     def _send_delayed(self, p: int) -> None:
         """Send the delayed request of a client, because its broker begins to serve it or was killed."""
         _, go = self._waiting.pop(p)
         self.answers[p] = go()
 
-    def _do_request(self, before: dict[str, Any], then: dict[str, Any], p: int, b: int, *, size: int = 1, **values: Any) -> None:
-        step = STEPS["request"](self._names, size * UNIT - _AROUND_BODY if self.scope.store else _BODY, **values)
+    def _delay(self, p: int, b: int, does: str, send: Callable[[], Answer]) -> None:
+        """Send a request when its broker begins to serve it, and log its response."""
 
         def go() -> Answered:
             try:
-                answered = self.send(b, **step[1])
+                answer = send()
             except RemotingError:
                 answered = LOST
-            return self._logged(f"client {p} sends to {step[1]['topic']} on {self.brokers[b]}", answered)
+            else:
+                answered = LOST if isinstance(answer, RemotingError) else self._answered(answer)
+            self.log.append(f"{does}: {answered.word}")
+            return answered
 
         self._waiting[p] = (b, go)
 
-    def _do_send(self, before: dict[str, Any], then: dict[str, Any], p: int, b: int, q: int) -> None:
-        message = Message(self._names[self.scope.subject], body=b"witness")
+    def body_bytes(self, t: int, size: int, kind: str, properties: Mapping[str, str]) -> int:
+        return size * UNIT - _AROUND_BODY
+
+    def client_sends(self, p: int, b: int, request: Command, **values: Any) -> None:
+        does = f"client {p} sends to {self.names[values['topic']]} on {self.brokers[b]}"
+        self._delay(p, b, does, lambda: self._call(b, request))
+
+    def producer_sends(self, p: int, b: int, q: int, message: Message) -> None:
         self._attempt(p, b, q, "sends", lambda: self._producers[p].send(message, self.brokers[b], q))
 
-    def _do_retry(self, before: dict[str, Any], then: dict[str, Any], p: int, b: int, q: int) -> None:
-        self._compare_answer(before, p)
+    def _do_retry(self, p: int, b: int, q: int) -> None:
         self._attempt(p, b, q, "tries again and sends", lambda: self._producers[p].retry(self.brokers[b], q))
 
     def _attempt(self, p: int, b: int, q: int, does: str, attempt: Callable[[], Answer]) -> None:
-        def go() -> Answered:
-            answer = attempt()
-            answered = LOST if isinstance(answer, RemotingError) else self._answered(answer)
-            return self._logged(f"producer {p} {does} to queue {q} of {self.brokers[b]}", answered)
+        self._delay(p, b, f"producer {p} {does} to queue {q} of {self.brokers[b]}", attempt)
 
-        self._waiting[p] = (b, go)
-
-    def _logged(self, what: str, answered: Answered) -> Answered:
-        self.log.append(f"{what}: {answered.word}")
-        return answered
-
-    def _do_finish(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
-        self._compare_answer(before, p)
+    def _do_finish(self, p: int) -> None:
         if self.scope.routes:
             self._producers[p].finish()
 
-    def _do_find_route(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
-        self._client.background.run(self._producers[p].producer.try_to_find_topic_publish_info(self._names[self.scope.subject]))
-        self._compare_list(then, p)
+    def producer(self, p: int) -> Producer:
+        return self._producers[p].producer
 
-    _do_find_template = _do_find_route
+    def complete(self, work: Work[Any]) -> None:
+        self._client.background.run(work)
 
-    def _do_refresh(self, before: dict[str, Any], then: dict[str, Any], p: int) -> None:
-        self._client.background.run(self._producers[p].producer.refresh_all())
-        self._compare_list(then, p)
+    def broker_name(self, b: int) -> str:
+        return self.brokers[b]
 
-    def _do_accept_registration(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
-        self._await_routes(then)
+    def administrate(self, b: int | None, request: Command, does: str, *, waits: bool = True) -> None:
+        where = "the name server" if b is None else self.brokers[b]
+        word = self._word(self._call(b, request).code)
+        self.log.append(f"an administrator {does} on {where}: {word}")
+        _same("the answer to the administrator", word, "SUCCESS")
 
-    _do_expire = _do_accept_registration
-
-    def _do_update_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int, **values: Any) -> None:
-        self._administer("update_topic", f"changes {self._names[t]}", b, t=t, **values)
-
-    def _do_delete_topic(self, before: dict[str, Any], then: dict[str, Any], b: int, t: int) -> None:
-        self._administer("delete_topic", f"deletes {self._names[t]}", b, t=t)
-
-    def _do_switch_creation(self, before: dict[str, Any], then: dict[str, Any], b: int, on: bool) -> None:
-        self._administer("switch_creation", f"switches auto-creation {'on' if on else 'off'}", b, on=on)
-
-    def _do_permit(self, before: dict[str, Any], then: dict[str, Any], b: int, **values: Any) -> None:
-        self._administer("permit", "changes brokerPermission", b, **values)
-
-    def _administer(self, action: str, does: str, b: int, **values: Any) -> None:
-        name, arguments = STEPS[action](self._names, 0, **values)
-        answer = self._client.call(self.running.brokers[self.brokers[b]], plain(name, **arguments), _CALL)
-        self.log.append(f"an administrator {does} on {self.brokers[b]}: {self._word(answer.code)}")
-        _same("the answer to the administrator", self._word(answer.code), "SUCCESS")
-
-    def _do_crash(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
+    def _do_crash(self, b: int) -> None:
         self.running.kill(self.brokers[b])
         self.log.append(f"{self.brokers[b]} is killed")
         for p in [p for p, (broker, _) in self._waiting.items() if broker == b]:
             self._send_delayed(p)
 
-    def _do_restart(self, before: dict[str, Any], then: dict[str, Any], b: int) -> None:
+    def _do_restart(self, b: int) -> None:
         come_back(self.running, self.brokers[b])
         self.log.append(f"{self.brokers[b]} is started again")
 
@@ -221,7 +204,12 @@ class WireReplay:
 
     def send(self, b: int, **arguments: Any) -> Answered:
         """Send a message with any header to a broker. Raises RemotingError."""
-        return self._answered(self._client.call(self.running.brokers[self.brokers[b]], plain("send", **arguments), _CALL))
+        return self._answered(self._call(b, plain("send", **arguments)))
+
+    def _call(self, b: int | None, request: Command) -> Command:
+        """Return the response of broker b, or of the name server if b is None. Raises RemotingError."""
+        address = str(self.running.name_server) if b is None else self.running.brokers[self.brokers[b]]
+        return self._client.call(address, request, _CALL)
 
     def _answered(self, answer: Command) -> Answered:
         fields = answer.ext_fields or {}
@@ -229,18 +217,17 @@ class WireReplay:
         return Answered(self._word(answer.code), whole_number(fields.get("queueOffset", 0)), stored[0] if stored else None)
 
     def _word(self, code: int) -> str:
-        return ANSWERS.get(self._profile.plain(code), f"code {code}")
+        return ANSWERS.get(self.profile.plain(code), f"code {code}")
 
     def holds_record(self, b: int, place: int) -> bool:
         """Return whether a message is at this place of a broker's log; the blank at a file's end does not count. Raises RemotingError."""
-        request = plain("view", place=place)
-        answer = self._client.call(self.running.brokers[self.brokers[b]], request, _CALL)
+        answer = self._call(b, plain("view", place=place))
         return answer.code == codes.SUCCESS and record_at(answer.body or b"", place) is not None
 
     def _table(self, b: int) -> tuple[dict[str, TopicConfig], int]:
         answer = probe.ask(self.running.brokers[self.brokers[b]], plain("topics"))
         if answer.code != codes.SUCCESS:
-            raise Differs(f"{self.brokers[b]} does not tell its topics: code {answer.code}")
+            raise Deviation(f"{self.brokers[b]} does not tell its topics: code {answer.code}")
         table, version = table_from_data(json.loads(answer.body or b"{}"))
         return table, version.counter if version else 0
 
@@ -269,7 +256,7 @@ class WireReplay:
                 continue
             table, version = self._table(b)
             for t in self._seen:
-                topic = self._names[t]
+                topic = self.names[t]
                 known = table.get(topic)
                 if self.scope.topics[t] == "cluster":
                     _same(f"{topic} on {name}", known and known.perm, state[f"config.perm[{b},{t}]"])
@@ -285,7 +272,7 @@ class WireReplay:
             _same(f"the queue offset answered to {p}", answered.offset, state[f"job.offset[{p}]"])
 
     def _compare_list(self, state: dict[str, Any], p: int) -> None:
-        info = self._producers[p].producer.topic_publish_info_table.get(self._names[self.scope.subject])
+        info = self.producer(p).topic_publish_info_table.get(self.names[self.scope.subject])
         for b, name in enumerate(self.brokers[: self.scope.brokers]):
             seen = sum(queue.broker_name == name for queue in info.message_queue_list) if info else 0
             _same(f"queues of {name} that producer {p} lists", seen, state[f"queues[{p},{b}]"])
@@ -293,7 +280,7 @@ class WireReplay:
     def _await_routes(self, state: dict[str, Any]) -> None:
         """Compare the routes, waiting for registrations on their way."""
         for t in self._seen:
-            topic = self._names[t]
+            topic = self.names[t]
             if self.scope.topics[t] == "cluster":
                 continue
             expected = {name: _row(state, "route", f"{b},{t}", "entries") for b, name in enumerate(self.brokers[: self.scope.brokers])}
@@ -310,4 +297,4 @@ def _row(state: dict[str, Any], table: str, at: str, present: str) -> tuple[int,
 
 def _same(what: str, seen: object, expected: object) -> None:
     if seen != expected:
-        raise Differs(f"{what}: {seen}, and the witness says {expected}")
+        raise Deviation(f"{what}: {seen}, and the witness says {expected}")

@@ -18,7 +18,8 @@ from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT
 from .commitlog import LogVariables
 from .part import Part
-from .placement import STORE_SWITCHES, SWITCHES, declare_places
+from .placement import STORE_SWITCHES, Kind, declare_places
+from .returning import SWITCHES
 from .scope import Scope
 from .switches import PERMISSION, RELEASES, broker_permission, limited, make_changeable, published_perm, switches
 
@@ -47,7 +48,6 @@ CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persi
 Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "lost")
 PlacedAnswer = Enum(*Answer.names, "SUBSCRIPTION_GROUP_NOT_EXIST", "SERVICE_NOT_AVAILABLE")
 """The answers in scopes whose requests are placed."""
-Kind = Enum("not", "prepared", "commit", "rollback")
 
 Declares = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
 """A decorator that declares an action: `@declares(rules=..., more parameters)`."""

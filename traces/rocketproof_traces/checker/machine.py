@@ -19,7 +19,8 @@ from rocketproof_model.partial import Partial, View, decided, excluding, place
 from rocketproof_model.transforms.slicing import control
 from rocketproof_profiles import PROFILES
 from rocketproof_spec import constants
-from rocketproof_spec.vocabulary import Kind, Phase, PlacedAnswer
+from rocketproof_spec.placement import Kind
+from rocketproof_spec.vocabulary import Phase, PlacedAnswer
 
 from ..history.cases import Config
 from .shape import COLUMNS, GROUPS, LISTED, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, TOLD, Change, MachineShape, model_of

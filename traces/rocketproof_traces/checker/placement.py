@@ -7,12 +7,12 @@ the specification.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from rocketproof_model.language import Bool, Int, Type
+from rocketproof_model.language import JAVA_INT, Bool, Int, Type
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
 from rocketproof_protocol.flags import COMMIT, HOSTS_IPV6, INNER_BATCH, ROLLBACK
@@ -45,13 +45,14 @@ from rocketproof_spec.bounds import (
     is_given_up,
     is_read_as_another,
     is_refused_time,
+    level_queue,
     plain,
     retry_limit_of,
     waits_for_time,
 )
-from rocketproof_spec.placement import batch_fits, body_fits, properties_fit
+from rocketproof_spec.placement import Kind, StoredIn, batch_fits, body_fits, level_of, properties_fit, stored_in
+from rocketproof_spec.returning import dead_letter_level
 from rocketproof_spec.sizes import FIXED
-from rocketproof_spec.vocabulary import Kind
 
 from ..history.cases import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
 from ..history.exchange import Exchange
@@ -301,7 +302,15 @@ def is_dead_letter(placement: Values, profile: Profile, *, sure: bool) -> bool |
     if not sure and not (placement["named"] and placement["version"] >= NAMES_LIMIT):
         return None
     limit = retry_limit_of(placement["requested"] if placement["named"] else None, placement["version"])
-    return is_given_up(placement["times"], limit, beyond=profile.dlq_beyond and placement["step"] != "back")
+    back = placement["step"] == "back"
+    return is_given_up(placement["times"], limit, back=back, level=placement["level"], beyond=profile.dlq_beyond)
+
+
+def level_of_dead_letter(placement: Values, profile: Profile) -> int:
+    """Return the delay level of a returning message that becomes a dead letter. It waits if the level is at least 1."""
+    back, clears, keeps = placement["step"] == "back", profile.dlq_clears_delay, profile.dlq_keeps_delay
+    level: int = _formulas().letter((back, clears, keeps, placement["level"], placement.get("kept", 0)))
+    return level
 
 
 def destination_of(exchange: Exchange, placement: Values, profile: Profile, *, sure: bool) -> tuple[tuple[str, int], bool]:
@@ -310,12 +319,12 @@ def destination_of(exchange: Exchange, placement: Values, profile: Profile, *, s
     topic, queue, level = exchange.topic, exchange.answered("queueId") or 0, placement["level"]
     dead = is_dead_letter(placement, profile, sure=sure) if placement.get("step") == "retry" else False
     if dead:
-        topic, queue, level = placement["dead"], 0, 0 if profile.dlq_keeps_delay else level
-    if level > 0:
-        return (SCHEDULE, min(level, DELAY_LEVELS) - 1), dead is not None
-    if placement["timed"]:
-        return (WHEEL_TIMER_TOPIC, 0), dead is not None
-    return (HALF_TOPIC, 0) if placement["half"] else (topic, queue), dead is not None and placement["timed"] is not None
+        topic, queue, level = placement["dead"], 0, level_of_dead_letter(placement, profile)
+    formulas, kind = _formulas(), Kind.encode(KINDS[exchange.number("sysFlag") & 12])
+    stored = StoredIn.names[formulas.place((placement["half"], level, placement["timed"] or False, kind))]
+    places = {"requested": (topic, queue), "halves": (HALF_TOPIC, 0), "wheel": (WHEEL_TIMER_TOPIC, 0)}
+    place = (SCHEDULE, formulas.queue((level,))) if stored == "delayed" else places[stored]
+    return place, dead is not None and (placement["timed"] is not None or stored in ("delayed", "wheel"))
 
 
 def commit_destinations(record: AnsweredRecord | None) -> list[tuple[str, int, int]]:
@@ -455,6 +464,25 @@ def _length(items: Mapping[str, str], *, ends: bool) -> int:
     return sum(len(f"{name}{value}".encode("utf-8", "replace")) + 2 for name, value in items.items()) - (not ends)
 
 
+class _Formulas(NamedTuple):
+    """The specification's formulas for the place of a record, compiled for plain values: a dead letter's level, the place, and the queue of a
+    delay level."""
+
+    letter: Callable[..., int]
+    place: Callable[..., int]
+    queue: Callable[..., int]
+
+
+@cache
+def _formulas() -> _Formulas:
+    number = Int(*JAVA_INT)
+    return _Formulas(
+        plain(dead_letter_level, Bool, Bool, Bool, number, number),
+        plain(stored_in, Bool, number, Bool, Kind),
+        plain(lambda level: level_queue(level_of(level)), number),
+    )
+
+
 @cache
 def _function(formula: Any) -> Any:
     number = Int(-_FAR, _FAR)
@@ -479,6 +507,7 @@ __all__ = [
     "send_back_flaws",
     "is_half",
     "is_dead_letter",
+    "level_of_dead_letter",
     "is_unstorable_batch",
     "is_timed",
     "requested_level",

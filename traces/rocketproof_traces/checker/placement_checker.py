@@ -49,6 +49,7 @@ from .placement import (
     is_dead_letter,
     is_half,
     is_timed,
+    level_of_dead_letter,
     placement_of,
     possible_placements,
     send_back_flaws,
@@ -371,7 +372,7 @@ class PlacementChecker(PartitionChecker):
             if placement.get("step") == "retry"
             else False
         )
-        letters = [(placement["dead"], 0)] if dead is not False and not self.profile.dlq_keeps_delay else []
+        letters = [(placement["dead"], 0)] if dead is not False and level_of_dead_letter(placement, self.profile) > 0 else []
         return [*([] if dead else [place]), *letters] if placement["level"] > 0 or placement["timed"] is not False else []
 
     def _retried(self, exchange: Exchange) -> list[tuple[str, int]]:
@@ -382,8 +383,9 @@ class PlacementChecker(PartitionChecker):
             if record is None
             else is_dead_letter(placement | {"times": record.times}, self.profile, sure=topic not in self._changed_groups)
         )
-        waits = not self.profile.dlq_clears_delay and (record is None or (record.level or 0) > 0)
-        return [*([] if dead else [(topic, -1)]), *([(placement["dead"], 0)] if dead is not False and waits else [])]
+        kept = placement | {"kept": DELAY_LEVELS if record is None else record.level or 0}
+        waits = dead is not False and level_of_dead_letter(kept, self.profile) > 0
+        return [*([] if dead else [(topic, -1)]), *([(placement["dead"], 0)] if waits else [])]
 
     def _own_records(self) -> Iterator[tuple[int, str, int]]:
         return self._later_records()

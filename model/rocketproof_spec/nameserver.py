@@ -132,5 +132,6 @@ def administrator(s: Specification) -> None:
 
     for order in orders:
         name = "update_ordered" if order else "update_topic"
+        s.refusals[name] = {"proper name": s.illegal, "another topic": s.response("SUCCESS")}
         declare = s.action(name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
         declare(partial(update_topic, order=order))

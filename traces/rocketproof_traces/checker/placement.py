@@ -465,8 +465,8 @@ def _length(items: Mapping[str, str], *, ends: bool) -> int:
 
 
 class _Formulas(NamedTuple):
-    """The specification's formulas for the place of a record, compiled for plain values: a dead letter's level, the place, and the queue of a
-    delay level."""
+    """The specification's formulas for the place of a record, compiled for plain values: a dead letter's level, the place of a record, and
+    the queue of a delay level."""
 
     letter: Callable[..., int]
     place: Callable[..., int]

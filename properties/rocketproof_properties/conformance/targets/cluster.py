@@ -69,8 +69,6 @@ class SimulatedTarget(ModelTarget):
                 chosen = ProducerSettings(
                     default_topic_queue_nums=self.constants["client_queues"],
                     retry_times_when_send_failed=self.constants["retries"],
-                    # The specification has one value for both codes of illegal messages.
-                    retry_response_codes=ProducerSettings().retry_response_codes | {profile.illegal_code},
                 )
                 self.parts.producers[p] = self.cluster.producer(f"group-{p}", settings=chosen)
                 self.parts.producers[p].choose = self._choose
@@ -264,7 +262,7 @@ class SimulatedTarget(ModelTarget):
         job.answer = self._answer(p)
         if job.answer is not None:
             command = job.answer.command
-            job.result = ANSWERS.get(self.cluster.profile.plain(command.code), "")
+            job.result = ANSWERS.get(command.code, "")
             if not job.result:
                 raise Deviation(f"client {p} is answered {command.code} ({command.remark}): the specification has no such answer")
             job.checks = place == "arrived"

@@ -52,9 +52,7 @@ class Admission(Part):
         error = codes.SYSTEM_ERROR
         self.rejections: dict[str, Rejection] = {
             "no body": Rejection(error, wants_request_body, "a message without a body is an error before anything else"),
-            "no flag": Rejection(
-                error, wants_flags, "a send with short names that lacks a flag is an error before anything else"
-            ),
+            "no flag": Rejection(error, wants_flags, "a send with short names that lacks a flag is an error before anything else"),
             "no header": Rejection(error, ALWAYS, "the header cannot be read"),
             "field missing in a send-back": Rejection(error, ~null_fields, "a send-back names a place, a group and a level"),
             "field missing in an end": Rejection(error, ~null_fields, "the end of a transaction names its half message"),

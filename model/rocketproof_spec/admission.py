@@ -1,21 +1,23 @@
-"""Requests that a broker rejects before it looks at topics, groups or records, whatever its state.
+"""What a release makes of a request's header and body: whether it rejects the request at once, and the flaw for which its store does.
 
-A request has at most one such problem. Some releases do not see it as one: their value of a switch lets the request pass, and then its
-first step is that of `broker` or `placed`. The checker reads the problem from the request's header and body.
+The checker reads the facts from the request. Some releases do not see a problem in them: their value of a switch lets the request pass, and
+then its first step is that of `broker` or `placed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
+from rocketproof_model.functions import term_function
 from rocketproof_model.interpreter import Environment, evaluate
-from rocketproof_model.language import Bool, Expr, Int, const
+from rocketproof_model.language import Bool, Expr, Instance, Int, coerce, const, ite
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 
 from .part import Part
+from .placement import Flaw
 
 ALWAYS = const(1, Bool)
 
@@ -29,11 +31,12 @@ class Rejection(NamedTuple):
 
 
 class Admission(Part):
-    """The rejections (REM-04, SEND-03, REM-06, TCM-30, TRX-06, DLQ-02, BACK-01), over the switches that decide them."""
+    """The rejections (REM-04, SEND-03, REM-06, TCM-30, DLQ-02, BACK-01) and the flaw of a send (STO-02, APP-06, BAT-02, BAT-04, HAZ-51),
+    over the switches that decide them."""
 
     switches = (
         *("null_fields", "wants_request_body", "wants_flags", "half_messages", "slave_rejects", "slave_creates", "tests_groups"),
-        "illegal_code",
+        *("illegal_code", "batch_retry", "refuses_inner", "wants_body", "encode_first", "throws_large_batch", "hosts_by_flag"),
     )
 
     def __init__(self) -> None:
@@ -49,6 +52,7 @@ class Admission(Part):
         illegal = m.constant(
             "illegal_code", Int(codes.SYSTEM_ERROR, codes.INVALID_PARAMETER), codes.SYSTEM_ERROR, "the response code for an illegal name"
         )
+        self.flaw = self._flaw()
         error = codes.SYSTEM_ERROR
         self.rejections: dict[str, Rejection] = {
             "no body": Rejection(error, wants_request_body, "a message without a body is an error before anything else"),
@@ -65,6 +69,56 @@ class Admission(Part):
             "filter types": Rejection(error, ALWAYS, "filter types are SINGLE_TAG and MULTI_TAG"),
         }
 
+    def _flaw(self) -> Expr:
+        """Return the flaw of a send, by its facts (`SendFacts`)."""
+        m = self.model
+        batch_retry = m.constant("batch_retry", Bool, True, "batches may go to retry topics")
+        refuses_inner = m.constant("refuses_inner", Bool, False, "a message that declares itself an inner batch is refused")
+        wants_body = m.constant("wants_body", Bool, False, "the store rejects a message without a body")
+        encode_first = m.constant("encode_first", Bool, False, "the sizes of a message are checked when it is encoded, before the lock")
+        throws_large_batch = m.constant("throws_large_batch", Bool, False, "a batch whose body is too large is an exception")
+        hosts_by_flag = m.constant("hosts_by_flag", Bool, False, "the flag decides the length of a record's hosts")
+        facts = SendFacts(*(m.var(name, Bool, init=False, sentence=sentence) for name, sentence in _FACTS.items()))
+        size, error = coerce("size", Flaw), coerce("error", Flaw)
+        unreadable = (hosts_by_flag & facts.misread) | (facts.unread_level & facts.waits)
+        throws = facts.batch & throws_large_batch & facts.large_body
+        too_large = ite(~facts.batch & encode_first, coerce("encoding", Flaw), ite(throws, error, size))
+        flaw = ite(facts.too_large, too_large, ite(unreadable, error, coerce("none", Flaw)))
+        flaw = ite((refuses_inner & facts.inner) | (wants_body & facts.empty), size, flaw)
+        unstorable = facts.unfit_batch | (facts.batch & facts.to_retry & ~batch_retry)
+        return ite(unstorable, ite(facts.unread_level & ~facts.transactional, error, size), flaw)
+
+
+class SendFacts(NamedTuple):
+    """The facts of a send that decide its flaw. See `_FACTS`."""
+
+    batch: Any
+    unfit_batch: Any
+    transactional: Any
+    to_retry: Any
+    inner: Any
+    empty: Any
+    too_large: Any
+    large_body: Any
+    unread_level: Any
+    waits: Any
+    misread: Any
+
+
+_FACTS: Final = {
+    "batch": "it is a batch",
+    "unfit_batch": "it is a batch that takes part in a transaction, or names a delay level",
+    "transactional": "its flag has bits of a transaction",
+    "to_retry": "its topic is a retry topic",
+    "inner": "it declares itself an inner batch",
+    "empty": "it has no body",
+    "too_large": "its properties or its record are too large",
+    "large_body": "its body alone is too large",
+    "unread_level": "its delay level is not a number",
+    "waits": "it takes a queue offset or is a half message, so that a delay level counts",
+    "misread": "it is a batch whose flag claims longer host addresses than its records have",
+}
+
 
 class Rejected(NamedTuple):
     """A rejection by a release: the response code, and why."""
@@ -74,13 +128,29 @@ class Rejected(NamedTuple):
 
 
 @cache
+def _admission(profile: str) -> tuple[Admission, Instance]:
+    part, values = Admission(), PROFILES[profile]
+    return part, part.model.given(**{name: getattr(values, name) for name in part.switches})
+
+
+@cache
 def rejections(profile: str) -> Mapping[str, Rejected]:
     """Return the rejections of a profile, by the problem that it rejects."""
-    part, values = Admission(), PROFILES[profile]
-    instance = part.model.given(**{name: getattr(values, name) for name in part.switches})
+    part, instance = _admission(profile)
     environment = Environment((), {}, instance.constants)
     return {
         problem: Rejected(row.code if isinstance(row.code, int) else evaluate(row.code, environment), row.sentence)
         for problem, row in part.rejections.items()
         if evaluate(row.applies, environment)
     }
+
+
+def flaw_of(profile: str, facts: SendFacts) -> str:
+    """Return the flaw for which the broker or store of a profile refuses a send with these facts, "none" if it accepts it."""
+    return Flaw.names[_flaws(profile)(facts)]
+
+
+@cache
+def _flaws(profile: str) -> Callable[..., int]:
+    part, instance = _admission(profile)
+    return term_function(instance, part.flaw)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rocketproof_model.language import Body, Bool, Expr, Row, any_of, ite
+from rocketproof_model.language import Body, Bool, Expr, Row, any_of, coerce, ite
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 from .actors import ADMINISTRATOR
@@ -124,15 +124,18 @@ def placed_requests(s: Specification) -> None:
     if s.scope.waits:
         return
 
-    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=s.scope.limits, queues=s.scope.limits, listed=Bool)
-    def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr, listed: Expr) -> None:
-        """An administrator creates, changes or deletes the group of a retry topic. A look-up may create a missing group with defaults
-        (DLQ-02)."""
+    limits, forgets = s.scope.limits, dict[str, Any]({} if s.scope.of_subject else {"forgets": Bool})
+
+    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=limits, queues=limits, listed=Bool, **forgets)
+    def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr, listed: Expr, forgets: Expr | bool = False) -> None:
+        """An administrator creates or changes the group of a retry topic, which is then `listed`, or deletes it. A look-up may create a
+        missing group with defaults (DLQ-02). Some releases look a group up when they delete it, unless its offsets are deleted as well."""
         require_running(s, a, b)
         if s.scope.of_subject:
             a.bound("a retry topic's", s.of_class(t, "retry"), "the scope has the groups of retry topics")
+        remade = s.given("remakes_groups") & known & ~coerce(forgets, Bool)
         most, many = ite(listed, limit, RETRY_MAX_TIMES), ite(listed, queues, 1)
-        a.update(steps.group[b, t], known=known | listed, limit=most, queues=many, listed=listed)
+        a.update(steps.group[b, t], known=known | listed, limit=most, queues=many, listed=listed | remade)
 
 
 def returned(s: Specification, steps: PlacedSteps) -> None:

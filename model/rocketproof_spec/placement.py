@@ -34,6 +34,8 @@ STORE_SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
     ("names_null_commits", Bool, True, "the response to a commit without queue or offset names the missing field"),
     ("begins_anywhere", Bool, True, "a group without a committed offset starts at 0, whatever the queue's first offset is"),
     ("heeds_set_zero", Bool, False, "a query of an offset may ask for no offset in place of 0"),
+    ("remakes_groups", Bool, False, "the deletion of a group looks the group up afterwards"),
+    ("keeps_order", Bool, False, "an administrator can make a topic ordered"),
     ("deletes_offsets", Bool, False, "deleting a topic deletes the offsets that groups have committed for it"),
     ("half_messages", Bool, True, "a message may be a half message"),
     ("timers", Bool, False, "a message may have a delivery time"),

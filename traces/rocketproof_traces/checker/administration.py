@@ -127,13 +127,14 @@ class RefusedRequest(OneStep):
 class GroupUpdate(OneStep):
     """A group created, changed or deleted, identified by its retry topic.
 
-    `group` is its state afterwards: whether it is known, its limit, its queues, and whether the broker's table has it. `deleted_offsets`
-    are the places of offsets that are deleted. `code` is the answer's, None if unknown.
+    `group` are the arguments of `update_group`: whether a look-up finds or creates the group, its limit, its queues, whether it is changed
+    or else deleted, and whether its offsets are deleted as well. `deleted_offsets` are the places of these offsets. `code` is the answer's,
+    None if unknown.
     """
 
     machine: Machine
     topic: int
-    group: tuple[int, int, int, int]
+    group: tuple[int, int, int, int, int]
     code: int | None
     deleted_offsets: tuple[int, ...] = ()
     start: Local = OVER

@@ -39,6 +39,7 @@ from rocketproof_protocol.properties import (
     WAIT,
 )
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
+from rocketproof_spec.admission import SendFacts, flaw_of
 from rocketproof_spec.bounds import (
     DELAY_LEVELS,
     NAMES_LIMIT,
@@ -117,13 +118,12 @@ def is_half(exchange: Exchange, profile: Profile) -> bool:
     return exchange.op == "send" and profile.half_messages and java_boolean(exchange.properties.get(TRAN_MSG))
 
 
-def is_unstorable_batch(exchange: Exchange, profile: Profile) -> bool:
-    """BAT-02, BAT-04: whether a send is a batch that this release, or any release, does not store."""
+def _is_unfit_batch(exchange: Exchange) -> bool:
+    """BAT-04: whether a send is a batch that no release stores, because of its transaction type or delay level."""
     if exchange.op != "batch":
         return False
     level = requested_level(exchange)
-    unfit = level is None or not _holds(batch_fits, KINDS[exchange.number("sysFlag") & 12], level)
-    return unfit or (exchange.topic.startswith(RETRY_PREFIX) and not profile.batch_retry)
+    return level is None or not _holds(batch_fits, KINDS[exchange.number("sysFlag") & 12], level)
 
 
 def _is_misread(exchange: Exchange) -> bool:
@@ -392,19 +392,21 @@ def _flaw(exchange: Exchange, profile: Profile, cluster: str, level: int | None,
     transactional = half or (not profile.half_messages and TRAN_MSG in exchange.properties)
     if transactional and exchange.op == "send" and exchange.code == NO_PERMISSION:
         return "transaction"  # rejectTransactionMessage, which no history records
-    if is_unstorable_batch(exchange, profile):
-        return "size" if level is not None or kind != "not" else "error"
-    if (profile.refuses_inner and is_inner_batch(exchange)) or (profile.wants_body and exchange.request.get("bodySize") == 0):
-        return "size"
     fits = {_fits(exchange, profile, size) for size in _sizes(exchange, profile, cluster, half=half)}
-    refused = MESSAGE_ILLEGAL if exchange.op != "batch" or not profile.wants_topic else SYSTEM_ERROR
-    if fits == {False} or (len(fits) > 1 and exchange.code == MESSAGE_ILLEGAL):
-        if exchange.op == "send" and profile.encode_first:
-            return "encoding"
-        return "size" if refused == MESSAGE_ILLEGAL or not _body_alone(exchange, profile) else "error"
-    if (profile.hosts_by_flag and _is_misread(exchange)) or (level is None and (half or kind in COUNTED)):
-        return "error"
-    return "none"
+    facts = SendFacts(
+        batch=exchange.op == "batch",
+        unfit_batch=_is_unfit_batch(exchange),
+        transactional=kind != "not",
+        to_retry=exchange.topic.startswith(RETRY_PREFIX),
+        inner=is_inner_batch(exchange),
+        empty=exchange.request.get("bodySize") == 0,
+        too_large=fits == {False} or (len(fits) > 1 and exchange.code == MESSAGE_ILLEGAL),
+        large_body=exchange.op == "batch" and _body_alone(exchange, profile),
+        unread_level=level is None,
+        waits=half or kind in COUNTED,
+        misread=_is_misread(exchange),
+    )
+    return flaw_of(profile.name, facts)
 
 
 def _body_alone(exchange: Exchange, profile: Profile) -> bool:
@@ -508,7 +510,6 @@ __all__ = [
     "is_half",
     "is_dead_letter",
     "level_of_dead_letter",
-    "is_unstorable_batch",
     "is_timed",
     "requested_level",
     "requested_limit",

@@ -167,8 +167,8 @@ class PlacementChecker(PartitionChecker):
         if requested is not None and self._is_invalid_group(requested[0]) and (rejected := self._rejected("illegal group", code)):
             return rejected
         known, limit, queues, _ = self._initial_group(topic)
-        remade = int(bool(self.profile.remakes_groups and known and not forgets(exchange, self.profile)))
-        group = (known, limit, queues, remade) if requested is None else (1, *requested[1:], 1)
+        forgotten = int(forgets(exchange, self.profile))
+        group = (known, limit, queues, 0, forgotten) if requested is None else (1, *requested[1:], 1, 0)
         return GroupUpdate(self.machine, self.topics[topic], group, code, self._deleted_offsets(exchange))
 
     def _deleted_offsets(self, _one: Exchange) -> tuple[int, ...]:

@@ -298,7 +298,7 @@ class RecordedChecker(PlacementChecker):
         request = super()._request(exchange, why, known=known, claims=claims)
         if isinstance(request, Send) and exchange.case in self._lost:
             return replace(request, count=0)
-        if isinstance(request, TopicUpdate) and self.profile.keeps_order and java_boolean(str(exchange.fields.get("order", ""))):
+        if isinstance(request, TopicUpdate) and java_boolean(str(exchange.fields.get("order", ""))):
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
 

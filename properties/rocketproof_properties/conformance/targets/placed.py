@@ -59,8 +59,6 @@ class PlacedTarget(SimulatedTarget):
             return names[values["t"]] in self.cluster.profile.forbidden
         if action.name == "forget_offset":
             return bool(self.cluster.profile.clean_offsets)
-        if action.name == "update_group" and not values["listed"] and values["known"]:
-            return not self.cluster.profile.remakes_groups
         return super().can(action, args)
 
     def _finds(self, action: str, job: OutstandingSend) -> bool:

@@ -1,7 +1,7 @@
-"""What a release makes of a request's header and body: whether it rejects the request at once, and the flaw for which its store does.
+"""Requests that a broker rejects whatever its state is, and the flaw for which its store refuses a send.
 
-The checker reads the facts from the request. Some releases do not see a problem in them: their value of a switch lets the request pass, and
-then its first step is that of `broker` or `placed`.
+The checker reads the facts from a request's header and body. The switches of a release decide whether they are a problem. Without a problem
+the request takes the steps of `broker` and `placed`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Admission(Part):
         error = codes.SYSTEM_ERROR
         self.rejections: dict[str, Rejection] = {
             "no body": Rejection(error, wants_request_body, "a message without a body is an error before anything else"),
-            "no flag": Rejection(error, wants_flags, "a send with short names that lacks a flag is an error before anything else"),
+            "no flag": Rejection(
+                error, wants_flags, "a send with short names that lacks one of its flags is an error before anything else"
+            ),
             "no header": Rejection(error, ALWAYS, "the header cannot be read"),
             "field missing in a send-back": Rejection(error, ~null_fields, "a send-back names a place, a group and a level"),
             "field missing in an end": Rejection(error, ~null_fields, "the end of a transaction names its half message"),
@@ -120,7 +122,7 @@ _FACTS: Final = {
 }
 
 
-class Rejected(NamedTuple):
+class ReleaseRejection(NamedTuple):
     """A rejection by a release: the response code, and why."""
 
     code: int
@@ -134,19 +136,19 @@ def _admission(profile: str) -> tuple[Admission, Instance]:
 
 
 @cache
-def rejections(profile: str) -> Mapping[str, Rejected]:
+def rejections(profile: str) -> Mapping[str, ReleaseRejection]:
     """Return the rejections of a profile, by the problem that it rejects."""
     part, instance = _admission(profile)
     environment = Environment((), {}, instance.constants)
     return {
-        problem: Rejected(row.code if isinstance(row.code, int) else evaluate(row.code, environment), row.sentence)
+        problem: ReleaseRejection(row.code if isinstance(row.code, int) else evaluate(row.code, environment), row.sentence)
         for problem, row in part.rejections.items()
         if evaluate(row.applies, environment)
     }
 
 
 def flaw_of(profile: str, facts: SendFacts) -> str:
-    """Return the flaw for which the broker or store of a profile refuses a send with these facts, "none" if it accepts it."""
+    """Return the flaw of a send with these facts, as the broker or the store of a profile sees it; "none" if it accepts the send."""
     return Flaw.names[_flaws(profile)(facts)]
 
 

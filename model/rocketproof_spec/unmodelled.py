@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from . import FAULTS, Placed
+from . import FAULTS, Part, Placed
 from .admission import Admission
 
 UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
@@ -50,4 +50,5 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
 
 def modelled() -> frozenset[str]:
     """Return the switches that some model has as a constant."""
-    return frozenset(name for part in (Placed, Admission, *FAULTS.values()) for name in part.switches)
+    parts: tuple[type[Part], ...] = (Placed, Admission, *FAULTS.values())
+    return frozenset(name for part in parts for name in part.switches)

@@ -831,10 +831,6 @@ class Profile:
         """Return the longest legal name of a topic of this kind, in UTF-16 units."""
         return self.retry_limit if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)) else self.topic_limit
 
-    def plain(self, code: int) -> int:
-        """Return the code of the described releases for a `code` of this release."""
-        return SYSTEM_ERROR if code == self.illegal_code else code
-
 
 OF_NAME_SERVERS: Final = (
     "name_server_refuses",

@@ -25,7 +25,7 @@ class MessageCheck(NamedTuple):
 
     action: str
     rule: str
-    code: str
+    code: str | Expr
     guard: str
     sentence: str
     otherwise: str
@@ -54,15 +54,15 @@ def checks(s: Specification) -> None:
             order_topic,
         ),
         MessageCheck(
-            "refuse_blank", "CHK-02", "SYSTEM_ERROR", "blank name",
+            "refuse_blank", "CHK-02", s.illegal, "blank name",
             "the name is blank", "the name is not blank, or names are not checked", of_class("blank"),
         ),
         MessageCheck(
-            "refuse_characters", "CHK-02", "SYSTEM_ERROR", "illegal characters",
+            "refuse_characters", "CHK-02", s.illegal, "illegal characters",
             "the name has an illegal character", "the name has no illegal character, or names are not checked", of_class("illegal"),
         ),
         MessageCheck(
-            "refuse_length", "CHK-02", "SYSTEM_ERROR", "name too long",
+            "refuse_length", "CHK-02", s.illegal, "name too long",
             "the name is longer than 127", "the name is not longer than 127, or names are not checked", of_class("long"),
         ),
         MessageCheck(
@@ -131,7 +131,7 @@ def queue_check(s: Specification) -> None:
     def refuse_queue(a: Body, p: Expr) -> None:
         """The queue id is not below either count."""
         a.guard("illegal queue id", ~checked(a, p), "the queue id is not below either count")
-        answer(s, a, p, "SYSTEM_ERROR")
+        answer(s, a, p, s.illegal)
 
     @s.handler(rules="SEND-22")
     def divide_by_zero(a: Body, p: Expr) -> None:

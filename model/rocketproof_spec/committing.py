@@ -12,23 +12,15 @@ from .vocabulary import Specification
 
 NO_OFFSET: Final = -1
 """The offset of a group that has committed none, and the answer that there is none."""
-REFUSALS: Final = {
-    "topic named": "SYSTEM_ERROR",
-    "fields read": "SYSTEM_ERROR",
-    "group listed": "SUBSCRIPTION_GROUP_NOT_EXIST",
-    "topic known": "TOPIC_NOT_EXIST",
-    "fields named": "INVALID_PARAMETER",
-}
-"""The response code for each guard of `commit_offset` that fails."""
 
 
-def begins_at(committed: Any, anywhere: Any, zero: Any, first: Any) -> Expr:
+def begins_at(committed: Any, anywhere: Any, heeds: Any, zero: Any, first: Any) -> Expr:
     """The answer to a group that asks for its offset.
 
-    It is the last committed offset. Without one it is 0 if `zero` allows that, and either `anywhere` holds, as in some releases, or the
-    queue has its `first` message.
+    It is the last committed offset. Without one it is 0 if the request allows `zero`, which only some releases `heed`, and either
+    `anywhere` holds, as in some releases, or the queue has its `first` message.
     """
-    return ite(committed >= 0, committed, ite(zero & (anywhere | first), 0, NO_OFFSET))
+    return ite(committed >= 0, committed, ite((zero | ~heeds) & (anywhere | first), 0, NO_OFFSET))
 
 
 def offsets(s: Specification) -> None:
@@ -36,6 +28,13 @@ def offsets(s: Specification) -> None:
     assert s.places is not None and s.places.told is not None
     group, told, given = s.places.group, s.places.told, s.given
     place, offset = told.over[1], told.type
+    s.refusals["commit_offset"] = {
+        "topic named": s.response("SYSTEM_ERROR"),
+        "fields read": s.response("SYSTEM_ERROR"),
+        "group listed": s.response("SUBSCRIPTION_GROUP_NOT_EXIST"),
+        "topic known": s.response("TOPIC_NOT_EXIST"),
+        "fields named": ite(given("names_null_commits"), s.illegal, s.response("SYSTEM_ERROR")),
+    }
 
     @s.model.action(actor=ADMINISTRATOR, b=s.Broker, g=s.Topic, t=s.Topic, named=Bool, whole=Bool, k=place, at=offset)
     def commit_offset(a: Body, b: Expr, g: Expr, t: Expr, named: Expr, whole: Expr, k: Expr, at: Expr) -> None:

@@ -19,6 +19,7 @@ def deletions(s: Specification) -> None:
     """The deletion of a topic, and its consequences."""
     config, offset, outlived = s.config, s.log.offset, s.log.outlived
     assert outlived is not None
+    s.refusals["delete_topic"] = {"proper name": s.illegal}
 
     @s.action(actor=ADMINISTRATOR, part="administrator", rules="TCM-31", b=s.Broker, t=s.Topic, weight=0.1)
     def delete_topic(a: Body, b: Expr, t: Expr) -> None:

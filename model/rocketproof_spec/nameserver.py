@@ -116,7 +116,7 @@ def administrator(s: Specification) -> None:
         _has_permission(s, a, perm)
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         a.bound("versions left", s.version[b] < s.scope.versions, "the scope counts that far")
-        new = s.Config(known=True, read=read, write=write, perm=perm, order=order)
+        new = s.Config(known=True, read=read, write=write, perm=perm, order=s.given("keeps_order") if order else False)
         equal = s.given("skips_equal_topic") & s.config[b, t].same_as(new)
         a.guard("another topic", ~equal, "the table has another configuration, or the release does not compare them")
 
@@ -132,5 +132,6 @@ def administrator(s: Specification) -> None:
 
     for order in orders:
         name = "update_ordered" if order else "update_topic"
+        s.refusals[name] = {"proper name": s.illegal, "another topic": s.response("SUCCESS")}
         declare = s.action(name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
         declare(partial(update_topic, order=order))

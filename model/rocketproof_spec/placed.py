@@ -6,80 +6,93 @@ action. A retry topic or dead-letter topic is also created in one action, withou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from rocketproof_model.language import Body, Bool, Expr, Row, any_of, ite
+from rocketproof_model.language import Body, Bool, Expr, Row, any_of, coerce, ite
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 from .actors import ADMINISTRATOR
-from .arithmetic import COMMIT, ROLLBACK, WRITE, counted, has_bit
-from .bounds import is_dead, level_queue, retry_limit
+from .arithmetic import COMMIT, READ, ROLLBACK, WRITE, counted, has_bit
+from .bounds import level_queue
 from .broker import drawn
 from .handling import answer, in_phase, require_running, send_registration, write_file, write_queues
-from .placement import (
-    CHECKS,
-    Check,
-    conditions,
-    destination,
-    gives_up,
-    is_delayed,
-    is_free,
-    level_given_back,
-    level_of,
-    level_sent,
-    next_level,
-    require_checks,
-    require_retries,
-)
+from .placement import destination, is_delayed, is_free, is_kept_in_wheel, level_of
+from .returning import Effect, ReturnAction, Returned, ReturnedMessage, Returns, declare_returns
 from .vocabulary import Specification
 
 
-class PlacedSteps:
-    """Guards and effects that the steps share."""
+@dataclass(frozen=True, eq=False)
+class PlacedReturn(ReturnedMessage):
+    """A returned message with its request's row, its facts and its broker."""
+
+    p: Expr
+    job: Row
+    way: Row
+    broker: Expr
+
+
+class PlacedSteps(Returns[PlacedReturn]):
+    """Guards and effects that the steps share. A returned message takes one step for each topic that it creates, and one to be placed."""
 
     def __init__(self, s: Specification) -> None:
         assert s.places is not None
         self.s, self.way, self.group, self.config = s, s.places.way, s.places.group, s.config
 
-    def at(self, a: Body, p: Expr, step: str) -> tuple[Row, Row, Expr, Row]:
-        """Require that the request is at this step. Returns its job, its `way`, its broker, and the group of its topic."""
+    def at(self, a: Body, p: Expr, step: str) -> tuple[Row, Row, Expr]:
+        """Require that the request is at this step. Returns its job, its `way` and its broker."""
         job, b = in_phase(self.s, a, p, "append", "the request is accepted", name="accepted")
         way = self.way[p]
         a.guard(f"step {step}", way.step == step, "the request is at this step")
-        return job, way, b, self.group[b, job.topic]
+        return job, way, b
 
-    def sent(self, a: Body, p: Expr, step: str = "put") -> tuple[Row, Row, Expr, Row]:
+    def sent(self, a: Body, p: Expr, step: str = "put") -> tuple[Row, Row, Expr]:
         """Like `at`, for a request whose queue can be drawn (SEND-22)."""
-        job, way, b, group = self.at(a, p, step)
+        job, way, b = self.at(a, p, step)
         has_queue = (job.queue >= 0) | (write_queues(self.s, b, job) != 0)
         a.guard("has a queue", has_queue, "the queue id is given, or the topic has one to draw")
-        return job, way, b, group
-
-    def returned(self, a: Body, p: Expr, kind: str, upto: str = "", *, fails: bool = True) -> tuple[Row, Row, Expr, Row]:
-        """Require that a returned message passes the checks before `upto`, and `fails` that check or passes it. Without `upto` it passes
-        all."""
-        s = self.s
-        job, way, b, group = self.at(a, p, "back") if kind == "back" else self.sent(a, p, "retry")
-        topic = self.config[b, job.topic]
-        holds = conditions(
-            kind, group, topic, ~topic.known, writable=has_bit(s.permission, WRITE),
-            found=way.found & ~(s.given("checks_origin") & way.elsewhere), given=s.given, named=way.named, version=way.version,
-        )  # fmt: skip
-        passed = require_checks(a, holds, kind, upto, fails=fails)
-        if "group" in passed:
-            a.set(group.listed, True)
-        if "queues" in passed and fails and upto != "topic":
-            a.guard("retry topic known", topic.known, "the broker has the retry topic")
-        return job, way, b, group
-
-    def tried(self, a: Body, p: Expr, kind: str, *, dead: bool) -> tuple[Row, Row, Expr]:
-        """Require that all checks pass, and that the message is retried or becomes a `dead` letter."""
-        job, way, b, group = self.returned(a, p, kind)
-        limit = retry_limit(group.limit, way.version, way.named, way.requested)
-        beyond = is_dead(way.times, limit, self.s.given("dlq_beyond"))
-        require_retries(a, gives_up(way.times, limit, way.level) if kind == "back" else beyond, dead=dead)
         return job, way, b
+
+    def message(self, a: Body, p: Expr, by: Returned) -> PlacedReturn:
+        """Require that the request returns a message in this way, and return the message."""
+        job, way, b = self.at(a, p, "back") if by == "back" else self.sent(a, p, "retry")
+        group, topic = self.group[b, job.topic], self.config[b, job.topic]
+        return PlacedReturn(
+            by, group.known, group.queues, group.limit, ~topic.known, topic.perm, has_bit(self.s.permission, WRITE),
+            way.found & ~(self.given("checks_origin") & way.elsewhere), way.times, way.level, way.kept, way.version, way.named,
+            way.requested, way.fitting, p, job, way, b,
+        )  # fmt: skip
+
+    def given(self, name: str) -> Expr:
+        return self.s.given(name)
+
+    def declare(self, action: ReturnAction, effect: Effect[PlacedReturn]) -> None:
+        def returned(a: Body, p: Expr) -> None:
+            effect(a, self.message(a, p, action.by))
+
+        returned.__doc__ = action.sentence
+        self.s.handler(name=action.name, rules=action.rules)(returned)
+
+    def after_checks(self, a: Body, message: PlacedReturn, passed: list[str]) -> None:
+        if "group" in passed:
+            a.set(self.group[message.broker, message.job.topic].listed, True)
+        if "topic" in passed:
+            a.guard("retry topic known", ~message.lacks_retry, "the broker has the retry topic")
+
+    def refuse(self, a: Body, message: PlacedReturn, code: str) -> None:
+        answer(self.s, a, message.p, code)
+
+    def store(self, a: Body, message: PlacedReturn, level: Expr, *, dead: bool) -> None:
+        way = message.way
+        if dead:
+            a.guard("dead letters known", self.config[message.broker, way.dead].known, "the group's dead-letter topic exists")
+            a.set(way.level, level)
+            self.goes_to(a, way, way.dead, 0)
+        elif message.by == "back":
+            a.set(way.level, level)
+            self.goes_to(a, way, message.job.topic, 0)
+        else:
+            a.set(way.step, "put")
 
     def create_topic(self, a: Body, b: Expr, topic: Expr, queues: Any, perm: Any) -> None:
         """Create a topic on the broker, write the broker's table, and register it."""
@@ -111,96 +124,48 @@ def placed_requests(s: Specification) -> None:
     if s.scope.waits:
         return
 
-    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=s.scope.limits, queues=s.scope.limits, listed=Bool)
-    def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr, listed: Expr) -> None:
-        """An administrator creates, changes or deletes the group of a retry topic. A look-up may create a missing group with defaults
-        (DLQ-02)."""
+    limits, forgets = s.scope.limits, dict[str, Any]({} if s.scope.of_subject else {"forgets": Bool})
+
+    @s.model.action(actor=ADMINISTRATOR, b=s.Broker, t=s.Topic, known=Bool, limit=limits, queues=limits, listed=Bool, **forgets)
+    def update_group(a: Body, b: Expr, t: Expr, known: Expr, limit: Expr, queues: Expr, listed: Expr, forgets: Expr | bool = False) -> None:
+        """An administrator creates or changes the group of a retry topic, which is then `listed`, or deletes it. A look-up may create a
+        missing group with defaults (DLQ-02). Some releases look a group up when they delete it, unless its offsets are deleted as well."""
         require_running(s, a, b)
         if s.scope.of_subject:
             a.bound("a retry topic's", s.of_class(t, "retry"), "the scope has the groups of retry topics")
+        remade = s.given("remakes_groups") & known & ~coerce(forgets, Bool)
         most, many = ite(listed, limit, RETRY_MAX_TIMES), ite(listed, queues, 1)
-        a.update(steps.group[b, t], known=known | listed, limit=most, queues=many, listed=listed)
+        a.update(steps.group[b, t], known=known | listed, limit=most, queues=many, listed=listed | remade)
 
 
 def returned(s: Specification, steps: PlacedSteps) -> None:
-    """Returned messages: send-backs (BACK-03 to BACK-18) and sends to a retry topic (DLQ-01 to DLQ-06). The job of a send-back has the
-    retry topic, and the kind of the original message."""
-
-    def handler(name: str, sentence: str, rules: str) -> Callable[[Callable[[Body, Expr], None]], None]:
-        def named(effect: Callable[[Body, Expr], None]) -> None:
-            effect.__name__, effect.__doc__ = name, sentence
-            s.handler(rules=rules)(effect)
-
-        return named
-
-    def refusals(kind: str, failing: str, check: Check, rules: str) -> None:
-        @handler(f"{kind}_no_{failing}", f"A message is returned, but {check.otherwise}.", rules)
-        def refuse(a: Body, p: Expr) -> None:
-            steps.returned(a, p, kind, failing)
-            answer(s, a, p, check.answer)
-
-    for name, check in CHECKS.items():
-        refusals("back", name, check, check.back)
-        if check.send:
-            refusals("send", name, check, check.send)
+    """Returned messages. The job of a send-back has the retry topic, and the kind of the original message."""
+    declare_returns(steps)
 
     @s.handler(rules="BACK-06 BACK-07")
     def make_retry_topic(a: Body, p: Expr) -> None:
         """The group's retry topic is created with the group's queues."""
-        job, _, b, group = steps.returned(a, p, "back", "topic", fails=False)
-        steps.create_topic(a, b, job.topic, group.queues, 6)
+        message = steps.message(a, p, "back")
+        steps.require_checks(a, message, "topic", fails=False)
+        steps.create_topic(a, message.broker, message.job.topic, message.group_queues, READ | WRITE)
 
-    @s.handler(rules="BACK-12")
-    def back_no_origin(a: Body, p: Expr) -> None:
-        """A request that gives a message up must name the message's original topic."""
-        _, way, _ = steps.tried(a, p, "back", dead=True)
-        a.guard("no origin", s.given("wants_origin") & ~way.fitting, "the request does not name the message's topic, but must")
-        answer(s, a, p, "SYSTEM_ERROR")
-
-    def buries(kind: str, level: Callable[[Row], Expr], rules: str) -> None:
-        def dead(a: Body, p: Expr) -> tuple[Row, Expr]:
-            _, way, b = steps.tried(a, p, kind, dead=True)
-            a.guard(
-                "origin",
-                ~way.back | ~s.given("wants_origin") | way.fitting,
-                "the request names the message's topic, or the release does not require it",
-            )
-            return way, b
-
-        @handler(f"{kind}_makes_dead_letters", "The group's dead-letter topic is created.", rules)
+    def makes_dead_letters(by: Returned, rules: str) -> None:
+        @s.handler(name=f"{by}_makes_dead_letters", rules=rules)
         def make(a: Body, p: Expr) -> None:
-            way, b = dead(a, p)
-            steps.create_topic(a, b, way.dead, 1, s.given("dlq_perm"))
+            """The group's dead-letter topic is created."""
+            message = steps.message(a, p, by)
+            steps.require_dead_letter(a, message)
+            steps.create_topic(a, message.broker, message.way.dead, 1, s.given("dlq_perm"))
 
-        @handler(f"{kind}_bury", "The message becomes a dead letter. The answer to a send has the queue of the retry topic.", rules)
-        def bury(a: Body, p: Expr) -> None:
-            way, b = dead(a, p)
-            a.guard("dead letters known", s.config[b, way.dead].known, "the group's dead-letter topic exists")
-            a.set(way.level, level(way))
-            steps.goes_to(a, way, way.dead, 0)
-
-    buries("back", lambda way: level_given_back(s.given("dlq_clears_delay"), way.kept), "BACK-11 BACK-12")
-    buries("send", lambda way: level_sent(s.given("dlq_keeps_delay"), way.level), "DLQ-04 DLQ-06")
-
-    @s.handler(rules="BACK-11 BACK-13 BACK-14 BACK-17")
-    def back_retry(a: Body, p: Expr) -> None:
-        """The message will wait on a delay level before it is delivered to the retry topic. It has the kind of the original message."""
-        job, way, _ = steps.tried(a, p, "back", dead=False)
-        a.set(way.level, next_level(way.level, way.times))
-        steps.goes_to(a, way, job.topic, 0)
-
-    @s.handler(rules="DLQ-03")
-    def send_retry(a: Body, p: Expr) -> None:
-        """The message stays in its retry topic."""
-        _, way, _ = steps.tried(a, p, "send", dead=False)
-        a.set(way.step, "put")
+    makes_dead_letters("back", "BACK-11 BACK-12")
+    makes_dead_letters("send", "DLQ-04 DLQ-06")
 
 
 def putting(s: Specification, steps: PlacedSteps) -> None:
     """Half messages, delay levels, and refusals before the store or in it."""
 
     def reaches_store(a: Body, p: Expr, *flaws: str) -> tuple[Row, Row]:
-        job, way, _, _ = steps.sent(a, p)
+        job, way, _ = steps.sent(a, p)
         a.guard("at the store", ~way.half & any_of(way.flaw == flaw for flaw in flaws), "the message has reached the store")
         a.guard("master", ~s.given("slave"), "the broker is no slave")
         return job, way
@@ -208,21 +173,21 @@ def putting(s: Specification, steps: PlacedSteps) -> None:
     @s.handler(rules="TRX-01 TRX-03")
     def refuse_transaction(a: Body, p: Expr) -> None:
         """The broker rejects transactional messages. Their topics have been created by then."""
-        _, way, _, _ = steps.sent(a, p)
+        _, way, _ = steps.sent(a, p)
         a.guard("transaction refused", way.flaw == "transaction", "the message is transactional, and the broker rejects transactions")
         answer(s, a, p, "NO_PERMISSION")
 
     @s.handler(rules="TRX-04 TRX-05")
     def prepare(a: Body, p: Expr) -> None:
         """A transactional message becomes a half message, and gets an offset in the queue of half messages."""
-        job, way, _, _ = steps.sent(a, p)
+        job, way, _ = steps.sent(a, p)
         a.guard("half", way.half & (way.flaw != "transaction"), "the message is transactional, and the broker accepts it")
         a.set(way.half, False)
         a.set(job.kind, "not")
         steps.goes_to(a, way, way.halves, 0)
 
     def on_slave(a: Body, p: Expr) -> Row:
-        _, way, _, _ = steps.sent(a, p)
+        _, way, _ = steps.sent(a, p)
         a.guard("slave", s.given("slave") & ~way.half & (way.flaw != "transaction"), "the message has reached the store of a slave")
         return way
 
@@ -273,11 +238,7 @@ def putting(s: Specification, steps: PlacedSteps) -> None:
     def keep_in_wheel(a: Body, p: Expr) -> None:
         """The message is stored in the timer topic, and gets an offset in its single queue (5.x)."""
         job, way = reaches_store(a, p, "none", "encoding")
-        a.guard(
-            "has a time",
-            way.timed & ~is_delayed(way.level, job.kind) & counted(job.kind),
-            "the message's time is in the future, and it has no delay level",
-        )
+        a.guard("has a time", is_kept_in_wheel(way.level, way.timed, job.kind), "the message's time is in the future, and it has no level")
         a.set(way.timed, False)
         steps.goes_to(a, way, way.wheel, 0)
 
@@ -288,12 +249,12 @@ def ends(s: Specification, steps: PlacedSteps) -> None:
     @s.handler()
     def end_without_half(a: Body, p: Expr) -> None:
         """There is no half message, or it does not match the request."""
-        _, way, _, _ = steps.at(a, p, "end")
+        _, way, _ = steps.at(a, p, "end")
         a.guard("misfit", ~(way.found & way.fitting), "there is no half message, or its group or offset differs")
         answer(s, a, p, "SYSTEM_ERROR")
 
     def ended(a: Body, p: Expr, kind: str) -> Row:
-        job, way, _, _ = steps.at(a, p, "end")
+        job, way, _ = steps.at(a, p, "end")
         a.guard("half message", way.found & way.fitting, "the half message exists and matches the request")
         a.guard(kind, job.kind == kind, f"the request is a {kind}")
         return way

@@ -7,44 +7,40 @@ delay level (CL-02, BACK-13). The formulas come first, as in `bounds`; then the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from rocketproof_model.language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, Type, Variable, ite
+from rocketproof_model.language import JAVA_INT, Body, Bool, Enum, Expr, Index, Int, Model, Record, Row, Table, Type, Variable, coerce, ite
 
-from .arithmetic import WRITE, counted, has_bit
-from .bounds import DELAY_LEVELS, NAMES_LIMIT, TEXT_LIMIT, capped_level, is_dead
+from .arithmetic import counted
+from .bounds import DELAY_LEVELS, TEXT_LIMIT, capped_level
+from .returning import SWITCHES
 
 if TYPE_CHECKING:
     from .vocabulary import Specification
 
-FIRST_LEVEL: Final = 3
+Kind = Enum("not", "prepared", "commit", "rollback")
 Step = Enum("put", "retry", "back", "end")
 Flaw = Enum("none", "transaction", "error", "size", "encoding")
+StoredIn = Enum("requested", "halves", "delayed", "wheel")
+"""Where a record is stored: in the queue of its topic, among half messages, on a delay level, or in the timer topic."""
 
 
-SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
-    ("null_limit", Bool, True, "a send-back without maxReconsumeTimes uses the group's limit"),
-    ("null_send_limit", Bool, True, "a send to a retry topic without maxReconsumeTimes uses the group's limit"),
-    ("dlq_beyond", Bool, False, "a send makes a message a dead letter one retry later"),
-    ("dlq_perm", Int(0, 7), 6, "the permission with which a dead-letter topic is created"),
-    ("dlq_clears_delay", Bool, True, "a send-back removes a dead letter's delay"),
-    ("dlq_keeps_delay", Bool, False, "the delay property that a send writes into a dead letter is stored"),
-)
-"""The switches of releases for returned messages: name, type, default and meaning."""
 STORE_SWITCHES: Final[tuple[tuple[str, Type, Any, str], ...]] = (
-    ("wants_origin", Bool, False, "a request that gives a message up must name the message's original topic"),
     ("checks_origin", Bool, False, "a send-back that names a topic must name the topic of its record"),
     ("counts_refused", Bool, False, "a message that encoding rejects takes its queue's next offset as well"),
     ("checks_commits", Bool, False, "a commit for an unknown topic is refused"),
     ("checks_committers", Bool, False, "a commit for a group that the broker does not have is refused"),
+    ("names_null_commits", Bool, True, "the response to a commit without queue or offset names the missing field"),
     ("begins_anywhere", Bool, True, "a group without a committed offset starts at 0, whatever the queue's first offset is"),
+    ("heeds_set_zero", Bool, False, "a query of an offset may ask for no offset in place of 0"),
+    ("remakes_groups", Bool, False, "the deletion of a group looks the group up afterwards"),
+    ("keeps_order", Bool, False, "an administrator can make a topic ordered"),
     ("deletes_offsets", Bool, False, "deleting a topic deletes the offsets that groups have committed for it"),
     ("half_messages", Bool, True, "a message may be a half message"),
     ("timers", Bool, False, "a message may have a delivery time"),
 )
-"""The other switches of releases for placed requests."""
+"""The switches of releases for placed requests, apart from those for returned messages."""
 
 
 def level_of(level: Any) -> Expr:
@@ -62,100 +58,17 @@ def is_delayed(level: Any, kind: Any) -> Expr:
     return counted(kind) & (level > 0)
 
 
-def next_level(level: Any, times: Any) -> Expr:
-    """BACK-13: the delay level that the consumer requests, or a default that grows with each retry."""
-    return ite(level == 0, FIRST_LEVEL + times, level)
+def is_kept_in_wheel(level: Any, timed: Any, kind: Any) -> Expr:
+    """Whether a message waits in the timer topic: for a delivery time, and for no delay level."""
+    return timed & ~is_delayed(level, kind) & counted(kind)
 
 
-def gives_up(times: Any, limit: Any, level: Any) -> Expr:
-    """BACK-12: the message has used all its retries, or the consumer gives it up with a negative level."""
-    return is_dead(times, limit, False) | (level < 0)
-
-
-def require_retries(a: Body, given_up: Expr, *, dead: bool) -> None:
-    """Require that the message can be retried, or, if `dead`, that it becomes a dead letter because it is `given_up`."""
-    if dead:
-        a.guard("no retries left", given_up, "the message has no retries left, or the consumer gives it up")
-    else:
-        a.guard("retries left", ~given_up, "the message has retries left")
-
-
-def level_given_back(clears: Any, kept: Any) -> Expr:
-    """BACK-12: the delay level of a dead letter from a send-back: none, or the record's in releases that do not clear it."""
-    return ite(clears, 0, kept)
-
-
-def level_sent(keeps: Any, level: Any) -> Expr:
-    """DLQ-06: the delay level of a dead letter from a send. Most releases lose the level -1 that the broker writes, so it waits
-    (HAZ-17)."""
-    return ite(keeps, -1, level)
-
-
-class Check(NamedTuple):
-    """A check of a returned message: its sentence, the sentence for its failure, the response code of a failure, and its rules.
-
-    `back` has the rules for a send-back, and `send` those for a send. The check does not apply to a kind of request without rules.
-    """
-
-    sentence: str
-    otherwise: str
-    answer: str
-    back: str
-    send: str = ""
-
-
-CHECKS: Final = {
-    "group": Check(
-        "the broker has the group, or creates it", "the broker does not have the group and creates none", "SUBSCRIPTION_GROUP_NOT_EXIST",
-        "BACK-03", "DLQ-01 DLQ-02",
-    ),
-    "broker": Check("the broker is writable", "the broker is not writable", "NO_PERMISSION", "BACK-04"),
-    "queues": Check("the group has retry queues", "the group has no retry queues", "SUCCESS", "BACK-05"),
-    "topic": Check(
-        "the retry topic is writable", "the retry topic is not writable", "NO_PERMISSION", "BACK-08 TCM-20"
-    ),
-    "record": Check(
-        "the record is in the log at the position in the request", "the record is not in the log, or of another topic", "SYSTEM_ERROR",
-        "BACK-07 BACK-09 TCM-22",
-    ),
-    "limit": Check(
-        "the request names a limit, or need not", "the request names no limit, but must", "SYSTEM_ERROR", "BACK-07 BACK-11 TCM-22",
-        "DLQ-03",
-    ),
-}  # fmt: skip
-"""The checks of a returned message, in the broker's order."""
-
-
-def conditions(
-    returned: str, group: Row, topic: Row, new: Any, *, writable: Any, found: Any, given: Callable[[str], Expr], named: Any, version: Any
-) -> dict[str, Expr]:
-    """Return the condition of each check for a message `returned` by a send-back ("back") or a send ("send").
-
-    `new`: the retry topic does not exist yet, and the request creates it. `given`: the value of a switch.
-    """
-    null_limit = given("null_limit" if returned == "back" else "null_send_limit")
-    return {
-        "group": group.known,
-        "broker": writable,
-        "queues": group.queues > 0,
-        "topic": new | has_bit(topic.perm, WRITE),
-        "record": found,
-        "limit": null_limit | named | (version < NAMES_LIMIT),
-    }
-
-
-def require_checks(a: Body, holds: Mapping[str, Expr], returned: str, upto: str = "", *, fails: bool = True) -> list[str]:
-    """Require the checks of a message `returned` by a send-back ("back") or a send ("send"), and return the names of those required.
-
-    They are the checks before `upto`, or all without `upto`. If it `fails`, the check `upto` must fail.
-    """
-    order = [name for name, check in CHECKS.items() if getattr(check, returned)]
-    passed = order[: order.index(upto)] if upto else order
-    for name in passed:
-        a.guard(name, holds[name], CHECKS[name].sentence)
-    if upto and fails:
-        a.guard(f"no {upto}", ~holds[upto], CHECKS[upto].otherwise)
-    return passed
+def stored_in(half: Any, level: Any, timed: Any, kind: Any) -> Expr:
+    """Return the place (`StoredIn`) of a message's first record. A half message counts as `kind` "not" from then on (TRX-04), and can wait,
+    too (HAZ-39)."""
+    kept_as = ite(half, coerce("not", Kind), kind)
+    waits = ite(is_kept_in_wheel(level, timed, kept_as), coerce("wheel", StoredIn), ite(half, coerce("halves", StoredIn), "requested"))
+    return ite(is_delayed(level, kept_as), coerce("delayed", StoredIn), waits)
 
 
 def properties_fit(size: Any) -> Expr:

@@ -10,8 +10,8 @@ from typing import Any
 from rocketproof_model.language import Body, Bool, Expr, Int, Row, all_of, any_of, const, ite, minimum, rem, total
 
 from .arithmetic import has_bit
-from .placement import request_wait
-from .vocabulary import Kind, Specification
+from .placement import Kind, request_wait
+from .vocabulary import Specification
 
 RETRIABLE = ("TOPIC_NOT_EXIST", "SYSTEM_ERROR", "NO_PERMISSION", "lost")
 

@@ -1,4 +1,4 @@
-"""Returned messages: send-backs (BACK-01 to BACK-18) and sends to the retry topic (DLQ-01 to DLQ-06), until a message is a dead letter.
+"""A message that is returned until it is a dead letter: the actions of `returning` on finite positions, one action for each request.
 
 The consumer returns a message that it cannot process, receives it again after its delay, and fails again. The model has one group, one
 broker, one message and an administrator. A request is one action; scopes of sending model the concurrent creation of topics. A group that a
@@ -7,6 +7,7 @@ look-up creates retries 16 times, as in the broker. Delays have levels, but no d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rocketproof_model.language import Body, Bool, Enum, Expr, Int, Maybe, Record, Type, coerce, ite, maximum
@@ -14,21 +15,10 @@ from rocketproof_protocol.flags import READ, WRITE
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
 
 from .actors import ADMINISTRATOR, CLIENT, SERVICE
-from .bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
+from .bounds import DELAY_LEVELS, NAMES_LIMIT, retry_limit
 from .part import Part
-from .placement import (
-    CHECKS,
-    SWITCHES,
-    Check,
-    conditions,
-    gives_up,
-    level_given_back,
-    level_of,
-    level_sent,
-    next_level,
-    require_checks,
-    require_retries,
-)
+from .placement import Kind, is_delayed, level_of
+from .returning import SWITCHES, Effect, ReturnAction, Returned, ReturnedMessage, Returns, declare_returns, next_level
 
 Way = Enum("gives back", "either", "sends")
 """How a message is returned: by request 36; by a send, as Java's consumers do if 36 is refused; or either, by several consumers."""
@@ -63,6 +53,7 @@ def _constants(most: int) -> tuple[tuple[str, Type, Any, str], ...]:
         ("version", Int(NAMES_LIMIT - 1, NAMES_LIMIT), NAMES_LIMIT, "the version of its requests: from 121 on they may name a limit"),
         ("names_limit", Bool, True, "its requests name a limit"),
         ("limit", limits, limit, "the limit that they name"),
+        ("names_topic", Bool, True, "its send-backs name the topic of the record"),
         ("unit_mode", Bool, False, "the consumer is in unit mode"),
         ("group_known", Bool, True, "the broker has the group at the start"),
         ("makes_groups", Bool, True, "autoCreateSubscriptionGroup"),
@@ -97,10 +88,7 @@ class Sendbacks(Part):
         self._consumer()
         self._broker()
         self.limit = retry_limit(self.group.limit, self.constant["version"], self.constant["names_limit"], self.constant["limit"])
-        self.holds = {returned: self._conditions(returned) for returned in ("back", "send")}
-        _refusals(self)
-        _sendbacks(self)
-        _sends(self)
+        declare_returns(WholeRequests(self))
         _environment(self)
 
     def _consumer(self) -> None:
@@ -142,14 +130,6 @@ class Sendbacks(Part):
         self.routed = m.var("routed", Bool, init=exists, sentence="whether the name server has the retry topic", part="name server")
         self.changes = m.var("changes", CHANGES, init=0, sentence="how many changes the administrator has made", part="administrator")
 
-    def _conditions(self, returned: str) -> dict[str, Expr]:
-        c = self.constant
-        checks = conditions(
-            returned, self.group, self.retry, self.lacks_retry, writable=c["writable"], found=c["in_log"], given=c.__getitem__,
-            named=c["names_limit"], version=c["version"],
-        )  # fmt: skip
-        return checks | {"group": self.group.known | c["makes_groups"]}
-
     @property
     def lacks_retry(self) -> Expr:
         """Whether the broker does not have the retry topic."""
@@ -161,103 +141,96 @@ class Sendbacks(Part):
         return maximum(self.constant["template"], 1)
 
 
-def _return(s: Sendbacks, a: Body, returned: str, failing: str = "", *, queue: Expr | None = None) -> dict[str, Any]:
-    """Return the message, passing the checks before `failing`, and create what the broker creates by then. Returns the request's row."""
-    back = returned == "back"
-    a.sends_to("broker")
-    a.guard("taken", s.message.place == "taken", "the consumer has the message, and has failed")
-    a.guard("its way", s.constant["way"] != ("sends" if back else "gives back"), "the consumer returns messages in this way")
-    passed = require_checks(a, s.holds[returned], returned, failing)
-    if queue is not None:
-        a.guard("legal queue", queue < ite(s.lacks_retry, s.template_queues, s.retry.queues), "the queue belongs to the retry topic")
-    a.set(s.group.known, s.group.known | ("group" in passed))
-    if creates := not back or "queues" in passed:
-        flag = ite(s.constant["unit_mode"], UNIT_SUB, 0)
-        retry = s.topics(queues=s.group.queues if back else s.template_queues, perm=READ | WRITE, flag=flag)
-        a.set(s.retry, retry, when=s.lacks_retry)
-    return NO_REQUEST | {"asked": returned, "made": s.lacks_retry & creates, "queue": queue}
+@dataclass(frozen=True, eq=False)
+class WholeReturn(ReturnedMessage):
+    """A returned message with the queue of the request, None if the action has none, and the response so far."""
+
+    queue: Expr | None
+    response: dict[str, Any]
 
 
-def _put(
-    s: Sendbacks, a: Body, request: dict[str, Any], topic: str, queue: Any, delay: Expr, *, wrote: Any, prepared: Any, given_up: Any = False
-) -> None:
-    """Append the record. With a delay it goes to the schedule topic, which writes the properties again (CL-02).
+class WholeRequests(Returns[WholeReturn]):
+    """Requests that one action serves: it creates the topics that are missing, and stores the record."""
 
-    `wrote`: the properties name the message's origin even without that.
-    """
-    message = s.message
-    a.bound("rounds left", message.times < s.rounds, "the scope counts that far")
-    if topic == "dead":
-        request |= {"made": request["made"] | s.dead.is_none}
-        a.set(s.dead, s.constant["dlq_perm"], when=s.dead.is_none)
-    delayed = (delay > 0) & ~coerce(prepared, Bool)
-    first = ite(message.first == "none", message.topic, message.first)
-    record = {"topic": topic, "queue": queue, "times": message.times + 1, "delay": delay, "first": first, "prepared": prepared}
-    place, origin = ite(delayed, coerce("delayed", Place), "stored"), message.origin | wrote | delayed
-    a.set(message, s.messages(**record, place=place, origin=origin, given_up=given_up))
-    late = coerce("SUCCESS" if request["asked"] == "back" else "FLUSH_DISK_TIMEOUT", Answer)
-    a.set(s.last, s.requests(**request | {"appended": 1, "answer": ite(s.constant["flushes"], coerce("SUCCESS", Answer), late)}))
+    def __init__(self, s: Sendbacks) -> None:
+        self.s = s
 
+    def given(self, name: str) -> Expr:
+        return self.s.constant[name]
 
-def _refusals(s: Sendbacks) -> None:
-    """The refusals of both kinds of request, one per check."""
+    def declare(self, action: ReturnAction, effect: Effect[WholeReturn]) -> None:
+        choices: dict[str, Any] = {}
+        if action.outcome != "refused" and action.by == "back":
+            choices["level"] = Int(-1 if action.outcome == "dead" else 0, 1)
+        if action.outcome != "refused" and not (action.by == "back" and action.outcome == "dead"):
+            choices["q"] = QUEUE
 
-    def refusal(returned: str, failing: str, check: Check, rules: str) -> None:
-        def refuse(a: Body) -> None:
-            a.set(s.last, s.requests(**_return(s, a, returned, failing) | {"answer": check.answer}))
-            if failing == "queues":
-                a.set(s.message.place, "given up")
+        def returned(a: Body, level: Expr | None = None, q: Expr | None = None) -> None:
+            effect(a, self._message(a, action.by, level, q))
 
-        refuse.__doc__ = f"The consumer {'gives the message back' if returned == 'back' else 'sends the message'}, but {check.otherwise}."
-        s.action(actor=CLIENT, fair="weak", name=f"{returned}_no_{failing}", rules=rules)(refuse)
+        returned.__doc__ = action.sentence
+        self.s.action(actor=CLIENT, fair="weak", sends_to="broker", name=action.name, rules=action.rules, **choices)(returned)
 
-    for name, check in CHECKS.items():
-        refusal("back", name, check, f"BACK-01 {check.back}")
-        if check.send:
-            refusal("send", name, check, f"{check.send} SEND-23 CHK-06 CHK-08")
+    def _message(self, a: Body, by: Returned, level: Expr | None, q: Expr | None) -> WholeReturn:
+        """Require that the consumer returns its message in this way. A send names the next level, and counts its retry already (HAZ-45)."""
+        s, c, message, back = self.s, self.s.constant, self.s.message, by == "back"
+        a.guard("taken", message.place == "taken", "the consumer has the message, and has failed")
+        a.guard("its way", c["way"] != ("sends" if back else "gives back"), "the consumer returns messages in this way")
+        if not back and q is not None:
+            a.guard("legal queue", q < ite(s.lacks_retry, s.template_queues, s.retry.queues), "the queue belongs to the retry topic")
+        times = message.times if back else message.times + 1
+        if level is None:
+            level = coerce(0, Int(0, 0)) if back else level_of(next_level(0, message.times))
+        return WholeReturn(
+            by, s.group.known | c["makes_groups"], s.group.queues, s.group.limit, s.lacks_retry, s.retry.perm, c["writable"], c["in_log"],
+            times, level, message.delay, c["version"], c["names_limit"], c["limit"], c["names_topic"], q, NO_REQUEST | {"asked": by},
+        )  # fmt: skip
 
+    def after_checks(self, a: Body, message: WholeReturn, passed: list[str]) -> None:
+        """Create what the broker creates by then: the group, and the retry topic."""
+        s, back = self.s, message.by == "back"
+        a.set(s.group.known, s.group.known | ("group" in passed))
+        creates = not back or "queues" in passed
+        if creates:
+            flag = ite(s.constant["unit_mode"], UNIT_SUB, 0)
+            retry = s.topics(queues=s.group.queues if back else s.template_queues, perm=READ | WRITE, flag=flag)
+            a.set(s.retry, retry, when=s.lacks_retry)
+        message.response.update(made=s.lacks_retry & creates, queue=None if back else message.queue)
 
-def _sendbacks(s: Sendbacks) -> None:
-    """Send-backs that pass all checks (request 36)."""
-    c, message, times = s.constant, s.message, s.message.times
-    copied = {"prepared": message.prepared, "wrote": c["names_origin"]}
-    rules = "BACK-01 BACK-10 BACK-14 BACK-15 BACK-16 BACK-17 BACK-18 TCM-20 TCM-22 CL-02"
+    def refuse(self, a: Body, message: WholeReturn, code: str) -> None:
+        """Answer with this code. A message that is answered SUCCESS is given up: its consumer does not return it again (HAZ-30)."""
+        a.set(self.s.last, self.s.requests(**message.response | {"answer": code}))
+        if code == "SUCCESS":
+            a.set(self.s.message.place, "given up")
 
-    @s.action(actor=CLIENT, fair="weak", rules=f"BACK-06 BACK-07 BACK-13 {rules}", level=Int(0, 1), q=QUEUE)
-    def back_retry(a: Body, level: Expr, q: Expr) -> None:
-        """The message is given back for a retry. Its queue is drawn from the group's retry queues, even if the topic has other queues."""
-        request = _return(s, a, "back")
-        require_retries(a, is_dead(times, s.limit, beyond=False), dead=False)
-        a.guard("queue drawn", q < s.group.queues, "the queue is one of the group's retry queues")
-        _put(s, a, request, "retry", q, level_of(next_level(level, times)), **copied)
-
-    @s.action(actor=CLIENT, fair="weak", rules=f"BACK-12 {rules}", level=Int(-1, 1))
-    def back_bury(a: Body, level: Expr) -> None:
-        """The message is given back and becomes a dead letter. The permission of the dead-letter topic is not checked."""
-        request = _return(s, a, "back")
-        require_retries(a, gives_up(times, s.limit, level), dead=True)
-        _put(s, a, request, "dead", 0, level_given_back(c["dlq_clears_delay"], message.delay), **copied, given_up=level < 0)
-
-
-def _sends(s: Sendbacks) -> None:
-    """Sends to the retry topic that pass all checks."""
-    times, sent = s.message.times, {"prepared": False, "wrote": True}
-    dead = is_dead(times + 1, s.limit, s.constant["dlq_beyond"])
-    rules = "DLQ-01 DLQ-03 SEND-23 SEND-24 CHK-06 CHK-07 CHK-08 TCM-20 TCM-22 CL-02"
-
-    @s.action(actor=CLIENT, fair="weak", rules=rules, q=QUEUE)
-    def send_retry(a: Body, q: Expr) -> None:
-        """The consumer sends the message to its retry topic and counts a retry. The permissions of broker and topic are not checked."""
-        request = _return(s, a, "send", queue=q)
-        require_retries(a, dead, dead=False)
-        _put(s, a, request, "retry", q, level_of(next_level(0, times)), **sent)
-
-    @s.action(actor=CLIENT, fair="weak", rules=f"DLQ-04 DLQ-06 {rules}", q=QUEUE)
-    def send_bury(a: Body, q: Expr) -> None:
-        """The consumer sends the message to its retry topic, and it becomes a dead letter. Most releases keep its delay (HAZ-17)."""
-        request = _return(s, a, "send", queue=q)
-        require_retries(a, dead, dead=True)
-        _put(s, a, request, "dead", 0, level_sent(s.constant["dlq_keeps_delay"], level_of(next_level(0, times))), **sent)
+    def store(self, a: Body, message: WholeReturn, level: Expr, *, dead: bool) -> None:
+        """Append the record. With a delay it goes to the schedule topic, which writes the properties again (CL-02)."""
+        s, before, back = self.s, self.s.message, message.by == "back"
+        if back and not dead:
+            assert message.queue is not None
+            a.guard("queue drawn", message.queue < s.group.queues, "the queue is one of the group's retry queues")
+        a.bound("rounds left", before.times < s.rounds, "the scope counts that far")
+        if dead:
+            message.response["made"] |= s.dead.is_none
+            a.set(s.dead, s.constant["dlq_perm"], when=s.dead.is_none)
+        prepared = before.prepared if back else coerce(False, Bool)
+        delay = level_of(level)
+        delayed = is_delayed(delay, ite(prepared, coerce("prepared", Kind), "not"))
+        record = s.messages(
+            place=ite(delayed, coerce("delayed", Place), "stored"),
+            topic="dead" if dead else "retry",
+            queue=0 if dead else message.queue,
+            times=before.times + 1,
+            delay=delay,
+            first=ite(before.first == "none", before.topic, before.first),
+            origin=before.origin | (s.constant["names_origin"] if back else True) | delayed,
+            prepared=prepared,
+            given_up=message.level < 0 if dead and back else False,
+        )
+        a.set(before, record)
+        late = coerce("SUCCESS" if back else "FLUSH_DISK_TIMEOUT", Answer)
+        answer = ite(s.constant["flushes"], coerce("SUCCESS", Answer), late)
+        a.set(s.last, s.requests(**message.response | {"appended": 1, "answer": answer}))
 
 
 def _environment(s: Sendbacks) -> None:

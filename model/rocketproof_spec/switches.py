@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from rocketproof_model.language import Bool, Expr, Int, Model, const, ite
+from rocketproof_protocol.codes import INVALID_PARAMETER, SYSTEM_ERROR
 
 from .arithmetic import READ, WRITE
 from .scope import Scope
@@ -29,6 +30,7 @@ RELEASES: Final = (
     ("takes_topics", Bool, False, "the name server accepts topics from any client that names a known broker"),
     ("guards_topics", Bool, True, "an administrator can change no system topic, and no topic with an illegal name"),
     ("deletes_any_name", Bool, False, "a topic with an illegal name can be deleted as well"),
+    ("illegal_code", Int(SYSTEM_ERROR, INVALID_PARAMETER), SYSTEM_ERROR, "the response code for an illegal name or queue id"),
 )
 """The switches of releases: name, type, default and meaning."""
 

@@ -6,19 +6,21 @@ it receives. The rules of the broker advance its `phase`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any
 
 from rocketproof_model.errors import ModelError
-from rocketproof_model.language import Bool, Enum, Expr, Field, Int, Maybe, Record, Row, all_of, any_of, ite
+from rocketproof_model.language import Bool, Enum, Expr, Field, Int, Maybe, Record, Row, all_of, any_of, coerce, ite
 from rocketproof_profiles import NameClass
+from rocketproof_protocol.codes import INVALID_PARAMETER
 
 from .actors import CLIENT, HANDLER
 from .arithmetic import INHERIT
 from .commitlog import LogVariables
 from .part import Part
-from .placement import STORE_SWITCHES, SWITCHES, declare_places
+from .placement import STORE_SWITCHES, Kind, declare_places
+from .returning import SWITCHES
 from .scope import Scope
 from .switches import PERMISSION, RELEASES, broker_permission, limited, make_changeable, published_perm, switches
 
@@ -44,10 +46,9 @@ Phase = Enum(
 
 CREATING = ("locked", "template", "inherit", "built", "put", "versioned", "persisted", "found", "refused")
 
-Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "lost")
+Answer = Enum("none", "SUCCESS", "SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "lost", "INVALID_PARAMETER")
 PlacedAnswer = Enum(*Answer.names, "SUBSCRIPTION_GROUP_NOT_EXIST", "SERVICE_NOT_AVAILABLE")
 """The answers in scopes whose requests are placed."""
-Kind = Enum("not", "prepared", "commit", "rollback")
 
 Declares = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
 """A decorator that declares an action: `@declares(rules=..., more parameters)`."""
@@ -56,7 +57,10 @@ _FORMER = {"letter": "registration", "letter_version": "registration_version", "
 
 
 class Specification(Part):
-    """The model of sending in one scope, with its variables, constants and predicates. `specify` adds the actions."""
+    """The model of sending in one scope, with its variables, constants and predicates. `specify` adds the actions.
+
+    `refusals`: the response, by action and guard, to a request that one action serves and that a guard of this action refuses.
+    """
 
     switches = tuple(name for name, *_ in RELEASES)
 
@@ -70,6 +74,7 @@ class Specification(Part):
         self.Topic, self.Queue = self.model.index("Topic", scope.topic_names), self.model.index("Queue", scope.queues)
         self.model.acting("administrator", self.Producer, self.Broker, "name server", "network")
         self.constant = switches(self.model, scope)
+        self.refusals: dict[str, Mapping[str, Expr]] = {}
         self._tables()
         self._producers()
         if scope.configures:
@@ -259,6 +264,15 @@ class Specification(Part):
     def handler(self) -> Declares:
         """A decorator for a step of the broker's thread that serves p's request."""
         return partial(self.action, actor=HANDLER, fair="weak", p=self.Producer)
+
+    def response(self, code: str) -> Expr:
+        """Return the term for a response code."""
+        return coerce(code, PlacedAnswer if self.scope.placed else Answer)
+
+    @cached_property
+    def illegal(self) -> Expr:
+        """The response to an illegal name or queue id (CHK-02, CHK-10, TCM-30)."""
+        return ite(self.given("illegal_code") == INVALID_PARAMETER, self.response("INVALID_PARAMETER"), self.response("SYSTEM_ERROR"))
 
     @cached_property
     def permission(self) -> Expr:

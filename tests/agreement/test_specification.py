@@ -118,6 +118,7 @@ GOLDEN = {
     ("backs", "P49", "way='either',limit=16,change_budget=2"): (3387, 9844, 54),
     ("backs", "P45", "way='either',limit=16,change_budget=2"): (4095, 11523, 54),
     ("backs", "P533", "way='either',limit=16,change_budget=2"): (3372, 9833, 53),
+    ("backs", "P533", "names_topic=False,limit=0"): (5, 18, 4),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocketproof_profiles import PROFILES
-from rocketproof_profiles.releases import LINES, nearest_profile, table
+from rocketproof_profiles.releases import LINES, Line, is_recorded, line_of, nearest_profile, table
 
 DOCS = Path(__file__).parents[2] / "properties" / "docs"
 ROOT = DOCS.parents[1]
@@ -28,6 +28,23 @@ def test_releases_ascend_and_have_different_profiles() -> None:
     assert all(before.first < after.first for before, after in pairwise(LINES))
     assert len({line.profile for line in LINES}) == len(LINES) > 20
     assert {line.profile for line in LINES} == PROFILES.keys() - {"P45", "P49"}
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.name)
+def test_a_profile_names_the_releases_that_it_was_made_from(line: Line) -> None:
+    about = PROFILES[line.profile].about
+    words = {"articles": "as described", "programs": ", by programs", "recording": "as recorded"}
+    assert words[line.evidence] in about
+    first, last = line.examined[:1], line.examined[-1:]
+    assert all(version in about for version in (*first, *last))
+    assert all(line_of(version) is line for version in line.examined)
+    assert all(is_recorded(version) == (line.evidence == "recording") for version in line.examined)
+
+
+def test_later_releases_start_with_the_settings_of_5() -> None:
+    started = {line.name: (dict(line.start.settings), "rocketmq" in line.start.logback) for line in LINES}
+    assert started["4.9.4"] == ({}, False)
+    assert started["5.0"] == started["5.5"] == ({"timerWheelEnable": "false"}, True)
 
 
 @pytest.mark.parametrize(

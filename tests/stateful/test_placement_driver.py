@@ -71,6 +71,19 @@ def test_a_release_that_wants_to_know_the_group_refuses_its_offset() -> None:
     assert replay("offsets", "P49", [TOLD.format(1)], {"existing": True, **DELETES})
 
 
+@pytest.mark.behaviour("DLQ-02")
+@pytest.mark.parametrize("profile", ["P540", "P550"])
+def test_a_release_may_make_a_deleted_group_again(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = ["update_group(b=0, t=1, known=True, limit=1, queues=1, listed=False)"]
+    for known in (True, False):
+        steps += [f"update_group(b=0, t=1, known={known}, limit=1, queues=1, listed={listed})" for listed in (True, False)]
+    assert replay("offsets", profile, steps, {"existing": True})
+    monkeypatch.setattr(SubscriptionGroupManager, "find", lambda *_: None)
+    if profile == "P550":
+        with pytest.raises(ConformanceError, match="listed"):
+            replay("offsets", profile, steps, {"existing": True})
+
+
 @pytest.mark.behaviour("DLQ-01", "DLQ-02")
 def test_a_group_that_a_send_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(self: SubscriptionGroupManager, group: str) -> Any:

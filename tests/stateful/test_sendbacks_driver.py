@@ -33,6 +33,9 @@ BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "a dead letter that waits": ("P45", {"limit": 1}, [*BACK, "back_bury(level=0)", "deliver()"]),
     "a dead letter of a send": ("P49", {"limit": 1, "way": "sends"}, ["send_bury(q=1)", "deliver()"]),
     "a dead letter of a send, one retry later": ("P533", {"limit": 1, "way": "sends"}, [*SENT, "send_bury(q=1)"]),
+    "no topic of the record": ("P533", {"names_topic": False, "limit": 0}, ["back_no_origin(level=0)"]),
+    "given up without the record's topic": ("P533", {"names_topic": False}, ["back_no_origin(level=-1)"]),
+    "no topic of the record, in a release that wants none": ("P494", {"names_topic": False, "limit": 0}, ["back_bury(level=0)"]),
     "a half message": ("P49", {"prepared": True}, ["back_retry(level=0, q=0)"]),
     "a flush that never comes": ("P49", {"flushes": False, "way": "either"}, [*BACK, "send_retry(q=0)"]),
     "unit mode": ("P49", {"unit_mode": True, "template": 0, "way": "sends"}, SENT),
@@ -40,7 +43,9 @@ BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 }  # fmt: skip
 
 
-@behaviour("BACK-03", "BACK-04", "BACK-05", "BACK-08", "BACK-09", "BACK-11", "BACK-17", "DLQ-02", "DLQ-03", "DLQ-06", "CHK-06", "HAZ-46")
+@behaviour(
+    "BACK-03", "BACK-04", "BACK-05", "BACK-08", "BACK-09", "BACK-11", "BACK-12", "BACK-17", "DLQ-02", "DLQ-03", "DLQ-06", "CHK-06", "HAZ-46"
+)
 @pytest.mark.parametrize("name", BACKS)
 def test_a_message_comes_back_as_the_specification_says(name: str) -> None:
     profile, given, steps = BACKS[name]

@@ -30,7 +30,8 @@ from rocketproof_model.interpreter import State, initial
 from rocketproof_model.language import JAVA_INT
 from rocketproof_profiles import PROFILES, NameClass
 from rocketproof_spec import Scope, Specification, constants, specify
-from rocketproof_spec.placement import STORE_SWITCHES, SWITCHES
+from rocketproof_spec.placement import STORE_SWITCHES
+from rocketproof_spec.returning import SWITCHES
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header
 

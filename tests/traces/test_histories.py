@@ -223,7 +223,7 @@ NO_QUEUE = "request queueId[8] is illegal, TopicConfig [topicName=T, readQueueNu
         ("T", 8, "P494", 1, None, None),
         (" ", 0, "P494", 1, BLANK, None),
         ("T", 8, "P494", 1, BLANK, "answers SYSTEM_ERROR by refuse_queue; refuse_blank is refused by guard 'blank name'"),
-        ("T", 8, "P533", 29, BLANK, "answers SYSTEM_ERROR by refuse_queue; refuse_blank is refused by guard 'blank name'"),
+        ("T", 8, "P533", 29, BLANK, "answers INVALID_PARAMETER by refuse_queue; refuse_blank is refused by guard 'blank name'"),
         (" ", 8, "P494", 1, NO_QUEUE, "answers SYSTEM_ERROR by refuse_blank; look_up_missing is refused by guard 'not: blank name'"),
         ("T", 9, "P494", 1, "java.lang.ArithmeticException: / by zero", "by refuse_queue; the remark is that of divide_by_zero"),
         ("T", 0, "P494", 1, NO_QUEUE, "refuse_queue is refused by guard 'illegal queue id'"),

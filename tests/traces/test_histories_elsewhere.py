@@ -361,3 +361,12 @@ def test_a_request_that_a_busy_broker_rejects_has_not_begun(profile: str) -> Non
     found = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
     assert (found.verdict, found.out_of_reach.get("a busy broker")) == ("ok", 3)
     assert Story().send(0, 0).back(2).send(0, 0).judged(profile).verdict == "illegal"
+
+
+@pytest.mark.behaviour("CL-02", "BACK-09")
+@pytest.mark.parametrize(("sys_flag", "code"), [("4", 0), ("0", 1)], ids=["bits of a half message", "plain"])
+def test_only_messages_that_take_an_offset_are_delayed(sys_flag: str, code: int) -> None:
+    """P500 compares the topic of a send-back with the record's: A, unless the message waits on its delay level."""
+    for answered, verdict in ((code, "ok"), (1 - code, "illegal")):
+        story = Story().send(0, 0, sysFlag=sys_flag, properties="DELAY\x013\x02").back(answered, originTopic="A")
+        assert story.judged("P500").verdict == verdict

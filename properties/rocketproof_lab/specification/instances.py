@@ -75,7 +75,11 @@ _GIVEN: Final[dict[tuple[str, str], tuple[dict[str, Any], ...]]] = {
         {"limit": 1, "group_limit": 2, "version": 120, "way": "either"},
         {"group_queues": 2, "prepared": True, "way": "either"},
     ),
-    ("backs", "P533"): ({**_STRANGERS, "limit": 0}, {**_STRANGERS, "flushes": False, "version": 120}),
+    ("backs", "P533"): (
+        {**_STRANGERS, "limit": 0},
+        {**_STRANGERS, "limit": 1, "names_topic": False},
+        {**_STRANGERS, "flushes": False, "version": 120},
+    ),
 }
 """Constants, by scope and profile, of instances that no case uses. There, behaviour of other settings or later releases is compared with
 the implementation. P533's name server rejects the first registration of a broker with a single topic. `_STRANGERS`: the broker does not

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from rocketproof_profiles import PAIR, PROFILES
-from rocketproof_profiles.releases import nearest_profile
+from rocketproof_profiles import PAIR
+from rocketproof_profiles.releases import is_recorded, line_of, nearest_profile
 from rocketproof_protocol.flags import READ, WRITE
 
 from ..programs.parts import NAME_SERVER
@@ -35,7 +35,6 @@ _SETTINGS = {
     **FILE_SIZES,
     **SMALL_INDEX,
 }
-_SETTINGS_5 = {"timerWheelEnable": "false"}
 _SOCKET_BYTES = 1 << 20
 _FLAGS = (
     "-Xms64m",
@@ -55,8 +54,6 @@ _FLAGS = (
 _PERMISSION: Final = "brokerPermission"
 _REGISTERS: Final = 0.5
 """Seconds within which a broker that answers has registered, unless it waits for its first period of ten seconds."""
-_NAME_SERVER = "org.apache.rocketmq.namesrv.NamesrvStartup"
-_BROKER = "org.apache.rocketmq.broker.BrokerStartup"
 _LOGBACK = """<configuration>
   <appender name="out" class="{package}core.ConsoleAppender">
     <encoder><pattern>%d{{HH:mm:ss.SSS}} %p %logger - %m%n</pattern></encoder>
@@ -83,11 +80,10 @@ class Apache(ValidationTarget):
         self.name = PAIR.join(f"apache:{release}" for release in both)
         nearest = {release: nearest_profile(release) for release in both}
         self.profile = profile or PAIR.join(dict.fromkeys(nearest.values()))
-        recorded = {known.about for known in PROFILES.values()}
         self.note = "; ".join(
             f"no profile was recorded of {release}: what this release does otherwise than those of {near} is a finding"
             for release, near in nearest.items()
-            if f"RocketMQ {release} as recorded" not in recorded
+            if not is_recorded(release)
         )
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
@@ -125,16 +121,16 @@ class _Builder:
             address = running.name_server
             port = address.rpartition(":")[2]
             _write_properties(home / "server.conf", {"listenPort": port, "bindAddress": HOST, "kvConfigPath": str(home / "kvConfig.json")})
-            return self._launch(home, version, _NAME_SERVER, lambda: name_server_ready(address))
+            return self._launch(home, version, line_of(version).start.name_server, lambda: name_server_ready(address))
         settings = self._settings(running, part)
         _write_properties(home / "server.conf", settings)
-        return self._launch(home, version, _BROKER, _Registering(running, part, settings))
+        return self._launch(home, version, line_of(version).start.broker, _Registering(running, part, settings))
 
     def _settings(self, running: Processes, part: str) -> dict[str, str]:
         store = running.store_folder(part)
         settings = {
             **_SETTINGS,
-            **(_SETTINGS_5 if _is_5(self._releases.brokers) else {}),
+            **dict(line_of(self._releases.brokers).start.settings),
             "brokerName": part,
             "namesrvAddr": str(running.name_server),
             "listenPort": running.brokers[part].rpartition(":")[2],
@@ -154,15 +150,11 @@ class _Builder:
         return Launch(command, ready, env, home)
 
 
-def _is_5(version: str) -> bool:
-    return not version.startswith("4.")
-
-
 def _write_logging(home: Path, version: str) -> None:
-    """Write one logging configuration for all parts. 5.x contains its own copy of the logging library; 4.x loads a separate jar."""
+    """Write one logging configuration for all parts. 5.x contains its own copy of the library."""
     folder = home / "conf"
     folder.mkdir(exist_ok=True)
-    package = "org.apache.rocketmq.logging.ch.qos.logback." if _is_5(version) else "ch.qos.logback."
+    package = line_of(version).start.logback
     for name in ("logback.xml", "logback_namesrv.xml", "logback_broker.xml"):
         (folder / name).write_text(_LOGBACK.format(package=package), "utf-8")
 

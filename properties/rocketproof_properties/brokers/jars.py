@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from rocketproof_profiles.releases import line_of
+
 from .children import completed
 from .deployment import TargetError
 
@@ -18,7 +20,6 @@ HOME: Final = "ROCKETMQ_HOME"
 SECONDS = 900.0
 """Timeout for Maven."""
 
-_ARTIFACTS = ("rocketmq-namesrv", "rocketmq-broker")
 _MISSING = re.compile(r"Could not find artifact|was not found in")
 _SILENT = re.compile(r"Could not transfer artifact|Unknown host|Connect to .* failed|offline mode", re.IGNORECASE)
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+[\w.-]*")
@@ -113,11 +114,15 @@ def _failed(version: str, output: str) -> str:
 
 
 def _pom(version: str) -> str:
-    """Return a pom without netty-tcnative: 4.2 and earlier name it by a property of their own build. They start without it."""
+    """Return a pom whose dependencies are the jars of a release."""
+    start = line_of(version).start
+    excluded = "".join(
+        f"<exclusion><groupId>{group}</groupId><artifactId>{name}</artifactId></exclusion>" for group, name in start.excluded
+    )
     dependencies = "".join(
-        f"<dependency><groupId>org.apache.rocketmq</groupId><artifactId>{name}</artifactId><version>{version}</version>"
-        "<exclusions><exclusion><groupId>io.netty</groupId><artifactId>netty-tcnative</artifactId></exclusion></exclusions></dependency>"
-        for name in _ARTIFACTS
+        f"<dependency><groupId>{start.group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+        f"<exclusions>{excluded}</exclusions></dependency>"
+        for name in start.artifacts
     )
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>rocketproof</groupId>'

@@ -165,7 +165,7 @@ def answered(row: Row, *codes: str) -> Expr:
     return done & any_of(row.answer == code for code in codes)
 
 
-ERRORS = ("SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL")
+ERRORS = ("SYSTEM_ERROR", "NO_PERMISSION", "TOPIC_NOT_EXIST", "MESSAGE_ILLEGAL", "INVALID_PARAMETER")
 
 
 def effect(action: Action, variable: str) -> Expr:

@@ -26,7 +26,7 @@ def _committed(s: Specification, body: Callable[[Expr, Expr, Row, Row], Expr], o
 
 
 def _begins(s: Specification, committed: Expr, end: Expr) -> Expr:
-    return begins_at(committed, s.given("begins_anywhere"), True, end > 0)
+    return begins_at(committed, s.given("begins_anywhere"), s.given("heeds_set_zero"), True, end > 0)
 
 
 def _commits(committed: Expr) -> Expr:

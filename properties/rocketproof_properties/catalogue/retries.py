@@ -10,7 +10,7 @@ from rocketproof_model.language import Kind
 from rocketproof_protocol.flags import READ
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE
 from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT, is_dead, retry_limit
-from rocketproof_spec.placement import FIRST_LEVEL
+from rocketproof_spec.returning import FIRST_LEVEL
 from rocketproof_spec.sendbacks import UNIT_SUB, Sendbacks
 from rocketproof_traces.audit.rules import Rule, rule
 from rocketproof_traces.audit.vocabulary import has, is_, vocabulary

@@ -8,38 +8,35 @@ from dataclasses import dataclass
 
 from rocketproof_model.functions import Function
 from rocketproof_model.interpreter import State
-from rocketproof_protocol import codes
 from rocketproof_protocol.codes import SUCCESS
-from rocketproof_spec.committing import REFUSALS
 
 from ..history.covered import Config
 from .machine import Machine, bits
 from .shape import ONE_IN_FLIGHT
 from .steps import OVER, Local, OneStep, RequestStep
 
-SAME_TOPIC = "another topic"
-"""The guard that refuses an update without a change; the answer is success all the same."""
 NOT_SERVED = "served"
 """The guard that refuses a request that a name server does not serve."""
 
 
-def _refuses_a_name(code: int | None, illegal_code: int | None) -> bool:
-    """Whether an answer with this code is right for an illegal topic name. Without `illegal_code` any error is."""
-    return code != SUCCESS if illegal_code is None else code == illegal_code
+def _is_right(right: int | None, code: int | None, *, exact: bool = True) -> bool:
+    """Whether a recorded `code` is the `right` one. An unknown code always is. Unless the code must be `exact`, any error is as good as
+    another."""
+    return code in (right, None) or not (exact or right in (SUCCESS, None) or code == SUCCESS)
 
 
 @dataclass(frozen=True, eq=False)
 class TopicUpdate(OneStep):
     """A topic created or changed by an administrator. It waits until no registration is in flight.
 
-    `code` is the answer's, None if unknown. `illegal_code` answers an illegal name, None if any code but success does.
+    `code` is the answer's, None if unknown. Only if `exact`, the code of an error counts.
     """
 
     machine: Machine
     topic: int
     wanted: Config
     code: int | None = None
-    illegal_code: int | None = None
+    exact: bool = True
     start: Local = OVER
 
     @property
@@ -63,21 +60,21 @@ class TopicUpdate(OneStep):
         if refused is not None:
             if refused.name == ONE_IN_FLIGHT:
                 return machine.waiting(shared)
-            right = {"proper name": _refuses_a_name(self.code, self.illegal_code), SAME_TOPIC: self.code == 0}.get(refused.name, False)
-            return [RequestStep("refuse_update", shared, None, reads, 0, dead=not right and self.code is not None)]
+            dead = not _is_right(machine.refusal(function.action.name, refused.name), self.code, exact=self.exact)
+            return [RequestStep("refuse_update", shared, None, reads, 0, dead=dead)]
         move = machine.step(function, self.args, shared, machine.idle, reads)
         return [move._replace(local=None, dead=self.code not in (0, None))]
 
 
 @dataclass(frozen=True, eq=False)
 class TopicDeletion(OneStep):
-    """A topic deleted by an administrator. `code` and `illegal_code` are as for an update. `deleted_offsets` are the places of offsets
-    that are deleted with it."""
+    """A topic deleted by an administrator. `code` and `exact` are as for an update. `deleted_offsets` are the places of offsets that are
+    deleted with it."""
 
     machine: Machine
     topic: int
     code: int | None = None
-    illegal_code: int | None = None
+    exact: bool = True
     deleted_offsets: tuple[int, ...] = ()
     start: Local = OVER
 
@@ -94,8 +91,9 @@ class TopicDeletion(OneStep):
         return self.machine.delete
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        if self.function.guard(shared + self.machine.idle, self.args) is not None:
-            dead = self.code is not None and not _refuses_a_name(self.code, self.illegal_code)
+        refused = self.function.guard(shared + self.machine.idle, self.args)
+        if refused is not None:
+            dead = not _is_right(self.machine.refusal(self.function.action.name, refused.name), self.code, exact=self.exact)
             return [RequestStep("refuse_deletion", shared, None, 0, 0, dead=dead)]
         move = self.machine.delete_offsets(self.machine.deleted(shared, self.topic), self.deleted_offsets)
         return [move._replace(dead=self.code not in (0, None))]
@@ -128,13 +126,14 @@ class RefusedRequest(OneStep):
 class GroupUpdate(OneStep):
     """A group created, changed or deleted, identified by its retry topic.
 
-    `group` is its state afterwards: whether it is known, its limit, its queues, and whether the broker's table has it. `deleted_offsets`
-    are the places of offsets that are deleted. `code` is the answer's, None if unknown.
+    `group` are the arguments of `update_group`: whether a look-up finds or creates the group, its limit, its queues, whether it is changed
+    or else deleted, and whether its offsets are deleted as well. `deleted_offsets` are the places of these offsets. `code` is the answer's,
+    None if unknown.
     """
 
     machine: Machine
     topic: int
-    group: tuple[int, int, int, int]
+    group: tuple[int, int, int, int, int]
     code: int | None
     deleted_offsets: tuple[int, ...] = ()
     start: Local = OVER
@@ -156,14 +155,12 @@ class OffsetCommit(OneStep):
     `parameters` are the group's retry topic, the topic, whether the request names a topic, whether it is complete, the place and the
     offset.
 
-    `code` is the answer's, None if unknown. `illegal_code` answers an incomplete request. `listed`: the state shows whether the broker has
-    the group; otherwise both are possible.
+    `code` is the answer's, None if unknown. `listed`: the state shows whether the broker has the group; otherwise both are possible.
     """
 
     machine: Machine
     parameters: tuple[int, ...]
     code: int | None
-    illegal_code: int
     listed: bool = True
     start: Local = OVER
 
@@ -188,14 +185,13 @@ class OffsetCommit(OneStep):
         return self.machine.all_read(self.function), -1
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
-        machine, args, steps = self.machine, self.args, dict[int, RequestStep]()
+        machine, args, steps = self.machine, self.args, dict[int | None, RequestStep]()
         for possible in self.possible(shared):
             state = possible + machine.idle
             reads = bits(slot for slot in self.function.reads(state, args) if slot < machine.shared)
             refused = self.function.guard(state, args)
-            word = "SUCCESS" if refused is None else REFUSALS[refused.name]
-            right = self.illegal_code if word == "INVALID_PARAMETER" else getattr(codes, word)
-            dead = self.code not in (right, None)
+            right = SUCCESS if refused is None else machine.refusal(self.function.action.name, refused.name)
+            dead = not _is_right(right, self.code)
             if refused is not None:
                 steps[right] = RequestStep("refuse_commit", shared, None, reads, 0, dead=dead)
             else:

@@ -13,13 +13,15 @@ from typing import NamedTuple
 
 from rocketproof_model import EvaluationError
 from rocketproof_model.functions import Function, Functions
-from rocketproof_model.interpreter import State, initial
+from rocketproof_model.interpreter import Environment, State, evaluate, initial
 from rocketproof_model.language import Action, Expr, Guard, walk
 from rocketproof_model.partial import Partial, View, decided, excluding, place
 from rocketproof_model.transforms.slicing import control
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol import codes
 from rocketproof_spec import constants
-from rocketproof_spec.vocabulary import Kind, Phase, PlacedAnswer
+from rocketproof_spec.placement import Kind
+from rocketproof_spec.vocabulary import Phase, PlacedAnswer
 
 from ..history.covered import Config
 from .shape import COLUMNS, GROUPS, LISTED, OF_REQUESTS, OUTLIVED, REGISTERING, ROUTES, TOLD, Change, MachineShape, model_of
@@ -124,6 +126,7 @@ class Machine:
         self._canonical: dict[Hashable, Local] = {}
         self._ends: dict[Hashable, bool] = {}
         self._of_guards: dict[Guard, int] = {}
+        self._refusals: dict[tuple[str, str], int | None] = {}
         self._future: dict[Hashable, tuple[int, int]] = {}
 
     @cached_property
@@ -231,6 +234,15 @@ class Machine:
         """The slots, apart from the deciding ones, that decide routes: the tables of the name server and registrations in flight."""
         tables = (v for v in self.instance.model.variables if v.name.startswith(("route.", "registration", "live")))
         return bits(slot for v in tables for slot in range(v.first, v.first + v.size))
+
+    def refusal(self, action: str, guard: str) -> int | None:
+        """Return the response code for a request that this guard of its action refuses, None if the specification has no response."""
+        if (action, guard) not in self._refusals:
+            term = self.spec.refusals.get(action, {}).get(guard)
+            environment = Environment(self.start + self.idle, {}, self.instance.constants)
+            word = None if term is None else PlacedAnswer.names[evaluate(term, environment)]
+            self._refusals[action, guard] = None if word is None else getattr(codes, word)
+        return self._refusals[action, guard]
 
     @staticmethod
     def assigned(shared: State, codes: Mapping[int, int]) -> State:

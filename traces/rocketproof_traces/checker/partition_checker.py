@@ -14,6 +14,7 @@ from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
 from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_spec import placement
+from rocketproof_spec.admission import rejections
 from rocketproof_spec.arithmetic import READ, WRITE
 from rocketproof_spec.constructor import system_topics
 from rocketproof_spec.remarks import remarked
@@ -37,10 +38,6 @@ from .shape import MachineShape
 from .steps import CheckedRequest, ExplanationStep, Local, Point, ResponsePoint, SearchBound, SearchEnd, answers_of
 
 LOCK_TIMEOUT = 3_000_000_000  # nanoseconds
-NO_BODY = "a message without a body is an error before anything else"
-"""SEND-03, in releases that store the region of each message."""
-NO_FLAG = "a send with short names that lacks one of its flags is an error before anything else"
-"""REM-04, in 5.2.0."""
 NO_WHEEL = "TimerMessageStore"
 """The text in the error of a broker that counts a topic's timers and has no timer wheel (TCM-31)."""
 LEVELS = 18
@@ -326,9 +323,9 @@ class PartitionChecker:
             wanted = Config(exchange.number("readQueueNums"), exchange.number("writeQueueNums"), exchange.number("perm"), False)
             if not fits_int(wanted.read, wanted.write) or min(wanted.read, wanted.write) < 0 or not 0 <= wanted.perm <= 15:
                 return None
-            return TopicUpdate(self.machine, topic, wanted, exchange.code if known else None, self._illegal_code)
+            return TopicUpdate(self.machine, topic, wanted, exchange.code if known else None, self.part.recorded)
         if exchange.op == "delete_topic":
-            return TopicDeletion(self.machine, topic, self._deleted_code(exchange) if known else None, self._illegal_code)
+            return TopicDeletion(self.machine, topic, self._deleted_code(exchange) if known else None, self.part.recorded)
         if not known:
             return None
         if exchange.op == "topic_config":
@@ -336,6 +333,11 @@ class PartitionChecker:
         return MaxOffsetQuery(
             self.machine, topic, exchange.number("queueId"), exchange.answered("offset") or 0, self._max_offset_bounds.get(exchange.seq, 0)
         )
+
+    def _rejected(self, problem: str, code: int | None) -> RefusedRequest | None:
+        """Return the request that the release rejects for a problem before anything else, None if the release lets it pass."""
+        rejected = rejections(self.profile.name).get(problem)
+        return None if rejected is None else RefusedRequest(self.machine, rejected.code, rejected.why, code)
 
     def _changes(self, exchange: Exchange) -> Iterator[tuple[Function, tuple[int, ...]]]:
         """Yield the actions that change the settings, with their arguments."""
@@ -345,11 +347,6 @@ class PartitionChecker:
             elif name == PERMISSION:
                 bits = java_int(value) or 0
                 yield self.machine.configures["permit"], (0, int(bool(bits & READ)), int(bool(bits & WRITE)))
-
-    @property
-    def _illegal_code(self) -> int | None:
-        """The code that answers an illegal topic name, None if the code is not checked."""
-        return self.profile.illegal_code if self.part.recorded else None
 
     def _deleted_code(self, exchange: Exchange) -> int | None:
         """Return the code of the answer to a deletion. A broker without a timer wheel deletes the topic and fails afterwards, which
@@ -361,14 +358,12 @@ class PartitionChecker:
         numbers, queue = exchange.number("defaultTopicQueueNums"), exchange.number("queueId")
         if not fits_int(numbers, queue) or exchange.reason == UNREADABLE:
             return None
-        if self.profile.wants_request_body and exchange.request.get("bodySize") == 0:
-            return RefusedRequest(self.machine, SYSTEM_ERROR, NO_BODY, exchange.code if known else None)
-        if (
-            self.profile.wants_flags
-            and exchange.request.get("code") != SEND_MESSAGE
-            and not {"unitMode", "batch"} <= exchange.fields.keys()
-        ):
-            return RefusedRequest(self.machine, SYSTEM_ERROR, NO_FLAG, exchange.code if known else None)
+        code = exchange.code if known else None
+        if exchange.request.get("bodySize") == 0 and (rejected := self._rejected("no body", code)):
+            return rejected
+        short = exchange.request.get("code") != SEND_MESSAGE
+        if short and not {"unitMode", "batch"} <= exchange.fields.keys() and (rejected := self._rejected("no flag", code)):
+            return rejected
         ended = self._response(exchange) if known else None
         default = self.topics[default_of(exchange.fields)]
         start, *others = self._start_states(exchange, why, topic, default, numbers, queue)
@@ -382,7 +377,6 @@ class PartitionChecker:
             ended,
             claims if ended is None else frozenset(),
             patient,
-            self.profile.illegal_code,
             tuple(others),
         )
 

@@ -7,12 +7,12 @@ the specification.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from rocketproof_model.language import Bool, Int, Type
+from rocketproof_model.language import JAVA_INT, Bool, Int, Type
 from rocketproof_profiles import Profile
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, NO_PERMISSION, SYSTEM_ERROR
 from rocketproof_protocol.flags import COMMIT, HOSTS_IPV6, INNER_BATCH, ROLLBACK
@@ -39,19 +39,21 @@ from rocketproof_protocol.properties import (
     WAIT,
 )
 from rocketproof_protocol.topics import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
+from rocketproof_spec.admission import SendFacts, flaw_of
 from rocketproof_spec.bounds import (
     DELAY_LEVELS,
     NAMES_LIMIT,
     is_given_up,
     is_read_as_another,
     is_refused_time,
+    level_queue,
     plain,
     retry_limit_of,
     waits_for_time,
 )
-from rocketproof_spec.placement import batch_fits, body_fits, properties_fit
+from rocketproof_spec.placement import Kind, StoredIn, batch_fits, body_fits, level_of, properties_fit, stored_in
+from rocketproof_spec.returning import dead_letter_level
 from rocketproof_spec.sizes import FIXED
-from rocketproof_spec.vocabulary import Kind
 
 from ..history.covered import AT_LIMIT, COUNTED, CUT, DEAD, KINDS, NO_GROUP, number_of, properties_of
 from ..history.exchange import Exchange
@@ -116,13 +118,12 @@ def is_half(exchange: Exchange, profile: Profile) -> bool:
     return exchange.op == "send" and profile.half_messages and java_boolean(exchange.properties.get(TRAN_MSG))
 
 
-def is_unstorable_batch(exchange: Exchange, profile: Profile) -> bool:
-    """BAT-02, BAT-04: whether a send is a batch that this release, or any release, does not store."""
+def _is_unfit_batch(exchange: Exchange) -> bool:
+    """BAT-04: whether a send is a batch that no release stores, because of its transaction type or delay level."""
     if exchange.op != "batch":
         return False
     level = requested_level(exchange)
-    unfit = level is None or not _holds(batch_fits, KINDS[exchange.number("sysFlag") & 12], level)
-    return unfit or (exchange.topic.startswith(RETRY_PREFIX) and not profile.batch_retry)
+    return level is None or not _holds(batch_fits, KINDS[exchange.number("sysFlag") & 12], level)
 
 
 def _is_misread(exchange: Exchange) -> bool:
@@ -301,7 +302,15 @@ def is_dead_letter(placement: Values, profile: Profile, *, sure: bool) -> bool |
     if not sure and not (placement["named"] and placement["version"] >= NAMES_LIMIT):
         return None
     limit = retry_limit_of(placement["requested"] if placement["named"] else None, placement["version"])
-    return is_given_up(placement["times"], limit, beyond=profile.dlq_beyond and placement["step"] != "back")
+    back = placement["step"] == "back"
+    return is_given_up(placement["times"], limit, back=back, level=placement["level"], beyond=profile.dlq_beyond)
+
+
+def level_of_dead_letter(placement: Values, profile: Profile) -> int:
+    """Return the delay level of a returning message that becomes a dead letter. It waits if the level is at least 1."""
+    back, clears, keeps = placement["step"] == "back", profile.dlq_clears_delay, profile.dlq_keeps_delay
+    level: int = _formulas().letter((back, clears, keeps, placement["level"], placement.get("kept", 0)))
+    return level
 
 
 def destination_of(exchange: Exchange, placement: Values, profile: Profile, *, sure: bool) -> tuple[tuple[str, int], bool]:
@@ -310,12 +319,12 @@ def destination_of(exchange: Exchange, placement: Values, profile: Profile, *, s
     topic, queue, level = exchange.topic, exchange.answered("queueId") or 0, placement["level"]
     dead = is_dead_letter(placement, profile, sure=sure) if placement.get("step") == "retry" else False
     if dead:
-        topic, queue, level = placement["dead"], 0, 0 if profile.dlq_keeps_delay else level
-    if level > 0:
-        return (SCHEDULE, min(level, DELAY_LEVELS) - 1), dead is not None
-    if placement["timed"]:
-        return (WHEEL_TIMER_TOPIC, 0), dead is not None
-    return (HALF_TOPIC, 0) if placement["half"] else (topic, queue), dead is not None and placement["timed"] is not None
+        topic, queue, level = placement["dead"], 0, level_of_dead_letter(placement, profile)
+    formulas, kind = _formulas(), Kind.encode(KINDS[exchange.number("sysFlag") & 12])
+    stored = StoredIn.names[formulas.place((placement["half"], level, placement["timed"] or False, kind))]
+    places = {"requested": (topic, queue), "halves": (HALF_TOPIC, 0), "wheel": (WHEEL_TIMER_TOPIC, 0)}
+    place = (SCHEDULE, formulas.queue((level,))) if stored == "delayed" else places[stored]
+    return place, dead is not None and (placement["timed"] is not None or stored in ("delayed", "wheel"))
 
 
 def commit_destinations(record: AnsweredRecord | None) -> list[tuple[str, int, int]]:
@@ -383,19 +392,21 @@ def _flaw(exchange: Exchange, profile: Profile, cluster: str, level: int | None,
     transactional = half or (not profile.half_messages and TRAN_MSG in exchange.properties)
     if transactional and exchange.op == "send" and exchange.code == NO_PERMISSION:
         return "transaction"  # rejectTransactionMessage, which no history records
-    if is_unstorable_batch(exchange, profile):
-        return "size" if level is not None or kind != "not" else "error"
-    if (profile.refuses_inner and is_inner_batch(exchange)) or (profile.wants_body and exchange.request.get("bodySize") == 0):
-        return "size"
     fits = {_fits(exchange, profile, size) for size in _sizes(exchange, profile, cluster, half=half)}
-    refused = MESSAGE_ILLEGAL if exchange.op != "batch" or not profile.wants_topic else SYSTEM_ERROR
-    if fits == {False} or (len(fits) > 1 and exchange.code == MESSAGE_ILLEGAL):
-        if exchange.op == "send" and profile.encode_first:
-            return "encoding"
-        return "size" if refused == MESSAGE_ILLEGAL or not _body_alone(exchange, profile) else "error"
-    if (profile.hosts_by_flag and _is_misread(exchange)) or (level is None and (half or kind in COUNTED)):
-        return "error"
-    return "none"
+    facts = SendFacts(
+        batch=exchange.op == "batch",
+        unfit_batch=_is_unfit_batch(exchange),
+        transactional=kind != "not",
+        to_retry=exchange.topic.startswith(RETRY_PREFIX),
+        inner=is_inner_batch(exchange),
+        empty=exchange.request.get("bodySize") == 0,
+        too_large=fits == {False} or (len(fits) > 1 and exchange.code == MESSAGE_ILLEGAL),
+        large_body=exchange.op == "batch" and _body_alone(exchange, profile),
+        unread_level=level is None,
+        waits=half or kind in COUNTED,
+        misread=_is_misread(exchange),
+    )
+    return flaw_of(profile.name, facts)
 
 
 def _body_alone(exchange: Exchange, profile: Profile) -> bool:
@@ -455,6 +466,25 @@ def _length(items: Mapping[str, str], *, ends: bool) -> int:
     return sum(len(f"{name}{value}".encode("utf-8", "replace")) + 2 for name, value in items.items()) - (not ends)
 
 
+class _Formulas(NamedTuple):
+    """The specification's formulas for the place of a record, compiled for plain values: a dead letter's level, the place of a record, and
+    the queue of a delay level."""
+
+    letter: Callable[..., int]
+    place: Callable[..., int]
+    queue: Callable[..., int]
+
+
+@cache
+def _formulas() -> _Formulas:
+    number = Int(*JAVA_INT)
+    return _Formulas(
+        plain(dead_letter_level, Bool, Bool, Bool, number, number),
+        plain(stored_in, Bool, number, Bool, Kind),
+        plain(lambda level: level_queue(level_of(level)), number),
+    )
+
+
 @cache
 def _function(formula: Any) -> Any:
     number = Int(-_FAR, _FAR)
@@ -479,7 +509,7 @@ __all__ = [
     "send_back_flaws",
     "is_half",
     "is_dead_letter",
-    "is_unstorable_batch",
+    "level_of_dead_letter",
     "is_timed",
     "requested_level",
     "requested_limit",

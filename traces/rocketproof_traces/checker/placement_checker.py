@@ -19,9 +19,7 @@ from functools import cached_property
 from rocketproof_model.language import JAVA_INT
 from rocketproof_profiles import classify, java_length
 from rocketproof_protocol.codes import (
-    REQUEST_CODE_NOT_SUPPORTED,
     SERVICE_NOT_AVAILABLE,
-    SLAVE_NOT_AVAILABLE,
     SUCCESS,
     SYSTEM_ERROR,
 )
@@ -49,6 +47,7 @@ from .placement import (
     is_dead_letter,
     is_half,
     is_timed,
+    level_of_dead_letter,
     placement_of,
     possible_placements,
     send_back_flaws,
@@ -165,11 +164,11 @@ class PlacementChecker(PartitionChecker):
         topic, requested = subject_of(exchange), exchange.group() if exchange.op == "update_group" else None
         if topic not in self.topics or topic is None:
             return RefusedRequest(self.machine, SUCCESS, "a group may always be changed", code)
-        if requested is not None and self.profile.tests_groups and self._is_invalid_group(requested[0]):
-            return RefusedRequest(self.machine, self.profile.illegal_code, "a group of this name is not made", code)
+        if requested is not None and self._is_invalid_group(requested[0]) and (rejected := self._rejected("illegal group", code)):
+            return rejected
         known, limit, queues, _ = self._initial_group(topic)
-        remade = int(bool(self.profile.remakes_groups and known and not forgets(exchange, self.profile)))
-        group = (known, limit, queues, remade) if requested is None else (1, *requested[1:], 1)
+        forgotten = int(forgets(exchange, self.profile))
+        group = (known, limit, queues, 0, forgotten) if requested is None else (1, *requested[1:], 1, 0)
         return GroupUpdate(self.machine, self.topics[topic], group, code, self._deleted_offsets(exchange))
 
     def _deleted_offsets(self, _one: Exchange) -> tuple[int, ...]:
@@ -207,18 +206,14 @@ class PlacementChecker(PartitionChecker):
         names, whole = exchange.fields.get("topic") is not None, None not in numbers(exchange)
         offset = max(NO_OFFSET, exchange.number("commitOffset"))
         args = group, topic, int(names), int(whole), self._offset_places[offset_key(exchange)], offset
-        return OffsetCommit(self.machine, args, code, self.profile.illegal_code, listed=self.part.recorded)
+        return OffsetCommit(self.machine, args, code, listed=self.part.recorded)
 
     def _offset_query(self, exchange: Exchange) -> OffsetQuery:
         queue, zero = exchange.number("queueId"), exchange.fields.get("setZeroIfNotFound")
         counters = self.machine.counters(self.topics[exchange.topic], queue)
-        takes = zero is None or java_boolean(str(zero)) or not self.profile.heeds_set_zero
-        place, anywhere, filled = (
-            self._offset_places[offset_key(exchange)],
-            self.profile.begins_anywhere,
-            not self._starts_empty(exchange.topic),
-        )
-        return OffsetQuery(self.machine, place, counters, anywhere, takes, exchange.code or 0, exchange.answered("offset"), filled)
+        takes = zero is None or java_boolean(str(zero))
+        place, filled = self._offset_places[offset_key(exchange)], not self._starts_empty(exchange.topic)
+        return OffsetQuery(self.machine, place, counters, takes, exchange.code or 0, exchange.answered("offset"), filled)
 
     def _initial_offsets(self, last: int) -> Iterator[tuple[int, int, int | None]]:
         """Yield the offsets that groups may have committed before the history, in the form of `_open_requests`."""
@@ -286,10 +281,8 @@ class PlacementChecker(PartitionChecker):
         or not."""
         record, placement, topic = self._record(exchange), send_back_placement(exchange), self.topics[subject_of(exchange) or ""]
         missing = {"offset", "group", "delayLevel"} - exchange.fields.keys()
-        if missing and not self.profile.null_fields:
-            return RefusedRequest(
-                self.machine, SYSTEM_ERROR, "a send-back names a place, a group and a level", exchange.code if ended else None
-            )
+        if missing and (rejected := self._rejected("field missing in a send-back", exchange.code if ended else None)):
+            return rejected
         if record is not None:  # a null level fails once the record is found; the answer is the same as for a missing record
             found_options = (False, True) if record.garbled and not missing else (not missing,)
             named = exchange.fields.get("originTopic") if self.profile.checks_origin else None
@@ -317,18 +310,17 @@ class PlacementChecker(PartitionChecker):
         kind = "not" if record is None else record.kind
         start, *others = (self.machine.arrived(topic, 0, 0, 0, kind, "append", self._placement_codes(each)) for each in placements)
         claims = frozenset() if ended is not None else claims
-        return Send(self.machine, start, topic, 0, 1, ended, claims, illegal_code=self.profile.illegal_code, others=tuple(others))
+        return Send(self.machine, start, topic, 0, 1, ended, claims, others=tuple(others))
 
     def _transaction_end(self, exchange: Exchange, ended: SendResponse | None, claims: Claims) -> CheckedRequest | None:
         """Return the request for the end of a transaction. An end of an unknown kind has no effect and no answer."""
-        if not self.profile.half_messages:
-            return RefusedRequest(self.machine, REQUEST_CODE_NOT_SUPPORTED, "there are no half messages", exchange.code if ended else None)
-        if not exchange.fields.keys() >= _OF_AN_END and not self.profile.null_fields:
-            return RefusedRequest(
-                self.machine, SYSTEM_ERROR, "the end of a transaction names its half message", exchange.code if ended else None
-            )
-        if self._slave:
-            return RefusedRequest(self.machine, SLAVE_NOT_AVAILABLE, "transactions end at a master", exchange.code)
+        code = exchange.code if ended else None
+        if rejected := self._rejected("end not served", code):
+            return rejected
+        if not exchange.fields.keys() >= _OF_AN_END and (rejected := self._rejected("field missing in an end", code)):
+            return rejected
+        if self._slave and (rejected := self._rejected("end on a slave", exchange.code)):
+            return rejected
         record, kind = self._record(exchange), transaction_end(exchange)
         if not kind:
             return None
@@ -371,7 +363,7 @@ class PlacementChecker(PartitionChecker):
             if placement.get("step") == "retry"
             else False
         )
-        letters = [(placement["dead"], 0)] if dead is not False and not self.profile.dlq_keeps_delay else []
+        letters = [(placement["dead"], 0)] if dead is not False and level_of_dead_letter(placement, self.profile) > 0 else []
         return [*([] if dead else [place]), *letters] if placement["level"] > 0 or placement["timed"] is not False else []
 
     def _retried(self, exchange: Exchange) -> list[tuple[str, int]]:
@@ -382,8 +374,9 @@ class PlacementChecker(PartitionChecker):
             if record is None
             else is_dead_letter(placement | {"times": record.times}, self.profile, sure=topic not in self._changed_groups)
         )
-        waits = not self.profile.dlq_clears_delay and (record is None or (record.level or 0) > 0)
-        return [*([] if dead else [(topic, -1)]), *([(placement["dead"], 0)] if dead is not False and waits else [])]
+        kept = placement | {"kept": DELAY_LEVELS if record is None else record.level or 0}
+        waits = dead is not False and level_of_dead_letter(kept, self.profile) > 0
+        return [*([] if dead else [(topic, -1)]), *([(placement["dead"], 0)] if waits else [])]
 
     def _own_records(self) -> Iterator[tuple[int, str, int]]:
         return self._later_records()

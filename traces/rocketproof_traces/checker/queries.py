@@ -71,21 +71,20 @@ class MaxOffsetQuery(OneStep):
 
 @cache
 def _begins_at() -> Callable[..., int]:
-    return plain(begins_at, Int(NO_OFFSET, LARGEST_OFFSET), Bool, Bool, Bool)
+    return plain(begins_at, Int(NO_OFFSET, LARGEST_OFFSET), Bool, Bool, Bool, Bool)
 
 
 @dataclass(frozen=True, eq=False)
 class OffsetQuery(OneStep):
     """A query for the offset at which a group continues in a queue, answered with `code` and with `offset` if there is one.
 
-    `counters` are the slots of the queue, none if the queue does not exist; the dispatcher may lag. `anywhere` and `zero` are arguments of
-    the rule `begins_at`. `filled`: the queue may have had records before the history.
+    `counters` are the slots of the queue, none if the queue does not exist; the dispatcher may lag. `zero`: the request allows 0 without a
+    committed offset. `filled`: the queue may have had records before the history.
     """
 
     machine: Machine
     place: int
     counters: tuple[int, ...]
-    anywhere: bool
     zero: bool
     code: int
     offset: int | None
@@ -102,7 +101,9 @@ class OffsetQuery(OneStep):
     def allowed_offsets(self, shared: State) -> set[int]:
         """Return the offsets that may be answered; `NO_OFFSET` stands for no offset."""
         committed, some = shared[self.machine.group_offset_slot(self.place)], self.filled or any(shared[slot] > 0 for slot in self.counters)
-        return {_begins_at()((committed, self.anywhere, self.zero, first)) for first in {False, some}}
+        given = self.machine.instance.constants
+        anywhere, heeds = given["begins_anywhere"], given["heeds_set_zero"]
+        return {_begins_at()((committed, anywhere, heeds, self.zero, first)) for first in {False, some}}
 
     def moves(self, shared: State, local: Local) -> Sequence[RequestStep]:
         answered = self.offset if self.code == SUCCESS else NO_OFFSET if self.code == QUERY_NOT_FOUND else None

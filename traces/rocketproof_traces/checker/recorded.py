@@ -32,7 +32,7 @@ from ..common.outcomes import JudgingOutcome
 from ..history.covered import COUNTED, STATUSES, UNREADABLE, Config, StoredMessage
 from ..history.exchange import Exchange
 from ..history.exchanges import CREATION, PERMISSION, ROUTE_UPDATES, SENDS
-from .administration import RefusedRequest, RouteUpdate, TopicUpdate
+from .administration import RouteUpdate, TopicUpdate
 from .background import AdoptedState, BrokerRegistrations
 from .findings import UnexplainedEvent
 from .group_offsets import PROGRESS, belongs_to_group, forgets, named
@@ -46,11 +46,6 @@ from .steps import CheckedRequest, Point, SearchBound
 ROUTE = "route"
 SMALL_FILE = 1 << 20
 """The smallest log file that recordings are made with, in bytes. A record that fits into it is never lost."""
-ON_SLAVE = "a slave changes neither topics nor groups"
-REJECTED = "a slave rejects sends before it reads them"
-NAMELESS = "a group that is deleted has a name"
-NO_HEADER = "the header cannot be read"
-FILTER_TYPES = "filter types are SINGLE_TAG and MULTI_TAG"
 MODELLED_OPS = (
     *(ROUTE, *SENDS, *GROUP_CHANGES, *ROUTE_UPDATES, *PROGRESS),
     *("send_back", "end_transaction", "update_topic", "delete_topic", "configure", "max_offset", "topic_config"),
@@ -295,24 +290,31 @@ class RecordedChecker(PlacementChecker):
             return RouteQuery(machine, self.topics[exchange.topic], route, exchange.code or 0) if known else None
         if exchange.op in ROUTE_UPDATES:
             return RouteUpdate(machine, machine.route_updates[exchange.op], self._route_args(exchange), code)
-        if exchange.op == "delete_group" and exchange.fields.get("groupName") is None:
-            return RefusedRequest(machine, SYSTEM_ERROR, NAMELESS, code)
-        if exchange.op in (*SENDS, "send_back") and self._slave and self.profile.slave_rejects:
-            return RefusedRequest(machine, SYSTEM_BUSY, REJECTED, code)
-        if exchange.op in SENDS and exchange.reach(whole_number(exchange.request["code"]))[1] == UNREADABLE:
-            return RefusedRequest(machine, SYSTEM_ERROR, NO_HEADER, code)
-        if exchange.op in ("update_topic", "delete_topic", *GROUP_CHANGES) and self._slave and not self.profile.slave_creates:
-            return RefusedRequest(machine, SYSTEM_ERROR, ON_SLAVE, code)
-        if exchange.op == "update_topic" and exchange.reach(whole_number(exchange.request["code"]))[1] == "filter types":
-            return RefusedRequest(machine, SYSTEM_ERROR, FILTER_TYPES, code)
+        for problem in self._problems(exchange):
+            if rejected := self._rejected(problem, code):
+                return rejected
         if exchange.op in (*GROUP_CHANGES, "end_transaction") and not known:
             return None
         request = super()._request(exchange, why, known=known, claims=claims)
         if isinstance(request, Send) and exchange.case in self._lost:
             return replace(request, count=0)
-        if isinstance(request, TopicUpdate) and self.profile.keeps_order and java_boolean(str(exchange.fields.get("order", ""))):
+        if isinstance(request, TopicUpdate) and java_boolean(str(exchange.fields.get("order", ""))):
             return replace(request, wanted=replace(request.wanted, order=True))
         return request
+
+    def _problems(self, exchange: Exchange) -> Iterator[str]:
+        """Yield the problems for which some release rejects a request before anything else."""
+        op, administers = exchange.op, exchange.op in ("update_topic", "delete_topic", *GROUP_CHANGES)
+        if op == "delete_group" and exchange.fields.get("groupName") is None:
+            yield "nameless group"
+        if op in (*SENDS, "send_back") and self._slave:
+            yield "send to a slave"
+        if op in SENDS and exchange.reach(whole_number(exchange.request["code"]))[1] == UNREADABLE:
+            yield "no header"
+        if administers and self._slave:
+            yield "change on a slave"
+        if op == "update_topic" and exchange.reach(whole_number(exchange.request["code"]))[1] == "filter types":
+            yield "filter types"
 
     def _route_args(self, exchange: Exchange) -> tuple[int, ...]:
         """Return the arguments of a change at the name server; none if it does not concern this broker or names no topic."""

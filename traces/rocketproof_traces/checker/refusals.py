@@ -90,7 +90,7 @@ def _send(machine: Machine, request: Send, stuck: Sequence[Point], names: Names)
         sentence = "a stored message is answered with its queue and that queue's next offset"
         return Refusal(answers, sentence=sentence, values=values, meanings=meanings)
     remark = ""
-    if any(word in request.ended.words(request.illegal_code) for word, _ in answers_by_action):  # then it is the remark that does not fit
+    if any(word in request.ended.words for word, _ in answers_by_action):  # then it is the remark that does not fit
         answers = f"answers {' or '.join(f'{answer} by {action}' for (_, action), answer in answers_by_action.items())}"
         remark = f"the remark is that of {' or '.join(sorted(request.ended.actions))}"
     candidates = sorted(_refusing_guards(machine, request, stuck), key=lambda candidate: candidate[0].name in STEPS)

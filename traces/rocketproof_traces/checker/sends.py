@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rocketproof_model.interpreter import State
 from rocketproof_protocol.codes import (
+    INVALID_PARAMETER,
     MESSAGE_ILLEGAL,
     NO_PERMISSION,
     SERVICE_NOT_AVAILABLE,
@@ -33,6 +34,7 @@ ANSWERS = {
     NO_PERMISSION: "NO_PERMISSION",
     TOPIC_NOT_EXIST: "TOPIC_NOT_EXIST",
     SERVICE_NOT_AVAILABLE: "SERVICE_NOT_AVAILABLE",
+    INVALID_PARAMETER: "INVALID_PARAMETER",
     SUBSCRIPTION_GROUP_NOT_EXIST: "SUBSCRIPTION_GROUP_NOT_EXIST",
 }
 """The specification's words for the codes of answers to sends."""
@@ -60,14 +62,13 @@ class SendResponse(NamedTuple):
     shows: bool = True
     note: str = ""
 
-    def words(self, illegal_code: int = 1) -> tuple[str, ...]:
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The specification's word for the answer, none if it has no such answer."""
         if self.against:
             return ()
-        if self.code in STATUSES:
-            return ("SUCCESS",)
-        word = ANSWERS.get(self.code)
-        words = () if word is None else (word,)
-        return ("SYSTEM_ERROR", *words) if self.code == illegal_code and word != "SYSTEM_ERROR" else words
+        word = "SUCCESS" if self.code in STATUSES else ANSWERS.get(self.code)
+        return () if word is None else (word,)
 
     def __str__(self) -> str:
         named = f"code {self.code}" + (f" {ANSWERS[self.code]}" if self.code in ANSWERS else "")
@@ -94,7 +95,6 @@ class Send:
     ended: SendResponse | None = None
     claims: Claims = frozenset()
     patient: bool = True
-    illegal_code: int = 1
     others: tuple[Local, ...] = ()
 
     draws: tuple[int, ...] = field(init=False)
@@ -103,7 +103,7 @@ class Send:
     def __post_init__(self) -> None:
         self.draws = self._draws()
         self.kind = ("send", self.count, self.draws, self.patient, self.others)
-        self._words = () if self.ended is None else self.ended.words(self.illegal_code)
+        self._words = () if self.ended is None else self.ended.words
         self._right = EndCondition() if self.ended is None else EndCondition(self._words or ("",), self.ended.queue)
 
     def _draws(self) -> tuple[int, ...]:

@@ -81,7 +81,7 @@ def choose(
     `asked`: accept only the kind of record that the send-back asks for.
     """
     limit = retry_limit_of(request.max_reconsume_times, request.version, group.retries)
-    given_up = request.delay_level < 0 or is_given_up(before.reconsume_times, limit)
+    given_up = is_given_up(before.reconsume_times, limit, back=True, level=request.delay_level)
     wanted = None if group.silent else (DLQ_PREFIX if given_up else RETRY_PREFIX) + request.group
     for place, record in records:
         waits, real = record.topic == SCHEDULE, record.properties.get(REAL_TOPIC, "")

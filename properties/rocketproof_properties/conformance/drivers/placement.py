@@ -57,8 +57,6 @@ class PlacementDriver(SendingDriver):
             return names[values["t"]] in self.profile.forbidden
         if action.name == "forget_offset":
             return bool(self.profile.clean_offsets)
-        if action.name == "update_group" and not values["listed"] and values["known"]:
-            return not self.profile.remakes_groups
         return super().can(action, args)
 
     def _finds(self, action: str, job: OutstandingSend) -> bool:

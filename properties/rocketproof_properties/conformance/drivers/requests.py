@@ -163,8 +163,6 @@ class SendingActions(ActionPerformer, ABC):
         return ProducerSettings(
             default_topic_queue_nums=self.constants["client_queues"],
             retry_times_when_send_failed=self.constants["retries"],
-            # The specification has one value for both codes of illegal messages.
-            retry_response_codes=ProducerSettings().retry_response_codes | {self.profile.illegal_code},
         )
 
 

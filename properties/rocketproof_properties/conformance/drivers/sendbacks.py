@@ -80,13 +80,15 @@ class SendbacksDriver(ModelDriver):
             self.broker.draw(q)
         at = self._record().physical_offset if c["in_log"] else NOWHERE
         most = c["limit"] if c["names_limit"] else None
-        request = plain("back", offset=at, group=GROUP, level=level, most=most, version=c["version"], unit=c["unit_mode"])
+        request = plain(
+            "back", offset=at, group=GROUP, level=level, most=most, version=c["version"], unit=c["unit_mode"], named=c["names_topic"]
+        )
         self._ask("back", request, given_up=level < 0)
 
     _do_back_bury = _do_back_retry
     _do_back_no_group = _do_back_no_broker = _do_back_no_queues = _do_back_no_topic = _do_back_no_record = _do_back_no_limit = (
-        _do_back_retry
-    )
+        _do_back_no_origin
+    ) = _do_back_retry
 
     def _do_send_retry(self, q: int = 0) -> None:
         """The consumer sends its message to the retry topic, as the Java client does."""

@@ -201,7 +201,7 @@ class SendingDriver(SendingActions, ModelDriver):
         job.answer = self._answer(p)
         if job.answer is not None:
             command = job.answer.command
-            job.result = ANSWERS.get(self.profile.plain(command.code), "")
+            job.result = ANSWERS.get(command.code, "")
             require(job.result, f"client {p} is answered {command.code} ({command.remark}): the specification has no such answer")
             job.checks = place == "arrived"
             fields = command.ext_fields or {}

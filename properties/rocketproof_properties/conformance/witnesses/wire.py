@@ -217,7 +217,7 @@ class WireReplay(SendingActions):
         return Answered(self._word(answer.code), whole_number(fields.get("queueOffset", 0)), stored[0] if stored else None)
 
     def _word(self, code: int) -> str:
-        return ANSWERS.get(self.profile.plain(code), f"code {code}")
+        return ANSWERS.get(code, f"code {code}")
 
     def holds_record(self, b: int, place: int) -> bool:
         """Return whether a message is at this place of a broker's log; the blank at a file's end does not count. Raises RemotingError."""

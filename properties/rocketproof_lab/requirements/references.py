@@ -139,10 +139,11 @@ def _changed(sources: Iterable[_Source], mutant: SeededMutant) -> Iterator[IdRef
         for change in patch:
             module, _, name = change.where.partition(":")
             source, name = by_module[module], name.removesuffix(".fset")
-            places = [node.lineno for node, defined in source.names.items() if defined == name] + [
+            places = [
                 node.lineno
-                for node in ast.walk(source.tree)
-                if isinstance(node, ast.Assign | ast.AnnAssign) and _assigned([node]) == name.rpartition(".")[2]
+                for node in source.parents
+                if (isinstance(node, Definition) and source.names.get(node) == name)
+                or (isinstance(node, ast.Assign | ast.AnnAssign) and _assigned([node]) == name.rpartition(".")[2])
             ]
             text = f"{change.old} → {change.new or 'nothing'}" if isinstance(change, Text) else "changed as a whole"
             words = " ".join(f"{letter}: {text}".split()) if letter else " ".join(text.split())

@@ -152,7 +152,6 @@ class _Reports:
 class TrialByTests:
     """Tries mutants with the tests in a folder or file. Also the pytest plugin that replaces the run of the collected tests."""
 
-    __test__ = False
     format = FORMAT
     options: Mapping[str, Any] = {}
 
@@ -166,8 +165,10 @@ class TrialByTests:
         self._broken: list[str] = []
 
     def run(self, mutants: Sequence[PatchedMutant], limits: RunLimits) -> None:
-        """Raises PatchError for a patch that does not fit. Raises InputError if there are no tests, or some cannot be collected or fail
-        without a mutant."""
+        """Try the mutants. Raises PatchError for a patch that does not fit.
+
+        Raises InputError if there are no tests, or some cannot be collected or fail without a mutant.
+        """
         needs_fork()
         if not self._tests.exists():
             raise InputError(f"there are no tests at {self._tests}; give their folder with --tests")
@@ -189,6 +190,8 @@ class TrialByTests:
         killed = bool(variants) and not missed
         texts = killers if killed else {variant.letter: variant.nearest_miss(stopped) for variant in missed}
         words = "; ".join(f"{letter}: {text}" if letter else str(text) for letter, text in texts.items())
+        if not variants:
+            words = f"not decided: stopped by {stopped}"
         verdict: MutantVerdict = EQUIVALENT if mutant.equivalent else SURVIVED
         if killed:
             verdict = KILLED

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -61,7 +62,7 @@ class TrialByWire:
         self.options: Mapping[str, Any] = {"profile": profile, "programs": programs, "seed": seed}
 
     def run(self, mutants: Sequence[WireMutant], limits: RunLimits) -> None:
-        """Raises InputError if the programs find something without a change, and TargetError if they end early."""
+        """Try the mutants. Raises InputError if the programs find something without a change, and TargetError if they end early."""
         needs_fork()
         folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
         guardian.guard_folder(folder)
@@ -74,9 +75,10 @@ class TrialByWire:
                 else:
                     limits.add(_undecided(mutant, UNREACHED))
             unreached = len(mutants) - len(tasks)
-            for done, task in enumerate(run_forked(tasks, limits.workers, limits.deadline), unreached + 1):
-                limits.add(task.outcome)
-                limits.progress("changes", done, len(mutants))
+            with closing(run_forked(tasks, limits.workers, limits.deadline)) as ended:
+                for done, task in enumerate(ended, unreached + 1):
+                    limits.add(task.outcome)
+                    limits.progress("changes", done, len(mutants))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             guardian.release_folder(folder)

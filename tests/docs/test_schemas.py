@@ -104,7 +104,10 @@ def test_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_models, "fingerprint", lambda: "0" * 16)  # the real one takes all mutants of all models
     more = {"sentence": "the queue id may be equal to the bound", "equivalent": ""}
     row = MutantOutcome("M-01", "killed", "tests/impl/test_x.py::test_y", seconds=1.5, more=more)
-    assert errors("mutants", MutationReport(by_tests.FORMAT, [row]).record()) == []
+    untried = MutantOutcome("M-02", "undecided", how="not decided: stopped by the time limit", more=more)
+    written = MutationReport(by_tests.FORMAT, [row, untried]).record()
+    assert errors("mutants", written) == []
+    assert isinstance(written, list) and [(each["seconds"], each["killed_by"] is None) for each in written] == [(1.5, False), (0.0, True)]
     of_model = {"part": "locks", "action": "x", "compared": 3}
     row = MutantOutcome("locks/x: y", "noticed", "INV-25", "locks P40", "violated", more=of_model)
     found = MutationReport(by_models.FORMAT, [row], seconds=1.0, deviations=[])

@@ -88,7 +88,7 @@ class ResultFormat:
     def record(self, outcome: MutantOutcome) -> dict[str, Any]:
         """Return the JSON form of an outcome."""
         values = {**{name: getattr(outcome, name) for name in _OWN}, "seconds": round(outcome.seconds, 3), **outcome.more}
-        return {key: values[name] if self.schema else (values[name] or None) for key, name in self.columns.items()}
+        return {key: None if values[name] == "" and not self.schema else values[name] for key, name in self.columns.items()}
 
     def outcome(self, row: Mapping[str, Any]) -> MutantOutcome:
         """Return the outcome of a row. Raises KeyError or TypeError for a row of another form."""

@@ -5,11 +5,17 @@ They exist only in a clone. The wheel does not contain this package.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rocketproof_properties.commands.common import All, Count, Flag, Json, Natural, Profile, Seconds, needs_pytest, write
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.reports.exitcode import OK, exit_code
+
+if TYPE_CHECKING:
+    from .mutation.mutant import Mutant
+    from .mutation.runner import MutantTrial
 
 
 def mutate(
@@ -66,95 +72,83 @@ def mutate(
     every
         With --specification or --generated: print one line per mutant.
     """
-    if generated is not None:
-        if specification or sample is not None:
-            raise InputError("--generated with --specification or --sample: it is one or the other; leave out one of them")
-        return _mutate_generated(
-            ids, generated, programs or 300, profile or "P494", seed, resume, json, workers, time, tests, every=every
-        )  # fmt: skip
-    if programs is not None or profile is not None:
-        raise InputError("--programs and --profile are for generated changes: add --generated, or leave them out")
-    if specification:
-        if tests is not None:
-            raise InputError("--tests with --specification: no tests are run for the specification's mutants; leave out one of them")
-        return _mutate_specification(ids, sample, seed, resume, json, workers, time, every=every)
-    options = {"--sample": sample is not None, "--resume": resume is not None, "--all": every}
-    misused = [name for name, is_given in options.items() if is_given]
-    if misused:
-        raise InputError(f"{misused[0]} is for mutants of the specification: add --specification or leave it out")
-    needs_pytest("mutate")
-    from .seeded import registry
-
-    chosen = registry.mutants(ids)
+    given = {
+        "--generated": generated is not None, "--specification": specification, "--sample": sample is not None,
+        "--programs": programs is not None, "--profile": profile is not None, "--tests": tests is not None, "--resume": resume is not None,
+        "--all": every,
+    }  # fmt: skip
+    _check_options([option for option, is_given in given.items() if is_given])
     from rocketproof_properties.reports import output
+    from rocketproof_properties.reports.files import STREAM, write_json
     from rocketproof_traces.common import pools
 
-    from .seeded import trials
-    from .seeded.show import print_mutants
+    from .mutation.report import print_report
+    from .mutation.results import MutationReport, read_known
+    from .mutation.runner import MutationRun
 
+    def keep(so_far: MutationReport) -> None:
+        if json not in (None, STREAM):
+            write_json(json, so_far.record())
+
+    mutants, trial = _mutants_and_trial(
+        ids, generated, programs or 300, profile or "P494", sample, seed, tests, specification=specification
+    )
+    known = read_known(resume, trial.format, trial.options) if resume is not None else None
     with output.phases() as progress:
-        report = trials.mutate(chosen, tests or Path("tests"), workers or pools.cores(), time, progress)
-    write(json, (row.record() for row in report.rows))
-    print_mutants(report)
+        run = MutationRun(trial, workers=workers or pools.cores(), seconds=time, progress=progress, known=known, keep=keep)
+        report = run.report(mutants)
+    write(json, report.record() if json is not None else ())
+    print_report(report, every=every)
     return report.exit_code
 
 
-def _mutate_generated(
-    ids: tuple[str, ...], count: int, programs: int, profile: str, seed: int, resume: Path | None, json: Path | None,
-    workers: int | None, time: float | None, tests: Path | None, *, every: bool,
-) -> int:  # fmt: skip
-    from rocketproof_properties.reports import output
-    from rocketproof_properties.reports.files import write_json
-    from rocketproof_traces.common import pools
+def _check_options(given: Sequence[str]) -> None:
+    """Raise InputError for options of `mutate` that do not go together."""
+    of_generated, of_specification = "--generated" in given, "--specification" in given
+    if of_generated and {"--specification", "--sample"} & {*given}:
+        raise InputError("--generated with --specification or --sample: it is one or the other; leave out one of them")
+    if not of_generated and {"--programs", "--profile"} & {*given}:
+        raise InputError("--programs and --profile are for generated changes: add --generated, or leave them out")
+    if of_specification and "--tests" in given:
+        raise InputError("--tests with --specification: no tests are run for the specification's mutants; leave out one of them")
+    if of_generated and {"--tests", "--resume"} <= {*given}:
+        raise InputError("--resume with --tests: a run of tests cannot be resumed; leave out one of them")
+    if not of_generated and not of_specification:
+        misused = next((option for option in given if option in ("--sample", "--resume", "--all")), None)
+        if misused is not None:
+            raise InputError(f"{misused} is for mutants of the specification: add --specification or leave it out")
 
-    from .generated import results, run, sampling, switched
-    from .generated.show import print_changes
+
+def _mutants_and_trial(
+    ids: tuple[str, ...], generated: int | None, programs: int, profile: str, sample: int | None, seed: int, tests: Path | None,
+    *, specification: bool,
+) -> tuple[Sequence[Mutant], MutantTrial[Any]]:  # fmt: skip
+    """Return the chosen mutants of one source, and the trial that decides whether they are noticed."""
+    if specification:
+        from .mutation.specification import by_models
+        from .mutation.specification import mutants as of_specification
+
+        return of_specification.chosen(ids, sample, seed), by_models.TrialByModels()
+    if generated is None:
+        needs_pytest("mutate")
+        from .mutation import by_tests
+        from .mutation.seeded import registry
+
+        return registry.mutants(ids), by_tests.TrialByTests(tests or Path("tests"))
+    from .mutation.generated import sampling, switched
 
     of_releases = ids == (switched.PART,)
-    workers = workers or pools.cores()
     if tests is not None:
         if of_releases:
             raise InputError(f"--tests with {switched.PART}: tests ask for the profile as it is; leave out one of them")
         needs_pytest("mutate --generated with --tests")
-        from .seeded import trials
-        from .seeded.show import print_mutants
+        from .mutation import by_tests
 
-        mutants = [change.mutant() for change in sampling.chosen(ids, count, seed)]
-        with output.phases() as progress:
-            tried = trials.mutate(mutants, tests, workers, time, progress)
-        write(json, (row.record() for row in tried.rows))
-        print_mutants(tried)
-        return tried.exit_code
-    chosen = switched.sample(profile, count, seed) if of_releases else sampling.chosen(ids, count, seed)
-    options = {"profile": profile, "programs": programs, "seed": seed}
-    known = results.known(resume, options) if resume is not None else {}
-    with output.phases() as progress:
-        report = run.run(
-            chosen, profile=profile, programs=programs, seed=seed, workers=workers, seconds=time, progress=progress, known=known,
-            keep=lambda so_far: None if json is None else write_json(json, so_far.record()),
-        )  # fmt: skip
-    write(json, report.record())
-    print_changes(report, every=every)
-    return report.exit_code
+        return sampling.chosen(ids, generated, seed), by_tests.TrialByTests(tests)
+    from .mutation.generated import by_wire
 
-
-def _mutate_specification(
-    ids: tuple[str, ...], sample: int | None, seed: int, resume: Path | None, json: Path | None, workers: int | None, time: float | None,
-    *, every: bool,
-) -> int:  # fmt: skip
-    from rocketproof_properties.reports import output
-    from rocketproof_traces.common import pools
-
-    from .specification import results, run
-    from .specification.show import print_mutants
-
-    known = results.known(resume) if resume is not None else None
-    chosen = run.chosen(ids, sample, seed)
-    with output.phases() as progress:
-        report = run.run(chosen, workers=workers or pools.cores(), seconds=time, progress=progress, known=known)
-    write(json, report.record())
-    print_mutants(report, every=every)
-    return report.exit_code
+    chosen = switched.sample(profile, generated, seed) if of_releases else sampling.chosen(ids, generated, seed)
+    return chosen, by_wire.TrialByWire(profile, programs, seed)
 
 
 def requirements(

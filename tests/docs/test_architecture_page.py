@@ -19,9 +19,9 @@ def test_the_diagram_shows_the_imports() -> None:
 @pytest.mark.parametrize("page", [PAGE, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_every_named_file_exists(page: Path) -> None:
     """THEME and NAME stand for a file of the reader's choice."""
-    roots = (ROOT, ROOT / "properties/rocketproof_properties")
+    roots = (ROOT, ROOT / "properties/rocketproof_properties", ROOT / "properties/rocketproof_lab")
     for name in nonempty(re.findall(r"`([a-z_]+/[\w./]+)`", page.read_text("utf-8"))):
-        known = any((root / name).exists() for root in roots) or name.startswith(("drivers/", "broker/", "seeded/", "history/", "checker/"))
+        known = any((root / name).exists() for root in roots) or name.startswith(("drivers/", "broker/", "history/", "checker/"))
         assert re.search("THEME|NAME", name) or known, f"{page.name} names {name}, which does not exist"
 
 

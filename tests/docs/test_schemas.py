@@ -13,8 +13,9 @@ from session import ROOT
 
 from counter import COUNTER
 from rocketproof_lab import requirements
-from rocketproof_lab.seeded.trials import SeededResult
-from rocketproof_lab.specification import results
+from rocketproof_lab.mutation import by_tests
+from rocketproof_lab.mutation.results import MutantOutcome, MutationReport
+from rocketproof_lab.mutation.specification import by_models
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.commands import run
 
@@ -100,12 +101,16 @@ def test_levels(output: Callable[..., Any]) -> None:
 
 
 def test_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "fingerprint", lambda: "0" * 16)  # the real one takes all mutants of all models
-    row = SeededResult("M-01", "the queue id may be equal to the bound", "tests/impl/test_x.py::test_y", 1.5, "", None)
-    assert errors("mutants", [row.record()]) == []
-    found = results.SpecificationReport(
-        [results.SpecificationResult("locks/x: y", "locks", "x", "noticed", "INV-25", "locks P40", "violated", 3)], seconds=1.0
-    )
+    monkeypatch.setattr(by_models, "fingerprint", lambda: "0" * 16)  # the real one takes all mutants of all models
+    more = {"sentence": "the queue id may be equal to the bound", "equivalent": ""}
+    row = MutantOutcome("M-01", "killed", "tests/impl/test_x.py::test_y", seconds=1.5, more=more)
+    untried = MutantOutcome("M-02", "undecided", how="not decided: stopped by the time limit", more=more)
+    written = MutationReport(by_tests.FORMAT, [row, untried]).record()
+    assert errors("mutants", written) == []
+    assert isinstance(written, list) and [(each["seconds"], each["killed_by"] is None) for each in written] == [(1.5, False), (0.0, True)]
+    of_model = {"part": "locks", "action": "x", "compared": 3}
+    row = MutantOutcome("locks/x: y", "noticed", "INV-25", "locks P40", "violated", more=of_model)
+    found = MutationReport(by_models.FORMAT, [row], seconds=1.0, deviations=[])
     assert errors("specification-mutants", found.record()) == []
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from rocketproof_lab.generated import results, run, sampling
-from rocketproof_lab.generated.results import NOTICED, SURVIVED, UNREACHED
-from rocketproof_lab.generated.switched import Switched
+from rocketproof_lab.mutation.generated import by_wire, sampling
+from rocketproof_lab.mutation.generated.by_wire import TrialByWire
+from rocketproof_lab.mutation.generated.switched import switch_mutant
+from rocketproof_lab.mutation.results import NOTICED, SURVIVED, UNREACHED, read_known
+from rocketproof_lab.mutation.runner import MutationRun
 from rocketproof_profiles.differing import SwitchChange
 from rocketproof_properties.reports.choices import InputError
 
@@ -25,34 +27,28 @@ def test_a_few_programs_notice_what_any_message_shows_and_not_what_none_reaches(
     )
     kept: list[int] = []
     told: list[str] = []
-    report = run.run(
-        [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known={},
-        progress=lambda what, done, of: told.append(what), keep=lambda so_far: kept.append(len(so_far.rows)),
-    )  # fmt: skip
+    trial = TrialByWire("P494", programs=8, seed=2)
+    report = MutationRun(
+        trial, workers=1, progress=lambda what, done, of: told.append(what), keep=lambda so_far: kept.append(len(so_far.rows))
+    ).report([shown, hidden])
     assert {row.id: row.verdict for row in report.rows} == {shown.id: NOTICED, hidden.id: UNREACHED}
     assert report.rows[0].by and report.exit_code == 1 and kept and told[-1] == "changes"
     path = tmp_path / "changes.json"
     path.write_text(json.dumps(report.record()))
     schema = json.loads((SCHEMAS / "generated-changes.schema.json").read_text("utf-8"))
     assert not list(Draft202012Validator(schema).iter_errors(report.record()))
-    known = results.known(path, report.options)
-    again = run.run(
-        [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known=known,
-        progress=lambda what, done, of: None, keep=lambda so_far: None,
-    )  # fmt: skip
-    assert [row.record() for row in again.rows] == [row.record() for row in report.rows]
+    known = read_known(path, by_wire.FORMAT, report.options)
+    again = MutationRun(trial, workers=1, known=known).report([shown, hidden])
+    assert [by_wire.FORMAT.record(row) for row in again.rows] == [by_wire.FORMAT.record(row) for row in report.rows]
     with pytest.raises(InputError, match="of a run with another seed"):
-        results.known(path, {**report.options, "seed": 3})
+        read_known(path, by_wire.FORMAT, {**report.options, "seed": 3})
     path.write_text("[]")
     with pytest.raises(InputError, match="is no result of mutate --generated"):
-        results.known(path, report.options)
+        read_known(path, by_wire.FORMAT, report.options)
 
 
 def test_a_few_programs_notice_a_switch_that_any_message_shows_and_not_one_of_producers() -> None:
-    shown, hidden = Switched("P494", SwitchChange("stores_parsed", False)), Switched("P494", SwitchChange("notices_ends", True))
-    report = run.run(
-        [shown, hidden], profile="P494", programs=8, seed=2, workers=1, seconds=None, known={},
-        progress=lambda what, done, of: None, keep=lambda so_far: None,
-    )  # fmt: skip
+    shown, hidden = switch_mutant("P494", SwitchChange("stores_parsed", False)), switch_mutant("P494", SwitchChange("notices_ends", True))
+    report = MutationRun(TrialByWire("P494", programs=8, seed=2), workers=1).report([shown, hidden])
     assert {row.id: row.verdict for row in report.rows} == {"stores_parsed True → False": NOTICED, "notices_ends False → True": SURVIVED}
     assert report.rows[0].by

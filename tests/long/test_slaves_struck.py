@@ -7,7 +7,7 @@ import pytest
 from rocketproof_impl.store.commitlog import CommitLog
 from rocketproof_impl.store.delay import ScheduleMessageService
 from rocketproof_impl.store.ha import GroupTransferService, HAConnection, TransferRequest
-from rocketproof_lab.generated.target import Forked
+from rocketproof_lab.mutation.generated.target import Forked
 from rocketproof_properties.validation.faults import slaves
 from rocketproof_properties.validation.faults.found import FaultTests
 from rocketproof_properties.validation.faults.kinds import SLAVE

@@ -71,7 +71,8 @@ VIOLATIONS = [
     ("catalogue", "rocketproof_properties.catalogue.claim", "rocketproof_properties.catalogue.source"),
     ("reports", "rocketproof_properties.reports.choices", "rocketproof_properties.reports.output"),
     ("reports", "rocketproof_properties.reports.files", "rocketproof_properties.reports.results"),
-    ("lab", "rocketproof_lab.seeded", "rocketproof_lab.generated"),
+    ("lab", "rocketproof_lab.mutation", "rocketproof_lab.requirements"),
+    ("mutation", "rocketproof_lab.mutation.runner", "rocketproof_lab.mutation.by_tests"),
     ("properties-circles", "rocketproof_properties.reports.output", "rocketproof_properties.commands"),
     ("properties-circles", "rocketproof_properties.commands.checks.rows", "rocketproof_properties.commands.checks.matrix"),
 ]

@@ -41,7 +41,7 @@ THREADS = {
 """Functions of threads that a signal does not interrupt."""
 HANDLERS = {
     "rocketproof_model/interrupts.py": "handlers run after a block that is not to be split",
-    "rocketproof_lab/generated/target.py": "a forked target ends with its parent",
+    "rocketproof_lab/mutation/generated/target.py": "a forked target ends with its parent",
     "rocketproof_properties/commands/checks/processes.py": "workers hear of Ctrl-C from their parent",
     "rocketproof_properties/commands/__init__.py": "from the first moment on",
     "rocketproof_properties/reports/interruption.py": "the one that raises KeyboardInterrupt",

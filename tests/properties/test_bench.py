@@ -42,7 +42,7 @@ def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPat
     assert rows[0]["bytes_per_state"] <= 40
     for tool, program in (("spin", "spin"), ("stateright", "cargo"), ("tlc", "java")):
         assert any(f"{tool}: left out, {program} is not installed" in line for line in told), told
-    text = search_speed.text(rows).splitlines()
+    text = search_speed.TABLE.text(rows).splitlines()
     assert len(text) == 4
     assert "326,684" in text[2]
 
@@ -95,7 +95,7 @@ def test_tools_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (own["cpu_seconds"], own["of_ours"], own["cold_cpu_seconds"]) == (2.0, None, 4.0)
     assert (even["of_ours"], even["cold_cpu_seconds"], even["cold_of_ours"]) == (6.0, 15.0, 3.75)
     assert (odd["of_ours"], once["of_ours"]) == (12.0, 12.0)
-    assert "of ours" in search_speed.text(rows) and "  1.0  " in search_speed.text(rows)
+    assert "of ours" in search_speed.TABLE.text(rows) and "  1.0  " in search_speed.TABLE.text(rows)
     assert cli.run(["bench", "search", "--scope", "nowhere"]) == 2
 
 
@@ -120,7 +120,7 @@ def test_a_peer_that_fails_says_so(tmp_path: Path) -> None:
 def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fabricate(tmp_path / "store", StorePlan(1 << 20))
     rows = scan_speed.measure(str(tmp_path / "store"), rounds=1)
-    assert [tuple(row) for row in rows] == [scan_speed.KEYS] * 7
+    assert [tuple(row) for row in rows] == [scan_speed.TABLE.keys] * 7
     assert {row["records"] for row in rows} == {rows[0]["records"]} and rows[0]["records"] > 100
     assert rows[3]["of_zlib"] == 1 and all(row["bytes_per_cpu_second"] > 0 for row in rows)
     assert cli.run(["bench", "scan", str(tmp_path / "store"), "--json", str(tmp_path / "rows.json")]) == 0
@@ -129,13 +129,13 @@ def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_speed, "WORKS", {name: disk_speed.WORKS[name] for name in ("in memory", "in files")})
-    monkeypatch.setattr(disk_speed, "child", lambda command, places: measure(json.loads(command[-1])))  # in this process
+    monkeypatch.setattr(disk_speed, "apart", lambda function, order, places: function(order))  # in this process
     rows = disk_speed.variants("routing, small", {"file": str(disk_speed.MODELS / "routing.py"), "scope": "small"}, 1, lambda line: None)
-    assert [tuple(row) for row in rows] == [disk_speed.KEYS] * 2 and {row["distinct"] for row in rows} == {326_684}
+    assert [tuple(row) for row in rows] == [disk_speed.TABLE.keys] * 2 and {row["distinct"] for row in rows} == {326_684}
     memory, files = rows
     assert (memory["file_bytes"], memory["cpu_of_memory"]) == (0, None) and files["cpu_of_memory"] > 0
     assert files["memory_bytes"] < memory["memory_bytes"] / 2 and 0 < files["file_bytes_per_state"] < 8
-    assert "in files" in disk_speed.text(rows)
+    assert "in files" in disk_speed.TABLE.text(rows)
 
 
 def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
@@ -144,17 +144,17 @@ def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
     rows = measure(limits=Limits(memory=1, disk=1 << 30))
     assert rows[: len(first)] == first and [row["finished"] for row in rows] == [False] * (len(rows) - 1) + [True]
     assert (rows[-1]["distinct"], rows[-1]["levels"]) == (26_603, 37) and rows[-1]["file_bytes"] > 0
-    assert rows[-1]["cpu_seconds"] >= rows[0]["cpu_seconds"] > 0 and "26,603" in disk_curve.text(rows)
+    assert rows[-1]["cpu_seconds"] >= rows[0]["cpu_seconds"] > 0 and "26,603" in disk_curve.TABLE.text(rows)
     assert cli.run(["bench", "curve", str(tmp_path), "--scope", "huge"]) == 2
 
 
 def test_fair_loops_are_measured_where_there_is_none_and_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(liveness_speed, "child", lambda command, places: liveness_speed.decide(json.loads(command[-1])))  # in this process
+    monkeypatch.setattr(liveness_speed, "apart", lambda function, order, places: function(order))  # in this process
     rows = liveness_speed.measure(scopes=["small"], threads=2)
-    assert [tuple(row) for row in rows] == [liveness_speed.KEYS] * 2 and {row["distinct"] for row in rows} == {326_684}
+    assert [tuple(row) for row in rows] == [liveness_speed.TABLE.keys] * 2 and {row["distinct"] for row in rows} == {326_684}
     assert [(row["unfair"], row["verdict"]) for row in rows] == [("", "holds"), ("register", "violated")]
     assert [(row["steps"], row["loop"]) for row in rows] == [(None, None), (7, 7)]
-    assert "violated" in liveness_speed.text(rows)
+    assert "violated" in liveness_speed.TABLE.text(rows)
 
 
 @pytest.mark.slow
@@ -162,10 +162,10 @@ def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monk
     monkeypatch.setattr(start_speed, "COMMANDS", {"version": ("--version",)})
     told: list[str] = []
     (found,) = start_speed.measure(runs=2, tell=told.append)
-    assert tuple(found) == start_speed.KEYS and (found["command"], found["runs"]) == ("version", 2) and len(told) == 1
+    assert tuple(found) == start_speed.TABLE.keys and (found["command"], found["runs"]) == ("version", 2) and len(told) == 1
     assert 0 < found["cpu_min"] <= found["cpu_median"] <= found["cpu_max"]
     assert found["cold_cpu_seconds"] > found["cpu_min"], "the first one compiles its bytecode"
-    assert "version" in start_speed.text([found]).splitlines()[2]
+    assert "version" in start_speed.TABLE.text([found]).splitlines()[2]
     monkeypatch.setattr(start_speed, "COMMANDS", {"wrong": ("no such command",)})
     with pytest.raises(peers.PeerError, match="ended with code 2"):
         start_speed.measure(runs=1)

@@ -26,7 +26,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_run_has_a_row_with_both_clocks(parts: Path) -> None:
     rows = feedback.measure()
     assert [(row["part"], row["run"]) for row in rows] == [("quick", "cold"), ("quick", "warm"), ("ci", "types")]
-    assert all(row.keys() == set(feedback.KEYS) and row["wall_seconds"] > 0 for row in rows)
+    assert all(row.keys() == set(feedback.TABLE.keys) and row["wall_seconds"] > 0 for row in rows)
     assert (rows[2]["cpu_seconds"], rows[2]["wall_seconds"]) == (50.0, 60.0)
 
 
@@ -35,7 +35,7 @@ def test_an_earlier_run_stands_beside(parts: Path, capsys: pytest.CaptureFixture
     (parts / "run.json").write_text(json.dumps({"steps": [{"name": "types", "cpu_seconds": 20.0, "wall_seconds": 25.0}]}))
     (row,) = feedback.measure(["ci"], before=parts / "old.json")
     assert (row["cpu_seconds"], row["cpu_before"], row["wall_before"]) == (20.0, 50.0, 60.0)
-    assert feedback.text([row]).splitlines()[2].split() == ["ci", "types", "0", "20", "25", "50", "60"]
+    assert feedback.TABLE.text([row]).splitlines()[2].split() == ["ci", "types", "0", "20", "25", "50", "60"]
 
 
 def test_beside_busy_processes_the_load_is_told(parts: Path) -> None:

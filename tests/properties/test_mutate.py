@@ -27,8 +27,8 @@ import rocketproof_model
 import rocketproof_profiles
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_lab.seeded.patch import PatchError, Text, ValuePatch, prepare, probe
-from rocketproof_lab.seeded.registry import SECTIONS, joined, mutants
+from rocketproof_lab.mutation.patch import PatchError, Text, ValuePatch, prepare, probe
+from rocketproof_lab.mutation.seeded.registry import SECTIONS, joined, mutants
 from rocketproof_properties.catalogue.mutants import ROWS, MutantRow
 from rocketproof_properties.reports.choices import InputError
 
@@ -354,8 +354,8 @@ def test_broken():
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from rocketproof_lab.seeded import registry
-from rocketproof_lab.seeded.patch import Text, ValuePatch
+from rocketproof_lab.mutation.seeded import registry
+from rocketproof_lab.mutation.patch import Text, ValuePatch
 from rocketproof_properties.catalogue.mutants import MutantRow
 from rocketproof_properties import commands
 
@@ -415,7 +415,7 @@ def session(shop: Path, *tokens: str) -> tuple[int, str, str, dict[str, Any]]:
 
 @pytest.mark.slow
 def test_who_noticed_which_mutant(shop: Path) -> None:
-    patience = "from rocketproof_lab.seeded import trials; trials.PATIENCE = 1.5; commands.main()"
+    patience = "from rocketproof_lab.mutation import by_tests; by_tests.PATIENCE = 1.5; commands.main()"
     (shop / "program.py").write_text(PROGRAM.replace("commands.main()", patience))
     numbers = [str(n) for n in range(1, 12)]
     code, out, err, rows = session(shop, *(f"M-{n}" for n in numbers))
@@ -517,7 +517,7 @@ def test_a_mutant_by_hand(shop: Path) -> None:
     lines = PROGRAM.replace("commands.main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))")
     (shop / "by_hand.py").write_text(lines)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([*SOURCE_FOLDERS, str(shop)])}
-    base = [sys.executable, "by_hand.py", "-p", "rocketproof_lab.seeded.plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "-q"]
+    base = [sys.executable, "by_hand.py", "-p", "rocketproof_lab.mutation.plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "-q"]
 
     def outcome(*options: str) -> tuple[int, str]:
         done = subprocess.run([*base, *options, "tests"], cwd=shop, env=env, capture_output=True, text=True, timeout=60, check=False)

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from nonempty import nonempty
 from proportion import few
 from rocketproof_lab import requirements as requiring
+from rocketproof_lab.mutation.seeded.registry import mutants
 from rocketproof_lab.requirements import references
 from rocketproof_properties.catalogue.mutants import ROWS
 from rocketproof_properties.catalogue.rules import ID, BehaviourRule, is_known, rules, sections
@@ -473,6 +475,22 @@ def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, referen
             assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
 
 
+def test_a_mutant_has_its_killers_and_the_functions_that_it_changes() -> None:
+    (found,) = references.look_up(("m-102",))
+    assert list(found.killers) == ["DLQ-04", "BACK-12", "LIV-06"] and all(found.killers.values())
+    changed = {one.name: one.sentence for one in found.of("code")}
+    assert changed == {"handle_retry_and_dlq": "a: >= most → > most", "is_dead": "b: >= most → > most"}
+    assert found.record()["killers"][0]["id"] == "DLQ-04"
+
+
+def test_every_function_that_a_mutant_changes_is_found_in_the_sources() -> None:
+    sources = references._sources(None)
+    for mutant in nonempty(mutants()):
+        for one in nonempty(list(references._changed(sources, mutant))):
+            lines = (ROOT / one.file).read_text("utf-8").splitlines()
+            assert one.line > 1 and one.name.rpartition(".")[2] in lines[one.line - 1], (mutant.id, one)
+
+
 def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name() -> None:
     (found,) = references.look_up(("CHK-10",))
     assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
@@ -488,7 +506,9 @@ def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, st
     assert any(line.startswith("  model     model/") and line.endswith("  accept_queue") for line in lines)
     assert any(line.startswith("  test      tests/impl/test_sending_checks.py:") for line in lines)
     rows = json.loads((tmp_path / "out.json").read_text())
-    assert [(row["id"], list(row)) for row in rows] == [(id_, ["id", "section", "sentence", "references"]) for id_ in ("CHK-10", "LIV-03")]
+    assert [(row["id"], list(row)) for row in rows] == [
+        (id_, ["id", "section", "sentence", "killers", "references"]) for id_ in ("CHK-10", "LIV-03")
+    ]
     assert list(rows[0]["references"]) == list(references.KINDS)
     assert {"name", "sentence", "file", "line"} == rows[0]["references"]["test"][0].keys()
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nonempty import nonempty
-from rocketproof_lab.specification import arguments, results, run
-from rocketproof_lab.specification.results import UNDECIDED, SpecificationReport, SpecificationResult
+from rocketproof_lab.mutation import arguments
+from rocketproof_lab.mutation.results import UNDECIDED, MutationReport, read_known
+from rocketproof_lab.mutation.runner import CTRL_C, TIME, MutationRun, RunLimits
+from rocketproof_lab.mutation.specification import by_models
+from rocketproof_lab.mutation.specification.by_models import FORMAT, MutantEvidence, MutantTask, TrialByModels
+from rocketproof_lab.mutation.specification.claims import Notice
+from rocketproof_lab.mutation.specification.mutants import SpecificationMutant, chosen, generated
 from rocketproof_properties.commands import run as command
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.reports.choices import InputError
@@ -30,16 +35,16 @@ SOME = {
 }
 
 
-def tried(*ids: str, **more: Any) -> SpecificationReport:
-    return run.run(run.chosen(ids, None, 0), workers=1, **more)
+def run(mutants: Sequence[SpecificationMutant], **more: Any) -> MutationReport:
+    return MutationRun(TrialByModels(), workers=1, **more).report(mutants)
 
 
 @pytest.fixture(scope="module")
-def some() -> SpecificationReport:
-    return tried(*SOME)
+def some() -> MutationReport:
+    return run(chosen(list(SOME), None, 0))
 
 
-def test_what_notices_a_mutant_and_why_nothing_does(some: SpecificationReport) -> None:
+def test_what_notices_a_mutant_and_why_nothing_does(some: MutationReport) -> None:
     assert {row.id: (row.verdict, row.by) for row in some.rows} == SOME
     assert some.exit_code == 0
     by_id = {row.id: row for row in some.rows}
@@ -47,12 +52,12 @@ def test_what_notices_a_mutant_and_why_nothing_does(some: SpecificationReport) -
     assert refused.how.startswith("begin(offset=0): allowed, and the implementation cannot do it: the clocks run already")
     other = by_id["locks/arrive: job.step without (job[request 0].step != holds)"]
     assert "in the implementation job[request 1].step is waits, not holds" in other.how
-    assert all(row.compared > 0 for row in some.rows)
+    assert all(row.more["compared"] > 0 for row in some.rows)
 
 
 def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Without claims, and with an implementation that shows nothing, a mutant that differs survives."""
-    from rocketproof_lab.specification.trial import ExploredInstance
+    from rocketproof_lab.mutation.specification.explored import ExploredInstance
 
     monkeypatch.setattr(ExploredInstance, "by_claims", lambda *_: None)
     monkeypatch.setattr(ExploredInstance, "by_implementation", lambda *_: None)
@@ -65,7 +70,7 @@ def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, ca
 def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from rocketproof_lab.specification import trial
+    from rocketproof_lab.mutation.specification import explored
 
     class Found(ConformanceError):
         def __init__(self) -> None:
@@ -74,8 +79,8 @@ def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
     def deviates(*_: Any) -> None:
         raise Found
 
-    monkeypatch.setattr(trial, "attempt", deviates)
-    monkeypatch.setattr(trial.ExploredInstance, "by_claims", lambda *_: None)
+    monkeypatch.setattr(explored, "attempt", deviates)
+    monkeypatch.setattr(explored.ExploredInstance, "by_claims", lambda *_: None)
     assert command(["mutate", "--specification", "patience/begin: doing with known the other way round", "--workers", "1"]) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "The implementation deviates from the specification itself: patience P40" in out
@@ -94,75 +99,75 @@ def stops_after(times: int) -> Callable[[str, int, int], None]:
 
 
 @pytest.fixture(scope="module")
-def sample() -> tuple[run.SpecificationMutant, ...]:
-    return run.chosen(["locks"], 60, 1)
+def sample() -> tuple[SpecificationMutant, ...]:
+    return chosen(["locks"], 60, 1)
 
 
 @pytest.fixture(scope="module")
-def every(sample: tuple[run.SpecificationMutant, ...]) -> SpecificationReport:
-    return run.run(sample, workers=1)
+def every(sample: tuple[SpecificationMutant, ...]) -> MutationReport:
+    return run(sample)
 
 
 def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
-    sample: tuple[run.SpecificationMutant, ...], every: SpecificationReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: tuple[SpecificationMutant, ...], every: MutationReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped = run.run(sample, workers=1, progress=stops_after(1))
-    assert stopped.stopped == run.CTRL_C and stopped.exit_code == 3
+    stopped = run(sample, progress=stops_after(1))
+    assert stopped.stopped == CTRL_C and stopped.exit_code == 3
     counts = stopped.counts
     assert 0 < counts[UNDECIDED] < len(stopped.rows) == len(every.rows) == 60
+    assert stopped.deviations is not None
     stopped.deviations.append("locks: the implementation does otherwise")
     file = tmp_path / "mutants.json"
     file.write_text(json.dumps(stopped.record()))
-    known = results.known(file)
+    known = read_known(file, FORMAT)
     assert len(known.rows) == len(stopped.rows) - counts[UNDECIDED]
-    original, asked = run.in_small, []
-    monkeypatch.setattr(run, "in_small", lambda task: asked.extend(task.mutants) or original(task))
-    again = run.run(sample, workers=1, known=known)
+    original, asked = by_models.in_small, []
+    monkeypatch.setattr(by_models, "in_small", lambda task: asked.extend(task.mutants) or original(task))
+    again = run(sample, known=known)
     assert again.rows == every.rows
     assert {each.id for each in asked} == {row.id for row in every.rows} - {row.id for row in known.rows}
     assert again.deviations == stopped.deviations and again.exit_code == 1
 
 
-def test_what_large_instances_find_counts_in_their_order(
-    sample: tuple[run.SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_large_instances_find_counts_in_their_order(sample: tuple[SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever process is the first to answer: the answer of a later instance about what an earlier one has noticed is left out."""
     one, two, both = sample[:3]
     finds = {7: [one, both], 3: [two, both]}
-    work = run._Work([one, two, both], 2, None, lambda *_: None)
-    work.seen = {each.id: run.MutantEvidence() for each in work.mutants}
+    work = TrialByModels()
+    work.mutants, work._limits = [one, two, both], RunLimits(2, float("inf"), lambda *_: None, lambda _: None)
+    work.seen = {each.id: MutantEvidence() for each in work.mutants}
 
-    def answer(task: run.MutantTask) -> dict[str, run.MutantEvidence]:
-        return {each.id: run.MutantEvidence(run.Notice("implementation", str(task.number), ""), compared=5) for each in finds[task.number]}
+    def answer(task: MutantTask) -> dict[str, MutantEvidence]:
+        return {each.id: MutantEvidence(Notice("implementation", str(task.number), ""), compared=5) for each in finds[task.number]}
 
     monkeypatch.setattr(work, "_spread", lambda do, tasks, _: reversed([(task, do(task)) for task in tasks]))
-    work._in_order("", answer, {number: run.MutantTask((), number=number) for number in finds}, lambda *_: True)
+    work._in_order("", answer, {number: MutantTask((), number=number) for number in finds}, lambda *_: True)
     notices = {id_: seen.notice for id_, seen in work.seen.items()}
     assert {id_: notice and notice.where for id_, notice in notices.items()} == {one.id: "7", two.id: "3", both.id: "7"}
     assert work.seen[both.id].compared == 5
 
 
-def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[run.SpecificationMutant, ...]) -> None:
-    report = run.run(sample, workers=1, seconds=1e-9)
-    assert report.stopped == run.TIME and report.exit_code == 3
+def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[SpecificationMutant, ...]) -> None:
+    report = run(sample, seconds=1e-9)
+    assert report.stopped == TIME and report.exit_code == 3
     assert 0 < report.counts[UNDECIDED] < len(report.rows)
 
 
 def test_a_sample_is_drawn_by_its_seed() -> None:
-    one, two, other = (run.chosen(["persistence"], 20, seed) for seed in (1, 1, 2))
+    one, two, other = (chosen(["persistence"], 20, seed) for seed in (1, 1, 2))
     assert one == two != other
     assert len(one) == len(other) == 20
     assert {each.part for each in one} == {"persistence"}
 
 
 def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
-    parts = {each.part for each in run.chosen(["start"], None, 0)}
+    parts = {each.part for each in chosen(["start"], None, 0)}
     assert parts >= {"sending", "persistence", "recovery"}
-    assert {each.part for each in run.chosen(["recovery/start"], None, 0)} == {"recovery"}
+    assert {each.part for each in chosen(["recovery/start"], None, 0)} == {"recovery"}
 
 
 def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None:
-    from rocketproof_lab.specification.instances import PARTS, mutated_model, scopes
+    from rocketproof_lab.mutation.specification.instances import PARTS, mutated_model, scopes
     from rocketproof_spec import part
 
     for name in nonempty(PARTS):
@@ -177,8 +182,8 @@ def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None
 
 
 def test_each_argument_is_about_some_mutant() -> None:
-    ids = [each.id for each in run.generated()]
-    patterns = [pattern for some in arguments.ARGUMENTS.values() for pattern in some]
+    ids = [each.id for each in generated()]
+    patterns = [pattern for some in arguments.SPECIFICATION.values() for pattern in some]
     unused = [pattern for pattern in patterns if not any(re.fullmatch(pattern, id_) for id_ in ids)]
     assert not unused, "remove them, or name the mutants that are meant"
 
@@ -197,9 +202,9 @@ def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | N
     """A dictionary is what differs from a right file, which takes seconds to make: not while tests are collected."""
     file = tmp_path / "mutants.json"
     if text is not None:
-        file.write_text(text if isinstance(text, str) else json.dumps({**SpecificationReport().record(), **text}))
+        file.write_text(text if isinstance(text, str) else json.dumps({**dict(MutationReport(FORMAT, deviations=[]).record()), **text}))
     with pytest.raises(InputError, match=re.escape(words)):
-        results.known(file)
+        read_known(file, FORMAT)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +234,7 @@ def test_the_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFi
     assert data.keys() == {"schema", "version", "specification", "stopped", "seconds", "counts", "deviations", "mutants"}
     assert (data["schema"], data["version"], data["stopped"]) == ("rocketproof-specification-mutants", 1, None)
     assert {row["id"] for row in data["mutants"]} == set(asked)
-    assert all(row.keys() == SpecificationResult("", "", "", "").record().keys() for row in data["mutants"])
+    assert all(row.keys() == FORMAT.columns.keys() for row in data["mutants"])
     out = capsys.readouterr().out
     assert "equal" in out and asked[0] in out
     assert "2 mutants, 100.0 % of the decided ones did not survive" in out

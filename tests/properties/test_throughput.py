@@ -39,7 +39,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int, int]]:
 def test_targets_take_turns_and_rows_have_medians(turns: list[tuple[str, int, int, int]]) -> None:
     rows = throughput.measure(seconds=7, threads=(1,), warm=2)
     assert turns == [("apache:4.9.4", 1, 2, 7), ("rocketproof:P494", 1, 2, 7)] * 3
-    real, ours = ([row[key] for key in throughput.KEYS] for row in rows)
+    real, ours = ([row[key] for key in throughput.TABLE.keys] for row in rows)
     assert real == ["apache:4.9.4", 1, 3, 200.0, 100.0, 400.0, None, 1.0, 0]
     assert ours == ["rocketproof:P494", 1, 3, 50.0, 50.0, 300.0, 5.0, 0.5, 6]
 
@@ -52,7 +52,7 @@ def test_what_was_measured_before_ctrl_c_is_kept(turns: list[tuple[str, int, int
 
 
 def test_the_rows_as_text(turns: list[tuple[str, int, int, int]]) -> None:
-    _, head, real, ours = throughput.text(throughput.measure(seconds=1, threads=(1,))).splitlines()
+    _, head, real, ours = throughput.TABLE.text(throughput.measure(seconds=1, threads=(1,))).splitlines()
     assert head.split("  ")[0] == "target" and head.endswith("failed")
     assert real.split() == ["apache:4.9.4", "1", "3", "200", "100", "400", "1.00", "0"]
     assert ours.split() == ["rocketproof:P494", "1", "3", "50", "50", "300", "5", "0.50", "6"]

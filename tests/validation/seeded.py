@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from rocketproof_lab.seeded.registry import mutants
+from rocketproof_lab.mutation.seeded.registry import mutants
 from rocketproof_properties.brokers.served import Served
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
@@ -36,8 +36,8 @@ LAST: Final = 120
 
 def visible() -> list[str]:
     """The mutants with their variants' letters that a client could notice."""
-    seen = [mutant for mutant in mutants() if mutant.row.id not in UNSEEN and int(mutant.row.id[2:]) <= LAST]
-    return [mutant.row.id + letter for mutant in seen for letter in mutant.patches]
+    seen = [mutant for mutant in mutants() if mutant.id not in UNSEEN and int(mutant.id[2:]) <= LAST]
+    return [mutant.id + letter for mutant in seen for letter in mutant.patches]
 
 
 def chosen(count: int, seed: int) -> list[str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from rocketproof_lab.seeded.patch import prepare
-from rocketproof_lab.seeded.registry import mutants
+from rocketproof_lab.mutation.patch import prepare
+from rocketproof_lab.mutation.seeded.registry import mutants
 from rocketproof_properties.commands import run
 
 

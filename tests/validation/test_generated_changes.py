@@ -9,9 +9,20 @@ from types import SimpleNamespace
 import pytest
 
 from nonempty import nonempty
-from rocketproof_lab.generated import arguments, baseline, called, constant_folding, operators, sampling, switched
-from rocketproof_lab.generated.results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, GeneratedReport, GeneratedResult
-from rocketproof_lab.generated.target import _done
+from rocketproof_lab.mutation import arguments
+from rocketproof_lab.mutation.generated import baseline, by_wire, called, constant_folding, operators, reasons, sampling, switched
+from rocketproof_lab.mutation.generated.target import _done
+from rocketproof_lab.mutation.results import (
+    EQUIVALENT,
+    NOTICED,
+    SURVIVED,
+    UNDECIDED,
+    UNREACHED,
+    UNSEEN,
+    MutantOutcome,
+    MutantVerdict,
+    MutationReport,
+)
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.differing import values
 from rocketproof_properties.brokers.deployment import OF_TARGETS, TargetError
@@ -102,10 +113,8 @@ def test_a_part_or_a_module_can_be_chosen() -> None:
         sampling.chosen(["nowhere"], 5, 1)
 
 
-def rows(*verdicts: str) -> GeneratedReport:
-    return GeneratedReport(
-        {}, [GeneratedResult(f"broker/x:{number}", "broker", "broker/x", "fixed", verdict) for number, verdict in enumerate(verdicts)]
-    )
+def rows(*verdicts: MutantVerdict) -> MutationReport:
+    return MutationReport(by_wire.FORMAT, [MutantOutcome(f"broker/x:{number}", verdict) for number, verdict in enumerate(verdicts)])
 
 
 @pytest.mark.parametrize(
@@ -118,21 +127,21 @@ def rows(*verdicts: str) -> GeneratedReport:
         ((UNSEEN,), 0, None),
     ],
 )
-def test_the_exit_code_says_whether_something_survived(verdicts: tuple[str, ...], code: int, share: float | None) -> None:
+def test_the_exit_code_says_whether_something_survived(verdicts: tuple[MutantVerdict, ...], code: int, share: float | None) -> None:
     assert (rows(*verdicts).exit_code, rows(*verdicts).share) == (code, share)
 
 
-def row_of(change: sampling.GeneratedMutant, verdict: str) -> GeneratedResult:
-    return GeneratedResult(change.id, change.part, change.module, change.kind, verdict)
+def row_of(change: sampling.GeneratedMutant, verdict: MutantVerdict) -> MutantOutcome:
+    return MutantOutcome(change.id, verdict)
 
 
 @pytest.mark.slow
 def test_an_argument_is_for_what_needs_one() -> None:
     one = sampling.changes("producer/send", "producer")[0]
-    found = arguments.argued(row_of(one, SURVIVED), one, "P494")
+    found = reasons.argued(row_of(one, SURVIVED), one, "P494")
     assert found.verdict == UNSEEN and found.how
     noticed = row_of(one, NOTICED)
-    assert arguments.argued(noticed, one, "P494") is noticed
+    assert reasons.argued(noticed, one, "P494") is noticed
 
 
 def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_under_another() -> None:
@@ -141,8 +150,8 @@ def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_un
         each for each in of_hooks if each.before == "not hooks.send and (not profile.always_traced)" and each.after == "not hooks.send"
     )
     assert not PROFILES["P494"].always_traced and PROFILES["P533"].always_traced
-    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
-    assert arguments.argued(row_of(one, SURVIVED), one, "P533").verdict != EQUIVALENT
+    assert reasons.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
+    assert reasons.argued(row_of(one, SURVIVED), one, "P533").verdict != EQUIVALENT
 
 
 @pytest.mark.parametrize(
@@ -211,7 +220,7 @@ def test_a_parameter_for_which_every_caller_gives_a_switch_is_folded(
 ) -> None:
     part = "broker"
     found = [each for each in sampling.changes(module, part) if (each.before, each.after, each.kind) == (before, after, "fixed")]
-    verdicts = [{arguments.argued(row_of(one, SURVIVED), one, name).verdict for one in found} for name in (profile, other)]
+    verdicts = [{reasons.argued(row_of(one, SURVIVED), one, name).verdict for one in found} for name in (profile, other)]
     assert EQUIVALENT in verdicts[0] and EQUIVALENT not in verdicts[1]
 
 
@@ -219,26 +228,26 @@ def test_a_parameter_for_which_every_caller_gives_a_switch_is_folded(
 def test_what_only_another_profile_calls_is_equivalent(profile: str, verdict: str) -> None:
     """Only 5.x asks which field of a request is null where nobody asks for it in 4.9.4; both ask whether one is null."""
     of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
-    assert of_nulls and {arguments.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
+    assert of_nulls and {reasons.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
     assert "is_null" in {one.name for one in called.functions()} - constant_folding.uncalled(PROFILES[profile])
 
 
 def test_a_keyword_that_has_its_own_value_need_not_be_given() -> None:
     lost = [each for each in sampling.changes("broker/sending", "broker") if each.kind == "lost" and "prepare(" in each.before]
-    (one,) = [each for each in lost if "named=" not in each.source]
-    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
-    assert arguments.argued(row_of(one, SURVIVED), one, "P533").verdict == SURVIVED, "half messages have the property there"
+    (one,) = [each for each in lost if "named=" not in ast.unparse(each.trees[1])]
+    assert reasons.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
+    assert reasons.argued(row_of(one, SURVIVED), one, "P533").verdict == SURVIVED, "half messages have the property there"
 
 
 def test_no_broker_of_a_validation_has_a_word_that_no_program_gives() -> None:
     of_slave = [each for each in sampling.changes("broker/admin", "broker") if each.function.endswith("_is_slave")]
-    verdicts = {each.after: arguments.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_slave}
+    verdicts = {each.after: reasons.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_slave}
     assert verdicts["''"] == UNSEEN and SURVIVED in verdicts.values()
 
 
 def test_a_millisecond_more_or_less_is_seen_by_nobody_and_a_moment_is() -> None:
     of_start = [each for each in sampling.changes("broker/checking", "broker") if each.before == "broker.clock.now() < starts"]
-    verdicts = {each.kind: arguments.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_start}
+    verdicts = {each.kind: reasons.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_start}
     assert verdicts["boundary"] == UNSEEN and verdicts["negated"] == SURVIVED
 
 
@@ -260,7 +269,7 @@ def test_lines_are_told_once_each_while_threads_go_on() -> None:
 
 def test_every_argument_is_about_changes_that_there_are() -> None:
     of = {module: part for part in sampling.PARTS for module in sampling.modules(part)}
-    for begin in nonempty(arguments.ARGUMENTS):
+    for begin in nonempty([begin for table in (arguments.UNSEEN, arguments.EQUIVALENT) for begins in table.values() for begin in begins]):
         named = [module for module in of if module.startswith(begin.partition(":")[0])]
         assert any(one.id.startswith(begin) for module in named[:1] for one in sampling.changes(module, of[module])), begin
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_lab.seeded.patch import Text, prepare
+from rocketproof_lab.mutation.patch import Text, prepare
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.deployment import Setup
 from rocketproof_properties.brokers.inprocess import InProcess

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from rocketproof_impl.system.listening import listening_socket
-from rocketproof_lab.generated.target import Forked
+from rocketproof_lab.mutation.generated.target import Forked
 from rocketproof_properties.brokers import comeback
 from rocketproof_properties.brokers.comeback import come_back
 from rocketproof_properties.brokers.deployment import Deployment

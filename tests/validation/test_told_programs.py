@@ -22,7 +22,7 @@ from rocketproof_impl.remoting import headers
 from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import batch
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
-from rocketproof_lab.seeded.patch import Text, prepare
+from rocketproof_lab.mutation.patch import Text, prepare
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.deployment import Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess

@@ -12,8 +12,8 @@ import pytest
 
 from proportion import few
 from rocketproof_impl.remoting.command import Command
-from rocketproof_lab.generated.target import Forked
-from rocketproof_lab.seeded.patch import Patch, Text, prepare
+from rocketproof_lab.mutation.generated.target import Forked
+from rocketproof_lab.mutation.patch import Patch, Text, prepare
 from rocketproof_properties.brokers.deployment import Deployment, Setup
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs.parsed import load

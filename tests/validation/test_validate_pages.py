@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rocketproof_lab.seeded.patch import prepare
-from rocketproof_lab.seeded.registry import mutants
+from rocketproof_lab.mutation.patch import prepare
+from rocketproof_lab.mutation.seeded.registry import mutants
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.commands import run
 

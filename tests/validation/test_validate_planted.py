@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from seeded import UNSEEN, SeededFault, chosen, hunt, visible
 
-from rocketproof_lab.seeded.registry import mutants
+from rocketproof_lab.mutation.seeded.registry import mutants
 from rocketproof_properties.validation.validate import ValidationRequest, validate
 
 CHOSEN = (
@@ -24,7 +24,7 @@ def test_thirty_mutants_are_chosen_by_chance() -> None:
 
 
 def test_mutants_that_no_client_could_notice_are_mutants() -> None:
-    assert UNSEEN <= {mutant.row.id for mutant in mutants()} | {f"M-{n:02}" for n in range(1, 121)}
+    assert UNSEEN <= {mutant.id for mutant in mutants()} | {f"M-{n:02}" for n in range(1, 121)}
 
 
 @pytest.mark.nightly

@@ -9,15 +9,12 @@ its descendants.
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,7 +29,7 @@ from rocketproof_traces.stored.walk import Walk
 
 from .fabricate import StorePlan as Made
 from .fabricate import fabricate
-from .figures import Bench, FigureColumn, Tell, child, mebibytes, quiet, ratio, row, table, timed
+from .figures import Bench, FigureColumn, FigureTable, Tell, apart, benchmark, mebibytes, ratio, timed
 from .peers import duckdb_connection
 from .usage import with_java
 
@@ -40,18 +37,15 @@ PROFILE = "P494"
 GIB = 1 << 30
 A = TypeVar("A")
 B = TypeVar("B")
-KEYS = (
-    "tool",
-    "bytes",
-    "records",
-    "findings",
-    "cpu_seconds",
-    "wall_seconds",
-    "bytes_per_cpu_second",
-    "of_zlib",
-    "of_local",
-    "wall_of_local",
-)
+TABLE = FigureTable(
+    (
+        FigureColumn("tool", "tool"), FigureColumn("GiB", "bytes", lambda size: f"{size / GIB:g}"),
+        FigureColumn("records", "records", ",d"), FigureColumn("findings", "findings", ",d"),
+        FigureColumn("CPU s", "cpu_seconds", ".2f"), FigureColumn("wall s", "wall_seconds", ".2f"),
+        FigureColumn("MiB a CPU s", "bytes_per_cpu_second", mebibytes), FigureColumn("of zlib", "of_zlib", ".2f"),
+        FigureColumn("of 1 thread", "of_local", ".2f"), FigureColumn("in wall time", "wall_of_local", ".2f"),
+    ),
+)  # fmt: skip
 WINDOW = """
 select count(*) from (
     select queueOffset - lag(queueOffset) over (partition by topic, queueId order by physicalOffset) as step from facts where member
@@ -61,53 +55,51 @@ CHECKSUMS = ("audit, 1 thread, checksum by tables", "audit, 1 thread, narrow che
 _STEP = 1 << 20
 
 
-def run_audit_bench(
-    sizes: Sequence[float] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell = quiet, into: list[Bench] | None = None
-) -> list[Bench]:
-    """Return rows of KEYS for stores of these sizes in GiB. Ratios compare speeds within one size: with zlib, and with the audit in one
+@benchmark
+def run_audit_bench(sizes: Sequence[float] = (1,), *, threads: int = 2, spark: bool = True, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE for stores of these sizes in GiB. Ratios compare speeds within one size: with zlib, and with the audit in one
     thread."""
-    rows = [] if into is None else into
     session = _Session(threads) if spark else None
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="rocketproof-bench-") as name:
             tell(f"making up a store of {size:g} GiB")
             made = fabricate(Path(name) / "store", Made(int(size * GIB), bodies=(1024, 1024), file_size=int(min(size, 1) * GIB)))
-            _measure(str(Path(name) / "store"), made.records, threads, session, tell, rows)
-    return rows
+            yield from _measured(str(Path(name) / "store"), made.records, threads, session, tell)
 
 
-def _measure(root: str, records: int, threads: int, session: _Session | None, tell: Tell, rows: list[Bench]) -> None:
+def _measured(root: str, records: int, threads: int, session: _Session | None, tell: Tell) -> Iterator[Bench]:
     size = sum(file.length for file in log_files([root]))
     plan = plan_of(PROFILE, (), 100)
-    first = len(rows)
+    rows: list[Bench] = []
 
-    def add(tool: str, work: Callable[[], int | None], clock: Callable[[], float] = time.process_time) -> None:
+    def of(tool: str, work: Callable[[], int | None], clock: Callable[[], float] = time.process_time) -> Bench:
         tell(tool)
         findings, spent = timed(work, clock)
         cpu = spent["cpu_seconds"]
         figures = {"tool": tool, "bytes": size, "records": records, "findings": findings, "bytes_per_cpu_second": size / cpu}
-        rows.append(row(KEYS, figures | spent))
-        rows[-1]["of_zlib"] = rows[first]["cpu_seconds"] / cpu
-        own = next((each for each in rows[first:] if each["tool"] == "audit, 1 thread"), None)
+        rows.append(TABLE.row(figures | spent))
+        rows[-1]["of_zlib"] = rows[0]["cpu_seconds"] / cpu
+        own = next((each for each in rows if each["tool"] == "audit, 1 thread"), None)
         if own is not None:
             rows[-1] |= {"of_local": own["cpu_seconds"] / cpu, "wall_of_local": own["wall_seconds"] / spent["wall_seconds"]}
+        return rows[-1]
 
     _audit(plan, root, _first)  # compile or load
-    add("zlib.crc32", lambda: _checksum(root))
-    add("scan with CRC", lambda: _scan(root))
-    add("audit, 1 thread", lambda: _audit(plan, root, on_threads(1)))
-    add(f"audit, {threads} threads", lambda: _audit(plan, root, on_threads(threads)))
+    yield of("zlib.crc32", lambda: _checksum(root))
+    yield of("scan with CRC", lambda: _scan(root))
+    yield of("audit, 1 thread", lambda: _audit(plan, root, on_threads(1)))
+    yield of(f"audit, {threads} threads", lambda: _audit(plan, root, on_threads(threads)))
     for blocks in range(blocks_at_once() - 1, -1, -1):
         tell(CHECKSUMS[blocks])
-        other = child([sys.executable, "-m", __name__, root], places={"NUMBA_CPU_FEATURES": features_with(blocks)})
-        rows.append(row(KEYS, {**rows[first], "tool": CHECKSUMS[blocks], **other, "bytes_per_cpu_second": size / other["cpu_seconds"]}))
+        other = apart(_alone, root, places={"NUMBA_CPU_FEATURES": features_with(blocks)})
+        yield TABLE.row({**rows[0], "tool": CHECKSUMS[blocks], **other, "bytes_per_cpu_second": size / other["cpu_seconds"]})
     with _window(root) as window:
         if window is not None:
-            add("DuckDB's window", window)
+            yield of("DuckDB's window", window)
     if session is not None:
         added = "cold" if session.is_new else "first"
-        add(f"audit, Spark, {added}", lambda: _audit(plan, root, session.spread()), session.seconds)
-        add("audit, Spark", lambda: _audit(plan, root, session.spread()), session.seconds)
+        yield of(f"audit, Spark, {added}", lambda: _audit(plan, root, session.spread()), session.seconds)
+        yield of("audit, Spark", lambda: _audit(plan, root, session.spread()), session.seconds)
 
 
 def _alone(root: str) -> Bench:
@@ -188,15 +180,6 @@ class _Session:
         return with_java(self._spark)
 
 
-COLUMNS = (
-    FigureColumn("tool", "tool"), FigureColumn("GiB", "bytes", lambda size: f"{size / GIB:g}"), FigureColumn("records", "records", ",d"),
-    FigureColumn("findings", "findings", ",d"), FigureColumn("CPU s", "cpu_seconds", ".2f"), FigureColumn("wall s", "wall_seconds", ".2f"),
-    FigureColumn("MiB a CPU s", "bytes_per_cpu_second", mebibytes), FigureColumn("of zlib", "of_zlib", ".2f"),
-    FigureColumn("of 1 thread", "of_local", ".2f"), FigureColumn("in wall time", "wall_of_local", ".2f"),
-)  # fmt: skip
-text = partial(table, COLUMNS)
-
-
 def plot(rows: Sequence[Bench], path: Path) -> None:
     """Draw CPU seconds by size, one line per tool. Raises ImportError without matplotlib."""
     import matplotlib
@@ -213,7 +196,3 @@ def plot(rows: Sequence[Bench], path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path)
     pyplot.close(figure)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(_alone(sys.argv[1])))

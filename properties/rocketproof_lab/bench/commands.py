@@ -97,7 +97,7 @@ def search(
     measure = partial(search_speed.run_search_bench, threads=threads, peers=peers, repeats=rounds)
     if scope:
         measure = partial(measure, scope, specification_scopes=(), reach_seconds=0)
-    return measured(measure, search_speed.text, json).code
+    return measured(measure, search_speed.TABLE.text, json).code
 
 
 def skew(*, topics: Count = 2000, seed: int = 0, profile: Profile = "P49", json: Json = None) -> int:
@@ -137,7 +137,7 @@ def serve(*, seconds: Count = 10, rounds: Count = 3, version: str = "4.9.4", jso
     """
     from . import throughput
 
-    return measured(partial(throughput.measure, seconds=seconds, rounds=rounds, version=version), throughput.text, json).code
+    return measured(partial(throughput.measure, seconds=seconds, rounds=rounds, version=version), throughput.TABLE.text, json).code
 
 
 def start(*, runs: Count = 5, json: Json = None) -> int:
@@ -152,7 +152,7 @@ def start(*, runs: Count = 5, json: Json = None) -> int:
     """
     from . import start_speed
 
-    return measured(partial(start_speed.measure, runs=runs), start_speed.text, json).code
+    return measured(partial(start_speed.measure, runs=runs), start_speed.TABLE.text, json).code
 
 
 def disk(*, sends: Annotated[tuple[Count, ...], Many] = (1, 2, 4, 8), rounds: Count = 3, json: Json = None) -> int:
@@ -169,7 +169,7 @@ def disk(*, sends: Annotated[tuple[Count, ...], Many] = (1, 2, 4, 8), rounds: Co
     """
     from . import disk_speed
 
-    return measured(partial(disk_speed.measure, sends=sends, rounds=rounds), disk_speed.text, json).code
+    return measured(partial(disk_speed.measure, sends=sends, rounds=rounds), disk_speed.TABLE.text, json).code
 
 
 def curve(
@@ -210,7 +210,7 @@ def curve(
         raise InputError(f"no scope {scope}; there are {', '.join(SCOPES)}")
     limits = Limits(memory=memory * _MEGABYTE, disk=disk * _MEGABYTE)
     measure = partial(disk_curve.measure, folder, scope=scope, sends=sends, limits=limits, threads=threads)
-    rows, code = measured(measure, disk_curve.text, json)
+    rows, code = measured(measure, disk_curve.TABLE.text, json)
     return STOPPED if rows and not rows[-1]["finished"] else code
 
 
@@ -228,7 +228,7 @@ def liveness(*, scope: Annotated[tuple[str, ...], Many] = ("small", "main"), thr
     """
     from . import liveness_speed
 
-    return measured(partial(liveness_speed.measure, scopes=scope, threads=threads), liveness_speed.text, json).code
+    return measured(partial(liveness_speed.measure, scopes=scope, threads=threads), liveness_speed.TABLE.text, json).code
 
 
 def simulate(*, seconds: Seconds = 20, json: Json = None) -> int:
@@ -261,8 +261,8 @@ def judge(*, parquet: bool = False, spark: bool = False, json: Json = None) -> i
     from . import judge_speed, verdict_speed
 
     if parquet or spark:
-        return measured(partial(judge_speed.run_many_bench, spark=spark), judge_speed.text, json).code
-    return measured(verdict_speed.run_judge_bench, verdict_speed.text, json).code
+        return measured(partial(judge_speed.run_many_bench, spark=spark), judge_speed.TABLE.text, json).code
+    return measured(verdict_speed.run_judge_bench, verdict_speed.TABLE.text, json).code
 
 
 def audit(
@@ -287,7 +287,7 @@ def audit(
 
     if plot is not None:
         store.check_writable(plot, "--plot")
-    rows, code = measured(partial(audit_speed.run_audit_bench, sizes, spark=spark), audit_speed.text, json)
+    rows, code = measured(partial(audit_speed.run_audit_bench, sizes, spark=spark), audit_speed.TABLE.text, json)
     _pictured(audit_speed.plot, rows, plot)
     return code
 
@@ -304,7 +304,7 @@ def scan(folder: str, *, json: Json = None) -> int:
     """
     from . import scan_speed
 
-    return measured(partial(scan_speed.measure, folder), scan_speed.text, json).code
+    return measured(partial(scan_speed.measure, folder), scan_speed.TABLE.text, json).code
 
 
 def reach(
@@ -339,7 +339,7 @@ def reach(
 
     if plot is not None:
         store.check_writable(plot, "--plot")
-    rows, code = measured(partial(reach.measure, programs, seed, of, before), reach.text, json)
+    rows, code = measured(partial(reach.measure, programs, seed, of, before), reach.TABLE.text, json)
     _pictured(reach.plot, rows, plot)
     return code
 
@@ -366,7 +366,7 @@ def feedback(
     """
     from . import feedback
 
-    return measured(partial(feedback.measure, part, load=load, before=before), feedback.text, json).code
+    return measured(partial(feedback.measure, part, load=load, before=before), feedback.TABLE.text, json).code
 
 
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)

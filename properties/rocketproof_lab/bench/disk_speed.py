@@ -6,22 +6,24 @@ of the memory that the reference used.
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 import tempfile
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from rocketproof_model import RocketproofError
-from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, FigureColumn, Tell, child, mebibytes, quiet, row, table
-from .search_speed import MODELS, PROFILE
+from .figures import MODELS, Bench, FigureColumn, FigureTable, Tell, apart, benchmark, code_caches, mebibytes, needs_checkout
+from .measure import measure as measure_search
+from .search_speed import PROFILE
 
-KEYS = (
-    "model", "work", "distinct", "cpu_seconds", "wall_seconds", "memory_bytes", "bytes_per_state", "file_bytes", "file_bytes_per_state",
-    "cpu_of_memory", "wall_of_memory",
+TABLE = FigureTable(
+    (
+        FigureColumn("model", "model"), FigureColumn("work", "work"), FigureColumn("distinct", "distinct", ",d"),
+        FigureColumn("cpu s", "cpu_seconds", ".2f"), FigureColumn("wall s", "wall_seconds", ".2f"),
+        FigureColumn("MiB", "memory_bytes", mebibytes), FigureColumn("bytes/state", "bytes_per_state", ".1f"),
+        FigureColumn("MiB of files", "file_bytes", mebibytes), FigureColumn("bytes/state", "file_bytes_per_state", ".1f"),
+        FigureColumn("cpu, of memory's", "cpu_of_memory", ".2f"), FigureColumn("wall", "wall_of_memory", ".2f"),
+    ),
 )  # fmt: skip
 _IN_MEMORY = "in memory"
 _SHARE = 4
@@ -33,26 +35,24 @@ WORKS: dict[str, Bench] = {
 }
 
 
-def measure(*, sends: Sequence[int] = (1, 2, 4, 8), rounds: int = 3, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Return rows of KEYS: the scope `small` of the specification with each number of sends, then routing with B P M K C = 2 2 4 3 1.
+@benchmark
+def measure(*, sends: Sequence[int] = (1, 2, 4, 8), rounds: int = 3, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE: the scope `small` of the specification with each number of sends, then routing with B P M K C = 2 2 4 3 1.
 
-    Figures are the minimum of the rounds, ratios (None for the search in memory) the medians of the ratios within a round. Rows are added
-    to `into` as they arrive. Raises RocketproofError if two variants count different states, InputError if the models are not installed.
+    Figures are the minimum of the rounds, ratios (None for the search in memory) the medians of the ratios within a round.
+
+    Raises RocketproofError if two variants count different states, InputError if the models are not installed.
     """
-    if not (MODELS / "routing.py").is_file():
-        raise InputError("the benchmark's models are not installed; run `rocketproof bench disk` in a checkout of the project")
-    rows = [] if into is None else into
+    routing = needs_checkout(MODELS / "routing.py", "disk")
     for count in sends:
-        rows += variants(f"small, {count} sends", {"scope": "small", "sizes": {"sends": count}, "profile": PROFILE}, rounds, tell)
-    rows += variants("routing, four", {"file": str(MODELS / "routing.py"), "scope": "four"}, rounds, tell)
-    return rows
+        yield from variants(f"small, {count} sends", {"scope": "small", "sizes": {"sends": count}, "profile": PROFILE}, rounds, tell)
+    yield from variants("routing, four", {"file": str(routing), "scope": "four"}, rounds, tell)
 
 
 def variants(model: str, order: Bench, rounds: int, tell: Tell) -> list[Bench]:
     """Return one model's rows."""
     measurements: dict[str, list[Bench]] = {}
     with tempfile.TemporaryDirectory() as cache:
-        places = {"ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache}
         for number in range(rounds):
             for work, more in WORKS.items():
                 tell(f"{model}: {work}, round {number + 1} of {rounds}")
@@ -60,7 +60,7 @@ def variants(model: str, order: Bench, rounds: int, tell: Tell) -> list[Bench]:
                     settings = {"threads": 1, **order, **more, "folder": f"{folder}/kept"}
                     if "disk" in more:
                         settings["memory"] = int(measurements[_IN_MEMORY][0]["memory_bytes"]) // _SHARE
-                    measured_once = child([sys.executable, "-m", "rocketproof_lab.bench.measure", json.dumps(settings)], places=places)
+                    measured_once = apart(measure_search, settings, places=code_caches(cache))
                 measurements.setdefault(work, []).append(measured_once)
                 if measured_once["distinct"] != measurements[_IN_MEMORY][0]["distinct"]:
                     raise RocketproofError(
@@ -79,20 +79,4 @@ def _row(model: str, work: str, measured: list[Bench], reference: list[Bench]) -
         if work != _IN_MEMORY
     }
     each = {"bytes_per_state": best["memory_bytes"] / states, "file_bytes_per_state": best["file_bytes"] / states}
-    return row(KEYS, {"model": model, "work": work, "distinct": states, **best, **each, **ratios})
-
-
-COLUMNS = (
-    FigureColumn("model", "model"),
-    FigureColumn("work", "work"),
-    FigureColumn("distinct", "distinct", ",d"),
-    FigureColumn("cpu s", "cpu_seconds", ".2f"),
-    FigureColumn("wall s", "wall_seconds", ".2f"),
-    FigureColumn("MiB", "memory_bytes", mebibytes),
-    FigureColumn("bytes/state", "bytes_per_state", ".1f"),
-    FigureColumn("MiB of files", "file_bytes", mebibytes),
-    FigureColumn("bytes/state", "file_bytes_per_state", ".1f"),
-    FigureColumn("cpu, of memory's", "cpu_of_memory", ".2f"),
-    FigureColumn("wall", "wall_of_memory", ".2f"),
-)
-text = partial(table, COLUMNS)
+    return TABLE.row({"model": model, "work": work, "distinct": states, **best, **each, **ratios})

@@ -11,20 +11,30 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rocketproof_properties.brokers.children import started
 from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, FigureColumn, Tell, caches, quiet, row, table
+from .figures import PROJECT, Bench, FigureColumn, FigureTable, Tell, benchmark, caches, needs_checkout
 from .peers import spend
 from .start_speed import COMMAND, EXAMPLE
 
-PROJECT: Final = Path(__file__).resolve().parents[3]
 CI: Final = PROJECT / ".rocketproof" / "ci"
-KEYS = ("part", "run", "load", "cpu_seconds", "wall_seconds", "cpu_before", "wall_before")
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.2f}" if seconds < 10 else f"{seconds:,.0f}"
+
+
+TABLE = FigureTable(
+    (
+        FigureColumn("part", "part"), FigureColumn("run", "run"), FigureColumn("load", "load", "d"),
+        FigureColumn("CPU s", "cpu_seconds", _seconds), FigureColumn("wall s", "wall_seconds", _seconds),
+        FigureColumn("CPU s before", "cpu_before", _seconds), FigureColumn("wall s before", "wall_before", _seconds),
+    ),
+)  # fmt: skip
 
 
 class TimedCommand(NamedTuple):
@@ -48,10 +58,9 @@ RECORDS: Final = {"ci": CI / "run.json", "nightly": CI / "nightly.json"}
 """Files with the durations of the last runs of .ci/run and .ci/nightly, step by step."""
 
 
-def measure(
-    parts: Sequence[str] = (), *, load: int = 0, before: Path | None = None, tell: Tell = quiet, into: list[Bench] | None = None
-) -> list[Bench]:
-    """Return rows of KEYS for these parts, or for all, while `load` busy processes run. Times are in seconds, of all processes.
+@benchmark
+def measure(parts: Sequence[str] = (), *, load: int = 0, before: Path | None = None, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE for these parts, or for all, while `load` busy processes run. Times are in seconds, of all processes.
 
     `before` is the output of an earlier version's `--json`. Raises InputError for an unknown part or without a checkout, PeerError if a
     command fails.
@@ -59,21 +68,14 @@ def measure(
     for name in parts:
         if name not in (*PARTS, *RECORDS):
             raise InputError(f"--part {name}: there are {', '.join((*PARTS, *RECORDS))}")
-    if not EXAMPLE.is_file():
-        raise InputError("the tests and examples are not installed; run `rocketproof bench feedback` in a checkout of the project")
+    needs_checkout(EXAMPLE, "feedback")
     known = {} if before is None else _known(before)
-    rows = [] if into is None else into
     with busy(load):
         for name in parts or (*PARTS, *RECORDS):
             for figures in _part(name, tell):
                 earlier = known.get((figures["part"], figures["run"], load), {})
-                rows.append(
-                    row(
-                        KEYS,
-                        {**figures, "load": load, "cpu_before": earlier.get("cpu_seconds"), "wall_before": earlier.get("wall_seconds")},
-                    )
-                )
-    return rows
+                was = {"cpu_before": earlier.get("cpu_seconds"), "wall_before": earlier.get("wall_seconds")}
+                yield TABLE.row({**figures, "load": load, **was})
 
 
 def _part(name: str, tell: Tell) -> Iterator[Bench]:
@@ -111,15 +113,3 @@ def busy(processes: int) -> Iterator[None]:
         for _ in range(processes):
             stack.enter_context(started([sys.executable, "-c", "while True: pass"], stdin=subprocess.DEVNULL))
         yield
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:,.2f}" if seconds < 10 else f"{seconds:,.0f}"
-
-
-COLUMNS = (
-    FigureColumn("part", "part"), FigureColumn("run", "run"), FigureColumn("load", "load", "d"),
-    FigureColumn("CPU s", "cpu_seconds", _seconds), FigureColumn("wall s", "wall_seconds", _seconds),
-    FigureColumn("CPU s before", "cpu_before", _seconds), FigureColumn("wall s before", "wall_before", _seconds),
-)  # fmt: skip
-text = partial(table, COLUMNS)

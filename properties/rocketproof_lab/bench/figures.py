@@ -1,4 +1,6 @@
-"""Shared parts of all measurements: rows of figures, clocks, child processes, medians and ratios, and tables.
+"""The frame of all measurements: rows of figures, clocks, other processes, medians and ratios, and tables.
+
+A benchmark is a generator of rows, decorated with `benchmark`, and a `FigureTable`: the keys of its rows and the printed columns.
 
 The machine's speed drifts: compare only figures of the same run.
 """
@@ -12,12 +14,16 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rocketproof_model import RocketproofError, interrupts
 from rocketproof_properties.brokers.children import completed
+from rocketproof_properties.reports.choices import InputError
 
 Bench = dict[str, Any]
 """One row: a figure or None for each key of its benchmark."""
@@ -25,11 +31,35 @@ Bench = dict[str, Any]
 Tell = Callable[[str], None]
 """Reports a line about the next measurement."""
 
+PROJECT = Path(__file__).resolve().parents[3]
+MODELS = PROJECT / "properties" / "bench"
+"""The models of the benchmarks, for us and for other tools."""
 T = TypeVar("T")
 
 
 def quiet(line: str) -> None:
     """Discard the line."""
+
+
+def benchmark(rows: Callable[..., Iterator[Bench]]) -> Callable[..., list[Bench]]:
+    """Turn a generator of rows into a function that returns them. It also takes `tell`, which reports the next step, and `into`, a list to
+    which the rows are added as they arrive: after Ctrl-C it contains what was measured."""
+
+    @wraps(rows)
+    def measure(*given: Any, tell: Tell = quiet, into: list[Bench] | None = None, **named: Any) -> list[Bench]:
+        measured = [] if into is None else into
+        for each in rows(*given, tell=tell, **named):
+            measured.append(each)
+        return measured
+
+    return measure
+
+
+def needs_checkout(path: Path, command: str) -> Path:
+    """Return the path of a model. Raises InputError if it is not there, as in an installed project."""
+    if not path.is_file():
+        raise InputError(f"the benchmark's models are not installed; run `rocketproof bench {command}` in a checkout of the project")
+    return path
 
 
 def timed(work: Callable[[], T], clock: Callable[[], float] = time.process_time) -> tuple[T, Bench]:
@@ -51,6 +81,20 @@ def caches(folder: Path) -> dict[str, str]:
     """Return the environment variables that place the caches of bytecode, machine code and verdicts into a folder."""
     places = {"ROCKETPROOF_CACHE": str(folder / "code"), "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
     return {**places, **own_path()}
+
+
+def code_caches(folder: str) -> dict[str, str]:
+    """Return the environment variables that place the caches of machine code into a folder."""
+    return {"ROCKETPROOF_CACHE": folder, "NUMBA_CACHE_DIR": folder}
+
+
+def apart(function: Callable[..., Bench], *arguments: Any, places: Mapping[str, str] | None = None) -> Bench:
+    """Return the result of a module's function in a process of its own, run with these changes of the environment.
+
+    Raises RocketproofError if it fails.
+    """
+    name = f"{function.__module__}:{function.__qualname__}"
+    return child([sys.executable, "-m", "rocketproof_lab.bench.figures", name, json.dumps(arguments)], places=places)
 
 
 def child(command: Sequence[str], text: str = "", places: Mapping[str, str] | None = None) -> Bench:
@@ -76,11 +120,6 @@ def ratio(mine: Sequence[float], others: Sequence[float]) -> float | None:
     return statistics.median(shares) if shares else None
 
 
-def row(keys: Sequence[str], figures: Bench) -> Bench:
-    """Return a row of these keys in their order, None for missing figures."""
-    return {key: figures.get(key) for key in keys}
-
-
 class FigureColumn(NamedTuple):
     """A column of a table: its head, the key in the rows, and the format of a figure (a format string or a function). Columns without a
     format contain words and are left-aligned."""
@@ -98,10 +137,36 @@ def mebibytes(count: float) -> str:
     return f"{count / (1 << 20):,.0f}"
 
 
-def table(columns: Sequence[FigureColumn], rows: Sequence[Bench]) -> str:
-    """Return the machine's description, followed by the rows under the heads of their columns."""
-    lines = [[column.head for column in columns], *([column.cell(each) for column in columns] for each in rows)]
-    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    sides = ["<" if column.form == "" else ">" for column in columns]
-    text = ["  ".join(f"{c:{side}{width}}" for c, side, width in zip(line, sides, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", *text])
+@dataclass(frozen=True)
+class FigureTable:
+    """The figures of a benchmark: the printed columns, and `more` keys of its rows."""
+
+    columns: Sequence[FigureColumn]
+    more: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of a row, in their order."""
+        return tuple(dict.fromkeys((*(column.key for column in self.columns), *self.more)))
+
+    def row(self, figures: Bench) -> Bench:
+        """Return a row of all keys, None for missing figures."""
+        return {key: figures.get(key) for key in self.keys}
+
+    def text(self, rows: Sequence[Bench]) -> str:
+        """Return the machine's description, followed by the rows under the heads of their columns."""
+        lines = [[column.head for column in self.columns], *([column.cell(each) for column in self.columns] for each in rows)]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        sides = ["<" if column.form == "" else ">" for column in self.columns]
+        text = ["  ".join(f"{c:{side}{width}}" for c, side, width in zip(line, sides, widths, strict=True)).rstrip() for line in lines]
+        return "\n".join([f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", *text])
+
+
+def _answer(name: str, arguments: str) -> None:
+    """Print the result of a function, for `apart`."""
+    module, _, function = name.partition(":")
+    sys.stdout.write(json.dumps(getattr(import_module(module), function)(*json.loads(arguments))) + "\n")
+
+
+if __name__ == "__main__":
+    _answer(*sys.argv[1:])

@@ -1,14 +1,13 @@
 """Measure the speed of judging histories from Parquet: in one process, on Spark, and compared with DuckDB's window over the same file.
 
-`python -m rocketproof_lab.bench.judge_speed SHELF PROFILE` performs one measurement without Spark in its own process. DuckDB does less: it
-pairs calls, and checks that the answered offsets of each queue are consecutive. Times on Spark are those of Java and its workers.
+The measurement without Spark has its own process. DuckDB does less: it pairs calls, and checks that the answered offsets of each queue are
+consecutive. Times on Spark are those of Java and its workers.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,14 +22,19 @@ from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history import event_line, header_line
 
 from .contention import Load, contend
-from .figures import Bench, FigureColumn, Tell, child, mebibytes, quiet, row, table, timed
+from .figures import Bench, FigureColumn, FigureTable, Tell, apart, benchmark, mebibytes, timed
 from .peers import duckdb_connection
 from .usage import peak_memory, with_java
 
 PROFILE = "P49"
 EVENTS, RUNS = 40_000, 5
-KEYS = (
-    "tool", "events", "verdict", "cpu_seconds", "wall_seconds", "peak_rss_bytes", "events_per_cpu_second", "of_duckdb", "of_local",
+TABLE = FigureTable(
+    (
+        FigureColumn("tool", "tool"), FigureColumn("events", "events", ",d"), FigureColumn("verdict", "verdict"),
+        FigureColumn("CPU s", "cpu_seconds", ".2f"), FigureColumn("wall s", "wall_seconds", ".2f"),
+        FigureColumn("peak MiB", "peak_rss_bytes", mebibytes), FigureColumn("events a CPU s", "events_per_cpu_second", ",.0f"),
+        FigureColumn("CPU of DuckDB's", "of_duckdb", ".0f"), FigureColumn("of local", "of_local", ".2f"),
+    ),
 )  # fmt: skip
 BOUND = SearchBound()
 WINDOW = """
@@ -46,9 +50,9 @@ select count(*) from (
 """
 
 
-def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Return rows of KEYS: reading NDJSON, judging in one process, DuckDB, and with `spark` judging on warm Spark workers."""
-    rows = [] if into is None else into
+@benchmark
+def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE: reading NDJSON, judging in one process, DuckDB, and with `spark` judging on warm Spark workers."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tell(f"a history of {events * RUNS} events")
@@ -57,19 +61,18 @@ def run_many_bench(*, spark: bool = False, events: int = EVENTS, tell: Tell = qu
         cache.create()
         taken, spent = timed(lambda: take(cache, str(folder / "history.ndjson")))
         count = sum(piece.rows for piece in taken.pieces)
-        rows.append(_row("read NDJSON", {"events": count, **spent}))
+        yield _row("read NDJSON", {"events": count, **spent})
         tell("judging in one process")
-        own = _row("judge, one process", child([sys.executable, "-m", __name__, cache.path, PROFILE]))
-        rows.append(own)
+        own = _row("judge, one process", apart(measure, cache.path, PROFILE))
+        yield own
         window = _duckdb(f"{cache.path}/*.parquet", count, tell)
         if window is not None:
-            rows.append(window)
+            yield window
             own["of_duckdb"] = own["cpu_seconds"] / window["cpu_seconds"]
         if spark:
             tell("judging on Spark, once to warm up")
-            rows.append(_spark(JudgingJob((cache.path,), PROFILE, "", cache.path), folder, count))
-            rows[-1]["of_local"] = own["cpu_seconds"] / rows[-1]["cpu_seconds"]
-    return rows
+            on_spark = _spark(JudgingJob((cache.path,), PROFILE, "", cache.path), folder, count)
+            yield {**on_spark, "of_local": own["cpu_seconds"] / on_spark["cpu_seconds"]}
 
 
 def _write(path: Path, events: int) -> None:
@@ -108,7 +111,7 @@ def _spark(job: JudgingJob, folder: Path, events: int) -> Bench:
 
 
 def _row(tool: str, figures: Bench) -> Bench:
-    return row(KEYS, {**figures, "tool": tool, "events_per_cpu_second": figures["events"] / figures["cpu_seconds"]})
+    return TABLE.row({**figures, "tool": tool, "events_per_cpu_second": figures["events"] / figures["cpu_seconds"]})
 
 
 def measure(root: str, profile: str) -> dict[str, Any]:
@@ -126,21 +129,3 @@ def measure(root: str, profile: str) -> dict[str, Any]:
         **spent,
         "peak_rss_bytes": peak_memory(),
     }
-
-
-COLUMNS = (
-    FigureColumn("tool", "tool"),
-    FigureColumn("events", "events", ",d"),
-    FigureColumn("verdict", "verdict"),
-    FigureColumn("CPU s", "cpu_seconds", ".2f"),
-    FigureColumn("wall s", "wall_seconds", ".2f"),
-    FigureColumn("peak MiB", "peak_rss_bytes", mebibytes),
-    FigureColumn("events a CPU s", "events_per_cpu_second", ",.0f"),
-    FigureColumn("CPU of DuckDB's", "of_duckdb", ".0f"),
-    FigureColumn("of local", "of_local", ".2f"),
-)
-text = partial(table, COLUMNS)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(sys.argv[1], sys.argv[2])) + "\n")

@@ -1,13 +1,10 @@
-"""Perform one measurement of the search in its own process.
+"""Measure one search, in a process of its own.
 
-`python -m rocketproof_lab.bench.measure '{"file": ..., "scope": ..., "threads": ...}'` prints it as JSON. Compilation (or loading from the
-cache) is measured separately, by a first search that a limit ends immediately.
+Compilation (or loading from the cache) is measured separately, by a first search that a limit ends immediately.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -55,7 +52,3 @@ def measure(order: dict[str, Any]) -> dict[str, Any]:
         "process_cpu_seconds": time.process_time(),
         "finished": exploration.finished,
     }
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(json.loads(sys.argv[1]))) + "\n")

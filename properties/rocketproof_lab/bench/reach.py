@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,17 +24,18 @@ from rocketproof_properties.validation.report import HISTORIES
 from rocketproof_protocol import codes
 from rocketproof_traces.history import read
 
-from .figures import Bench, FigureColumn, Tell, table
+from .figures import Bench, FigureColumn, FigureTable, Tell, benchmark
 
 PROFILE: Final = "P494"
 KINDS: Final = ("operation", "answer", "boundary", "setting")
-COLUMNS: Final = (
-    FigureColumn("", "kind"),
-    FigureColumn("of programs", "name"),
-    FigureColumn("before", "before", ".2%"),
-    FigureColumn("now", "now", ".2%"),
+TABLE: Final = FigureTable(
+    (
+        FigureColumn("", "kind"),
+        FigureColumn("of programs", "name"),
+        FigureColumn("before", "before", ".2%"),
+        FigureColumn("now", "now", ".2%"),
+    )
 )
-text = partial(table, COLUMNS)
 _INK: Final = {"before": "#b0b0b0", "now": "#1f5fa8"}
 
 
@@ -79,8 +79,9 @@ def shares(programs: Iterable[set[tuple[str, str]]]) -> dict[tuple[str, str], fl
     return {key: times / len(every) for key, times in Counter(key for parts_ in every for key in parts_).items()}
 
 
-def measure(count: int, seed: int, of: Path | None, before: Path | None, *, tell: Tell, into: list[Bench]) -> None:
-    """Add one row per part of programs, the most frequent of its kind first. `before` is an earlier measurement. Raises InputError."""
+@benchmark
+def measure(count: int, seed: int, of: Path | None, before: Path | None, *, tell: Tell) -> Iterator[Bench]:
+    """Return one row per part of programs, the most frequent of its kind first. `before` is an earlier measurement. Raises InputError."""
     earlier: dict[tuple[str, str], float] = {}
     if before is not None:
         try:
@@ -91,7 +92,7 @@ def measure(count: int, seed: int, of: Path | None, before: Path | None, *, tell
     now = shares(drawn(count, seed) if of is None else performed(of))
     for kind, name in sorted({*now, *earlier}, key=lambda key: (KINDS.index(key[0]), -now.get(key, 0.0), key[1])):
         was = earlier.get((kind, name), 0.0) if before is not None else None
-        into.append({"kind": kind, "name": name, "before": was, "now": now.get((kind, name), 0.0)})
+        yield {"kind": kind, "name": name, "before": was, "now": now.get((kind, name), 0.0)}
 
 
 def plot(rows: Sequence[Bench], path: Path) -> None:

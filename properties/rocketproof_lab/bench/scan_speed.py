@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -19,17 +18,25 @@ from rocketproof_traces.stored.paths import open_source
 from rocketproof_traces.stored.segments import Range, log_files
 from rocketproof_traces.stored.walk import Walk
 
-from .figures import Bench, FigureColumn, Tell, quiet, row, table, timed
+from .figures import Bench, FigureColumn, FigureTable, Tell, benchmark, timed
 
 LIMIT = 256 << 20
-KEYS = ("work", "bytes", "records", "cpu_seconds", "wall_seconds", "bytes_per_cpu_second", "of_zlib")
+TABLE = FigureTable(
+    (
+        FigureColumn("work", "work"), FigureColumn("bytes", "bytes", ",d"), FigureColumn("records", "records", ",d"),
+        FigureColumn("CPU s", "cpu_seconds", ".3f"), FigureColumn("wall s", "wall_seconds", ".3f"),
+        FigureColumn("GB a CPU s", "bytes_per_cpu_second", lambda rate: f"{rate / 1e9:.2f}"), FigureColumn("of zlib", "of_zlib", ".2f"),
+    ),
+)  # fmt: skip
 _STEP = 1 << 20
 
 
-def measure(folder: str, *, limit: int = LIMIT, rounds: int = 3, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Return rows of KEYS over at most `limit` bytes of the first file of a store's log. First checksums of bytes in memory, then work that
-    also reads the file. Raises StoredError."""
-    rows = [] if into is None else into
+@benchmark
+def measure(folder: str, *, limit: int = LIMIT, rounds: int = 3, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE over at most `limit` bytes of the first file of a store's log. Raises StoredError.
+
+    First checksums of bytes in memory, then work that also reads the file.
+    """
     file = log_files([folder])[0]
     part = Range(file, 0, min(limit, file.length), exact=True)
     tell("a first scan, which compiles or loads")
@@ -66,8 +73,7 @@ def measure(folder: str, *, limit: int = LIMIT, rounds: int = 3, tell: Tell = qu
     for name, each in best.items():
         rate, of_zlib = size / each["cpu_seconds"], best["zlib.crc32"]["cpu_seconds"] / each["cpu_seconds"]
         figures = {"work": name, "bytes": size, "records": first.walked.rows, "bytes_per_cpu_second": rate, "of_zlib": of_zlib}
-        rows.append(row(KEYS, figures | each))
-    return rows
+        yield TABLE.row(figures | each)
 
 
 def _walk(part: Range, *, crc: bool, properties: bool) -> Walk:
@@ -75,15 +81,3 @@ def _walk(part: Range, *, crc: bool, properties: bool) -> Walk:
     for _ in walk:
         pass
     return walk
-
-
-COLUMNS = (
-    FigureColumn("work", "work"),
-    FigureColumn("bytes", "bytes", ",d"),
-    FigureColumn("records", "records", ",d"),
-    FigureColumn("CPU s", "cpu_seconds", ".3f"),
-    FigureColumn("wall s", "wall_seconds", ".3f"),
-    FigureColumn("GB a CPU s", "bytes_per_cpu_second", lambda rate: f"{rate / 1e9:.2f}"),
-    FigureColumn("of zlib", "of_zlib", ".2f"),
-)
-text = partial(table, COLUMNS)

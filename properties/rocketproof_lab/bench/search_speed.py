@@ -8,12 +8,10 @@ with an empty cache and measures compilation, the others measure loading.
 from __future__ import annotations
 
 import itertools
-import json
 import runpy
 import statistics
-import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,19 +22,42 @@ import rocketproof_spec as specification
 from rocketproof_model import RocketproofError
 from rocketproof_properties.reports.choices import InputError
 
-from .figures import Bench, FigureColumn, Tell, child, mebibytes, medians, quiet, ratio, row, table
+from .figures import (
+    MODELS,
+    Bench,
+    FigureColumn,
+    FigureTable,
+    Tell,
+    apart,
+    benchmark,
+    code_caches,
+    mebibytes,
+    medians,
+    needs_checkout,
+    ratio,
+)  # fmt: skip
+from .measure import measure
 from .peers import PEERS, Peer, PeerError
 
-MODELS = Path(__file__).resolve().parents[2] / "bench"
 SCOPES = ("small", "main", "three")
 PROFILE = "P49"
-KEYS = (
-    "tool", "version", "model", "scope", "threads", "distinct", "generated", "cpu_seconds", "wall_seconds", "compile_seconds",
-    "warm_compile_seconds", "cold_cpu_seconds", "of_ours", "cold_of_ours", "bytes_per_state", "peak_rss_bytes",
-    "distinct_per_cpu_second", "generated_per_cpu_second", "random_reads_per_cpu_second", "of_memory",
+TABLE = FigureTable(
+    (
+        FigureColumn("tool", "tool"), FigureColumn("version", "version"), FigureColumn("model", "model"), FigureColumn("scope", "scope"),
+        FigureColumn("threads", "threads", "d"), FigureColumn("distinct", "distinct", ",d"), FigureColumn("cpu s", "cpu_seconds", ".2f"),
+        FigureColumn("wall s", "wall_seconds", ".2f"), FigureColumn("compile s", "compile_seconds", ".2f"),
+        FigureColumn("warm s", "warm_compile_seconds", ".2f"), FigureColumn("cold cpu s", "cold_cpu_seconds", ".2f"),
+        FigureColumn("bytes/state", "bytes_per_state", ".2f"), FigureColumn("MiB", "peak_rss_bytes", mebibytes),
+        FigureColumn("states/cpu s", "distinct_per_cpu_second", ",.0f"),
+        FigureColumn("generated/cpu s", "generated_per_cpu_second", ",.0f"),
+        FigureColumn("reads/cpu s", "random_reads_per_cpu_second", ",.0f"), FigureColumn("reads a state", "of_memory", ".1f"),
+        FigureColumn("of ours", "of_ours", ".1f"), FigureColumn("cold of ours", "cold_of_ours", ".1f"),
+    ),
+    more=("generated",),
 )  # fmt: skip
 
 
+@benchmark
 def run_search_bench(
     scopes: Sequence[str] = SCOPES,
     threads: Sequence[int] = (1, 2),
@@ -45,10 +66,9 @@ def run_search_bench(
     repeats: int = 3,
     specification_scopes: Sequence[str] | None = None,
     reach_seconds: float = 60.0,
-    tell: Tell = quiet,
-    into: list[Bench] | None = None,
-) -> list[Bench]:
-    """Return rows of KEYS: the routing model searched by us (and by the installed peers), then the specification.
+    tell: Tell,
+) -> Iterator[Bench]:
+    """Return rows of TABLE: the routing model searched by us (and by the installed peers), then the specification.
 
     `specification_scopes` are all by default. The last row is the largest scope of the specification searched within `reach_seconds` of
     wall time (0 leaves it out). Times are in seconds.
@@ -60,26 +80,26 @@ def run_search_bench(
     - `of_memory`: random cache lines that the machine reads in the CPU time of one generated state, with the same threads and table size. A
       search limited only by memory has 1.
 
-    Rows are added to `into` as they arrive. Raises InputError for an unknown scope, RocketproofError if two tools count different states.
+    Raises InputError for an unknown scope, RocketproofError if two tools count different states.
     """
-    if not (MODELS / "routing.py").is_file():
-        raise InputError("the benchmark's models are not installed; run `rocketproof bench search` in a checkout of the project")
-    known = runpy.run_path(str(MODELS / "routing.py"))["SCOPES"]
+    file = str(needs_checkout(MODELS / "routing.py", "search"))
+    known = runpy.run_path(file)["SCOPES"]
     for scope in scopes:
         if scope not in known:
             raise InputError(f"the routing model has no scope {scope}; its scopes are {', '.join(known)}")
-    rows = [] if into is None else into
+    rows: list[Bench] = []
     for scope in scopes:
         with_peers = peers and not known[scope].get("symmetric")  # peers visit all states
-        rows += routing(scope, tuple(known[scope][letter] for letter in "BPMKC"), threads, repeats, with_peers, tell)
+        of_scope = routing(scope, tuple(known[scope][letter] for letter in "BPMKC"), threads, repeats, with_peers, tell)
+        rows += of_scope
+        yield from of_scope
     disagreement(rows)
     if "main" in scopes:
-        rows += ours("routing", "main, up to symmetry", {"file": str(MODELS / "routing.py"), "scope": "symmetric"}, threads, repeats, tell)
+        yield from ours("routing", "main, up to symmetry", {"file": file, "scope": "symmetric"}, threads, repeats, tell)
     for scope in specification.SCOPES if specification_scopes is None else specification_scopes:
-        rows += ours("specification", scope, {"scope": scope, "profile": PROFILE}, threads, repeats, tell)
+        yield from ours("specification", scope, {"scope": scope, "profile": PROFILE}, threads, repeats, tell)
     if reach_seconds:
-        rows += reach(threads[-1], reach_seconds, tell)
-    return rows
+        yield from reach(threads[-1], reach_seconds, tell)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +153,7 @@ def _searched(peer: Peer, folder: Path, threads: int) -> Bench:
 
 def _measured(order: Bench, cache: str) -> Bench:
     """Perform one measurement in a fresh process with its caches in this folder."""
-    command = [sys.executable, "-m", "rocketproof_lab.bench.measure", json.dumps(order)]
-    return child(command, places={"ROCKETPROOF_CACHE": cache, "NUMBA_CACHE_DIR": cache})
+    return apart(measure, order, places=code_caches(cache))
 
 
 def _in_turns(model: str, scope: str, contenders: Sequence[_Contender], threads: Sequence[int], repeats: int, tell: Tell) -> list[Bench]:
@@ -175,7 +194,7 @@ def _row(tool: str, release: str, model: str, scope: str, threads: int, measured
     factor = reads / generated if reads and generated else None
     place = {"tool": tool, "version": release, "model": model, "scope": scope, "threads": threads}
     rates = {"distinct_per_cpu_second": rate, "generated_per_cpu_second": generated, "of_memory": factor}
-    return row(KEYS, {**measured, **place, **rates})
+    return TABLE.row({**measured, **place, **rates})
 
 
 def reach(threads: int, seconds: float, tell: Tell) -> list[Bench]:
@@ -217,30 +236,6 @@ def disagreement(rows: Iterable[Bench]) -> None:
                     f"{each['tool']} counts {each[key]} {key} states of {each['model']} {each['scope']}, {first['tool']} {first[key]}; "
                     "one of the models differs"
                 )
-
-
-COLUMNS = (
-    FigureColumn("tool", "tool"),
-    FigureColumn("version", "version"),
-    FigureColumn("model", "model"),
-    FigureColumn("scope", "scope"),
-    FigureColumn("threads", "threads", "d"),
-    FigureColumn("distinct", "distinct", ",d"),
-    FigureColumn("cpu s", "cpu_seconds", ".2f"),
-    FigureColumn("wall s", "wall_seconds", ".2f"),
-    FigureColumn("compile s", "compile_seconds", ".2f"),
-    FigureColumn("warm s", "warm_compile_seconds", ".2f"),
-    FigureColumn("cold cpu s", "cold_cpu_seconds", ".2f"),
-    FigureColumn("bytes/state", "bytes_per_state", ".2f"),
-    FigureColumn("MiB", "peak_rss_bytes", mebibytes),
-    FigureColumn("states/cpu s", "distinct_per_cpu_second", ",.0f"),
-    FigureColumn("generated/cpu s", "generated_per_cpu_second", ",.0f"),
-    FigureColumn("reads/cpu s", "random_reads_per_cpu_second", ",.0f"),
-    FigureColumn("reads a state", "of_memory", ".1f"),
-    FigureColumn("of ours", "of_ours", ".1f"),
-    FigureColumn("cold of ours", "cold_of_ours", ".1f"),
-)
-text = partial(table, COLUMNS)
 
 
 def _version() -> str:

@@ -8,13 +8,13 @@ and recorded figures of real brokers are shown for comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocketproof_model import Expr, count
 from rocketproof_spec import Specification, build, constants
 
-from .figures import Bench, FigureColumn, Tell, quiet, table
+from .figures import Bench, FigureColumn, FigureTable, Tell, benchmark
 
 QUEUES = 8  # in both brokers' lists together
 STEPS = 600  # far more than a run needs; every run ends by itself
@@ -81,13 +81,12 @@ def share(first_messages: int, *, topics: int = 2000, seed: int = 0, profile: st
     return SkewShare(first_messages, topics, tally.last, tally.last_interval, predicted)
 
 
-def measure(*, topics: int, seed: int, profile: str, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Return one row of shares per number of first messages. They are added to `into` as they arrive."""
-    rows = [] if into is None else into
+@benchmark
+def measure(*, topics: int, seed: int, profile: str, tell: Tell) -> Iterator[Bench]:
+    """Return one row of shares per number of first messages."""
     for number in FIRST_MESSAGES:
         tell(f"{topics} topics of {number} first messages")
-        rows.append(share(number, topics=topics, seed=seed, profile=profile).data())
-    return rows
+        yield share(number, topics=topics, seed=seed, profile=profile).data()
 
 
 def text(rows: Sequence[Bench]) -> str:
@@ -104,5 +103,5 @@ def text(rows: Sequence[Bench]) -> str:
     recorded_counts = [
         {release: f"{share_ * RECORDED_TOPICS:.0f} of {RECORDED_TOPICS}" for release, share_ in each["recorded"].items()} for each in rows
     ]
-    lines = table(columns, [each | known for each, known in zip(rows, recorded_counts, strict=True)])
+    lines = FigureTable(columns).text([each | known for each, known in zip(rows, recorded_counts, strict=True)])
     return f"topics that end on one of two brokers alone, by number of first messages k\n{lines}"

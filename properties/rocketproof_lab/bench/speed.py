@@ -10,7 +10,7 @@ from __future__ import annotations
 import cProfile
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocketproof_impl.broker.settings import BrokerSettings
@@ -23,14 +23,19 @@ from rocketproof_impl.store.service import MessageStore
 from rocketproof_impl.tasks import Future, Wait, Work
 from rocketproof_profiles import PROFILES
 
-from .figures import Bench, FigureColumn, Tell, quiet, ratio, row, table, timed
+from .figures import Bench, FigureColumn, FigureTable, Tell, benchmark, ratio, timed
 from .shares import shares
 
 PROFILE, SCOPE = "P49", "names"
 TOPIC, BODY, BATCH = "topic", b"x" * 100, 10
-KEYS = (
-    "work", "unit", "size", "rounds", "cpu_min", "cpu_median", "cpu_max", "wall_min", "wall_median", "wall_max",
-    "target", "limit", "of_limit", "parts",
+TABLE = FigureTable(
+    (
+        FigureColumn("work", "work"), FigureColumn("unit", "unit"), FigureColumn("rounds", "rounds", "d"),
+        FigureColumn("a CPU s: min", "cpu_min", ",.0f"), FigureColumn("median", "cpu_median", ",.0f"),
+        FigureColumn("max", "cpu_max", ",.0f"), FigureColumn("a wall s", "wall_median", ",.0f"), FigureColumn("target", "target", ",d"),
+        FigureColumn("of its limit", "of_limit", ".3f"), FigureColumn("limit", "limit"),
+    ),
+    more=("size", "wall_min", "wall_max", "parts",),
 )  # fmt: skip
 
 Done = Mapping[str, int]  # number done by unit
@@ -215,23 +220,16 @@ class _Rates:
     wall: list[float]
 
 
-def measure(
-    *,
-    seconds: float,
-    rounds: int = 3,
-    works: Mapping[str, Workload] | None = None,
-    tell: Tell = quiet,
-    into: list[Bench] | None = None,
-) -> list[Bench]:
-    """Return rows of KEYS, one for each unit of each workload: rates per second of CPU and wall time. `parts` are shares of CPU time.
+@benchmark
+def measure(*, seconds: float, rounds: int = 3, works: Mapping[str, Workload] | None = None, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE, one for each unit of each workload: rates per second of CPU and wall time. `parts` are shares of CPU time.
 
-    `rounds` is the minimum number of rounds. `of_limit` is the median over the rounds of the ratio to the limit's rate. Rows are added to
-    `into` at the end, also after Ctrl-C. Raises Finding if the stateful engine finds one.
+    `rounds` is the minimum number of rounds. `of_limit` is the median over the rounds of the ratio to the limit's rate. Rows come at
+    the end, also after Ctrl-C. Raises Finding if the stateful engine finds one.
     """
     chosen = kinds() if works is None else works
     rates: dict[tuple[str, str], _Rates] = {}
     parts: dict[str, dict[str, float]] = {}
-    rows = [] if into is None else into
     try:
         tell("warming up")
         for kind in chosen.values():
@@ -245,9 +243,10 @@ def measure(
         for name, kind in chosen.items():
             tell(f"profile of {name}")
             parts[name] = profile(kind)
-    finally:
-        rows += [_row(name, unit, chosen[name], rates, parts.get(name, {})) for name, unit in rates]
-    return rows
+    except BaseException:
+        yield from _rows(chosen, rates, parts)
+        raise
+    yield from _rows(chosen, rates, parts)
 
 
 def _time(name: str, kind: Workload, number: int, rates_of: dict[tuple[str, str], _Rates]) -> None:
@@ -266,6 +265,12 @@ def profile(kind: Workload) -> dict[str, float]:
     return shares(profiler)
 
 
+def _rows(
+    works: Mapping[str, Workload], rates_of: Mapping[tuple[str, str], _Rates], parts: Mapping[str, Mapping[str, float]]
+) -> list[Bench]:
+    return [_row(name, unit, works[name], rates_of, parts.get(name, {})) for name, unit in rates_of]
+
+
 def _row(name: str, unit: str, kind: Workload, rates_of: Mapping[tuple[str, str], _Rates], parts: Mapping[str, float]) -> Bench:
     rates = rates_of[name, unit]
     figures: Bench = {"work": name, "unit": unit, "size": kind.size, "rounds": len(rates.cpu)}
@@ -275,27 +280,13 @@ def _row(name: str, unit: str, kind: Workload, rates_of: Mapping[tuple[str, str]
     if kind.limit is not None:
         limit = next(rates for (other, _), rates in rates_of.items() if other == kind.limit)
         figures["of_limit"] = ratio(rates.cpu, limit.cpu)
-    return row(KEYS, figures)
-
-
-COLUMNS = (
-    FigureColumn("work", "work"),
-    FigureColumn("unit", "unit"),
-    FigureColumn("rounds", "rounds", "d"),
-    FigureColumn("a CPU s: min", "cpu_min", ",.0f"),
-    FigureColumn("median", "cpu_median", ",.0f"),
-    FigureColumn("max", "cpu_max", ",.0f"),
-    FigureColumn("a wall s", "wall_median", ",.0f"),
-    FigureColumn("target", "target", ",d"),
-    FigureColumn("of its limit", "of_limit", ".3f"),
-    FigureColumn("limit", "limit"),
-)
+    return TABLE.row(figures)
 
 
 def text(rows: Sequence[Bench]) -> str:
     """Return the rows as a table, followed by the shares of CPU time."""
     parts = {each["work"]: each["parts"] for each in rows}
-    lines = [table(COLUMNS, rows), "", "CPU time by part, in the profiler:"]
+    lines = [TABLE.text(rows), "", "CPU time by part, in the profiler:"]
     for work, shares_ in parts.items():
         lines.append(f"{work}: {', '.join(f'{part} {share:.0%}' for part, share in shares_.items() if share >= 0.005)}")
     return "\n".join(lines)

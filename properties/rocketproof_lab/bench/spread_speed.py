@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rocketproof_model import RocketproofError, search
@@ -18,7 +18,7 @@ from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_traces.spark import search as spread
 from rocketproof_traces.spark.session import session
 
-from .figures import Bench, FigureColumn, Tell, quiet, row, table, timed
+from .figures import Bench, FigureColumn, FigureTable, Tell, benchmark, timed
 from .search_speed import PROFILE
 from .usage import java_pid, own_seconds
 
@@ -27,17 +27,21 @@ if TYPE_CHECKING:
 
 FIXED = "answers"
 SCOPES = ("medium", "store", "large")
-KEYS = (
-    "scope", "states", "depth", "workers", "local_cpu_seconds", "local_wall_seconds", "spark_cpu_seconds", "driver_cpu_seconds",
-    "java_cpu_seconds", "spark_wall_seconds", "levels_spread", "overhead_seconds", "before_seconds", "after_seconds", "work_seconds",
-    "session_seconds", "ready_seconds",
+TABLE = FigureTable(
+    (
+        FigureColumn("scope", "scope"), FigureColumn("states", "states", ",d"), FigureColumn("depth", "depth", "d"),
+        FigureColumn("local cpu s", "local_cpu_seconds", ".2f"), FigureColumn("wall s", "local_wall_seconds", ".2f"),
+        FigureColumn("tasks cpu s", "spark_cpu_seconds", ".2f"), FigureColumn("driver cpu s", "driver_cpu_seconds", ".2f"),
+        FigureColumn("java cpu s", "java_cpu_seconds", ".2f"), FigureColumn("wall s", "spark_wall_seconds", ".2f"),
+        FigureColumn("spread", "levels_spread", "d"), FigureColumn("fixed s a level", "overhead_seconds", ".2f"),
+    ),
+    more=("workers", "before_seconds", "after_seconds", "work_seconds", "session_seconds", "ready_seconds",),
 )  # fmt: skip
 
 
-def run_spread_bench(
-    scopes: Sequence[str] = SCOPES, cores: int | None = None, *, tell: Tell = quiet, into: list[Bench] | None = None
-) -> list[Bench]:
-    """Return rows of KEYS. Times are in seconds. Raises RocketproofError if the counts differ.
+@benchmark
+def run_spread_bench(scopes: Sequence[str] = SCOPES, cores: int | None = None, *, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE. Times are in seconds. Raises RocketproofError if the counts differ.
 
     - `local_*`: the local search with as many threads as workers.
     - `spark_cpu_seconds`: the tasks. `driver_cpu_seconds`: this process, which processes small levels.
@@ -45,15 +49,13 @@ def run_spread_bench(
     - `before_seconds`: the part until the last task began. `after_seconds`: the part since the last task ended.
     - `work_seconds`: sums of the tasks' work by kind.
     """
-    rows = [] if into is None else into
     tell("a session of Spark")
     spark, start = timed(lambda: session(cores=cores))
     tell(f"{FIXED}: every level on workers, to warm up and to measure")
     cold = _spread(spark, FIXED, 0)[0].ready_seconds
     for scope in (FIXED, *scopes):
         tell(f"{scope}: on workers and here")
-        rows.append(_row(spark, scope, 0 if scope == FIXED else None, start["wall_seconds"], cold))
-    return rows
+        yield _row(spark, scope, 0 if scope == FIXED else None, start["wall_seconds"], cold)
 
 
 def _spread(spark: SparkSession, scope: str, alone: int | None) -> tuple[spread.SparkExplored, float, float | None]:
@@ -83,7 +85,7 @@ def _row(spark: SparkSession, scope: str, alone: int | None, session_seconds: fl
         "after_seconds": _median([level.after for level in levels]), "work_seconds": work,
         "session_seconds": session_seconds, "ready_seconds": ready_seconds,
     }  # fmt: skip
-    return row(KEYS, figures)
+    return TABLE.row(figures)
 
 
 def _counts(explored: Explored) -> tuple[int, ...]:
@@ -100,18 +102,9 @@ def _java_seconds(spark: SparkSession) -> float | None:
     return None if java is None else own_seconds(java)
 
 
-COLUMNS = (
-    FigureColumn("scope", "scope"), FigureColumn("states", "states", ",d"), FigureColumn("depth", "depth", "d"),
-    FigureColumn("local cpu s", "local_cpu_seconds", ".2f"), FigureColumn("wall s", "local_wall_seconds", ".2f"),
-    FigureColumn("tasks cpu s", "spark_cpu_seconds", ".2f"), FigureColumn("driver cpu s", "driver_cpu_seconds", ".2f"),
-    FigureColumn("java cpu s", "java_cpu_seconds", ".2f"), FigureColumn("wall s", "spark_wall_seconds", ".2f"),
-    FigureColumn("spread", "levels_spread", "d"), FigureColumn("fixed s a level", "overhead_seconds", ".2f"),
-)  # fmt: skip
-
-
 def text(rows: Sequence[Bench]) -> str:
     """Return the rows as a table, followed by the cost of starting and the distribution of a level's time."""
-    lines = [table(COLUMNS, rows)]
+    lines = [TABLE.text(rows)]
     if rows:
         lines += ["", f"a session {rows[0]['session_seconds']:.1f} s, the first job {rows[0]['ready_seconds']:.1f} s"]
     for each in rows:

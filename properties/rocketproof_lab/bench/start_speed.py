@@ -8,15 +8,13 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
-from rocketproof_properties.reports.choices import InputError
-
-from .figures import Bench, FigureColumn, Tell, caches, quiet, row, table
+from .figures import PROJECT, Bench, FigureColumn, FigureTable, Tell, benchmark, caches, needs_checkout
 from .peers import spend
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "model" / "examples" / "two_phase_commit.py"
+EXAMPLE = PROJECT / "model" / "examples" / "two_phase_commit.py"
 COMMAND = (sys.executable, "-m", "rocketproof_properties.commands")
 COMMANDS = {
     "help": ("--help",),
@@ -24,17 +22,22 @@ COMMANDS = {
     "check of all, liveness too": ("check", str(EXAMPLE)),
     "graph": ("graph", str(EXAMPLE), "--output", "states.dot"),
 }
-KEYS = ("command", "runs", "cold_cpu_seconds", "cpu_min", "cpu_median", "cpu_max", "wall_median", "peak_rss_bytes")
+TABLE = FigureTable(
+    (
+        FigureColumn("command", "command"), FigureColumn("runs", "runs", "d"), FigureColumn("cold, CPU s", "cold_cpu_seconds", ".2f"),
+        FigureColumn("min", "cpu_min", ".2f"), FigureColumn("median", "cpu_median", ".2f"), FigureColumn("max", "cpu_max", ".2f"),
+        FigureColumn("wall s", "wall_median", ".2f"), FigureColumn("peak bytes", "peak_rss_bytes", ",d"),
+    ),
+)  # fmt: skip
 
 
-def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = None) -> list[Bench]:
-    """Return rows of KEYS, one for each of COMMANDS. Times are in seconds. `cold_cpu_seconds` is the first process.
+@benchmark
+def measure(*, runs: int = 5, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE, one for each of COMMANDS. Times are in seconds. `cold_cpu_seconds` is the first process.
 
-    Rows are added to `into` as they arrive. Raises InputError if the model is not installed, PeerError if a command fails.
+    Raises InputError if the model is not installed, PeerError if a command fails.
     """
-    if not EXAMPLE.is_file():
-        raise InputError("the model to start with is not installed; run `rocketproof bench start` in a checkout of the project")
-    rows = [] if into is None else into
+    needs_checkout(EXAMPLE, "start")
     for name, tokens in COMMANDS.items():
         tell(f"{name}: {runs} processes behind one with empty caches")
         with tempfile.TemporaryDirectory() as folder:
@@ -50,13 +53,4 @@ def measure(*, runs: int = 5, tell: Tell = quiet, into: list[Bench] | None = Non
             "wall_median": statistics.median(usage.wall_seconds for usage in warm),
             "peak_rss_bytes": max(usage.peak_rss_bytes or 0 for usage in warm) or None,
         }
-        rows.append(row(KEYS, figures))
-    return rows
-
-
-COLUMNS = (
-    FigureColumn("command", "command"), FigureColumn("runs", "runs", "d"), FigureColumn("cold, CPU s", "cold_cpu_seconds", ".2f"),
-    FigureColumn("min", "cpu_min", ".2f"), FigureColumn("median", "cpu_median", ".2f"), FigureColumn("max", "cpu_max", ".2f"),
-    FigureColumn("wall s", "wall_median", ".2f"), FigureColumn("peak bytes", "peak_rss_bytes", ",d"),
-)  # fmt: skip
-text = partial(table, COLUMNS)
+        yield TABLE.row(figures)

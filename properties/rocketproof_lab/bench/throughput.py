@@ -8,8 +8,7 @@ a warm-up. Compare only figures of the same run.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from rocketproof_properties.brokers.javaprograms import JavaPrograms
 from rocketproof_properties.brokers.processes import Processes
 from rocketproof_properties.brokers.served import Served
 
-from .figures import Bench, FigureColumn, Tell, quiet, ratio, row, table
+from .figures import Bench, FigureColumn, FigureTable, Tell, benchmark, ratio
 from .usage import own_seconds
 
 PROGRAM = "Throughput"
@@ -29,28 +28,28 @@ PROFILE = "P494"
 THREADS = (1, 8)
 WARM_SECONDS = 5
 SETUP = Setup(settings={"mappedFileSizeCommitLog": str(1 << 28), "mappedFileSizeConsumeQueue": str(300_000 * 20)})
-KEYS = ("target", "threads", "rounds", "sends_per_second", "lowest", "highest", "broker_cpu_micros_per_send", "of_real", "failed")
+TABLE = FigureTable(
+    (
+        FigureColumn("target", "target"), FigureColumn("threads", "threads", "d"), FigureColumn("rounds", "rounds", "d"),
+        FigureColumn("sends a s", "sends_per_second", ",.0f"), FigureColumn("lowest", "lowest", ",.0f"),
+        FigureColumn("highest", "highest", ",.0f"), FigureColumn("broker µs a send", "broker_cpu_micros_per_send", ",.0f"),
+        FigureColumn("of the real one", "of_real", ".2f"), FigureColumn("failed", "failed", "d"),
+    ),
+)  # fmt: skip
 
 
+@benchmark
 def measure(
-    *,
-    seconds: int,
-    rounds: int = 3,
-    version: str = "4.9.4",
-    threads: Sequence[int] = THREADS,
-    warm: int = WARM_SECONDS,
-    tell: Tell = quiet,
-    into: list[Bench] | None = None,
-) -> list[Bench]:
-    """Return rows of KEYS, one per target and number of threads: medians of the rounds, and the total of failed sends.
+    *, seconds: int, rounds: int = 3, version: str = "4.9.4", threads: Sequence[int] = THREADS, warm: int = WARM_SECONDS, tell: Tell
+) -> Iterator[Bench]:
+    """Return rows of TABLE, one per target and number of threads: medians of the rounds, and the total of failed sends.
 
-    `of_real` is the ratio to the real broker's rate. CPU time covers only the broker, None if the system does not report it. Rows are added
-    to `into` at the end, also after Ctrl-C. Raises TargetError if Java, the jars or a broker are not available.
+    `of_real` is the ratio to the real broker's rate. CPU time covers only the broker, None if the system does not report it. Rows come
+    at the end, also after Ctrl-C. Raises TargetError if Java, the jars or a broker are not available.
     """
     programs = JavaPrograms(SOURCES, version)
     targets: tuple[ValidationTarget, ...] = (Apache(version, quick=False), Served(PROFILE))
     rounds_of: dict[tuple[str, int], list[Figures]] = {}
-    rows = [] if into is None else into
     try:
         for number in range(rounds):
             for target in targets:
@@ -58,9 +57,10 @@ def measure(
                     tell(f"round {number + 1}: {target.name}, {count} thread{'s' if count > 1 else ''}")
                     figures = turn(programs, target, count, warm, seconds)
                     rounds_of.setdefault((target.name, count), []).append(figures)
-    finally:
-        rows += _rows(rounds_of, targets[0].name)
-    return rows
+    except BaseException:
+        yield from _rows(rounds_of, targets[0].name)
+        raise
+    yield from _rows(rounds_of, targets[0].name)
 
 
 class Figures(NamedTuple):
@@ -105,19 +105,5 @@ def _rows(turns_of: dict[tuple[str, int], list[Figures]], real: str) -> list[Ben
             "broker_cpu_micros_per_send": statistics.median(used) if used else None, "of_real": ratio(rates, real_rates),
             "failed": sum(each.failed for each in turns),
         }  # fmt: skip
-        rows.append(row(KEYS, figures))
+        rows.append(TABLE.row(figures))
     return rows
-
-
-COLUMNS = (
-    FigureColumn("target", "target"),
-    FigureColumn("threads", "threads", "d"),
-    FigureColumn("rounds", "rounds", "d"),
-    FigureColumn("sends a s", "sends_per_second", ",.0f"),
-    FigureColumn("lowest", "lowest", ",.0f"),
-    FigureColumn("highest", "highest", ",.0f"),
-    FigureColumn("broker µs a send", "broker_cpu_micros_per_send", ",.0f"),
-    FigureColumn("of the real one", "of_real", ".2f"),
-    FigureColumn("failed", "failed", "d"),
-)
-text = partial(table, COLUMNS)

@@ -1,20 +1,17 @@
 """Measure the speed of the judge of histories, compared with porcupine on the same histories reduced to append registers.
 
-`python -m rocketproof_lab.bench.verdict_speed FILE PROFILE` performs one measurement in its own process. Porcupine gets less: each queue is
-a register whose append returns the number of earlier appends. Topics, checks and configurations are left out.
+Each measurement has its own process. Porcupine gets less: each queue is a register whose append returns the number of earlier appends.
+Topics, checks and configurations are left out.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +21,8 @@ from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, event_line, header_line
 
 from .contention import Load, contend
-from .figures import Bench, FigureColumn, Tell, child, mebibytes, medians, quiet, row, table, timed
+from .figures import MODELS, Bench, FigureColumn, FigureTable, Tell, apart, benchmark, child, mebibytes, medians, timed
 from .peers import PeerError
-from .search_speed import MODELS
 from .usage import peak_memory
 
 PROFILE = "P49"
@@ -36,32 +32,37 @@ LOADS = {
     "1 topic": Load(events=EVENTS, producers=PRODUCERS, topics=1, profile=PROFILE),
     "1 topic, 1 queue": Load(events=EVENTS, producers=PRODUCERS, topics=1, queues=1, random_queues=0.0, profile=PROFILE),
 }
-KEYS = ("tool", "history", "events", "operations", "verdict", "cpu_seconds", "wall_seconds", "peak_rss_bytes", "of_porcupine")
+TABLE = FigureTable(
+    (
+        FigureColumn("tool", "tool"), FigureColumn("history", "history"), FigureColumn("events", "events", ",d"),
+        FigureColumn("verdict", "verdict"), FigureColumn("CPU s", "cpu_seconds", ".3f"), FigureColumn("wall s", "wall_seconds", ".3f"),
+        FigureColumn("peak MiB", "peak_rss_bytes", mebibytes), FigureColumn("CPU of porcupine's", "of_porcupine", ".1f"),
+    ),
+    more=("operations",),
+)  # fmt: skip
 FOREVER = 1 << 62
 
 
-def run_judge_bench(
-    loads: dict[str, Load] | None = None, *, repeats: int = 3, tell: Tell = quiet, into: list[Bench] | None = None
-) -> list[Bench]:
-    """Return rows of KEYS: medians of the judge and, if Go is installed, of porcupine on the same histories. Times are in seconds, without
-    reading the file and starting the Python interpreter. Rows are added to `into` as they arrive."""
-    rows = [] if into is None else into
+@benchmark
+def run_judge_bench(loads: dict[str, Load] | None = None, *, repeats: int = 3, tell: Tell) -> Iterator[Bench]:
+    """Return rows of TABLE: medians of the judge and, if Go is installed, of porcupine on the same histories. Times are in seconds, without
+    reading the file and starting the Python interpreter."""
     with tempfile.TemporaryDirectory() as name, _porcupine(Path(name), tell) as peer:
         for label, load in (loads or LOADS).items():
             tell(f"rocketproof: a history of {load.events} events, {label}")
             header, events = contend(load)
             file = Path(name) / "history.ndjson"
             file.write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n", encoding="utf-8")
-            own = medians([child([sys.executable, "-m", __name__, str(file), load.profile]) for _ in range(repeats)])
-            rows.append(row(KEYS, {**own, "tool": "rocketproof", "history": label}))
+            own = medians([apart(measure, str(file), load.profile) for _ in range(repeats)])
+            ours = TABLE.row({**own, "tool": "rocketproof", "history": label})
+            yield ours
             if peer is not None:
                 tell(f"porcupine: {label}")
                 text = "".join(f"{' '.join(map(str, append))}\n" for append in registers(events))
                 porcupine = medians([child([str(peer)], text) for _ in range(repeats)])
                 porcupine |= {"events": len(events), "verdict": "ok" if porcupine.pop("ok") else "illegal"}
-                rows.append(row(KEYS, {**porcupine, "tool": "porcupine", "history": label}))
-                rows[-2]["of_porcupine"] = rows[-2]["cpu_seconds"] / porcupine["cpu_seconds"]
-    return rows
+                yield TABLE.row({**porcupine, "tool": "porcupine", "history": label})
+                ours["of_porcupine"] = ours["cpu_seconds"] / porcupine["cpu_seconds"]
 
 
 def registers(events: Sequence[Event]) -> Iterator[tuple[int, str, int, int, int]]:
@@ -103,19 +104,6 @@ def _built(folder: Path) -> Path:
     return source / "peer"
 
 
-COLUMNS = (
-    FigureColumn("tool", "tool"),
-    FigureColumn("history", "history"),
-    FigureColumn("events", "events", ",d"),
-    FigureColumn("verdict", "verdict"),
-    FigureColumn("CPU s", "cpu_seconds", ".3f"),
-    FigureColumn("wall s", "wall_seconds", ".3f"),
-    FigureColumn("peak MiB", "peak_rss_bytes", mebibytes),
-    FigureColumn("CPU of porcupine's", "of_porcupine", ".1f"),
-)
-text = partial(table, COLUMNS)
-
-
 def measure(file: str, profile: str) -> dict[str, Any]:
     """Measure judging one history."""
     header, events = history.read(file)
@@ -128,7 +116,3 @@ def measure(file: str, profile: str) -> dict[str, Any]:
         **spent,
         "peak_rss_bytes": peak_memory(),
     }
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(sys.argv[1], sys.argv[2])) + "\n")

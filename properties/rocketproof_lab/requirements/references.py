@@ -1,6 +1,7 @@
 """Find where the sources refer to an id of a rule, a property, a hazard or a mutant, with file and line.
 
-The sources are read, not imported, and only files that contain the id are parsed, so a query takes about a second. The role of an id
+The sources are read, not imported, and only files that contain the id are parsed, so a query takes about a second. A seeded mutant's
+functions and killers come from its patches and its row. The role of an id
 follows from its syntactic context, not from a list of modules:
 
 - In a docstring of a function or a class, or of a module without either: code in the implementation, an action in the specification.
@@ -14,14 +15,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from rocketproof_properties.catalogue.mutants import ROWS
 from rocketproof_properties.catalogue.places import LABEL, Definition, definitions, folder_of, module_of, parsed
 from rocketproof_properties.catalogue.rules import ID, is_known, rules, sections
 from rocketproof_properties.reports.choices import InputError, known
+
+from ..mutation.patch import Text
+from ..mutation.seeded.registry import SECTIONS, SeededMutant, joined
 
 Kind = Literal["code", "action", "property", "hazard", "mutant", "test", "mention"]
 KINDS: Final[Sequence[Kind]] = ("code", "action", "property", "hazard", "mutant", "test", "mention")
@@ -62,11 +67,15 @@ class IdReference:
 
 @dataclass(frozen=True)
 class IdReferences:
-    """All references to an id. `related`: definitions of the properties named by mutants and hazards of a rule."""
+    """All references to an id. `related`: definitions of the properties named by mutants and hazards of a rule.
+
+    `killers`: for a seeded mutant, the ids of which a test must notice it, each with its sentence.
+    """
 
     id: str
     references: Sequence[IdReference]
     related: Sequence[IdReference] = ()
+    killers: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def definitions(self) -> Sequence[IdReference]:
@@ -93,7 +102,8 @@ class IdReferences:
     def record(self) -> dict[str, Any]:
         """Return the JSON form: the places by kind."""
         places = {kind: [reference.record() for reference in self.of(kind)] for kind in KINDS}
-        return {"id": self.id, "section": self.section, "sentence": self.sentence, "references": places}
+        killers = [{"id": id_, "sentence": sentence} for id_, sentence in self.killers.items()]
+        return {"id": self.id, "section": self.section, "sentence": self.sentence, "killers": killers, "references": places}
 
 
 def look_up(ids: Sequence[str], tests: Path | None = None) -> list[IdReferences]:
@@ -102,6 +112,7 @@ def look_up(ids: Sequence[str], tests: Path | None = None) -> list[IdReferences]
     `tests` is the folder of tests, by default the project's if it exists.
     """
     sources = _sources(tests)
+    seeded = {mutant.id: mutant for mutant in joined(ROWS, SECTIONS)}
     entries = []
     for text in ids:
         id_ = text.upper().partition(".")[0]
@@ -113,8 +124,30 @@ def look_up(ids: Sequence[str], tests: Path | None = None) -> list[IdReferences]
             other for each in references if each.kind in ("hazard", "mutant") for other in each.ids if _PROPERTY.fullmatch(other)
         }
         definitions = [each for other in sorted(related_ids - {id_}) for each in _references(sources, other) if _is_of(each.name, other)]
-        entries.append(IdReferences(id_, references, definitions if id_ in rules() else ()))
+        mutant = seeded.get(id_)
+        if mutant is not None:
+            references = [*_changed(sources, mutant), *references]
+        killers = {killer: IdReferences(killer, _references(sources, killer)).sentence for killer in mutant.killers} if mutant else {}
+        entries.append(IdReferences(id_, references, definitions if id_ in rules() else (), killers))
     return entries
+
+
+def _changed(sources: Iterable[_Source], mutant: SeededMutant) -> Iterator[IdReference]:
+    """Yield the functions and values that a seeded mutant changes, each with its change."""
+    by_module = {module_of(Path(*Path(source.shown).parts[1:])): source for source in sources if source.package in _CODE}
+    for letter, patch in mutant.variants().items():
+        for change in patch:
+            module, _, name = change.where.partition(":")
+            source, name = by_module[module], name.removesuffix(".fset")
+            places = [
+                node.lineno
+                for node in source.parents
+                if (isinstance(node, Definition) and source.names.get(node) == name)
+                or (isinstance(node, ast.Assign | ast.AnnAssign) and _assigned([node]) == name.rpartition(".")[2])
+            ]
+            text = f"{change.old} → {change.new or 'nothing'}" if isinstance(change, Text) else "changed as a whole"
+            words = " ".join(f"{letter}: {text}".split()) if letter else " ".join(text.split())
+            yield IdReference("code", source.shown, min(places, default=1), name, words)
 
 
 @dataclass(frozen=True, eq=False)

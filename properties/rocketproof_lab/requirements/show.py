@@ -64,13 +64,15 @@ def _print_requirement(requirement: Requirement, every: bool, page: Page) -> Non
 
 
 def print_entries(entries: Sequence[IdReferences]) -> None:
-    """Print each id with its sentence and one line per place, in a form that a terminal or an editor can open."""
+    """Print each id with its sentence and one line per place, in a form that a terminal or an editor can open. A mutant has its killers."""
     page = Page()
     for number, entry in enumerate(entries):
         if number:
             page.line()
         section = f" ({entry.section})" if entry.section else ""
         page.wrapped(f"{entry.id}  {entry.sentence}{section}", indent=len(entry.id) + 2)
+        for id_, sentence in entry.killers.items():
+            page.wrapped(f"{id_}  {sentence}", first=f"  {'killer':<9} ", indent=12)
         for kind in KINDS:
             for reference in entry.of(kind):
                 line = Text(f"  {_WORDS[kind]:<9} {reference.file}:{reference.line}").append(f"  {reference.name}", "cyan")

@@ -1,0 +1,155 @@
+"""Trial over the wire: run the programs that reach a mutant on the changed implementation until one finds something."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from rocketproof_properties.brokers import guardian
+from rocketproof_properties.brokers.deployment import TargetError
+from rocketproof_properties.programs.program import Program
+
+from ..forks import ForkedTask, needs_fork, run_forked
+from ..results import EQUIVALENT, NOTICED, SURVIVED, UNDECIDED, UNREACHED, UNSEEN, MutantOutcome, ResultFormat
+from ..runner import RunLimits
+from .baseline import baseline, perform
+from .reasons import argued
+from .switched import WireMutant
+from .target import Forked
+
+AT_A_TIME: Final = 8
+"""Number of concurrent programs, and the same number of programs that let time pass."""
+LONGEST: Final = 240.0
+"""Time limit in seconds for the programs of one mutant. With 90 s, 10 % of them did not end on a machine with a load of 14 to 27."""
+BEYOND: Final = 60.0
+"""Seconds after the time limit of its programs at which a trial is aborted."""
+_TEXT: Final = 300
+"""Maximum number of characters saved of a finding's text."""
+FORMAT: Final = ResultFormat(
+    option="--generated",
+    noun="change",
+    schema="rocketproof-generated-changes",
+    rows="changes",
+    columns={name: name for name in ("id", "part", "module", "kind", "verdict", "by", "how", "worth", "programs", "seconds")},
+    words={
+        NOTICED: "a program found something",
+        EQUIVALENT: "the same behaviour, for a reason",
+        UNSEEN: "nothing that goes over the wire can show them, for a reason",
+        UNREACHED: "no program goes through them",
+        SURVIVED: "programs went through them and found nothing",
+        UNDECIDED: "the run ended before",
+    },
+    styles={SURVIVED: "bold red", UNREACHED: "bold red", UNDECIDED: "bold yellow"},
+)
+
+
+class TrialByWire:
+    """Tries mutants with at most `programs` programs of a seed. Outcomes have these further columns:
+
+    `worth`: number of programs that reach the mutant. `programs`: number of judged programs.
+    """
+
+    format = FORMAT
+
+    def __init__(self, profile: str, programs: int, seed: int) -> None:
+        self._profile, self._programs, self._seed = profile, programs, seed
+        self.options: Mapping[str, Any] = {"profile": profile, "programs": programs, "seed": seed}
+
+    def run(self, mutants: Sequence[WireMutant], limits: RunLimits) -> None:
+        """Try the mutants. Raises InputError if the programs find something without a change, and TargetError if they end early."""
+        needs_fork()
+        folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
+        guardian.guard_folder(folder)
+        try:
+            base = baseline(self._profile, self._programs, self._seed, limits.progress)
+            tasks = []
+            for mutant in mutants:
+                if programs := base.programs_for(mutant):
+                    tasks.append(ForkedAttempt(mutant, programs, self._profile, folder))
+                else:
+                    limits.add(_undecided(mutant, UNREACHED))
+            unreached = len(mutants) - len(tasks)
+            with closing(run_forked(tasks, limits.workers, limits.deadline)) as ended:
+                for done, task in enumerate(ended, unreached + 1):
+                    limits.add(task.outcome)
+                    limits.progress("changes", done, len(mutants))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            guardian.release_folder(folder)
+
+    def final(self, mutant: WireMutant, outcome: MutantOutcome | None, stopped: str) -> MutantOutcome:
+        """Return the outcome with the reason why nothing has to notice the mutant, if it needs one and one exists."""
+        del stopped
+        return argued(outcome or _undecided(mutant), mutant, self._profile)
+
+    def deviations(self) -> None:
+        """Return None: programs that find something without a change end the run."""
+
+
+def _undecided(mutant: WireMutant, verdict: Literal["undecided", "unreached"] = UNDECIDED) -> MutantOutcome:
+    labels = {"part": mutant.part, "module": mutant.module, "kind": mutant.kind}
+    return MutantOutcome(mutant.id, verdict, more={**labels, "worth": 0, "programs": 0})
+
+
+@dataclass(eq=False)
+class ForkedAttempt(ForkedTask):
+    """A trial of one mutant in a forked process. `folder`: for its temporary files."""
+
+    mutant: WireMutant
+    programs: Sequence[Program]
+    profile: str
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.outcome = _undecided(self.mutant)
+
+    def patience(self) -> float:
+        return LONGEST + BEYOND
+
+    def receive(self, message: MutantOutcome) -> None:
+        self.outcome = message
+
+    def broke(self, how: Literal["hung", "lost"], seconds: float) -> None:
+        del seconds
+        if how == "lost":
+            self.outcome = replace(self.outcome, how="the process that tried it has ended")
+        else:
+            text = f"it did not end within {self.patience():g} s"
+            self.outcome = replace(self.outcome, verdict=NOTICED, by="target", how=text)
+
+    def work(self, send: Callable[[Any], None]) -> None:
+        tempfile.tempdir = str(self.folder)
+        send(self.attempt())
+
+    def attempt(self) -> MutantOutcome:
+        """Return the outcome of the mutant."""
+        began = time.monotonic()
+        outcome = replace(self.outcome, verdict=SURVIVED, more={**self.outcome.more, "worth": len(self.programs)})
+        target = Forked(self.profile, self.mutant.ready())
+        try:
+            with tempfile.TemporaryDirectory(prefix="rocketproof-") as name:
+                report = perform(target, Path(name) / "run", self.programs, AT_A_TIME, LONGEST, lambda what, done, of: None)
+        except TargetError as problem:
+            outcome = replace(outcome, verdict=NOTICED, by="target", how=str(problem)[:_TEXT])
+        else:
+            verdicts = [finding.verdict for finding in report.findings] + [each for judged in report.judged for each in judged.unconfirmed]
+            judged = len(report.judged)
+            outcome = replace(outcome, more={**outcome.more, "programs": judged})
+            if verdicts:
+                outcome = replace(outcome, verdict=NOTICED, by=verdicts[0].property, how=verdicts[0].text[:_TEXT])
+            elif report.stopped.startswith("--time"):
+                outcome = replace(outcome, verdict=UNDECIDED, how=f"only {judged} of {len(self.programs)} programs within {LONGEST:g} s")
+            elif report.undecided and not report.stopped:
+                how = f"{report.undecided[0].what}: {report.undecided[0].reason}"[:_TEXT]
+                outcome = replace(outcome, verdict=UNDECIDED, how=how)
+            elif report.stopped:
+                outcome = replace(outcome, verdict=NOTICED, by="target", how=report.stopped[:_TEXT])
+        finally:
+            target.end()
+        return replace(outcome, seconds=time.monotonic() - began)

@@ -1,0 +1,1 @@
+"""Generated mutants of the specification, and what notices each of them: a property, or the implementation."""

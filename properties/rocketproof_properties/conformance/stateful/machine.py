@@ -1,34 +1,25 @@
-"""A Hypothesis state machine for the specification's actions, run on a target.
+"""Random programs of the specification's actions, run on a target.
 
 The specification's guards decide which steps are enabled, so that every program is allowed. The target's state is compared after every
-step.
+step. A program depends on the seed and its number.
 """
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-import hypothesis
-from hypothesis import Phase
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from rocketproof_model import Instance, Property
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
-from ...programs.draws import seeded_settings
 from ...programs.offers import Args, Offers
 from ...programs.shrink import shrink
 from .follow import ActionTarget, ConformanceError, FollowedProgram
 
-T = TypeVar("T")
 STEPS = 50
-_CHOICES = st.integers(0, 2**20)
 ACTION_CLASSES = 64
-_MUTED = st.just(bytes(ACTION_CLASSES // 8)) | st.binary(min_size=ACTION_CLASSES // 8, max_size=ACTION_CLASSES // 8)
 
 
 @dataclass
@@ -46,11 +37,8 @@ class MachineCoverage:
             self.runs[claim.id] = run.witness(claim)
 
 
-class Over(BaseException):
-    """The time limit has expired at the end of a program.
-
-    A BaseException, which Hypothesis passes on like Ctrl-C. It would treat an Exception as a failure.
-    """
+class Over(Exception):
+    """The time limit has expired at the end of a program."""
 
 
 @dataclass
@@ -58,7 +46,7 @@ class Campaign:
     """What one machine runs: an instance, a function that makes targets, and the properties that are checked in every state.
 
     Violated or reached properties in `watched` are recorded. A step that the specification does not allow ends a program. When `watch` has
-    expired, no further program starts, unless a finding is being shrunk.
+    expired, no further program starts.
     """
 
     instance: Instance
@@ -67,7 +55,6 @@ class Campaign:
     watch: Watch = field(default_factory=lambda: Watch(Limits()))
     offers: Offers = field(init=False)
     seen: MachineCoverage = field(default_factory=MachineCoverage)
-    failing: bool = False
 
     def __post_init__(self) -> None:
         self.offers = Offers(self.instance)
@@ -88,53 +75,25 @@ class Campaign:
                     self.seen.note(run, claim)
 
 
-class _Machine(RuleBasedStateMachine):
-    """The common part of all machines: each step is an enabled instance of one of the specification's actions.
+def walk(campaign: Campaign, seed: str, steps: int = STEPS) -> None:
+    """Run the program of a seed: random enabled actions. In half of the programs a random subset of actions is disabled (swarm testing).
 
-    A single rule draws all steps. With a rule for each action, Hypothesis would disable some of them per program for variety. Because few
-    are enabled at a time, most programs would then end after a few steps.
+    Raises ConformanceError.
     """
-
-    campaign: Campaign
-
-    def __init__(self) -> None:
-        super().__init__()
-        campaign = self.campaign
-        campaign.seen.programs += 1
-        self.followed = self.noting(campaign.begin)
-        self.muted: frozenset[int] = frozenset()
-        campaign.record_properties(self.followed)
-
-    @initialize(muted=_MUTED)
-    def begin(self, muted: bytes) -> None:
-        """Swarm testing: disable a random subset of actions per client and broker for this program."""
-        self.muted = frozenset(v for v in range(ACTION_CLASSES) if muted[v // 8] >> v % 8 & 1)
-
-    @rule(action=_CHOICES, instance=_CHOICES)
-    def step(self, action: int, instance: int) -> None:
-        """Take the chosen enabled instance, if the target can; do nothing if none is enabled."""
-        run = self.followed
-        enabled = unmuted(run.offers.enabled(run.state), self.muted)
+    chance = random.Random(seed)
+    muted = frozenset[int]() if chance.random() < 0.5 else frozenset(v for v in range(ACTION_CLASSES) if chance.random() < 0.5)
+    campaign.seen.programs += 1
+    run = campaign.begin()
+    campaign.record_properties(run)
+    for _ in range(steps):
+        enabled = unmuted(run.offers.enabled(run.state), muted)
         if not enabled:
             return
-        name = list(enabled)[action % len(enabled)]
-        chosen = run.instance.model.named(name)
-        args = enabled[name][instance % len(enabled[name])]
-        if self.noting(lambda: run.take(chosen, args)):
-            self.campaign.seen.steps += 1
-            self.campaign.record_properties(run)
-
-    def teardown(self) -> None:
-        if self.campaign.watch.expired and not self.campaign.failing:
-            raise Over
-
-    def noting(self, act: Callable[[], T]) -> T:
-        """Call `act`, and record that this program fails if it raises."""
-        try:
-            return act()
-        except ConformanceError:
-            self.campaign.failing = True
-            raise
+        name = chance.choice(list(enabled))
+        args = chance.choice(enabled[name])
+        if run.take(run.instance.model.named(name), args):
+            campaign.seen.steps += 1
+            campaign.record_properties(run)
 
 
 def unmuted(enabled: Mapping[str, tuple[Args, ...]], muted: frozenset[int]) -> Mapping[str, tuple[Args, ...]]:
@@ -150,25 +109,20 @@ def _action_class(name: str, args: Args) -> int:
     return zlib.crc32(f"{name}{args[:1]}".encode()) % ACTION_CLASSES
 
 
-def machine(campaign: Campaign) -> type[_Machine]:
-    """Return the state machine of a campaign."""
-    return type("Programs", (_Machine,), {"campaign": campaign})
-
-
 def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> ConformanceError | None:
     """Run `programs` programs. Return the smallest finding, None if there is none. The same seed gives the same programs. Raises Over."""
-    phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
-    chosen = seeded_settings(programs, *phases, stateful_step_count=steps, report_multiple_bugs=False)
-    seeded_machine = hypothesis.seed(seed)(machine(campaign))
-    try:
-        run_state_machine_as_test(seeded_machine, settings=chosen)
-    except ConformanceError as finding:
-        return shorter(campaign, finding) if shrink else finding
+    for number in range(programs):
+        try:
+            walk(campaign, f"{seed} {number}", steps)
+        except ConformanceError as finding:
+            return shorter(campaign, finding) if shrink else finding
+        if campaign.watch.expired:
+            raise Over
     return None
 
 
 def shorter(campaign: Campaign, finding: ConformanceError) -> ConformanceError:
-    """Shrink a finding until no step can be removed: Hypothesis often keeps irrelevant steps."""
+    """Shrink a finding until no step can be removed."""
     return shrink(finding.moves, finding, lambda moves: _found(campaign, moves), needed=lambda shown: shown.moves)[1]
 
 

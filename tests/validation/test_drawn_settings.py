@@ -80,7 +80,7 @@ def test_a_target_gets_those_settings_only_that_it_can_be_given() -> None:
     assert of("P494", configure=False, start=False) == []
     assert not any(at_start(needs) for needs in of("P494", start=False))
     assert not any(while_running(needs) for needs in of("P494", configure=False))
-    few = generate(ProgramOptions("P494", PROGRAMS_PER_START, configure=True, start=True))
+    few = generate(ProgramOptions("P494", 60, configure=True, start=True))
     assert {one.needs for one in few} <= {"", *CONFIGURED, *STARTED}, "a short run starts no broker with drawn settings"
 
 

@@ -145,11 +145,10 @@ class _Generator:
         yield from (row for row in _CONFIGURED_CONDITIONS if row[1] in self.options.needs)
 
     def _blocks(self) -> Iterator[Sequence[str]]:
-        """Yield the drawn settings for each 100 programs; the first 100 have none."""
+        """Yield the drawn settings for each 100 programs."""
         deal = settings.dealt(
             random.Random(f"{self.options.seed}/settings"), self.profile, configure=self.options.configure, start=self.options.start
         )
-        yield ()
         while True:
             yield next(deal) if self.options.drawn else ()
 
@@ -207,7 +206,7 @@ class _Generator:
             if needs:
                 return needs
         at, with_settings = divmod(turn, 2)
-        kinds = [kind for kind in (self.named, self.block) if kind] if with_settings else []
+        kinds = [kind for kind in (self.named, self.block if turn >= _FIRST_DRAWN else ()) if kind] if with_settings else []
         return kinds[at % len(kinds)][at // len(kinds) % len(kinds[at % len(kinds)])] if kinds else ""
 
     def _ending(self) -> list[Step]:
@@ -271,6 +270,8 @@ _EVERY_CONDITION: Final = 4
 _EVERY_TOUR: Final = 15
 _EVERY_END: Final = 50
 """One program of the pool in 50 kills a process, and one has large messages, because both take long. Four more of the first 50 kill one."""
+_FIRST_DRAWN: Final = 45
+"""The first program of the pool with drawn settings: a short run starts no broker with them."""
 _EVERY_CHECK: Final = 200
 """One program of the pool in 200 has a producer that waits for a check on a broker that may be blocked from sending checks."""
 _EVERY_FILL: Final = 40

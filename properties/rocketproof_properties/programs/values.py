@@ -65,11 +65,11 @@ LONG_MAPS: Final = tuple({"p": letter * size} for letter, size in (("v", 32_760)
 
 
 def mixed(*kinds: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
-    """Combine property maps: one map of each kind, in all combinations."""
+    """Combine property maps: one map of each kind, in all different combinations."""
     maps: list[Mapping[str, str]] = [{}]
     for kind in kinds:
         maps = [{**before, **more} for before in maps for more in kind]
-    return tuple(maps)
+    return tuple({repr(each): each for each in maps}.values())
 
 
 HALF_DELAYED: Final = mixed(({"TRAN_MSG": "true", "PGROUP": "producers"}, HALVES[-1]), tuple({"DELAY": level} for level in LEVELS))
@@ -265,20 +265,20 @@ VALUES: Final[Mapping[str, Values]] = {
 }  # fmt: skip
 
 
-class OneOf(tuple[Any, ...]):
+class ValueSubset(tuple[Any, ...]):
     """The values to which a phrase restricts an argument, the default first."""
 
 
-def one_of(*values: Any) -> OneOf:
+def one_of(*values: Any) -> ValueSubset:
     """Return a restriction of an argument to some of its values."""
-    return OneOf(values)
+    return ValueSubset(values)
 
 
 def values_of(kind: str, vary: Iterable[str], fixed: Mapping[str, Any]) -> Values:
     """Return the values of a step's arguments.
 
     An argument in `vary` has all values of the table. If `fixed` has it too, that value is its default. Other arguments in `fixed` have
-    this value only. A `OneOf` in `fixed` always is a restriction.
+    this value only. A `ValueSubset` in `fixed` always is a restriction.
     """
     drawn: dict[str, Sequence[Any]] = {
         name: (fixed[name], *(value for value in VALUES[kind][name] if not _same(value, fixed[name])))
@@ -286,8 +286,8 @@ def values_of(kind: str, vary: Iterable[str], fixed: Mapping[str, Any]) -> Value
         else VALUES[kind][name]
         for name in vary
     }
-    restricted = {name: value if isinstance(value, OneOf) else (value,) for name, value in fixed.items()}
-    return {**drawn, **{name: values for name, values in restricted.items() if name not in drawn or isinstance(values, OneOf)}}
+    restricted = {name: value if isinstance(value, ValueSubset) else (value,) for name, value in fixed.items()}
+    return {**drawn, **{name: values for name, values in restricted.items() if name not in drawn or isinstance(values, ValueSubset)}}
 
 
 def _same(value: Any, other: Any) -> bool:

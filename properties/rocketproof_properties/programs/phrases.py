@@ -101,7 +101,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     ),
     phrase("a topic made by its first message", sent("nums queue", topic=one_of("A", "B")), step("earliest", "queue", topic="A")),
     phrase("a topic made by a retry", step("group", "queues retries", group="g"), step(
-        "send", "nums queue default times unit", topic=one_of("%RETRY%g", "%RETRY%h"),
+        "send", "nums queue default times unit version most", topic=one_of("%RETRY%g", "%RETRY%h"),
     )),
     phrase("a template", step("topic", _TOPIC, topic="T", perm=7), sent("nums queue unit", default="T")),
     phrase("a template without creation", step("topic", _TOPIC, topic="T", perm=7), sent("nums queue", default="T"), needs=NO_TOPICS),

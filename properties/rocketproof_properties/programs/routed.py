@@ -17,7 +17,7 @@ _ROUTES: Final = (_ROUTE, step("route", topic="B"))
 _LOOKED_UP: Final = step("route", topic=one_of("R", "S"))
 
 _PHRASES: Final[tuple[Phrase, ...]] = (
-    phrase("", step("route", "topic")),
+    phrase("", step("route", "topic"), changes=(1,)),
     phrase("a topic's route", TOPIC_A, _ROUTE),
     phrase("a topic's rights", step("topic", "perm", topic="A"), sent(), _ROUTE),
     phrase("a first message's route", sent("nums default"), _ROUTE),

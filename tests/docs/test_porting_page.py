@@ -10,7 +10,7 @@ from rocketproof_properties.brokers import probe, selftest
 from rocketproof_properties.brokers.deployment import LOST
 from rocketproof_properties.brokers.runs import queries as looks
 from rocketproof_properties.brokers.runs import readback
-from rocketproof_properties.programs.program import WIRED
+from rocketproof_properties.programs.selections import WIRED
 from rocketproof_properties.programs.vocabulary import STEPS, plain
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.levels import LEVELS, REQUESTS

@@ -27,8 +27,8 @@ from rocketproof_properties.commands.checks.plan import plan
 from rocketproof_properties.commands.checks.programs import tasks
 from rocketproof_properties.commands.checks.rows import undecided
 from rocketproof_properties.conformance.stateful.history import CLAIMS, BrokenClaim, ClaimBroken, as_test, campaign, run_program, save
+from rocketproof_properties.programs.selections import LIMIT, SELECTIONS, SMALL_FILES
 from rocketproof_properties.programs.settings import ClusterSettings
-from rocketproof_properties.programs.strategies import LIMIT, PROGRAMS, SMALL_FILES
 from rocketproof_properties.programs.vocabulary import Step
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes
@@ -68,7 +68,7 @@ def test_verdicts_on_the_implementation(profile: str, condition: str) -> None:
 
 def test_every_claim_has_a_case_and_every_condition_its_programs() -> None:
     assert {case.claim for case in HISTORY_CASES} == {claim.id for claim in HISTORY_CLAIMS}
-    assert {case.condition for case in HISTORY_CASES} == PROGRAMS.keys()
+    assert {case.condition for case in HISTORY_CASES} == SELECTIONS.keys()
 
 
 def test_a_profile_without_verdicts_has_those_of_the_one_it_refines() -> None:

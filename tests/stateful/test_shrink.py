@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import hypothesis
 from hypothesis import strategies as st
 
-from rocketproof_properties.programs.shrink import shrink, simpler_steps
+from rocketproof_properties.programs.shrink import shrink, simpler_steps, smaller_forms
 from rocketproof_properties.programs.vocabulary import Step
 
 
@@ -41,3 +41,21 @@ def test_arguments_and_properties_that_are_not_needed_are_left_out() -> None:
 
     found, _ = shrink(steps, True, shows, simpler=simpler_steps)
     assert found == [("send", {"properties": {"DELAY": "2"}})]
+
+
+def test_undecided_candidates_are_not_accepted() -> None:
+    """Only the whole sequence and the one without its first part are decided: nothing else may be kept."""
+    verdicts = {(1, 2, 3, 4): True, (2, 3, 4): True, (3, 4): None, (4,): None}
+
+    def shows(some: Sequence[int]) -> bool | None:
+        return verdicts.get(tuple(some))
+
+    assert shrink([1, 2, 3, 4], True, shows) == ([2, 3, 4], True)
+
+
+def test_forms_of_one_round_are_different_and_the_smallest_first() -> None:
+    steps: list[Step] = [("send", {"queue": 1}), ("send", {"queue": 1}), ("delete", {"topic": "A"})]
+    forms = list(smaller_forms(steps, simpler_steps))
+    assert [len(form) for form in forms[:2]] == [1, 1] and len({repr(form) for form in forms}) == len(forms)
+    assert (("send", {}), *steps[1:]) in forms and tuple(steps[:2]) in forms
+    assert [*smaller_forms([("send", {})], simpler_steps)] == []

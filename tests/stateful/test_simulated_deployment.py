@@ -15,8 +15,8 @@ from rocketproof_properties.programs.call import Context
 from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.parts import NAME_SERVER, Capability
 from rocketproof_properties.programs.requests import UNSUPPORTED_CODE
+from rocketproof_properties.programs.selections import SMALL_FILES
 from rocketproof_properties.programs.settings import ClusterSettings
-from rocketproof_properties.programs.strategies import SMALL_FILES
 from rocketproof_properties.programs.vocabulary import STEPS, Step, arguments, request_of
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_protocol import codes

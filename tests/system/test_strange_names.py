@@ -21,7 +21,7 @@ from rocketproof_impl.remoting.headers import (
 )
 from rocketproof_properties.programs.frames import LONG_IN_BYTES, STRANGE_NAMES
 from rocketproof_properties.programs.requests import batch_item
-from rocketproof_properties.programs.strategies import ODD_NAMES
+from rocketproof_properties.programs.values import ODD_NAMES
 from rocketproof_protocol import codes
 from rocketproof_protocol.properties import DELAY
 from rocketproof_protocol.topics import SCHEDULE

@@ -18,12 +18,12 @@ from rocketproof_properties.brokers.runs.parsed import ParsedHistory
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.commands import run, validating
 from rocketproof_properties.judging.reference import dispatched
-from rocketproof_properties.programs.program import Program, ProgramOptions, generate
+from rocketproof_properties.programs.program import Program, ProgramOptions, generate, others
+from rocketproof_properties.programs.selections import EDGES
 from rocketproof_properties.validation.knownbugs.bugs import chosen
 from rocketproof_properties.validation.knownbugs.search import compared
 from rocketproof_properties.validation.releases import against, staging
 from rocketproof_properties.validation.releases.causes import cause_of
-from rocketproof_properties.validation.releases.edges import EDGES, edges
 from rocketproof_properties.validation.releases.pairs import compare
 from rocketproof_properties.validation.releases.staging import Stage, serves
 from rocketproof_properties.validation.releases.switching import RecordedProgram
@@ -239,7 +239,7 @@ def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, mo
     answers = iter((False, True, True))
     monkeypatch.setattr(InProcess, "open", counted)
     monkeypatch.setattr(staging, "serves", lambda runner: next(answers))
-    programs = edges(3, 1, 1)
+    programs = others(EDGES, 3, 1, 1)
     assert all(one.source == EDGES for one in programs)
     assert sorted(performed("P533", tmp_path, programs)) == [1, 2, 3]
     assert len(opened) == 2

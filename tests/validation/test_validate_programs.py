@@ -14,11 +14,12 @@ from nonempty import nonempty
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.call import Context, StoredPlace
 from rocketproof_properties.programs.names import ProgramNames
-from rocketproof_properties.programs.program import WIRED, Program, ProgramOptions, generate
+from rocketproof_properties.programs.phrases import MOST_CLIENTS
+from rocketproof_properties.programs.pool import PHRASES
+from rocketproof_properties.programs.program import Program, ProgramOptions, generate
+from rocketproof_properties.programs.selections import WIRED
 from rocketproof_properties.programs.settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED
-from rocketproof_properties.programs.specified import MOST_CLIENTS
 from rocketproof_properties.programs.vocabulary import STEPS, is_request, request_of
-from rocketproof_properties.programs.wire import QUEUES
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.stages import FIRST, stages_of
 from rocketproof_protocol.codes import SEND_BATCH_MESSAGE, SEND_MESSAGE_V2
@@ -56,13 +57,17 @@ def test_the_sources_that_are_there_have_no_part_in_a_seed(tmp_path: Path) -> No
         del sys.modules["edited"]
 
 
-def test_each_queue_that_was_sent_to_is_asked_for_its_first_message() -> None:
-    drawn = [one.steps for one in everything() if one.source == QUEUES]
-    assert sum(name == "send" for steps in drawn for name, _ in steps) > 5
-    for steps in drawn:
-        sent = {(args["topic"], args["queue"]): at for at, (name, args) in reversed(list(enumerate(steps))) if name == "send"}
-        asked = {(args["topic"], args["queue"]): at for at, (name, args) in enumerate(steps) if name == "earliest"}
-        assert all(asked[queue] > at for queue, at in sent.items())
+def test_first_message_of_each_queue_is_queried() -> None:
+    """The query follows the send of the same program, to the same queue; legal and illegal queues are drawn."""
+    phrases = [each for each in PHRASES if each.name.startswith("the first message of queue")]
+    assert {values["queue"] for each in phrases for name, values in each.steps if name != "topic"} == {(n,) for n in (*range(9), -1, -2)}
+    for each in nonempty(phrases):
+        sent, asked = ({key: values[key] for key in ("topic", "queue")} for name, values in each.steps[-2:])
+        assert sent == asked and [name for name, _ in each.steps[-2:]] == ["send", "earliest"]
+
+
+def test_a_program_depends_on_seed_and_number_alone() -> None:
+    assert generate(replace(EVERYTHING, count=120)) == everything()[:120]
 
 
 def test_every_source_and_configuration_has_programs() -> None:

@@ -1,4 +1,4 @@
-"""The conditions of cases about histories: what their programs may do. `programs.strategies` generates programs for each.
+"""The conditions of cases about histories: what their programs may do. `programs.selections` has the phrases of each.
 
 A case of P40, P45 or P49 also applies to the profiles that refine it, unless these have their own case.
 """

@@ -2,5 +2,5 @@
 
 Input: a seed, a profile, and the steps that a deployment supports.
 Output: programs of steps (`vocabulary.py`), the requests that steps become (`requests.py`), and smaller programs (`shrink.py`).
-Read first: `vocabulary.py`, then `pool.py`, the generator.
+Read first: `vocabulary.py` (steps), `values.py` (values of their arguments), then `pool.py`, the generator.
 """

@@ -17,7 +17,7 @@ from rocketproof_impl.remoting.command import ONE_WAY, ROCKETMQ, Command
 from rocketproof_protocol import codes
 from rocketproof_protocol.topics import TEMPLATE
 
-from .strategies import NAMES, ODD_NAMES
+from .values import NAMES, ODD_NAMES
 from .vocabulary import plain
 
 STRANGE_NAMES: Final = (

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from rocketproof_protocol.numbers import java_long
 
+from .values import Values, values_of
 from .vocabulary import EVERY, plain
 
-Values = Mapping[str, Sequence[Any]]
+PhraseStep = tuple[str, Values]
 WAITING: Final = ("time", "question", "notified", "checked")
 """Steps that take seconds."""
 
@@ -27,10 +28,12 @@ class Phrase:
     - `unread`: the catalogue's conditions for records of the phrase that cannot be read again.
     - `needs`: the settings that the phrase requires.
     - `switch`: a profile switch and the value it must have.
+    - `often`: the weight; 0 to derive it from the number of values.
+    - `changes`: how many arguments of a step differ from their defaults; one of these numbers is drawn.
     """
 
     name: str
-    steps: tuple[tuple[str, Values], ...]
+    steps: tuple[PhraseStep, ...]
     boundary: tuple[str, str] | None = None
     lasting: bool = False
     large: bool = False
@@ -38,6 +41,8 @@ class Phrase:
     unread: str = ""
     needs: str = ""
     switch: tuple[str, bool] | None = None
+    often: int = 0
+    changes: tuple[int, ...] = (0, 1, 1, 2)
 
     @property
     def waits(self) -> bool:
@@ -51,35 +56,31 @@ class Phrase:
 
     @cached_property
     def weight(self) -> int:
-        """The weight with which it is drawn. It grows with the number of values that its arguments can have."""
-        return 1 + sum(len(choices) - 1 for _, values in self.steps for choices in values.values()) // 3
+        """The weight with which it is drawn: `often`, or a number that grows with the values that its arguments can have."""
+        return self.often or 1 + sum(len(choices) - 1 for _, values in self.steps for choices in values.values()) // 3
 
 
-def single(kind: str, values: Values, /, *, name: str = "", lasting: bool = False, server: bool = False) -> Phrase:
-    """Return a phrase of a single step."""
-    return Phrase(name or kind, ((kind, values),), lasting=lasting, server=server)
+def step(kind: str, vary: str = "", /, **fixed: Any) -> PhraseStep:
+    """Return a step whose arguments in `vary` have all values of the table. `fixed` gives defaults and further arguments.
+
+    See `values.values_of`.
+    """
+    return kind, values_of(kind, vary.split(), fixed)
 
 
-def series(
-    name: str,
-    /,
-    *steps: tuple[str, Values],
-    lasting: bool = False,
-    server: bool = False,
-    needs: str = "",
-    switch: tuple[str, bool] | None = None,
-) -> Phrase:
-    """Return a phrase of several steps."""
-    return Phrase(name, steps, lasting=lasting, server=server, needs=needs, switch=switch)
+def phrase(name: str, /, *steps: PhraseStep, **more: Any) -> Phrase:
+    """Return a phrase of these steps; `more` has the other fields of `Phrase`. Without a name it is named after its first step."""
+    return Phrase(name or steps[0][0], steps, **more)
 
 
-def formed(kind: str, values: Values, /, *, but: Collection[str] = ()) -> tuple[Phrase, ...]:
+def formed(well_formed: PhraseStep, /, *, but: Collection[str] = ()) -> tuple[Phrase, ...]:
     """Return phrases of malformed requests: without one field, without all of them, or with a text in place of a number.
 
     Fields in `but` are never left out or changed.
     """
+    kind, values = well_formed
     fields = {name: text for name, text in (plain(kind).ext_fields or {}).items() if name not in but}
     lacks = [name for name in (*fields, EVERY) if name not in but]
     texts = [(name, "x") for name, text in fields.items() if java_long(text) is not None]
-    lacking = single(kind, {**values, "without": lacks}, name=f"{kind} without a field")
-    return lacking, *([single(kind, {**values, "altered": texts}, name=f"{kind} without a number")] if texts else [])
+    lacking = phrase(f"{kind} without a field", (kind, {**values, "without": lacks}), changes=(1,))
+    return lacking, *([phrase(f"{kind} without a number", (kind, {**values, "altered": texts}), changes=(1,))] if texts else [])

@@ -1,8 +1,8 @@
 """The pool of phrases, and the choice of phrases and values by what was drawn least.
 
-A phrase is one step or several related steps, each with the possible values of its arguments; the first value is the default. A program is
-a few phrases. The generator counts each phrase, each pair of consecutive phrases, and each value, and draws the least frequent. Most
-arguments keep their default, so that a request is not always rejected for the first of several reasons.
+A phrase is one step or several related steps, each with the possible values of its arguments. `values.py` lists the values; the first is
+the default. A program is a few phrases. The generator counts each phrase, each pair of consecutive phrases, and each value, and draws the
+least frequent. Most arguments keep their default, so that a request is not always rejected for the first of several reasons.
 
 The counts depend on what was drawn, never on responses: a seed always produces the same programs.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -20,9 +20,10 @@ from rocketproof_profiles import Profile
 from . import boundaries
 from .call import StoredPlace
 from .measures import SENDS, MeasuredRequest, records_bytes
-from .phrase import Phrase, Values
+from .phrase import Phrase
 from .phrases import OF_BROKERS
 from .routed import ROUTED
+from .values import Values
 from .vocabulary import STEPS, Step, is_request, request_of
 
 T = TypeVar("T")
@@ -64,10 +65,15 @@ def requests(steps: Iterable[Step], profile: Profile) -> Iterator[MeasuredReques
 
 @dataclass
 class DrawCounts:
-    """How often each feature was drawn. With `plain`, `rarest` ignores the counts, as a baseline for comparison."""
+    """How often each feature was drawn.
+
+    - `plain`: `rarest` ignores the counts, as a baseline for comparison.
+    - `before`: counts that this one adds to, without changing them.
+    """
 
     chance: random.Random
     plain: bool = False
+    before: Counter[Hashable] = field(default_factory=Counter)
     counts: Counter[Hashable] = field(default_factory=Counter)
 
     def rarest(self, choices: Sequence[T], features: Callable[[T], Sequence[Hashable]], weight: Callable[[T], int] = lambda choice: 1) -> T:
@@ -77,7 +83,9 @@ class DrawCounts:
         """
         if self.plain:
             return self.chance.choice(choices)
-        ratios = [tuple(self.counts[feature] / weight(choice) for feature in features(choice)) for choice in choices]
+        ratios = [
+            tuple((self.counts[feature] + self.before[feature]) / weight(choice) for feature in features(choice)) for choice in choices
+        ]
         least = min(ratios)
         return self.chance.choice([choice for choice, ratio in zip(choices, ratios, strict=True) if ratio == least])
 
@@ -85,15 +93,13 @@ class DrawCounts:
         self.counts.update(features)
 
 
-def program(seen: DrawCounts, pool: Sequence[Phrase], most: int = MOST_PHRASES) -> list[Step]:
-    """Return a program of 1 to `most` phrases."""
+def program(seen: DrawCounts, pool: Sequence[Phrase], most: int = MOST_PHRASES, least: int = 1) -> list[Step]:
+    """Return a program of `least` to `most` phrases."""
     previous, steps = "", list[Step]()
-    for _ in range(seen.chance.randint(1, most)):
+    for _ in range(seen.chance.randint(least, most)):
         chosen = seen.rarest(pool, lambda phrase: _features(phrase, previous), lambda phrase: phrase.weight)  # noqa: B023 - called at once
         seen.note(_features(chosen, previous))
-        steps += [
-            (name, _values(seen, chosen.name, number, values, STEPS[name].arguments)) for number, (name, values) in enumerate(chosen.steps)
-        ]
+        steps += [(name, _values(seen, chosen, number, values)) for number, (name, values) in enumerate(chosen.steps)]
         previous = chosen.name
     return steps
 
@@ -112,16 +118,17 @@ def _features(phrase: Phrase, previous: str) -> tuple[Hashable, ...]:
     return phrase.name, (previous, phrase.name)
 
 
-def _values(seen: DrawCounts, phrase: str, number: int, values: Values, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw a value for each argument, with up to two that differ from the default.
+def _values(seen: DrawCounts, phrase: Phrase, number: int, values: Values) -> dict[str, Any]:
+    """Draw a value for each argument; as many differ from the default as `phrase.changes` allows.
 
     An argument whose value is None is left out unless the step has another default for it.
     """
+    place, defaults = (phrase.name, number), STEPS[phrase.steps[number][0]].arguments
     drawn = {name: choices[0] for name, choices in values.items()}
     open_ = [name for name, choices in values.items() if len(choices) > 1]
-    for _ in range(min(len(open_), seen.chance.choice((0, 1, 1, 2)))):
-        name = seen.rarest(open_, lambda name: [(phrase, number, name)], lambda name: len(values[name]) - 1)
-        place = seen.rarest(range(len(values[name])), lambda place: [(phrase, number, name, place)])  # noqa: B023 - called at once
-        seen.note([(phrase, number, name), (phrase, number, name, place)])
-        drawn[name] = values[name][place]
+    for _ in range(min(len(open_), seen.chance.choice(phrase.changes))):
+        name = seen.rarest(open_, lambda name: [(*place, name)], lambda name: len(values[name]) - 1)
+        at = seen.rarest(range(len(values[name])), lambda at: [(*place, name, at)])  # noqa: B023 - called at once
+        seen.note([(*place, name), (*place, name, at)])
+        drawn[name] = values[name][at]
     return {name: value for name, value in drawn.items() if value is not None or defaults.get(name) is not None}

@@ -1,48 +1,38 @@
 """Programs for a broker on the wire: steps as data, generated from a seed.
 
 A step is a name and its arguments, as `vocabulary.py` lists them. `client` names the client of a step, and `("meet", {})` is a barrier for
-all clients.
+all clients. `needs` names the settings of the broker that a program requires, or that the broker may be killed.
 
-Half of the programs are drawn from the pool, least frequent phrases first. The others come from these sources, with the
-weights of `_shares`:
+There is one generator: the choice of `pool.py` by what was drawn least. The number of a program decides from what it chooses:
 
-- the strategies of this package, as far as a client can perform their steps
-- requests of the specification, by one or several clients
-- tours of the specification's topic tables
-- programs for details that only the wire shows
+- every fourth program: the selection of a condition of the catalogue, in turn
+- one in 20: the transitions of the specification's topic tables (`tours.py`)
+- the others: all phrases of the pool, half of them with settings of their own
 
-`needs` names the settings of the broker that a program requires, or that the broker may be killed.
+A program depends on the seed, its number and the options other than `count`.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
-from hypothesis import strategies as st
-
 from rocketproof_profiles import PROFILES, Profile
-from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import whole_number
 
 from ..catalogue import conditions as about
 from . import pool, settings, tours
-from . import specified as requests
-from .draws import examples
 from .names import is_common_name
 from .phrase import WAITING, Phrase
-from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, NO_TEMPLATE, NO_TOPICS, READ_ONLY, STARTED, WRITE_ONLY
-from .strategies import PROGRAMS
+from .selections import OTHERS, SELECTIONS, Selection
+from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WRITE_ONLY
+from .values import LONGEST_WAIT
 from .vocabulary import Step
-from .wire import HEADERS, LONGEST_WAIT, QUEUES, RETRIED, TEMPLATES, WIRE_PROGRAMS
 
-WIRED: Final = ("send", "back", "end", "unknown", "topic", "group", "register", "unregister", "lose", "time", "route", "earliest", "meet")
-"""Steps of simulated clusters that a client can perform too."""
-
-CONCURRENT, REQUESTS, TOURS, POOL = "concurrent requests", "requests", "tours", "what was not seen yet"
+TOURS, POOL = "tours", "what was not seen yet"
 
 
 @dataclass(frozen=True)
@@ -115,24 +105,133 @@ class ProgramOptions:
 
 
 def generate(options: ProgramOptions) -> list[Program]:
-    """Return `options.count` programs of all sources, shuffled. The same options give the same programs.
+    """Return `options.count` programs, numbered from 1. A smaller count gives the first of them."""
+    draw = _Generator(options).program
+    return [draw(number) for number in range(1, options.count + 1)]
 
-    Programs of the pool keep their relative order: the rarest phrases are drawn first.
+
+class _Generator:
+    """Draws the programs of a seed in the order of their numbers.
+
+    Programs without settings of their own run first. They are drawn by their own counts, so that an interrupted run has covered the most.
+    The others take the phrases that neither have.
     """
-    programs: list[Program] = []
-    for (source, needs), count in _shares(options).items():
-        seed = random.Random(f"{options.seed}/{source}/{needs}").randrange(2**31)
-        programs += [Program(0, source, tuple(steps), needs) for steps in _drawn(source, options, count, seed)]
-    programs += _pooled(options, options.count - len(programs))
-    routed = (READ_ONLY, WRITE_ONLY) if options.name_server else ()
-    programs = [
-        replace(program, steps=(*program.steps, *_routes(program.steps))) if program.needs in routed else program for program in programs
-    ]
-    programs = [replace(program, steps=_sparing(program.steps, PROFILES[options.profile])) for program in programs]
-    pooled = iter([program for program in programs if program.source == POOL])
-    random.Random(options.seed).shuffle(programs)
-    programs = [next(pooled) if program.source == POOL else program for program in programs]
-    return [Program(number, program.source, program.steps, program.needs) for number, program in enumerate(programs, 1)]
+
+    def __init__(self, options: ProgramOptions) -> None:
+        self.options, self.profile = options, PROFILES[options.profile]
+        phrases = [each for each in pool.phrases(self.profile) if _may_be_drawn(each, options)]
+        free = [each for each in phrases if not each.needs]
+        self.own = {needs: [each for each in phrases if each.needs == needs] for needs in options.needs if needs}
+        self.small = [each for each in free if not each.unread and not each.large]
+        self.large = [each for each in free if not each.unread and each.large]
+        self.ending = [each for each in phrases if any(name == "end" for name, _ in each.steps)]
+        self.settled = [each for each in free if not each.lasting]
+        self.plain = self._counts(POOL)
+        self.configured = self._counts(f"{POOL}/settings", self.plain)
+        self.toured = self._counts(TOURS)
+        self.selections = [*self._selections()]
+        self.of_selection = {row: self._counts("/".join(row)) for row in self.selections}
+        self.named = [each for each in options.needs[1:] if each not in (ALONE, ASKED, ENDED, LARGE, FLUSHED)]
+        self.blocks = self._blocks()
+        self.block: Sequence[str] = ()
+
+    def _counts(self, name: str, before: pool.DrawCounts | None = None) -> pool.DrawCounts:
+        chance = random.Random(f"{self.options.seed}/{name}")
+        return pool.DrawCounts(chance, self.options.plain) if before is None else pool.DrawCounts(chance, self.options.plain, before.counts)
+
+    def _selections(self) -> Iterator[tuple[str, str]]:
+        """Yield the condition and the settings of each selection that the target can perform."""
+        yield from ((condition, "") for condition in _CONDITIONS if self.options.name_server or condition != about.REGISTERED)
+        yield from (row for row in _CONFIGURED_CONDITIONS if row[1] in self.options.needs)
+
+    def _blocks(self) -> Iterator[Sequence[str]]:
+        """Yield the drawn settings for each 100 programs."""
+        deal = settings.dealt(
+            random.Random(f"{self.options.seed}/settings"), self.profile, configure=self.options.configure, start=self.options.start
+        )
+        while True:
+            yield next(deal) if self.options.drawn else ()
+
+    def program(self, number: int) -> Program:
+        """Return the program with this number. Numbers are asked for in turn, from 1 on."""
+        turn = number - 1
+        if turn % settings.PROGRAMS_PER_START == 0:
+            self.block = next(self.blocks)
+        if turn % _EVERY_CONDITION == _EVERY_CONDITION - 1:
+            source, needs = self.selections[turn // _EVERY_CONDITION % len(self.selections)]
+            steps = self._selected(source, needs)
+        else:
+            source, needs, steps = self._pooled(turn - turn // _EVERY_CONDITION)
+        if self.options.name_server and needs in (READ_ONLY, WRITE_ONLY):
+            steps = [*steps, *_routes(steps)]
+        return Program(number, source, _sparing(tuple(steps), self.profile), needs)
+
+    def _selected(self, source: str, needs: str) -> list[Step]:
+        seen, selection = self.of_selection[source, needs], SELECTIONS[source]
+        if needs == ALONE:
+            return pool.program(seen, OTHERS[source], 8, 3)
+        steps = [*selection.first, *pool.program(seen, selection.performed, selection.most, selection.least)]
+        return _on_the_wire([*_looked_up(steps)] if source == about.REGISTERED else steps, self.options)
+
+    def _pooled(self, turn: int) -> tuple[str, str, list[Step]]:
+        """Return source, settings and steps of a program of the pool; `turn` counts these from 0 on."""
+        if turn % _EVERY_TOUR == _EVERY_TOUR - 1:
+            return TOURS, "", tours.tour(self.toured, self.options.profile)
+        needs = self._needs(turn)
+        draw = partial(pool.filling, self.configured)
+        if not needs:
+            steps = pool.program(self.plain, self.small)
+        elif needs in (LARGE, FLUSHED):
+            steps = [*draw(self.large, self.small), _LAST]
+        elif needs == ALONE:  # further records would change what is left of the file
+            steps = [step for _ in self.own[ALONE] for step in pool.program(self.configured, self.own[ALONE], 1)]
+        elif needs == ENDED:
+            steps = draw(self.own[ENDED], ()) if turn % _EVERY_CHECK == _EVERY_CHECK - 1 else self._ending()
+        elif needs == ASKED:  # deleting a topic may delete the half queue too
+            steps = draw(self.own[ASKED], self.ending)
+        else:
+            steps = draw(self.own[needs], self.small) if self.own.get(needs) else pool.program(self.configured, self.small)
+        return POOL, needs, steps
+
+    def _needs(self, turn: int) -> str:
+        """Return the settings of a program of the pool. Slow settings are rare, but the first of them come early."""
+        if turn % _EVERY_CHECK == _EVERY_CHECK - 1 and self.own.get(ENDED):
+            return ENDED
+        if turn % _EVERY_FILL == _EVERY_FILL - 1 and self.own.get(ALONE):
+            return ALONE
+        rare = {0: ENDED, _EVERY_END // 2: FLUSHED if self.profile.rechecks_after_flush else LARGE}
+        rare |= {_EVERY_END // 4: ASKED} if self.own.get(ASKED) and self.profile.half_messages else {}
+        needs = rare.get(turn % _EVERY_END) or (ENDED if turn < _EVERY_END and turn % (_EVERY_END // 5) == 0 else "")
+        if needs in self.options.needs:
+            if needs:
+                return needs
+        at, with_settings = divmod(turn, 2)
+        kinds = [kind for kind in (self.named, self.block if turn >= _FIRST_DRAWN else ()) if kind] if with_settings else []
+        return kinds[at % len(kinds)][at // len(kinds) % len(kinds[at % len(kinds)])] if kinds else ""
+
+    def _ending(self) -> list[Step]:
+        """Return a program without delayed effects that ends with a kill of the process."""
+        steps = pool.program(self.configured, self.settled)
+        while pool.lasts(steps):
+            steps = pool.program(self.configured, self.settled)
+        return [*steps, *_END]
+
+
+def _may_be_drawn(phrase: Phrase, options: ProgramOptions) -> bool:
+    return (
+        (options.name_server or not phrase.server) and (options.waits or not phrase.waits) and (options.concurrent or not phrase.concurrent)
+    )
+
+
+def selected(selection: Selection, seen: pool.DrawCounts) -> list[Step]:
+    """Return a program of a selection for a simulated cluster."""
+    return [*selection.first, *pool.program(seen, selection.phrases, selection.most, selection.least)]
+
+
+def others(name: str, count: int, seed: int, first: int) -> list[Program]:
+    """Return `count` programs of a selection of `OTHERS`, numbered from `first` on. Equal seeds give equal programs."""
+    seen = pool.DrawCounts(random.Random(f"{seed}/{name}"))
+    return [Program(number, name, tuple(pool.program(seen, OTHERS[name]))) for number in range(first, first + count)]
 
 
 def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
@@ -166,128 +265,13 @@ def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
     return steps
 
 
-def _shares(options: ProgramOptions) -> dict[tuple[str, str], int]:
-    """Return how many programs each source and configuration gets, for half of all programs.
-
-    Each row of the list below gets the same number of programs. A source or configuration with several rows gets several such shares.
-    """
-    rows = [(source, "") for source in (about.ANYTHING, TOURS, TOURS, REQUESTS, TEMPLATES, QUEUES, HEADERS, RETRIED, *_CONDITIONS)]
-    rows += [(CONCURRENT, "")] * 5 if options.concurrent else []
-    rows += [(about.REGISTERED, "")] if options.name_server else []
-    for needs in options.needs[1:]:
-        rows += {ALONE: [(about.TOO_LARGE, ALONE)] * 2, ASKED: [], ENDED: [], LARGE: [], FLUSHED: []}.get(
-            needs, [(about.SENT if needs in STARTED else REQUESTS, needs)]
-        )
-    rows += [(s, n) for s, n in ((TEMPLATES, NO_TOPICS), (QUEUES, NO_TOPICS), (TEMPLATES, NO_TEMPLATE)) if n in options.needs]
-    shares = Counter[tuple[str, str]]()
-    for number in range(options.count // 2):
-        shares[rows[number % len(rows)]] += 1
-    return shares
-
-
-def _pooled(options: ProgramOptions, count: int) -> list[Program]:
-    """Draw `count` programs of the pool.
-
-    Those without a configuration are drawn first because they run first: an interrupted run has then covered the most.
-    """
-    seen = pool.DrawCounts(random.Random(f"{options.seed}/{POOL}"), options.plain)
-    parts = _parts(options)
-    drawn = ((needs, _steps_of(seen, parts, needs, checked)) for needs, checked in _turns(options, count, parts))
-    return [Program(0, POOL, tuple(steps), needs) for needs, steps in drawn]
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """The phrases of the pool by where they may be used.
-
-    - `own`: phrases that need a configuration.
-    - `small`, `large`: by the size of their messages, without phrases whose records cannot be read again.
-    - `ending`: phrases that end a transaction.
-    - `settled`: phrases without delayed effects.
-    """
-
-    own: Mapping[str, Sequence[Phrase]]
-    small: Sequence[Phrase]
-    large: Sequence[Phrase]
-    ending: Sequence[Phrase]
-    settled: Sequence[Phrase]
-
-
-def _parts(options: ProgramOptions) -> _Parts:
-    phrases = [phrase for phrase in pool.phrases(PROFILES[options.profile]) if _may_be_drawn(phrase, options)]
-    free = [phrase for phrase in phrases if not phrase.needs]
-    return _Parts(
-        own={needs: [phrase for phrase in phrases if phrase.needs == needs] for needs in options.needs if needs},
-        small=[phrase for phrase in free if not phrase.unread and not phrase.large],
-        large=[phrase for phrase in free if not phrase.unread and phrase.large],
-        ending=[phrase for phrase in phrases if any(name == "end" for name, _ in phrase.steps)],
-        settled=[phrase for phrase in free if not phrase.lasting],
-    )
-
-
-def _may_be_drawn(phrase: Phrase, options: ProgramOptions) -> bool:
-    return (
-        (options.name_server or not phrase.server) and (options.waits or not phrase.waits) and (options.concurrent or not phrase.concurrent)
-    )
-
-
-def _turns(options: ProgramOptions, count: int, parts: _Parts) -> list[tuple[str, bool]]:
-    """Return the configuration of each program, in the order of drawing; the second value: whether a producer waits for a check.
-
-    Every second program has a configuration, in turn. Slow configurations are rarer.
-    """
-    profile = PROFILES[options.profile]
-    named = [needs for needs in options.needs[1:] if needs not in (ALONE, ASKED, ENDED, LARGE, FLUSHED)]
-    turns = [each for needs in (*named, *_drawn_settings(options)) for each in ("", needs)] or [""]
-    every = min(count, _EVERY_END, 1 + count // _FEWEST_ENDS)
-    rare = {every // 4: ASKED} if parts.own.get(ASKED) and profile.half_messages else {}
-    rare |= {every // 2: FLUSHED if profile.rechecks_after_flush else LARGE, 0: ENDED}
-    checks = range(_EVERY_CHECK - 1, count, _EVERY_CHECK) if parts.own.get(ENDED) else ()
-    fills = range(_EVERY_FILL - 1, count, _EVERY_FILL) if parts.own.get(ALONE) else ()
-
-    def turn(number: int) -> tuple[str, bool]:
-        if number in checks:
-            return ENDED, True
-        if number in fills:
-            return ALONE, False
-        wanted = rare.get(number % every)
-        return (wanted if wanted in options.needs else turns[number % len(turns)]), False
-
-    return sorted(map(turn, range(count)), key=lambda chosen: chosen[0] != "")
-
-
-def _steps_of(seen: pool.DrawCounts, parts: _Parts, needs: str, checked: bool) -> list[Step]:
-    """Return the steps of one program. It starts with a phrase that its configuration is meant for."""
-    own = parts.own.get(needs, ())
-    if needs in (LARGE, FLUSHED):
-        return [*pool.filling(seen, parts.large, parts.small), _LAST]
-    if needs == ALONE:
-        return [step for _ in own for step in pool.program(seen, own, 1)]  # further records would change what is left of the file
-    if needs == ENDED:
-        return pool.filling(seen, own, ()) if checked else _ending(seen, parts.settled)
-    if needs == ASKED:
-        return pool.filling(seen, own, parts.ending)  # deleting a topic may delete the half queue too
-    return pool.filling(seen, own, parts.small) if own else pool.program(seen, parts.small)
-
-
-def _ending(seen: pool.DrawCounts, parts: Sequence[Phrase]) -> list[Step]:
-    """Return a program without delayed effects that ends with a kill of the process."""
-    steps = pool.program(seen, parts)
-    while pool.lasts(steps):
-        steps = pool.program(seen, parts)
-    return [*steps, *_END]
-
-
-def _drawn_settings(options: ProgramOptions) -> list[str]:
-    if not options.drawn:
-        return []
-    chance = random.Random(f"{options.seed}/settings")
-    return settings.drawn(chance, PROFILES[options.profile], options.count, configure=options.configure, start=options.start)
-
-
-_EVERY_END, _FEWEST_ENDS = 50, 5
-"""One program of the pool in 50 kills a process, and one has large messages, because both take long. A run has about 5
-of each, if it has that many programs."""
+_EVERY_CONDITION: Final = 4
+"""One program in four is of a condition of the catalogue."""
+_EVERY_TOUR: Final = 15
+_EVERY_END: Final = 50
+"""One program of the pool in 50 kills a process, and one has large messages, because both take long. Four more of the first 50 kill one."""
+_FIRST_DRAWN: Final = 45
+"""The first program of the pool with drawn settings: a short run starts no broker with them."""
 _EVERY_CHECK: Final = 200
 """One program of the pool in 200 has a producer that waits for a check on a broker that may be blocked from sending checks."""
 _EVERY_FILL: Final = 40
@@ -298,44 +282,13 @@ _END: Final[tuple[Step, ...]] = (_LAST, ("crash", {}))
 _SOMETHING: Final[tuple[Step, ...]] = (("send", {}),)
 _MOST_ROUTES: Final = 3
 
-
-_CONDITIONS = (
-    about.PLAIN,
-    about.SENT,
-    about.DELAYED,
-    about.HALF_ONES,
-    about.HALF_DELAYED,
-    about.AT_LIMIT,
-    about.SENT_BACK,
-    about.GIVEN_UP,
-    about.NO_RETRY,
-    about.UNKNOWN,
-    about.BY_NAME,
-)
-
-
-def _drawn(source: str, options: ProgramOptions, count: int, seed: int) -> list[list[Step]]:
-    if source == TOURS:
-        seen = pool.DrawCounts(random.Random(seed), options.plain)
-        return [tours.tour(seen, options.profile) for _ in range(count)]
-    if source in (CONCURRENT, REQUESTS):
-        rng = random.Random(seed)
-        draw = requests.concurrent if source == CONCURRENT else requests.sequential
-        return [draw(rng, options.profile) for _ in range(count)]
-    if source in WIRE_PROGRAMS:
-        drawn = examples(WIRE_PROGRAMS[source], count, seed)
-        return [_dated(steps) for steps in drawn] if source == QUEUES else drawn
-    programs = PROGRAMS[source]
-    drawn = examples(st.lists(programs.steps, min_size=3, max_size=programs.most), count, seed)
-    if source == about.REGISTERED:
-        drawn = [_looked_up(steps) for steps in drawn]
-    return [_on_the_wire([*programs.first, *steps], options) for steps in drawn]
-
-
-def _dated(steps: Sequence[Step]) -> list[Step]:
-    """Append a query for the store time of the first message of each queue that got one."""
-    sent = dict.fromkeys((args["topic"], args["queue"]) for name, args in steps if name == "send")
-    return [*steps, *(("earliest", {"topic": topic, "queue": queue}) for topic, queue in sent)]
+_CONDITIONS: Final = (
+    about.ANYTHING, about.PLAIN, about.SENT, about.DELAYED, about.HALF_ONES, about.HALF_DELAYED, about.AT_LIMIT, about.SENT_BACK,
+    about.GIVEN_UP, about.NO_RETRY, about.UNKNOWN, about.BY_NAME, about.REGISTERED,
+)  # fmt: skip
+_CONFIGURED_CONDITIONS: Final = (
+    (about.TOO_LARGE, ALONE), (about.SENT, "synchronous flush"), (about.TOO_LARGE, ALONE), (about.SENT, "synchronous replication"),
+)  # fmt: skip
 
 
 def _routes(steps: Sequence[Step]) -> list[Step]:
@@ -350,9 +303,8 @@ def _looked_up(steps: Sequence[Step]) -> list[Step]:
 
 
 def _on_the_wire(steps: Sequence[Step], options: ProgramOptions) -> list[Step]:
-    """Return the steps that a client can perform, adapted to the wire. Without any such step, return a single send.
+    """Adapt steps of a simulated cluster to the wire. Without any step left, return a single send.
 
-    - Steps that are not in WIRED, and unknown requests with the code of a pull, are removed.
     - The first wait of at most 1000 ms becomes one of LONGEST_WAIT. Other waits are removed, without `options.waits` all of them.
     - The argument `broker` is removed, because there is a single broker.
     - The argument `leave` is removed, so a body that should fill a file gets its default size.
@@ -363,8 +315,5 @@ def _on_the_wire(steps: Sequence[Step], options: ProgramOptions) -> list[Step]:
             if not options.waits or not 0 < args["millis"] <= 1000 or any(n == "time" for n, _ in kept):
                 continue
             args = {"millis": LONGEST_WAIT}
-        if name == "unknown" and args["code"] == codes.PULL_MESSAGE:
-            continue
-        if name in WIRED:
-            kept.append((name, {key: value for key, value in args.items() if key not in ("leave", "broker")}))
+        kept.append((name, {key: value for key, value in args.items() if key not in ("leave", "broker")}))
     return kept or [*_SOMETHING]

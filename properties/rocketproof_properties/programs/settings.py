@@ -12,7 +12,7 @@ A history therefore states the settings it was recorded with, and a finding can 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -204,20 +204,19 @@ VARIANTS: Final = 2
 _AT_ONCE: Final = 4
 
 
-def drawn(chance: random.Random, profile: Profile, programs: int, *, configure: bool, start: bool) -> list[str]:
-    """Draw values of `needs` for a run of `programs` programs. Each has several settings with non-default values.
+def dealt(chance: random.Random, profile: Profile, *, configure: bool, start: bool) -> Iterator[Sequence[str]]:
+    """Draw values of `needs` without end: for each `PROGRAMS_PER_START` programs up to `VARIANTS`, with the same settings at the start.
 
-    Every value is drawn once before any is repeated. `configure`: settings of a running broker may be changed. `start`: brokers can be
-    started with other settings.
+    Each has several settings with non-default values. Every value is drawn once before any is repeated. `configure`: settings of a running
+    broker may be changed. `start`: brokers can be started with other settings.
     """
     table = {name: row for name, row in LEGAL.items() if not row.switch or getattr(profile, row.switch)}
     first = _Deck(chance, {name: row.values[1:] for name, row in table.items() if row.start and start})
     later = _Deck(chance, {name: row.values[1:] for name, row in table.items() if not row.start and configure})
-    needs = []
-    for _ in range(programs // PROGRAMS_PER_START if start or configure else 0):
+    while True:
         from_the_start = first.deal()
-        needs += [needs_of({**from_the_start, **later.deal()}) for _ in range(VARIANTS if configure else 1)]
-    return [*dict.fromkeys(needs)]
+        needs = [needs_of({**from_the_start, **later.deal()}) for _ in range(VARIANTS if configure else 1)]
+        yield [need for need in needs if need]
 
 
 def needs_of(settings: Mapping[str, str]) -> str:

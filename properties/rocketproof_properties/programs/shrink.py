@@ -1,7 +1,8 @@
 """The shrinker: removes from a program, a history's requests or a witness' moves what is not needed for the evidence.
 
-Every subsequence of the parts must be meaningful on its own. The callback `shows` runs a candidate on a simulated cluster, a broker, or a
-target of the specification.
+It is delta debugging over a sequence: parts are removed, then simplified. Every subsequence of the parts must be meaningful on its own. The
+callback `shows` runs a candidate on a simulated cluster, a broker, or a target of the specification. A candidate is accepted only if it
+certainly shows the evidence: one whose verdict is unknown is treated like one that shows nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def shrink(
 ) -> tuple[list[Part], Evidence]:
     """Return a minimal sequence that still shows evidence, and the evidence: no part can be removed or simplified.
 
-    `evidence`: what all parts show. `shows` returns None if a candidate shows nothing. `simpler` yields simpler forms of a part. `needed`
-    returns the parts that the evidence uses. After an interrupt, returns the smallest sequence so far.
+    `evidence`: what all parts show. `shows` returns None if a candidate shows nothing or is undecided. `simpler` yields simpler forms
+    of a part. `needed` returns the parts that the evidence uses. After an interrupt, returns the smallest sequence so far.
     """
 
     def attempt(candidate: Sequence[Part]) -> Evidence | None:
@@ -62,6 +63,20 @@ def shrink(
                         changed = True
                         break
     return smallest, evidence
+
+
+def smaller_forms(parts: Sequence[Part], simpler: Callable[[Part], Iterable[Part]]) -> Iterator[tuple[Part, ...]]:
+    """Yield different candidates of one round of shrinking, the smallest first, for callers that run many candidates together.
+
+    These are single parts, halves, all parts but one and, for at most three parts, simpler forms of one part.
+    """
+    count = len(parts)
+    chunks = [(at, at + 1) for at in range(count)] + [(0, count // 2), (count // 2, count)] if count > 1 else []
+    kept = [tuple(parts[first:last]) for first, last in chunks]
+    kept += [(*parts[:at], *parts[at + 1 :]) for at in range(count) if count > 1]
+    if count <= 3:
+        kept += [(*parts[:at], form, *parts[at + 1 :]) for at, part in enumerate(parts) for form in simpler(part)]
+    yield from {repr(candidate): candidate for candidate in kept}.values()
 
 
 def simpler_steps(step: Step) -> Iterator[Step]:

@@ -15,7 +15,7 @@ from rocketproof_model.result import Move
 from ...catalogue.source import ModelSource
 from ...conformance.stateful import engine, history
 from ...conformance.stateful.follow import ConformanceError
-from ...conformance.stateful.machine import ACTION_CLASSES, STEPS, Campaign, shorter, unmuted
+from ...conformance.stateful.machine import Campaign, shorter, walk
 
 KEPT = 5  # number of findings kept per shard, the shortest first
 
@@ -148,7 +148,7 @@ def _walks(shard: Shard) -> ShardResult:
     for number in range(shard.first, shard.first + shard.programs):
         result.programs += 1
         try:
-            walk(campaign, shard.seed, shard.part.name, number)
+            walk(campaign, f"{shard.seed} {shard.part.name} {number}")
         except ConformanceError as finding:
             kind = finding.text.split("(")[0]
             if kind not in findings or len(finding.moves) < len(findings[kind][1].moves):
@@ -167,28 +167,6 @@ def _walks(shard: Shard) -> ShardResult:
     result.guards = {f"{action}: {guard}": (true, false) for (action, guard), (true, false) in coverage.guards.items()}
     result.pairs = {f"{earlier}: {later}": times for (earlier, later), times in coverage.pairs.items()}
     return result
-
-
-def walk(campaign: Campaign, seed: int, part: str, number: int) -> None:
-    """Run the program with this number: random enabled actions. In half of the programs a random subset of actions is disabled (swarm
-    testing). Raises ConformanceError.
-
-    Each program has its own seed, so that it is the same program in any shard.
-    """
-    chance = random.Random(f"{seed} {part} {number}")
-    muted = frozenset[int]() if chance.random() < 0.5 else frozenset(v for v in range(ACTION_CLASSES) if chance.random() < 0.5)
-    run = campaign.begin()
-    campaign.seen.programs += 1
-    campaign.record_properties(run)
-    for _ in range(STEPS):
-        enabled = unmuted(run.offers.enabled(run.state), muted)
-        if not enabled:
-            return
-        name = chance.choice(list(enabled))
-        args = chance.choice(enabled[name])
-        if run.take(run.instance.model.named(name), args):
-            campaign.seen.steps += 1
-            campaign.record_properties(run)
 
 
 def moves(steps: Sequence[tuple[str, Any]]) -> list[Move]:

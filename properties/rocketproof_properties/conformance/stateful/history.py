@@ -1,22 +1,19 @@
 """The stateful engine for claims about histories: runs programs of messages and finds the smallest program that violates each claim.
 
-Hypothesis draws the programs. A program that violates a claim is shrunk here by steps and arguments, which is possible because any part of
-a program is a program.
+The selection of the claim's condition gives the programs. A program that violates a claim is shrunk by steps and arguments, which is
+possible because any part of a program is a program.
 """
 
 from __future__ import annotations
 
+import random
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pprint import pformat
 
-import hypothesis
-from hypothesis import Phase
-from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
-
 from rocketproof_model.result import BOUND, TIME, Limits, Progress, Report, Watch
-from rocketproof_profiles import PROFILES, Profile
+from rocketproof_profiles import PROFILES
 from rocketproof_traces.history import Header
 from rocketproof_traces.history.events import event_line, header_line
 
@@ -24,16 +21,15 @@ from ...brokers.runs.recording import on_disk
 from ...brokers.runs.simulated import SimulatedRun, history_of
 from ...catalogue.history import History
 from ...catalogue.table import HISTORY_CLAIMS, HistoryClaim
-from ...programs.draws import seeded_settings
-from ...programs.program import Program
+from ...programs.pool import DrawCounts
+from ...programs.program import Program, selected
+from ...programs.selections import SELECTIONS
 from ...programs.shrink import shrink, simpler_steps
-from ...programs.strategies import PROGRAMS, ProgramStrategy
 from ...programs.vocabulary import Step
 from ...reports.choices import known
 from ...reports.files import keep_witness, opened
-from .machine import Over
 
-CHUNK = 25
+REPORTED = 25  # programs between two reports of progress
 SEARCHED = 400  # maximum number of programs in search of a known violation
 CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS}
 
@@ -72,8 +68,8 @@ def run_program(*, profile: str, condition: str, property: str = "", steps: Sequ
 
     Raises ClaimBroken if it violates the property, InputError for an unknown name.
     """
-    programs = PROGRAMS[known("condition", condition, PROGRAMS)]
-    history = history_of(PROFILES[known("profile", profile, PROFILES)], programs.setting, steps)
+    selection = SELECTIONS[known("condition", condition, SELECTIONS)]
+    history = history_of(PROFILES[known("profile", profile, PROFILES)], selection.setting, steps)
     if property:
         claim = CLAIMS[known("property", property, CLAIMS)]
         breach = claim.check(history)
@@ -100,74 +96,34 @@ def campaign(
     shrink the program of each violation.
     """
     watch = Watch(limits)
-    strategy = PROGRAMS[known("condition", condition, PROGRAMS)]
+    switches, selection = PROFILES[known("profile", profile, PROFILES)], SELECTIONS[known("condition", condition, SELECTIONS)]
+    claims = [CLAIMS[id_] for id_ in expected]
+    seen = DrawCounts(random.Random(f"{seed}/{condition}"))
     result = HistoryCampaign()
     broken: dict[str, BrokenClaim] = {}
-    run = _Run(PROFILES[known("profile", profile, PROFILES)], strategy, [CLAIMS[id_] for id_ in expected], broken, result, watch)
     wanted = {id_ for id_, verdict in expected.items() if verdict == "violated"}
     while len(broken) < len(expected) and result.programs < (programs if wanted <= broken.keys() else max(programs, searched)):
-        before = result.programs
-        try:
-            _chunk(run, min(CHUNK, programs - before) if before < programs else CHUNK, seed + before)
-        except Over:
+        steps = selected(selection, seen)
+        result.programs += 1
+        result.steps += len(steps)
+        _judge(history_of(switches, selection.setting, steps), steps, claims, broken)
+        if watch.expired:
             result.finished = False
             break
-        if report is not None:
+        if report is not None and result.programs % REPORTED == 0:
             report(Progress("stateful", result.steps, result.programs, 0, watch.seconds))
     result.breaches = {id_: smallest(profile, condition, breach) for id_, breach in broken.items()} if small else broken
     result.seconds = watch.seconds
     return result
 
 
-@dataclass
-class _Run:
-    """The state that all programs of a campaign share."""
-
-    profile: Profile
-    programs: ProgramStrategy
-    claims: Sequence[HistoryClaim]
-    found: dict[str, BrokenClaim]
-    result: HistoryCampaign
-    watch: Watch
-
-    def judge(self, steps: Sequence[Step]) -> None:
-        """Perform a program and record the violated claims; of two programs for the same claim, the shorter is kept."""
-        self.result.programs += 1
-        self.result.steps += len(steps)
-        history = history_of(self.profile, self.programs.setting, steps)
-        for claim in self.claims:
-            text = claim.check(history)
-            known_breach = self.found.get(claim.id)
-            if text is not None and (known_breach is None or len(steps) < len(known_breach.steps)):
-                self.found[claim.id] = BrokenClaim(claim, text, tuple(steps))
-
-
-class _Messages(RuleBasedStateMachine):
-    """A program: one rule draws its steps. It is performed and judged when it is complete."""
-
-    run: _Run
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.steps: list[Step] = list(self.run.programs.first)
-
-    def teardown(self) -> None:
-        if len(self.run.found) < len(self.run.claims):
-            self.run.judge(self.steps)
-        if self.run.watch.expired:
-            raise Over
-
-
-def _chunk(run: _Run, programs: int, seed: int) -> None:
-    """Run some programs. The same seed gives the same programs."""
-
-    def step(self: _Messages, step: Step) -> None:
-        self.steps.append(step)
-
-    body = {"run": run, "step": rule(step=run.programs.steps)(step)}
-    program = type("Messages", (_Messages,), body)
-    chosen = seeded_settings(programs, Phase.generate, stateful_step_count=run.programs.most)
-    run_state_machine_as_test(hypothesis.seed(seed)(program), settings=chosen)
+def _judge(history: History, steps: Sequence[Step], claims: Sequence[HistoryClaim], broken: dict[str, BrokenClaim]) -> None:
+    """Record the violated claims; of two programs for the same claim, the shorter is kept."""
+    for claim in claims:
+        text = claim.check(history)
+        known_breach = broken.get(claim.id)
+        if text is not None and (known_breach is None or len(steps) < len(known_breach.steps)):
+            broken[claim.id] = BrokenClaim(claim, text, tuple(steps))
 
 
 # Smaller programs
@@ -175,7 +131,7 @@ def _chunk(run: _Run, programs: int, seed: int) -> None:
 
 def smallest(profile: str, condition: str, breach: BrokenClaim) -> BrokenClaim:
     """Shrink the program of a violation while the claim stays violated."""
-    setting = PROGRAMS[condition].setting
+    setting = SELECTIONS[condition].setting
 
     def breaks(steps: Sequence[Step]) -> str | None:
         return breach.claim.check(history_of(PROFILES[profile], setting, steps))
@@ -213,7 +169,7 @@ def save(path: str, profile: str, condition: str, breach: BrokenClaim | None, ex
 
 def recorded(profile: str, condition: str, breach: BrokenClaim) -> str:
     """Return the requests and responses of a violation's program as a history."""
-    run = SimulatedRun(PROFILES[profile], PROGRAMS[condition].setting)
+    run = SimulatedRun(PROFILES[profile], SELECTIONS[condition].setting)
     for step in breach.steps:
         run.step(step)
     run.history()

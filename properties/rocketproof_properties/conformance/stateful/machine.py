@@ -1,18 +1,20 @@
-"""A Hypothesis state machine for the specification's actions, run on the implementation.
+"""Random programs of the specification's actions, run on the implementation.
 
 The specification's guards decide which steps are enabled, so that every program is allowed. After every step, the implementation's state is
-compared with the specification's.
+compared with the specification's. `run` lets Hypothesis draw the programs, which is the stateful engine of `check` and `test`; `walk` draws
+one program from a seed, for campaigns that are spread over machines.
 """
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import hypothesis
-from hypothesis import Phase
+from hypothesis import HealthCheck, Phase, Verbosity
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
@@ -20,7 +22,6 @@ from rocketproof_model import Action, Instance, Property
 from rocketproof_model.interpreter import State
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
-from ...programs.draws import seeded_settings
 from ...programs.offers import Args, Offers
 from ...programs.shrink import shrink
 from ..drivers.base import ModelDriver
@@ -28,9 +29,8 @@ from .follow import ConformanceError, FollowedProgram
 
 T = TypeVar("T")
 STEPS = 50
-_CHOICES = st.integers(0, 2**20)
 ACTION_CLASSES = 64
-_MUTED = st.just(bytes(ACTION_CLASSES // 8)) | st.binary(min_size=ACTION_CLASSES // 8, max_size=ACTION_CLASSES // 8)
+_CHANCE: Final = st.randoms(use_true_random=False)
 
 
 @dataclass
@@ -48,11 +48,8 @@ class MachineCoverage:
             self.runs[claim.id] = run.witness(claim)
 
 
-class Over(BaseException):
-    """The time limit has expired at the end of a program.
-
-    A BaseException, which Hypothesis passes on like Ctrl-C. It would treat an Exception as a failure.
-    """
+class Over(Exception):
+    """The time limit has expired at the end of a program."""
 
 
 @dataclass
@@ -90,6 +87,41 @@ class Campaign:
                     self.seen.note(run, claim)
 
 
+def walk(campaign: Campaign, seed: str, steps: int = STEPS) -> None:
+    """Run the program of a seed: random enabled actions. Raises ConformanceError."""
+    chance = random.Random(seed)
+    muted = _muted(chance)
+    run = _started(campaign)
+    for _ in range(steps):
+        if not _step(campaign, run, muted, chance):
+            return
+
+
+def _started(campaign: Campaign) -> FollowedProgram:
+    campaign.seen.programs += 1
+    run = campaign.begin()
+    campaign.record_properties(run)
+    return run
+
+
+def _muted(chance: random.Random) -> frozenset[int]:
+    """Return the disabled classes of actions: in half of the programs a random subset (swarm testing)."""
+    return frozenset[int]() if chance.random() < 0.5 else frozenset(v for v in range(ACTION_CLASSES) if chance.random() < 0.5)
+
+
+def _step(campaign: Campaign, run: FollowedProgram, muted: frozenset[int], chance: random.Random) -> bool:
+    """Take a random enabled action, if the implementation can. Return whether any action is enabled."""
+    enabled = unmuted(run.offers.enabled(run.state), muted)
+    if not enabled:
+        return False
+    name = chance.choice(list(enabled))
+    args = chance.choice(enabled[name])
+    if run.take(run.instance.model.named(name), args):
+        campaign.seen.steps += 1
+        campaign.record_properties(run)
+    return True
+
+
 class _Machine(RuleBasedStateMachine):
     """The common part of all machines: each step is an enabled instance of one of the specification's actions.
 
@@ -101,30 +133,16 @@ class _Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        campaign = self.campaign
-        campaign.seen.programs += 1
-        self.followed = self.noting(campaign.begin)
+        self.followed = self.noting(lambda: _started(self.campaign))
         self.muted: frozenset[int] = frozenset()
-        campaign.record_properties(self.followed)
 
-    @initialize(muted=_MUTED)
-    def begin(self, muted: bytes) -> None:
-        """Swarm testing: disable a random subset of actions per client and broker for this program."""
-        self.muted = frozenset(v for v in range(ACTION_CLASSES) if muted[v // 8] >> v % 8 & 1)
+    @initialize(chance=_CHANCE)
+    def begin(self, chance: random.Random) -> None:
+        self.muted = _muted(chance)
 
-    @rule(action=_CHOICES, instance=_CHOICES)
-    def step(self, action: int, instance: int) -> None:
-        """Take the chosen enabled instance, if the driver can; do nothing if none is enabled."""
-        run = self.followed
-        enabled = unmuted(run.offers.enabled(run.state), self.muted)
-        if not enabled:
-            return
-        name = list(enabled)[action % len(enabled)]
-        chosen = run.instance.model.named(name)
-        args = enabled[name][instance % len(enabled[name])]
-        if self.noting(lambda: run.take(chosen, args)):
-            self.campaign.seen.steps += 1
-            self.campaign.record_properties(run)
+    @rule(chance=_CHANCE)
+    def step(self, chance: random.Random) -> None:
+        self.noting(lambda: _step(self.campaign, self.followed, self.muted, chance))
 
     def teardown(self) -> None:
         if self.campaign.watch.expired and not self.campaign.failing:
@@ -152,25 +170,32 @@ def _action_class(name: str, args: Args) -> int:
     return zlib.crc32(f"{name}{args[:1]}".encode()) % ACTION_CLASSES
 
 
-def machine(campaign: Campaign) -> type[_Machine]:
-    """Return the state machine of a campaign."""
-    return type("Programs", (_Machine,), {"campaign": campaign})
-
-
 def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shrink: bool = True) -> ConformanceError | None:
-    """Run `programs` programs. Return the smallest finding, None if there is none. The same seed gives the same programs. Raises Over."""
-    phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
-    chosen = seeded_settings(programs, *phases, stateful_step_count=steps, report_multiple_bugs=False)
-    seeded_machine = hypothesis.seed(seed)(machine(campaign))
+    """Run `programs` programs that Hypothesis draws. Return the smallest finding, None if there is none. Raises Over.
+
+    The same seed gives the same programs with the same versions of Hypothesis and of this package.
+    """
+    chosen = hypothesis.settings(
+        max_examples=programs,
+        stateful_step_count=steps,
+        phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
+        deadline=None,
+        database=None,
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    machine = hypothesis.seed(seed)(type("Programs", (_Machine,), {"campaign": campaign}))
     try:
-        run_state_machine_as_test(seeded_machine, settings=chosen)
+        run_state_machine_as_test(machine, settings=chosen)
     except ConformanceError as finding:
         return shorter(campaign, finding) if shrink else finding
     return None
 
 
 def shorter(campaign: Campaign, finding: ConformanceError) -> ConformanceError:
-    """Shrink a finding until no step can be removed: Hypothesis often keeps irrelevant steps."""
+    """Shrink a finding until no step can be removed."""
     return shrink(finding.moves, finding, lambda moves: _found(campaign, moves), needed=lambda shown: shown.moves)[1]
 
 

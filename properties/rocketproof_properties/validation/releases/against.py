@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,15 +20,14 @@ from ...brokers.deployment import TargetError, ValidationTarget
 from ...brokers.runs.runner import Bounds
 from ...judging.reference.comparison import FieldDifference
 from ...programs.parts import Capability
-from ...programs.program import Program, ProgramOptions, generate
+from ...programs.program import Program, ProgramOptions, generate, others
+from ...programs.selections import EDGES, LEFT_OUT
 from ...programs.settings import STARTED
-from ...programs.shrink import simpler_steps
-from ...programs.vocabulary import Step
+from ...programs.shrink import simpler_steps, smaller_forms
 from ...reports.exitcode import exit_code
 from ..report import HISTORIES, prepare
 from ..validate import CTRL_C
 from .causes import Cause, cause_of
-from .edges import EDGES, edges, left_out
 from .pairs import compare
 from .smaller import plain, steps_of
 from .staging import Progress, ReleaseRun, Stage
@@ -221,8 +221,8 @@ def _programs(request: AgainstRequest) -> list[Program]:
     possible = {"configure": configure, "start": start, "concurrent": False, "drawn": False, "plain": request.plain}
     general = generate(ProgramOptions(request.first.profile, request.programs, request.seed, **possible))
     programs = [*general, *witnesses(len(general) + 1, configure=configure, start=start)]
-    programs += left_out(max(8, request.programs // 8), request.seed, len(programs) + 1)
-    return [*programs, *(edges(max(8, request.programs // 25), request.seed, len(programs) + 1) if start else ())]
+    programs += others(LEFT_OUT, max(8, request.programs // 8), request.seed, len(programs) + 1)
+    return [*programs, *(others(EDGES, max(8, request.programs // 25), request.seed, len(programs) + 1) if start else ())]
 
 
 def _portions(programs: Sequence[Program], size: int) -> Iterator[Sequence[Program]]:
@@ -275,7 +275,7 @@ def _round(
     difference_of: dict[int, Differing] = {}
     themselves: set[int] = set()
     for target in differing:
-        tried = _smaller(target.program)
+        tried = list(islice(smaller_forms(target.program.steps, simpler_steps), TRIED_ALONE if target.program.source == EDGES else TRIED))
         if not number:
             tried.insert(0, target.program.steps)
             themselves.add(len(programs) + 1)
@@ -304,17 +304,3 @@ def _round(
         elif id(target) in repeated:
             target.again = False
     return smaller
-
-
-def _smaller(program: Program) -> list[Sequence[Step]]:
-    """Return some smaller programs, the smallest first: single steps, halves, one step removed, one step simplified."""
-    steps = program.steps
-    candidates: list[Sequence[Step]] = []
-    if len(steps) > 1:
-        candidates += [(step,) for step in steps]
-        candidates += [steps[: len(steps) // 2], steps[len(steps) // 2 :]]
-        candidates += [(*steps[:at], *steps[at + 1 :]) for at in range(len(steps))]
-    if len(steps) <= 3:
-        candidates += [(*steps[:at], simpler, *steps[at + 1 :]) for at, step in enumerate(steps) for simpler in simpler_steps(step)]
-    different = list({repr(step): step for step in candidates}.values())
-    return different[: TRIED_ALONE if program.source == EDGES else TRIED]

@@ -25,11 +25,11 @@ from ...brokers.runs.parsed import load
 from ...brokers.runs.runner import Bounds, Runner
 from ...brokers.staging import in_turn
 from ...programs.program import Program
+from ...programs.selections import EDGES
 from ...programs.settings import ALONE, at_start, stages, while_running
 from ...reports.results import tool
 from ..stages import looks
 from ..validate import mark as new_mark
-from .edges import EDGES
 from .switching import RecordedProgram
 
 Progress = Callable[[str, int, int], None]

@@ -93,7 +93,7 @@ def test_counts_are_exact_where_findings_are_limited(sound: tuple[Path, list[Sto
     assert [found.offset for found in totals.findings] == [record.offset for record in store.records[:7]]
 
 
-def test_a_finding_says_what_was_expected_and_found(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_finding_states_expected_and_found_value(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 1)
     record = store.take()
     store.put(record, 28, ">q", 42)
@@ -106,7 +106,7 @@ def test_a_finding_says_what_was_expected_and_found(sound: tuple[Path, list[Stor
     )  # fmt: skip
 
 
-def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_only_named_rules_are_audited(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 1)
     record = store.take()
     store.put(record, 28, ">q", 42)
@@ -127,11 +127,11 @@ def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp
         ("INV-41.record", []),
     ],
 )
-def test_how_what_is_found_has_to_stand_to_what_is_expected(rule: str, relations: list[str]) -> None:
+def test_comparison_symbol_relates_found_value_to_expected_one(rule: str, relations: list[str]) -> None:
     assert {each.id: [bound.relation for bound in each.bounds] for each in stored_rules()}[rule] == relations
 
 
-def test_of_two_bounds_a_finding_tells_the_one_that_is_broken(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_finding_names_which_of_two_bounds_is_broken(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 1)
     low, high = (store.put(store.take(), 68, ">i", port) for port in (0, 70_000))
     said = {found.offset: (found.expected, found.found) for found in audited(store.root).findings}

@@ -113,7 +113,7 @@ QUEUES = {"0": 0, "3": 1, "+3": 1, "2147483647": 1, "2147483648": 1, "9" * 20: 1
 
 
 @pytest.mark.parametrize("number", QUEUES)
-def test_a_half_message_of_another_range_has_the_queue_of_the_same_range(number: str, tmp_path: Path) -> None:
+def test_half_message_of_other_range_uses_queue_of_same_range(number: str, tmp_path: Path) -> None:
     """It is looked up by other code than the walk's; both read the same numbers."""
     log = record("Orders", 0, 0, "TAGS\1a\2")
     half = len(log)
@@ -129,7 +129,7 @@ BEYOND = [f"messageDelayLevel={'9' * 20}d", f"maxMessageSize={'9' * 20}", "maxMe
 
 
 @pytest.mark.parametrize("text", BEYOND)
-def test_a_setting_beyond_what_a_broker_takes_is_refused(text: str) -> None:
+def test_setting_outside_broker_range_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is no value that a broker takes"):
         of_broker(None, (text,))
 
@@ -166,7 +166,7 @@ CODES = [errno.EIO, errno.EACCES, errno.EBADF, errno.ESTALE, errno.ENOMEM, errno
 
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system has no SEEK_DATA")
 @pytest.mark.parametrize("number", CODES)
-def test_only_enxio_says_that_no_data_follows(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_enxio_means_that_no_data_follows(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(100) + b"x")
     with paths.open_source(str(path)) as source:
@@ -201,7 +201,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell the path of an open file")
 @pytest.mark.parametrize("part", few([1, 0, 2, 3], 1))
-def test_bytes_that_cannot_be_read_are_a_problem_and_no_finding(part: int, sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_bytes_are_problem_not_finding(part: int, sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file of a store in turn has a broken sector, at its begin or so many quarters behind it: nothing is concluded from it, and the
     file and the place in it are named."""
     pread = os.preadv

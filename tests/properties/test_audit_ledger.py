@@ -88,7 +88,7 @@ def test_a_finding_shows_the_entry(store: Damaged) -> None:
     assert (body.offset, body.hex) == (record.offset - HEADER.size, record.path.read_bytes()[place : place + 64].hex())
 
 
-def test_the_blank_behind_a_damaged_record_is_found(store: Damaged) -> None:
+def test_blank_after_damaged_record_is_found(store: Damaged) -> None:
     path = sorted(store.log.iterdir())[1]
     store.put([record for record in store.records if record.path == path][-1], 4, ">I", 7)
     totals = audited(store.root)
@@ -96,7 +96,7 @@ def test_the_blank_behind_a_damaged_record_is_found(store: Damaged) -> None:
     assert not {"INV-37.ended", "INV-37.blank", "INV-38.stored", "INV-37.hole"} & totals.counts.keys()
 
 
-def test_a_log_that_was_cleaned_in_the_middle_of_a_file_begins_with_a_blank(store: Damaged) -> None:
+def test_log_cleaned_mid_file_begins_with_blank(store: Damaged) -> None:
     first, second, *_ = sorted(store.log.iterdir())
     first.unlink()
     cut = [record for record in store.records if record.path == second][5]
@@ -116,14 +116,14 @@ def test_a_log_that_was_cleaned_in_the_middle_of_a_file_begins_with_a_blank(stor
     assert {"APP-08.ledger", "INV-40.ledger"} <= audited(store.root).counts.keys()
 
 
-def test_what_the_group_has_not_agreed_on_is_no_finding(store: Damaged) -> None:
+def test_records_without_quorum_are_no_finding(store: Damaged) -> None:
     """A record behind all entries of consume queues, though the broker has stopped in order."""
     last = max((record for record in store.records if record.flags == 0), key=lambda record: record.offset)
     store.write(*store.entry(last), bytes(20))
     assert audited(store.root).counts == {}
 
 
-def test_an_index_that_a_killed_broker_has_not_come_to_is_no_finding(store: Damaged) -> None:
+def test_index_behind_log_after_kill_is_no_finding(store: Damaged) -> None:
     OWN[[damage.name for damage in OWN].index("no entry in the index")].do(store)
     assert audited(store.root).counts == {"INV-36.ledger": 1}
     (store.root / "abort").touch()
@@ -133,7 +133,7 @@ def test_an_index_that_a_killed_broker_has_not_come_to_is_no_finding(store: Dama
     assert audited(store.root).counts == {}
 
 
-def test_a_log_that_goes_on_with_dledger(plain: Made, sound: Made, tmp_path: Path) -> None:
+def test_log_continued_with_dledger_is_audited(plain: Made, sound: Made, tmp_path: Path) -> None:
     """The files of the plain log end where those of DLedger begin."""
     files = log_files([str(sound[0])])
     store = copied(*sound, tmp_path / "store", 1)
@@ -154,7 +154,7 @@ def test_a_folder_with_the_files_alone(sound: Made, tmp_path: Path) -> None:
     assert (totals.records, totals.counts) == (len(sound[1]), {"INV-28.stored": 1})
 
 
-def test_the_logs_of_two_members_are_not_one(store: Damaged) -> None:
+def test_logs_of_two_members_are_separate(store: Damaged) -> None:
     shutil.copytree(store.root / "dledger-n0", store.root / "dledger-n1")
     with pytest.raises(StoredError, match="is there a second time"):
         log_files([str(store.root)])

@@ -72,7 +72,7 @@ def change_tags(store: Damaged, record: Stored, more: int) -> None:
 
 
 @pytest.mark.behaviour("REC-05")
-def test_delay_levels_are_what_the_store_shows_or_what_is_given(store: Damaged) -> None:
+def test_delay_levels_come_from_store_or_option(store: Damaged) -> None:
     level = next(n for n in range(1, 6) if len(delayed(store, n)) > 4)
     for record in delayed(store, level):
         change_tags(store, record, 77_000)
@@ -85,7 +85,7 @@ def test_delay_levels_are_what_the_store_shows_or_what_is_given(store: Damaged) 
     assert found(store.root) == {"REC-04.level": 1, "REC-04.deliver": 1}
 
 
-def test_settings_come_from_the_brokers_file(tmp_path: Path) -> None:
+def test_settings_come_from_broker_configuration_file(tmp_path: Path) -> None:
     path = tmp_path / "broker.conf"
     path.write_text("# of broker-a\nbrokerName=broker-a\nmessageDelayLevel = 1s 2m 3h 1d\nmaxMessageSize=100\n")
     levels = (1000, 120_000, 10_800_000, 86_400_000)
@@ -151,7 +151,7 @@ def test_a_sound_store_is_read_as_a_whole(store: Damaged) -> None:
     assert unread(store.root) == ""
 
 
-def test_an_address_in_the_extension_of_a_queue_is_no_tag(store: Damaged) -> None:
+def test_address_in_queue_extension_is_no_tag(store: Damaged) -> None:
     path, at = store.entry(store.take())
     store.write(path, at + 12, struct.pack(">q", -(1 << 63) + 46))
     assert found(store.root) == {}
@@ -164,7 +164,7 @@ def last(store: Damaged) -> Stored:
     return max((record for record in store.records if record.flags == 0), key=lambda record: record.offset)
 
 
-def test_what_the_dispatcher_has_not_come_to_is_no_finding_where_the_broker_was_killed(store: Damaged) -> None:
+def test_undispatched_records_after_kill_are_no_finding(store: Damaged) -> None:
     store.write(*store.entry(last(store)), bytes(20))
     assert found(store.root) == {"INV-36.stored": 1}
     (store.root / "abort").touch()
@@ -175,7 +175,7 @@ def test_what_the_dispatcher_has_not_come_to_is_no_finding_where_the_broker_was_
     assert "INV-36.stored" in found(store.root)
 
 
-def test_what_is_written_while_the_audit_runs_is_no_finding(store: Damaged, tmp_path: Path) -> None:
+def test_records_written_during_audit_are_no_finding(store: Damaged, tmp_path: Path) -> None:
     """The entries of the log's last file are there; the file itself comes when the walk is over."""
     (store.root / "abort").touch()
     path = max((store.root / "commitlog").iterdir())
@@ -234,7 +234,7 @@ CHECKED = bytes.fromhex(
 
 
 @pytest.mark.behaviour("INV-41")
-def test_the_checksum_over_a_whole_record_as_5_3_3_writes_it(tmp_path: Path) -> None:
+def test_whole_record_checksum_follows_5_3_3_format(tmp_path: Path) -> None:
     write(tmp_path / "sound", "commitlog", CHECKED, 4000)
     write(tmp_path / "wrong", "commitlog", CHECKED.replace(b"k0 g0", b"k0 g1"), 4000)
     assert found(tmp_path / "sound") == {"INV-28.stored": 1}
@@ -243,7 +243,7 @@ def test_the_checksum_over_a_whole_record_as_5_3_3_writes_it(tmp_path: Path) -> 
 
 @pytest.mark.behaviour("INV-44", "SEND-26")
 @pytest.mark.parametrize("value", ["x\1UNIQ_KEY\1y", "x" * 70 + "\1y", "x" * 64 + "\1"])
-def test_tags_that_run_on_are_read_by_no_broker_before_4_9(value: str, tmp_path: Path) -> None:
+def test_brokers_before_4_9_do_not_read_run_on_tags(value: str, tmp_path: Path) -> None:
     for name, text in (("run-on", value), ("plain", "x")):
         data = record("Orders", 0, 0, f"TAGS\1{text}\2".encode())
         write(tmp_path / name, "commitlog", data, 4000)
@@ -312,7 +312,7 @@ def test_a_chain_agrees_with_its_first_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("CHK-02")
-def test_a_groups_retry_topic_of_one_topic_has_a_plus() -> None:
+def test_retry_topic_of_one_topic_has_plus() -> None:
     assert legal("%RETRY%group+Orders")
     assert not any(map(legal, ("group+Orders", "%RETRY%group+Or ders", "%RETRY%a+b+c", "%RETRY%+Orders", "")))
 
@@ -331,7 +331,7 @@ def add(store: Damaged, **perms: int) -> None:
 
 
 @pytest.mark.behaviour("INV-10", "HAZ-05")
-def test_a_topic_does_not_pass_for_the_clusters_by_a_reply_topic(store: Damaged) -> None:
+def test_reply_topic_does_not_identify_cluster_topic(store: Damaged) -> None:
     """Only what looks like the cluster's own topic in all is left out: 16 queues, and a permission that may be inherited."""
     add(store, Mine=7, Mine_REPLY_TOPIC=6, Lost=0, Lost_REPLY_TOPIC=6)
     assert found(store.root) == {"INV-10.stored": 1, "HAZ-05.stored": 1}
@@ -354,7 +354,7 @@ def test_a_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
 
 
 @pytest.mark.parametrize("cut", ["file", "tail"])
-def test_a_log_that_has_lost_its_end_is_one_finding(store: Damaged, cut: str) -> None:
+def test_truncated_log_is_one_finding(store: Damaged, cut: str) -> None:
     """However many entries point behind it; their queues are not looked at one by one."""
     path = max((store.root / "commitlog").iterdir())
     lost = [record for record in store.records if record.path == path]
@@ -375,9 +375,7 @@ def test_a_log_that_has_lost_its_end_is_one_finding(store: Damaged, cut: str) ->
     ("entries", "behind", "wrong"),
     [(1, 0, {"INV-44.record": 1}), (2, 0, {"INV-44.ended": 1}), (2, 4 << 20, {"INV-44.ended": 1}), (2, 5 << 20, {"INV-44.record": 2})],
 )
-def test_a_log_has_lost_its_end_where_several_entries_point_near_it(
-    store: Damaged, entries: int, behind: int, wrong: dict[str, int]
-) -> None:
+def test_log_is_truncated_if_several_entries_point_past_its_end(store: Damaged, entries: int, behind: int, wrong: dict[str, int]) -> None:
     """Whichever entries those are: the first one here is in the middle of its queue."""
     points_behind(store, entries, behind)
     assert found(store.root) == {"INV-44.later": entries} | wrong

@@ -93,7 +93,7 @@ PLANS: dict[str, AuditPlan] = {
 }
 
 
-def test_what_is_the_same_is_not_read_again(store: Path, tmp_path: Path) -> None:
+def test_unchanged_files_are_not_read_again(store: Path, tmp_path: Path) -> None:
     """Also where the folder of the results lies in the store, and where findings are only told otherwise."""
     for out in (tmp_path / "found", store / "found", store):
         ranges = audited(store, out, plan_of(), stops=True)
@@ -122,7 +122,7 @@ def test_other_code_is_noticed(store: Path, tmp_path: Path, monkeypatch: pytest.
     assert audited(store, tmp_path / "found", plan_of(), stops=False) == ranges
 
 
-def test_what_could_not_be_read_is_read_again(store: Path, tmp_path: Path) -> None:
+def test_unreadable_files_are_read_again(store: Path, tmp_path: Path) -> None:
     """It may be there the next time."""
     ranges = audited(store, tmp_path / "found", plan_of(), stops=True)
     text = (tmp_path / "found" / command.KEPT).read_text()

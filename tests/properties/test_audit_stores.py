@@ -112,7 +112,7 @@ def test_the_recorded_store(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_index_leads_to_records_as_large_as_they_may_be(tmp_path: Path) -> None:
+def test_index_leads_to_records_of_largest_size(tmp_path: Path) -> None:
     """One whose body is of the largest size is longer than 4 MiB."""
 
     def fill(address: str) -> None:

@@ -57,7 +57,7 @@ def test_spin_counts_the_same_states() -> None:
 
 
 @pytest.mark.slow
-def test_an_audit_is_measured_beside_zlib_on_a_processor_that_multiplies_less(tmp_path: Path) -> None:
+def test_audit_benchmark_compares_with_zlib_on_slower_processor(tmp_path: Path) -> None:
     fabricate(tmp_path, StorePlan(1 << 20))
     found = audit_speed._alone(str(tmp_path))
     assert found["findings"] == 0 and found["cpu_seconds"] > 0 and found["of_zlib"] > 0
@@ -106,7 +106,7 @@ def test_different_counts_are_an_error() -> None:
         search_speed.disagreement([row, {**row, "tool": "b", "generated": 8}])
 
 
-def test_a_peer_that_fails_says_so(tmp_path: Path) -> None:
+def test_failing_peer_is_reported(tmp_path: Path) -> None:
     false = shutil.which("false")
     if false is None:
         pytest.skip("no program that fails")
@@ -127,7 +127,7 @@ def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureF
     assert "scan without CRC" in capsys.readouterr().out and len(json.loads((tmp_path / "rows.json").read_text())) == 7
 
 
-def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_search_benchmark_compares_with_memory_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_speed, "WORKS", {name: disk_speed.WORKS[name] for name in ("in memory", "in files")})
     monkeypatch.setattr(disk_speed, "child", lambda command, places: measure(json.loads(command[-1])))  # in this process
     rows = disk_speed.variants("routing, small", {"file": str(disk_speed.MODELS / "routing.py"), "scope": "small"}, 1, lambda line: None)
@@ -138,7 +138,7 @@ def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.
     assert "in files" in disk_speed.text(rows)
 
 
-def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
+def test_long_disk_search_reports_its_curve(tmp_path: Path) -> None:
     measure = partial(disk_curve.measure, tmp_path / "kept", scope="small", sends=1)
     first = measure(limits=Limits(states=10_000))
     rows = measure(limits=Limits(memory=1, disk=1 << 30))
@@ -148,7 +148,7 @@ def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
     assert cli.run(["bench", "curve", str(tmp_path), "--scope", "huge"]) == 2
 
 
-def test_fair_loops_are_measured_where_there_is_none_and_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fair_loop_benchmark_measures_with_and_without_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liveness_speed, "child", lambda command, places: liveness_speed.decide(json.loads(command[-1])))  # in this process
     rows = liveness_speed.measure(scopes=["small"], threads=2)
     assert [tuple(row) for row in rows] == [liveness_speed.KEYS] * 2 and {row["distinct"] for row in rows} == {326_684}
@@ -158,7 +158,7 @@ def test_fair_loops_are_measured_where_there_is_none_and_where_there_is_one(monk
 
 
 @pytest.mark.slow
-def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_startup_benchmark_measures_cold_and_warm_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_speed, "COMMANDS", {"version": ("--version",)})
     told: list[str] = []
     (found,) = start_speed.measure(runs=2, tell=told.append)

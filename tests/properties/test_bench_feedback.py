@@ -30,7 +30,7 @@ def test_each_run_has_a_row_with_both_clocks(parts: Path) -> None:
     assert (rows[2]["cpu_seconds"], rows[2]["wall_seconds"]) == (50.0, 60.0)
 
 
-def test_an_earlier_run_stands_beside(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_earlier_run_is_shown_next_to_current(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "feedback", "--part", "ci", "--json", str(parts / "old.json")]) == 0
     (parts / "run.json").write_text(json.dumps({"steps": [{"name": "types", "cpu_seconds": 20.0, "wall_seconds": 25.0}]}))
     (row,) = feedback.measure(["ci"], before=parts / "old.json")
@@ -38,7 +38,7 @@ def test_an_earlier_run_stands_beside(parts: Path, capsys: pytest.CaptureFixture
     assert feedback.text([row]).splitlines()[2].split() == ["ci", "types", "0", "20", "25", "50", "60"]
 
 
-def test_beside_busy_processes_the_load_is_told(parts: Path) -> None:
+def test_report_shows_load_next_to_busy_processes(parts: Path) -> None:
     assert [row["load"] for row in feedback.measure(["quick"], load=1)] == [1, 1]
 
 

@@ -33,7 +33,7 @@ def programs(tmp_path: Path) -> Path:
     return tmp_path / "report"
 
 
-def test_a_program_counts_once_for_what_it_has(programs: Path) -> None:
+def test_program_counts_once_per_feature(programs: Path) -> None:
     found = reach.shares(reach.performed(programs))
     assert {key: share for key, share in found.items() if key[0] != "boundary"} == {
         ("answer", "send: 0 SUCCESS"): 0.5,
@@ -45,7 +45,7 @@ def test_a_program_counts_once_for_what_it_has(programs: Path) -> None:
     }
 
 
-def test_what_only_the_earlier_version_had_has_a_row_too(programs: Path, tmp_path: Path) -> None:
+def test_feature_reached_only_by_earlier_version_has_row(programs: Path, tmp_path: Path) -> None:
     before, now = tmp_path / "before.json", tmp_path / "now.json"
     before.write_text(json.dumps([{"kind": "operation", "name": "pull", "before": None, "now": 0.25}]))
     assert cli.run(["bench", "reach", "--of", str(programs), "--before", str(before), "--json", str(now)]) == 0
@@ -71,7 +71,7 @@ def test_a_history_of_something_else_is_named(programs: Path, capsys: pytest.Cap
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
-def test_the_picture_has_a_bar_for_each_share_and_is_the_same_each_time(programs: Path, tmp_path: Path) -> None:
+def test_picture_has_bar_per_share_and_is_deterministic(programs: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / name for name in ("one.svg", "other.svg")]
     for path in pictures:
         assert cli.run(["bench", "reach", "--of", str(programs), "--plot", str(path)]) == 0

@@ -75,9 +75,7 @@ def test_outcomes_survive_json(few: list[CheckTask]) -> None:
         assert ShardResult.read(json.loads(json.dumps(came.data()))) == came
 
 
-def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
-    few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_step_pairs_estimate_unseen_pairs(few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     part = parts(few)[0]
     came = perform(Shard(part, 3, 0, 12))
     assert sum(came.pairs.values()) == came.steps - came.programs  # the first step of a program follows none
@@ -105,7 +103,7 @@ def test_a_campaign_writes_the_smallest_programs(few: list[CheckTask], tmp_path:
     assert f"{len(witness.steps)} steps" in capsys.readouterr().out or len(witness.steps) == 1
 
 
-def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Path) -> None:
+def test_campaign_resumes_where_it_stopped(few: list[CheckTask], tmp_path: Path) -> None:
     def interrupted(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         yield function(items[0])
         yield function(items[1])
@@ -130,7 +128,7 @@ def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Pat
     assert all(json.loads(line) for line in log.read_text().splitlines())
 
 
-def test_a_time_limit_keeps_what_was_run(few: list[CheckTask], tmp_path: Path) -> None:
+def test_time_limit_keeps_completed_runs(few: list[CheckTask], tmp_path: Path) -> None:
     done = running.run(wanted(tmp_path, seconds=1e-9), few, here, quiet)
     assert (done.exit_code, done.totals.shards) == (3, 1)
 
@@ -148,7 +146,7 @@ def test_a_folder_with_other_files_is_refused(few: list[CheckTask], tmp_path: Pa
         running.run(wanted(tmp_path), few, here, quiet)
 
 
-def test_a_shard_that_fails_ends_the_campaign_in_one_line(few: list[CheckTask], tmp_path: Path) -> None:
+def test_failing_shard_ends_campaign_with_one_line(few: list[CheckTask], tmp_path: Path) -> None:
     with pytest.raises(RocketproofError, match="no such part"):
         running.run(wanted(tmp_path), few, lambda function, items: iter(['{"error": "no such part"}']), quiet)
 
@@ -173,7 +171,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert command(["campaign", "--programs", "0"]) == 2
 
 
-def test_programs_of_messages_are_as_many_as_asked(few: list[CheckTask]) -> None:
+def test_message_programs_run_requested_number(few: list[CheckTask]) -> None:
     part = next(part for part in running.parts(few) if part.source.is_messages)
     easy = replace(part, expected=tuple((id_, verdict) for id_, verdict in part.expected if verdict == "violated"))
     assert easy.expected

@@ -26,7 +26,7 @@ def recorded(tmp_path: Path) -> Path:
     return store
 
 
-def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Path) -> None:
+def test_consume_queues_of_recorded_store_lead_to_its_records(recorded: Path) -> None:
     found = files(recorded)
     assert found is not None
     places = {record.at: record for record in log_of(*found).records}
@@ -43,7 +43,7 @@ def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Pa
 
 @pytest.mark.slow
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-34", "REC-02", "REC-03", "PER-05", "FLU-03")
-def test_what_was_acknowledged_is_there_after_a_kill() -> None:
+def test_acknowledged_messages_survive_kill() -> None:
     done: list[tuple[int, int]] = []
     found = FaultTests("kill")
     campaign.run(Served("P494"), found, 3, seed=11, progress=lambda number, of: done.append((number, of)))
@@ -56,7 +56,7 @@ def test_what_was_acknowledged_is_there_after_a_kill() -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("FLU-06")
-def test_a_broker_with_a_transient_pool_loses_what_it_acknowledged() -> None:
+def test_broker_with_transient_pool_loses_acknowledged_messages() -> None:
     """By design: what is in its buffers goes with the process. The campaign tells; here nothing is ever taken out of them."""
     settings = {
         "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "100000", "commitCommitLogThoroughInterval": "600000",

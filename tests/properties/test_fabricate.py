@@ -68,7 +68,7 @@ def test_the_implementation_would_have_written_the_same(tmp_path: Path) -> None:
         assert {name: data for name, data in simulated.items() if any(data)} == written
 
 
-def test_a_made_up_store_is_whole_and_has_records_of_every_form(tmp_path: Path) -> None:
+def test_fabricated_store_is_sound_and_has_all_record_forms(tmp_path: Path) -> None:
     made = fabricate(tmp_path, SMALL)
     queues, names = Queues([str(tmp_path)]), NameTable()
     lookup, records, seen, odd = EntryLookup(queues, names), 0, set(), 0

@@ -239,7 +239,7 @@ def test_values(toy: ModuleType) -> None:
     assert other.legal(4) == (False, False)
 
 
-def test_two_changes_of_one_function(toy: ModuleType) -> None:
+def test_two_changes_of_one_function_apply(toy: ModuleType) -> None:
     patch = [Text("toyshop.shop:price", "n * each", "n + each"), Text("toyshop.shop:price", "+ extra", "- extra")]
     with prepare(patch).applied():
         assert toy.price(5, extra=1) == 6
@@ -265,7 +265,7 @@ MISFITS = {
 
 @pytest.mark.parametrize("name", MISFITS)
 @pytest.mark.usefixtures("toy")
-def test_a_patch_that_does_not_fit_says_where(name: str) -> None:
+def test_unsuitable_patch_names_its_location(name: str) -> None:
     where, old, new, words = MISFITS[name]
     with pytest.raises(PatchError) as refused:
         prepare([Text(where, old, new)])
@@ -414,7 +414,7 @@ def session(shop: Path, *tokens: str) -> tuple[int, str, str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_who_noticed_which_mutant(shop: Path) -> None:
+def test_report_lists_which_test_detected_each_mutant(shop: Path) -> None:
     patience = "from rocketproof_lab.seeded import trials; trials.PATIENCE = 1.5; commands.main()"
     (shop / "program.py").write_text(PROGRAM.replace("commands.main()", patience))
     numbers = [str(n) for n in range(1, 12)]

@@ -89,7 +89,7 @@ OUTCOMES = {
 # The rules
 
 
-def test_rules_have_an_id_a_sentence_and_one_place() -> None:
+def test_rules_have_id_sentence_and_one_location() -> None:
     ids = [rule.id for section in sections() for rule in section.rules]
     assert len(ids) == len(set(ids)) == len(rules()) == 203
     assert all(ID.fullmatch(id_) for id_ in ids)
@@ -144,7 +144,7 @@ def test_results_by_id(pytester: pytest.Pytester, inner: Callable[..., pytest.Ru
 
 
 @PROCESSES
-def test_unknown_id_is_an_error_of_its_file(
+def test_unknown_id_is_error_of_its_file(
     pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], processes: tuple[str, ...]
 ) -> None:
     typo = """
@@ -433,7 +433,7 @@ def test_older_results_go_away_if_tests_cannot_be_collected(pytester: pytest.Pyt
         (["--results", "list.json", "--json", "list.json/out.json"], "--json list.json/out.json: "),
     ],
 )
-def test_bad_input_is_exit_2_in_one_line(
+def test_bad_input_exits_2_with_one_line(
     rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path, tokens: list[str], said: str
 ) -> None:
     (tmp_path / "text.json").write_text("passed")
@@ -457,7 +457,7 @@ def looked_up() -> Mapping[str, references.IdReferences]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id_", LOOKED_UP)
-def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, references.IdReferences]) -> None:
+def test_sources_of_id_are_listed(id_: str, looked_up: Mapping[str, references.IdReferences]) -> None:
     """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
     found = looked_up[id_]
     names = {kind: [one.name for one in found.of(kind)] for kind in references.KINDS}
@@ -473,7 +473,7 @@ def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, referen
             assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
 
 
-def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name() -> None:
+def test_rule_has_properties_named_by_its_mutants_and_hazards() -> None:
     (found,) = references.look_up(("CHK-10",))
     assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
     assert found.section == "D.3 Broker: checks of a message"
@@ -503,6 +503,6 @@ def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, st
         (["CHK-10", "--tests", "none"], "--tests none is not a folder; "),
     ],
 )
-def test_ids_that_cannot_be_looked_up(rocketproof: Callable[..., tuple[int, str, str]], tokens: list[str], said: str) -> None:
+def test_invalid_ids_cannot_be_queried(rocketproof: Callable[..., tuple[int, str, str]], tokens: list[str], said: str) -> None:
     code, out, err = rocketproof("requirements", *tokens)
     assert (code, out) == (2, "") and err.startswith(f"rocketproof: {said}") and err.count("\n") == 1

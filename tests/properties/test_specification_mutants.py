@@ -39,7 +39,7 @@ def some() -> SpecificationReport:
     return tried(*SOME)
 
 
-def test_what_notices_a_mutant_and_why_nothing_does(some: SpecificationReport) -> None:
+def test_report_states_what_detects_mutant_or_why_nothing_does(some: SpecificationReport) -> None:
     assert {row.id: (row.verdict, row.by) for row in some.rows} == SOME
     assert some.exit_code == 0
     by_id = {row.id: row for row in some.rows}
@@ -50,7 +50,7 @@ def test_what_notices_a_mutant_and_why_nothing_does(some: SpecificationReport) -
     assert all(row.compared > 0 for row in some.rows)
 
 
-def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_survivor_is_reported_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Without claims, and with an implementation that shows nothing, a mutant that differs survives."""
     from rocketproof_lab.specification.trial import ExploredInstance
 
@@ -62,9 +62,7 @@ def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, ca
     assert "1 mutant, 0.0 % of the decided ones did not survive" in out
 
 
-def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deviating_unmutated_implementation_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from rocketproof_lab.specification import trial
 
     class Found(ConformanceError):
@@ -103,7 +101,7 @@ def every(sample: tuple[run.SpecificationMutant, ...]) -> SpecificationReport:
     return run.run(sample, workers=1)
 
 
-def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
+def test_interrupted_run_keeps_results_and_resumes(
     sample: tuple[run.SpecificationMutant, ...], every: SpecificationReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = run.run(sample, workers=1, progress=stops_after(1))
@@ -123,9 +121,7 @@ def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
     assert again.deviations == stopped.deviations and again.exit_code == 1
 
 
-def test_what_large_instances_find_counts_in_their_order(
-    sample: tuple[run.SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_of_large_instances_count_in_order(sample: tuple[run.SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever process is the first to answer: the answer of a later instance about what an earlier one has noticed is left out."""
     one, two, both = sample[:3]
     finds = {7: [one, both], 3: [two, both]}
@@ -155,13 +151,13 @@ def test_a_sample_is_drawn_by_its_seed() -> None:
     assert {each.part for each in one} == {"persistence"}
 
 
-def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
+def test_part_action_or_both_select_mutants() -> None:
     parts = {each.part for each in run.chosen(["start"], None, 0)}
     assert parts >= {"sending", "persistence", "recovery"}
     assert {each.part for each in run.chosen(["recovery/start"], None, 0)} == {"recovery"}
 
 
-def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None:
+def test_each_guard_and_assigned_variable_has_mutant() -> None:
     from rocketproof_lab.specification.instances import PARTS, mutated_model, scopes
     from rocketproof_spec import part
 
@@ -214,7 +210,7 @@ def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | N
         (["--generated", "3", "nowhere"], "'nowhere' is no change; give a part (broker, store, name server, producer), a module"),
     ],
 )
-def test_bad_use_is_told_in_a_line(tokens: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_one_line(tokens: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["mutate", *tokens]) == 2
     out, err = capsys.readouterr()
     assert not out

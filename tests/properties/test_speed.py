@@ -58,7 +58,7 @@ def test_rows_have_their_keys_in_ordered_rates(works: dict[str, speed.Workload])
     assert "30,000" in text[8]
 
 
-def test_every_work_does_what_it_counts(works: dict[str, speed.Workload]) -> None:
+def test_each_workload_does_what_it_counts(works: dict[str, speed.Workload]) -> None:
     for name, kind in nonempty(works.items()):
         (count,) = kind.prepare(kind.size, 1)().values()
         assert count == kind.size, name
@@ -101,7 +101,7 @@ def test_a_file_belongs_to_a_part(path: str, part: str | None) -> None:
     assert part_of(path) == part
 
 
-def test_what_was_measured_before_ctrl_c_is_kept(works: dict[str, speed.Workload]) -> None:
+def test_ctrl_c_keeps_measured_results(works: dict[str, speed.Workload]) -> None:
     def stops(size: int, number: int) -> speed.Ready:
         if number == 2:
             raise KeyboardInterrupt

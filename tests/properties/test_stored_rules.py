@@ -74,7 +74,7 @@ def test_functions_decide_the_same(case: Case) -> None:
 
 
 @pytest.mark.parametrize("over", KINDS)
-def test_column_programs_decide_the_same_rows_alike(over: str) -> None:
+def test_column_programs_agree_with_row_rules(over: str) -> None:
     """All rows of a kind as one table."""
     made = instance(KINDS[over][0], {})
     chosen = [case for case in CASES if case[0] == over and not case[1]]
@@ -95,7 +95,7 @@ def test_every_rule_is_broken_by_some_row() -> None:
     assert {rule.id for rule in rules()} == {id_ for case in CASES for id_ in case[4]}
 
 
-def test_ids_are_unique_and_sentences_are_said() -> None:
+def test_ids_are_unique_and_have_sentences() -> None:
     ids = [rule.id for rule in rules()]
     assert len(ids) == len(set(ids)) >= 60
     assert all(rule.claim.sentence[0].islower() or rule.claim.sentence.startswith("WAIT ") for rule in rules())
@@ -111,7 +111,7 @@ def test_ids_are_unique_and_sentences_are_said() -> None:
         (("P492", "P493", "P494", "P500", "P533", "P550"), False, False, False),
     ],
 )
-def test_a_release_reads_writes_and_draws_as_those_of_its_age(
+def test_release_behaves_like_releases_of_its_age(
     profiles: tuple[str, ...], early_batches: bool, before_49: bool, below_zero: bool
 ) -> None:
     """A store of 4.5.2 with a second byte 1 in its tags, a dead letter of a first send-back and 60 drawn queues shows it."""

@@ -87,7 +87,7 @@ def test_files_and_topics(damage: Damage, sound: tuple[Path, list[Stored]], tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("entries", "behind", "wrong"), [(1, 0, 1), (2, 0, 0), (2, 4 << 20, 0), (2, 5 << 20, 2)])
-def test_entries_that_point_behind_the_log(entries: int, behind: int, wrong: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_entries_past_log_end_are_found(entries: int, behind: int, wrong: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 7)
     points_behind(store, entries, behind)
     found = by_sql(store.root)

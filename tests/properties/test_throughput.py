@@ -44,7 +44,7 @@ def test_targets_take_turns_and_rows_have_medians(turns: list[tuple[str, int, in
     assert ours == ["rocketproof:P494", 1, 3, 50.0, 50.0, 300.0, 5.0, 0.5, 6]
 
 
-def test_what_was_measured_before_ctrl_c_is_kept(turns: list[tuple[str, int, int, int]]) -> None:
+def test_ctrl_c_keeps_measured_results(turns: list[tuple[str, int, int, int]]) -> None:
     rows: list[dict[str, Any]] = []
     with pytest.raises(KeyboardInterrupt):
         throughput.measure(seconds=1, rounds=4, threads=(1,), into=rows)
@@ -79,7 +79,7 @@ def test_bad_usage(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert option in capsys.readouterr().err
 
 
-def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert cli.run(["bench", "serve"]) == 2

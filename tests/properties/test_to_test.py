@@ -113,7 +113,7 @@ def test_it_runs_as_a_file_of_pytest_without_our_options(folder: Path, capsys: p
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
-def test_a_witness_of_the_specification_is_performed_on_the_implementation_too(
+def test_witness_of_specification_is_also_performed_on_implementation(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = written("REA-55", capsys, "--scope", "flush", "--profile", "P49")
@@ -168,7 +168,7 @@ def test_steps_that_are_none_are_refused(folder: Path) -> None:
         (["up()", "up()", "up()"], 0, "in the loop it is not always waited for"),
     ],
 )
-def test_a_lasso_is_one_that_closes_waits_for_ever_and_is_fair(folder: Path, steps: list[str], loop: int | None, said: str) -> None:
+def test_lasso_closes_waits_forever_and_is_fair(folder: Path, steps: list[str], loop: int | None, said: str) -> None:
     if not said:
         assert rocketproof.assert_shows("counting.py", "top", steps, loop=loop).loop == loop
         return
@@ -177,7 +177,7 @@ def test_a_lasso_is_one_that_closes_waits_for_ever_and_is_fair(folder: Path, ste
     assert said in str(failed.value)
 
 
-def test_a_step_that_changes_nothing_is_not_what_fairness_promises() -> None:
+def test_stuttering_step_does_not_satisfy_fairness() -> None:
     m = Model("flicker")
     at = m.var("at", Int(0, 2), init=0)
 
@@ -198,7 +198,7 @@ def test_a_step_that_changes_nothing_is_not_what_fairness_promises() -> None:
             assert_shows(m, claim, steps, loop=0)
 
 
-def test_a_recorded_program_is_performed_anew_on_a_target(
+def test_recorded_program_is_performed_again_on_target(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [("send", {"topic": "A"}), ("time", {"millis": 100}), ("send", {"topic": "A", "client": 1})]
@@ -214,7 +214,7 @@ def test_a_recorded_program_is_performed_anew_on_a_target(
     assert "AssertionError: " in run()["test_program"]
 
 
-def test_a_history_without_a_program_of_its_own_and_a_script_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_script_and_history_without_program_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("finding-1.py").write_text("main(steps=[])\n", "utf-8")
     assert cli.run(["to-test", "finding-1.py"]) == 2
     assert "is no test; give the history of its program" in capsys.readouterr().err

@@ -28,5 +28,5 @@ def answers(deployment: Deployment) -> list[list[int]]:
 
 @pytest.mark.parametrize(("version", "profile", "stored"), [("4.1.0-incubating", "P410", [0, 0]), ("4.2.0", "P420", [0])])
 @pytest.mark.behaviour("SEND-42", "BAT-01", "INV-01", "INV-02")
-def test_a_stored_batch_is_answered_as_often_as_its_profile_says(version: str, profile: str, stored: list[int]) -> None:
+def test_stored_batch_gets_response_count_of_its_profile(version: str, profile: str, stored: list[int]) -> None:
     assert answers(Apache(version).open()) == answers(InProcess(profile).open()) == [[0], stored, [1]]

@@ -28,7 +28,7 @@ TRIES = 10
 
 @pytest.mark.parametrize("version", ["4.3.2", "4.9.4", "5.5.0"])
 @pytest.mark.behaviour("REC-04", "TCM-31", "HAZ-62")
-def test_what_is_dispatched_behind_a_deletion_takes_the_place_of_later_messages(version: str) -> None:
+def test_record_dispatched_after_deletion_takes_place_of_later_messages(version: str) -> None:
     with Apache(version).open() as running, TcpConnection(running.brokers["broker-a"]) as line:
 
         def ask(name: str, **args: Any) -> Command:

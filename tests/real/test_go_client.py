@@ -111,7 +111,7 @@ def test_a_batch_is_three_messages_in_a_row(outcome: Outcome) -> None:
     assert [message.queue_offset - told["queueOffset"] for message in found] == [0, 1, 2]
 
 
-def test_a_delayed_message_comes_later_with_its_properties(outcome: Outcome) -> None:
+def test_delayed_message_arrives_later_with_its_properties(outcome: Outcome) -> None:
     (message,) = (message for message in outcome.messages.values() if message.body == b"delayed")
     assert message.msg_id != outcome.steps["delayed"]["offsetMsgId"]
     assert (message.topic, message.properties["TAGS"], message.properties["KEYS"]) == (TOPIC, "TagGo", "key-delayed")

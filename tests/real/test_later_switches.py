@@ -285,9 +285,7 @@ def registered_alone(running: Deployment) -> tuple[list[int], bool]:
     ids=lambda given: given.name if isinstance(given, Apache) else None,
 )
 @pytest.mark.behaviour("TCM-17", "TCM-30", "TCM-34", "REM-05")
-def test_a_topic_is_registered_by_a_request_that_an_old_name_server_does_not_know(
-    target: Apache, profile: str, expected: tuple[list[int], bool]
-) -> None:
+def test_topic_is_registered_by_request_unknown_to_old_name_server(target: Apache, profile: str, expected: tuple[list[int], bool]) -> None:
     """It leaves it without an answer, and broker and clients wait."""
     alone = Setup(settings={"enableSingleTopicRegister": "true"})
     assert registered_alone(target.open(alone)) == expected

@@ -90,7 +90,7 @@ def answers(made: Callable[[str], ValidationTarget], first: str, second: str) ->
 
 @pytest.mark.behaviour("NS-02", "NS-04", "NS-05", "NS-06", "TCM-17", "TCM-30", "TCM-31")
 @pytest.mark.parametrize(("first", "second"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
-def test_two_masters_of_different_releases_answer_as_both_profiles_say(first: str, second: str) -> None:
+def test_masters_of_different_releases_follow_their_profiles(first: str, second: str) -> None:
     real = list(answers(Apache, first, second))
     assert real == list(answers(lambda version: InProcess(nearest_profile(version)), first, second))
     routes = [one["body"]["brokerDatas"] for one in real if one["request"] == MADE.code and one["body"]]

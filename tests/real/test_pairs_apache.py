@@ -15,7 +15,7 @@ FEW = 30
 
 
 @pytest.mark.parametrize(("broker", "name_server"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
-def test_a_broker_beside_another_releases_name_server_does_what_both_profiles_say(tmp_path: Path, broker: str, name_server: str) -> None:
+def test_broker_and_other_releases_name_server_follow_their_profiles(tmp_path: Path, broker: str, name_server: str) -> None:
     """The programs that one broker serves as it is, which asks for a single start."""
     target = Apache(broker, name_server=name_server)
     target.offers = target.offers - {Capability.START}

@@ -268,7 +268,7 @@ EXPECTED = {
 
 
 @pytest.mark.behaviour("CLI-27", "CLI-28", "CLI-30")
-def test_what_a_producer_makes_of_each_fault(request: pytest.FixtureRequest, outcomes: dict[Fault | None, Outcome]) -> None:
+def test_producer_reacts_to_each_fault_as_recorded(request: pytest.FixtureRequest, outcomes: dict[Fault | None, Outcome]) -> None:
     name = request.node.callspec.params["outcomes"]
     late = {fault: one for fault, one in EXPECTED[name].items() if TRIED_AGAIN.get(one) == outcomes.get(fault)}
     assert outcomes | late == EXPECTED[name]

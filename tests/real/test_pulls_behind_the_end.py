@@ -32,7 +32,7 @@ def seen(deployment: Deployment) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize(("version", "profile", "there"), [("4.9.3", "P493", "0"), ("4.9.4", "P494", "2"), ("5.5.0", "P550", "2")])
 @pytest.mark.behaviour("CL-06")
-def test_who_pulls_from_behind_the_end_begins_again_up_to_493(version: str, profile: str, there: str) -> None:
+def test_up_to_493_pull_past_end_restarts_at_begin(version: str, profile: str, there: str) -> None:
     found = seen(Apache(version).open())
     assert found[1:] == [(PULL_OFFSET_MOVED, there)] * 2
     assert found == seen(InProcess(profile).open())

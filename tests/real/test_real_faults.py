@@ -32,7 +32,7 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_what_a_process_did_is_what_strace_tells(tmp_path: Path) -> None:
+def test_recorded_process_writes_equal_strace_output(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     folder.mkdir()
     (folder / "old").write_text("old")
@@ -52,7 +52,7 @@ def test_what_a_process_did_is_what_strace_tells(tmp_path: Path) -> None:
     assert {"old" in one for one in left} == {True, False}
 
 
-def test_a_loss_of_power_shows_only_what_is_known_of_a_release() -> None:
+def test_power_loss_shows_only_known_losses_of_release() -> None:
     found = FaultTests("power")
     power.run(Apache("5.3.3"), found, 1, seed=1, most=3)
     assert (found.rounds, found.states, found.findings) == (1, 3, [])
@@ -67,7 +67,7 @@ def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
     assert any(one.claim == "confirmed" for one in found.wrong)
 
 
-def test_a_slave_has_what_a_real_master_acknowledged() -> None:
+def test_slave_has_all_messages_acknowledged_by_real_master() -> None:
     found = FaultTests("slave")
     slaves.run(Apache("4.9.4"), found, 2, seed=1)
     assert (found.rounds, found.states, found.findings, found.unknown) == (2, 2, [], [])
@@ -84,7 +84,7 @@ def struck(version: str, rounds: int) -> FaultTests:
     return found
 
 
-def test_an_error_ends_dispatch_up_to_the_release_that_mends_it() -> None:
+def test_error_ends_dispatch_before_the_fixed_release() -> None:
     found = struck("5.2.0", 1)
     assert [(one.claim, bool(one.reason)) for one in found.wrong] == [("back", True)]
 

@@ -18,7 +18,7 @@ BROKER = "broker-a"
 SECONDS = 10.0
 
 
-def test_a_real_broker_keeps_what_it_acknowledged() -> None:
+def test_real_broker_keeps_acknowledged_messages() -> None:
     found = FaultTests("kill")
     kills.run(Apache("4.9.4"), found, 2, seed=5)
     assert found.findings == []
@@ -27,7 +27,7 @@ def test_a_real_broker_keeps_what_it_acknowledged() -> None:
 
 @pytest.mark.behaviour("REC-02", "HAZ-59")
 @pytest.mark.parametrize("version", ["4.9.2", "4.9.4", "5.1.1", "5.1.4", "5.3.3"])
-def test_what_becomes_of_a_file_without_length(version: str) -> None:
+def test_empty_file_has_recorded_effect_on_start(version: str) -> None:
     """As the switch `wrong_length` says."""
     target = Apache(version)
     wanted = PROFILES[target.profile].wrong_length

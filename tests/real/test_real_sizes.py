@@ -51,7 +51,7 @@ def ask(line: Connection, request: Command) -> Command:
         ("5.3.3", FLAG, codes.SUCCESS),
     ],
 )
-def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: SizedRequest, answer: int) -> None:
+def test_unreadable_record_hides_following_records(version: str, asked: SizedRequest, answer: int) -> None:
     target = Apache(version)
     with target.open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
         with running.connect(BROKER) as line:
@@ -68,7 +68,7 @@ def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: Si
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
-def test_a_producer_is_asked_about_nothing_behind_a_message_without_room_for_the_count(version: str, tmp_path: Path) -> None:
+def test_half_message_without_count_space_blocks_later_checks(version: str, tmp_path: Path) -> None:
     target = Apache(version)
     (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
     held = {}

@@ -143,7 +143,7 @@ def ended(request: pytest.FixtureRequest) -> Callable[[Deployment], None]:
 
 
 @pytest.mark.behaviour("APP-08", "REC-01", "REC-02", "REC-03", "REC-04", "INV-34", "INV-37", "INV-41", "INV-44", "INV-45")
-def test_a_store_of_theirs_is_sound_and_opened_by_us(version: str, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
+def test_real_store_is_sound_and_opens_in_reference(version: str, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
     """Its audit finds nothing. Records, queues, index and table: what we read is what it answered, and what we build from the log alone
     are its files."""
     root = tmp_path / "store"
@@ -193,7 +193,7 @@ def audited(root: Path, version: str) -> dict[str, int]:
 
 
 @pytest.mark.behaviour("INV-06", "INV-45", "TRX-05")
-def test_the_audit_finds_what_a_request_has_done_that_the_broker_should_not_have_let_it_do(version: str, tmp_path: Path) -> None:
+def test_audit_finds_effects_of_invalid_requests(version: str, tmp_path: Path) -> None:
     """HAZ-12, HAZ-22 and HAZ-39."""
     root = tmp_path / "store"
     with Apache(version).open(Setup(stores={"broker-a": root})) as running:

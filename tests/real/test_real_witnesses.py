@@ -61,7 +61,7 @@ def failover() -> Witness:
 
 
 @pytest.mark.behaviour("CLI-24", "CLI-30", "NS-08", "NS-10", "PER-03", "TCM-30")
-def test_4_9_4_follows_a_crash_a_retry_a_restart_and_an_update() -> None:
+def test_4_9_4_follows_crash_retry_restart_and_update() -> None:
     course = failover()
     assert {"crash", "retry", "restart", "update_topic"} <= {move.action for move in course.moves}
     done = perform(Apache("4.9.4"), FAILOVER, course, mark())
@@ -86,7 +86,7 @@ def test_releases_follow_witnesses_of_small_models(version: str, scope: str, cla
 
 @pytest.mark.behaviour("CL-06", "HAZ-63")
 @pytest.mark.parametrize("claim", ["AUX-111", "AUX-111.only", "AUX-112"])
-def test_4_9_4_follows_witnesses_of_what_is_missed_behind_a_time(claim: str) -> None:
+def test_4_9_4_follows_witnesses_of_missed_deadlines(claim: str) -> None:
     follows("4.9.4", "times", claim, {})
 
 

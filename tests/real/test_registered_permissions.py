@@ -34,7 +34,7 @@ SOON = 5.0
 
 @pytest.mark.parametrize("version", TOLD)
 @pytest.mark.behaviour("NS-11", "HAZ-06")
-def test_what_a_broker_that_may_not_write_registers(version: str) -> None:
+def test_write_protected_broker_registers_recorded_permissions(version: str) -> None:
     with Apache(version).open() as running:
         assert told(running) == TOLD[version]
     with InProcess(nearest_profile(version)).open() as ours:
@@ -43,7 +43,7 @@ def test_what_a_broker_that_may_not_write_registers(version: str) -> None:
 
 @pytest.mark.parametrize("version", BESIDE)
 @pytest.mark.behaviour("NS-11", "TCM-17")
-def test_what_is_registered_of_a_topic_when_a_message_makes_another(version: str) -> None:
+def test_message_creating_topic_registers_recorded_topics(version: str) -> None:
     setup = Setup(settings={"brokerPermission": "2"})
     with Apache(version).open(setup) as running:
         assert beside_another(running) == BESIDE[version]

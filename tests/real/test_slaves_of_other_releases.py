@@ -59,7 +59,7 @@ def of_pair(master: Deployment, slave: Deployment) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("first", "second"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
-def test_a_slave_of_another_release_has_all_that_its_master_has(first: str, second: str) -> None:
+def test_slave_of_other_release_has_all_data_of_master(first: str, second: str) -> None:
     with Apache(first).open(Setup(settings={"brokerRole": "SYNC_MASTER"})) as master:
         own = {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": str(master.name_server), "registerNameServerPeriod": "10000"}
         with Apache(second).open(Setup(settings=own)) as slave:

@@ -58,7 +58,7 @@ def forced(calls: str) -> list[str]:
 
 @pytest.mark.behaviour("REC-02", "FLU-05", "HAZ-53")
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
-def test_a_start_forces_no_file_and_a_flush_only_the_last(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_syncs_no_file_and_flush_only_last(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(wrapped(tmp_path)))
     with Apache(version).open(Setup(settings=LAZY)) as running:
         assert [sent(running, "late", 400_000) for _ in range(3)] == [0, 0, 0], "two of them fill a file"

@@ -90,5 +90,5 @@ EXPECTED = [
 
 @pytest.mark.behaviour("CL-02", "REC-05", "HAZ-54", "HAZ-58")
 @pytest.mark.parametrize("target", [Apache("5.3.3"), InProcess("P533")], ids=["5.3.3", "ours"])
-def test_what_is_due_is_put_until_somebody_is_in_the_way(target: Apache | InProcess) -> None:
+def test_due_messages_are_put_until_blocked(target: Apache | InProcess) -> None:
     assert list(seen(target.open(WHEEL))) == EXPECTED

@@ -37,7 +37,7 @@ def seen(deployment: Deployment) -> Mapping[str, list[str]]:
 
 @pytest.mark.parametrize(("version", "profile", "heard"), [("4.9.4", "P494", True), ("5.1.0", "P510", True), ("5.3.3", "P533", False)])
 @pytest.mark.behaviour("DLQ-02", "TCM-20")
-def test_later_releases_do_not_hear_a_group_that_they_do_not_know(version: str, profile: str, heard: bool) -> None:
+def test_later_releases_ignore_unknown_groups(version: str, profile: str, heard: bool) -> None:
     found = seen(Apache(version).open())
     assert found == {"true": ["true"], "false": ["false"] if heard else []}
     assert found == seen(InProcess(profile).open())

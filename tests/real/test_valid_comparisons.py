@@ -105,7 +105,7 @@ def test_attributes_of_topics(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
-def test_half_messages_that_were_asked_about_too_often(version: str, tmp_path: Path) -> None:
+def test_half_messages_beyond_check_limit_are_recorded(version: str, tmp_path: Path) -> None:
     given_up = {"topic": CHECK_MAX_TIME_TOPIC}
     steps: list[Step] = [("heartbeat", {"group": "producers"}), HALF, ("question", {}), ("time", {"millis": 3000}), ("checked", {})]
     with runner_on(version, tmp_path, ASKED) as runner:

@@ -17,7 +17,7 @@ KNOWN = {"INV-06.records", "INV-44", "INV-45", "INV-57"}
 
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
-def test_a_release_does_what_its_profile_says(tmp_path: Path, version: str) -> None:
+def test_release_follows_its_profile(tmp_path: Path, version: str) -> None:
     """Lost large records and the other known violations are found and expected; nothing else is, in any program."""
     found = validate(ValidationRequest(Apache(version), tmp_path / "report", PROGRAMS, SEED, shrink=10))
     assert [f"{one.verdict.property}: {one.verdict.text} {one.program.steps}" for one in found.findings] == []

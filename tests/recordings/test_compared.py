@@ -46,7 +46,7 @@ def test_every_recorded_field_is_in_the_table() -> None:
     assert recorded | answered <= FIELDS.keys()
 
 
-def test_a_name_in_both_tables_is_compared_in_one_way() -> None:
+def test_name_in_both_tables_has_one_comparison() -> None:
     assert {name: FIELDS[name] for name in FIELDS.keys() & PROPERTIES} == {name: PROPERTIES[name] for name in FIELDS.keys() & PROPERTIES}
     assert how("a sender's own") is How.SAME
 

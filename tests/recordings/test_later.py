@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.behaviour("BAT-04", "CL-02", "NS-04", "STO-02", "TCM-30", "TCM-31", "TCM-34", "DLQ-02")
 @pytest.mark.parametrize(("version", "profile"), [("4.9.4", P494), ("5.3.3", P533)])
-def test_all_cases_are_alike(version: str, profile: Profile, folder: Path) -> None:
+def test_all_cases_match(version: str, profile: Profile, folder: Path) -> None:
     cases = recorded(version, folder)
     assert len(cases) == 129
     assert different(profile, cases) == []
@@ -64,7 +64,7 @@ def test_the_specification_explains_every_case_that_has_an_answer(version: str, 
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_a_switch_that_is_turned_back_shows_in_the_cases_that_are_its_reason(switch: str, folder: Path) -> None:
+def test_reverting_switch_changes_cases_that_justify_it(switch: str, folder: Path) -> None:
     named = set(CASE.findall(P533.reasons[switch]))
     back = replace(P533, **{switch: getattr(P494, switch)})
     cases = tuple(case for case in recorded("5.3.3", folder) if any(name.startswith(f"{case.cfg}-") for name in named))

@@ -29,11 +29,11 @@ def word(item: Item) -> str:
     return str(item.seq)
 
 
-def test_without_silent_requests_there_is_the_order_of_the_log() -> None:
+def test_without_silent_requests_only_log_order_is_tried() -> None:
     assert found(send(1, place=0), send(2, place=200), born={}) == {("1", "2")}
 
 
-def test_the_first_order_is_that_of_the_log() -> None:
+def test_first_order_is_log_order() -> None:
     items = [send(1, one_way=True), send(2, place=100), send(3, place=500)]
     first = next(orders(ParsedHistory({}, [], list(items)), {"1": 300}, {}))
     assert [word(one) for one in first] == ["2", "1", "3"]
@@ -62,11 +62,11 @@ def test_each_transaction_ends_where_its_message_is_in_the_log() -> None:
     assert ("1", "3", "4", "2") in found(*ends, send(3, place=400), send(4, place=500), born={}, committed={"1": 300, "2": 600})
 
 
-def test_what_is_stored_is_never_left_out() -> None:
+def test_stored_messages_are_never_omitted() -> None:
     assert all("1" in order for order in found(send(1, one_way=True), send(2, place=100), born={"1": 0}))
 
 
-def test_requests_arrive_as_they_were_sent_and_behind_what_was_answered() -> None:
+def test_requests_keep_send_order_and_follow_earlier_responses() -> None:
     items = [send(1, one_way=True), send(2, one_way=True), send(3, place=100), send(4, one_way=True)]
     for order in nonempty(found(*items, born={"1": 900, "2": 500, "4": 700})):
         arrivals = [one for one in order if one.endswith("arrives")]

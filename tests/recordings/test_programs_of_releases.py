@@ -28,7 +28,7 @@ def histories(release: str) -> list[str]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_implementation_does_what_the_release_did(release: str, part: int, tmp_path: Path) -> None:
+def test_implementation_repeats_program_of_release(release: str, part: int, tmp_path: Path) -> None:
     found = []
     for number, text in list(enumerate(histories(release)))[part::PARTS]:
         path = tmp_path / f"{number}.ndjson"

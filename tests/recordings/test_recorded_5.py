@@ -40,7 +40,7 @@ def different(profile: Profile) -> set[str]:
 
 
 @pytest.mark.behaviour("CHK-02", "CHK-10", "TCM-01", "TCM-03", "TCM-30", "NS-06", "SEND-03", "SEND-25", "SEND-46", "DLQ-02", "TRX-04")
-def test_all_cases_are_alike_and_none_is_excepted() -> None:
+def test_all_cases_match_without_exceptions() -> None:
     assert not [key for key in EXCEPTIONS if key[0] == "P533"]
     found = replay(RECORDING, "P533")
     assert (len(found.outcomes), found.same, found.excepted) == (245, 245, ())
@@ -52,7 +52,7 @@ def test_the_earlier_profile_differs_in_most() -> None:
 
 @pytest.mark.behaviour("REM-06", "FLU-07", "BAT-02", "SEND-26", "TRX-05")
 @pytest.mark.parametrize("switch", [name for name in DIFFERING if name not in NOT_RECORDED])
-def test_a_switch_that_is_turned_back_shows_in_a_case_that_is_its_reason(switch: str) -> None:
+def test_reverting_switch_changes_case_that_justifies_it(switch: str) -> None:
     named = set(re.findall(r"[AMNL]-\d+", P533.reasons[switch]))
     found = different(replace(P533, **{switch: getattr(P494, switch)}))
     if switch == "gathers_operations":
@@ -67,14 +67,14 @@ def test_every_switch_has_its_reason() -> None:
 
 
 @pytest.mark.nightly
-def test_the_specification_explains_what_it_speaks_of() -> None:
+def test_specification_explains_all_modelled_requests() -> None:
     found = judge_recording(RECORDING, "P533")
     assert not found.unexplained
     assert found.explained == 245
 
 
 @pytest.mark.nightly
-def test_under_another_profile_what_the_limit_leaves_open_is_not_called_explained() -> None:
+def test_other_profile_does_not_explain_what_limit_leaves_undecided() -> None:
     found = judge_recording(RECORDING, "P494", limit=300)
     assert len(found.unexplained) > 40 and found.unknown
     assert found.out_of_reach["not decided within the limit"] > 5
@@ -89,6 +89,6 @@ def test_another_profile_is_decided_within_the_limit() -> None:
     assert found.cases == 245 and len(found.unexplained) == 61
 
 
-def test_what_a_sender_gave_is_compared_and_what_the_broker_made_up_is_not() -> None:
+def test_sent_values_are_compared_and_generated_values_are_not() -> None:
     assert masks.made_up("C000020265A94E0E2F2A68626D850000", "7F0000012E870000000000001E480058")
     assert not masks.made_up("U0", "U0") and not masks.made_up("C000020265A94E0E2F2A68626D850000", None)

@@ -94,7 +94,7 @@ def test_wrong_times_of_a_timer_are_noticed(changed: dict[str, str | None], fiel
     assert properties(judged("5.3.3-timer-delivered", timed(**changed))) == [f"record.property {field}"]
 
 
-def test_a_timer_for_a_point_in_time_is_compared_with_the_clock_of_the_target() -> None:
+def test_timer_at_point_in_time_follows_target_clock() -> None:
     assert properties(judged("5.3.3-timer-at-a-time", timed(TIMER_OUT_MS="1000"))) == ["record.property TIMER_OUT_MS"]
 
 
@@ -107,7 +107,7 @@ def test_keys_of_cancelled_timers_differ_by_release() -> None:
     assert other.findings
 
 
-def test_attributes_that_nobody_asked_for_are_noticed() -> None:
+def test_unrequested_attributes_are_noticed() -> None:
     def spoil(event: Event) -> Event:
         if event.type == "invoke" and event.op == "update_topic":
             return replace(event, value={**event.value, "fields": {n: v for n, v in event.value["fields"].items() if n != "attributes"}})
@@ -154,7 +154,7 @@ def test_a_lost_route_without_a_next_registration_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(("profile", "most"), [("P410", 1), ("P420", 2)])
-def test_a_pull_of_fewer_records_than_are_there_is_noticed_at_once(profile: str, most: int) -> None:
+def test_pull_of_too_few_records_is_noticed_at_once(profile: str, most: int) -> None:
     """Although the messages were sent a moment before: the same answer says that all of them are dispatched."""
     header, events = read(DATA / "releases/P410-stops_pulls_early.ndjson.gz")
     parsed = parse(list(events), header)

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "properties/docs/changes.md"
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", HISTORIES)
-def test_a_release_did_what_the_switch_says_and_not_what_it_said_before(name: str) -> None:
+def test_release_follows_new_switch_value_not_old(name: str) -> None:
     profile, _, switch = name.partition("-")
     mine = PROFILES[profile]
     before = SwitchChange(switch, getattr(PROFILES[mine.base], switch))

@@ -120,7 +120,7 @@ def test_remarks_are_masked_and_nothing_else(recorded: str | None, found: str | 
     assert (masks.remark(recorded) == masks.remark(found)) is alike
 
 
-def test_values_that_5_makes_up_are_masked_there_only() -> None:
+def test_values_generated_by_5_are_masked_only_there() -> None:
     assert masks.varies("transactionId", "5.3.3") and masks.varies("UNIQ_KEY", "5.3.3")
     assert not masks.varies("UNIQ_KEY", "4.9.4") and not masks.varies("msgId", "5.3.3")
 
@@ -155,7 +155,7 @@ def test_batches_have_the_recorded_length(number: int) -> None:
     assert len(bodies.batch(case)) == case.body_length
 
 
-def test_a_batch_that_was_refused_is_one_message() -> None:
+def test_refused_batch_is_one_message() -> None:
     body = bodies.batch(case_of(212))
     assert int.from_bytes(body[:4], "big") == len(body) == 129
     assert int.from_bytes(body[16:20], "big") == 129 - bodies.ITEM_SIZE
@@ -203,7 +203,7 @@ def test_a_recording_may_have_its_settings(tmp_path: Path) -> None:
     assert not replay(write(tmp_path / "headed.jsonl", [heading, *recorder.rows]), "P494").different
 
 
-def test_the_address_is_the_recorded_one(tmp_path: Path) -> None:
+def test_replay_uses_recorded_address(tmp_path: Path) -> None:
     recorder = Recorder("A", "listenPort=12345", "brokerIP1=10.1.2.3")
     recorder.send("t")
     assert not replay(recorder.save(tmp_path / "elsewhere.jsonl"), "P494").different
@@ -211,7 +211,7 @@ def test_the_address_is_the_recorded_one(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("SEND-22")
 @pytest.mark.parametrize("profile", ["P45", "P494"])
-def test_a_random_queue_is_the_recorded_one(tmp_path: Path, profile: str) -> None:
+def test_replay_uses_recorded_random_queue(tmp_path: Path, profile: str) -> None:
     for seed in range(4):
         recorder = Recorder(profile=profile, seed=seed)
         for _ in range(6):
@@ -258,7 +258,7 @@ def test_a_message_larger_than_a_file_is_lost_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("BACK-12", "BACK-13", "BACK-15", "INV-48", "INV-49")
-def test_a_chain_of_messages_that_come_back(tmp_path: Path) -> None:
+def test_chain_of_sent_back_messages_replays(tmp_path: Path) -> None:
     """Each round is seen only in what lies behind it."""
     recorder = Recorder()
     place = recorder.send("t", body=b"hello")["stored"][0]["physOffset"]
@@ -345,7 +345,7 @@ def test_any_run_of_the_implementation_is_reproduced_from_its_recording(tmp_path
 # The command
 
 
-def test_alike_is_exit_code_0_and_the_file_has_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_replay_exits_0_and_file_lists_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "found.json"
     assert run(["test", "--recording", str(RECORDING), "--profile", "P494", "--json", str(file)]) == 0
     assert capsys.readouterr().out.strip() == "245 cases compared under P494: 245 alike, 0 excepted, 0 different"
@@ -411,7 +411,7 @@ def test_a_long_value_is_shown_where_it_differs(tmp_path: Path, capsys: pytest.C
         ('{"cfg": "A", "settings": 3}\n', "1: not a recorded case ("),
     ],
 )
-def test_what_is_not_a_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
+def test_invalid_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(text, "utf-8")
     with pytest.raises(RocketproofError) as caught:
@@ -434,7 +434,7 @@ def test_what_is_not_a_recording_is_one_line(tmp_path: Path, text: str, what: st
         (["--seed", "-1"], "--seed -1 is negative"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_code_2(options: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_mistakes_are_one_line_and_exit_2(options: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", *options]) == 2
     said = capsys.readouterr()
     assert not said.out
@@ -451,7 +451,7 @@ def test_a_recording_may_begin_in_the_middle(first: int, different: list[int], t
     assert [one.case.number for one in found.different] == different
 
 
-def test_a_setting_for_a_broker_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_setting_for_missing_broker_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", "--recording", str(RECORDING), "--profile", "P494", "--set", "Z:brokerPermission=4"]) == 2
     assert "the recording has no broker 'Z'; use A, N, L, M" in capsys.readouterr().err
 

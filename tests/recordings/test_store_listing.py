@@ -82,7 +82,7 @@ def records(log: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 
 @pytest.mark.behaviour("APP-08", "APP-09", "APP-10", "CL-01", "INV-37", "REC-05", "TRX-04", "BAT-04")
-def test_the_replayed_log_is_the_real_one() -> None:
+def test_replayed_log_equals_real_log() -> None:
     ours, real = replayed_log(), real_log()
     assert len(ours) == MESSAGES[-1]["offset"] + MESSAGES[-1]["size"] == 82767
     for (row, mine), (_, theirs) in zip(records(ours), records(real), strict=True):
@@ -90,7 +90,7 @@ def test_the_replayed_log_is_the_real_one() -> None:
 
 
 @pytest.mark.behaviour("REC-04")
-def test_the_replayed_queues_are_the_real_ones() -> None:
+def test_replayed_queues_equal_real_queues() -> None:
     """Entry by entry, those of the schedule topic without their time. The real queues are longer, but for those of topics that were
     deleted at the end, and of the half topic, which goes with them: they are gone, or have started again."""
     compared, deleted = 0, set[str]()
@@ -111,7 +111,7 @@ def test_the_replayed_queues_are_the_real_ones() -> None:
 
 
 @pytest.mark.behaviour("REC-04")
-def test_the_replayed_index_is_the_real_one() -> None:
+def test_replayed_index_equals_real_index() -> None:
     """Entry by entry, but for the seconds since the first one, and the header as far as it tells of the first record."""
     (file,) = replayed().index.files
     (real,) = (data for path, data in real_files().items() if path.startswith("index/"))

@@ -56,7 +56,7 @@ def test_each_of_them_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_a_changed_one_is_read_or_refused(tmp_path_factory: Any, data: st.DataObject) -> None:
+def test_modified_report_is_read_or_refused(tmp_path_factory: Any, data: st.DataObject) -> None:
     made = copy.deepcopy(data.draw(st.sampled_from(SAVED)))
     for _ in range(data.draw(st.integers(1, 3))):
         held, key = data.draw(st.sampled_from(places(made)))

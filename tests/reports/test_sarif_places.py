@@ -64,7 +64,7 @@ def test_runs_of_the_other_tests_are_taken(made: Run) -> None:
 
 
 @pytest.mark.slow
-def test_what_each_command_saves_becomes_a_file_that_is_taken(tmp_path: Path) -> None:
+def test_each_saved_result_converts_to_accepted_file(tmp_path: Path) -> None:
     """`check`, `audit`, `test --recording`, `judge` of a recording, of a history and of many, `validate`: all have results here."""
     for number, data in nonempty(enumerate(SAVED)):
         (tmp_path / "run.json").write_text(json.dumps(data))
@@ -73,7 +73,7 @@ def test_what_each_command_saves_becomes_a_file_that_is_taken(tmp_path: Path) ->
         assert uris(made) and list(breaches(sarif.write(made))) == [], number
 
 
-def test_a_place_is_the_own_one_then_the_workflow_then_the_given_file_then_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_location_prefers_own_then_workflow_then_given_file_then_program(monkeypatch: pytest.MonkeyPatch) -> None:
     program = str(Path("v/programs/finding-1.py").absolute())
     made = run(
         result(place=SourcePlace("topics.py", 3)), result("INV-02", place=SourcePlace("/elsewhere", 3)), result("INV-03", witness=program)
@@ -87,7 +87,7 @@ def test_a_place_is_the_own_one_then_the_workflow_then_the_given_file_then_the_p
     assert uris(made) == ["rocketproof-check", "rocketproof-check", "programs/finding-1.py"]
 
 
-def test_the_place_that_is_stated_elsewhere_stands_in_the_message() -> None:
+def test_location_stated_elsewhere_is_in_message() -> None:
     (log,) = json.loads(sarif.write(run(result(place=SourcePlace("s3://bucket/000", offset=77)))))["runs"]
     assert "s3://bucket/000:77" in log["results"][0]["message"]["text"]
 

@@ -44,7 +44,7 @@ def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, l
 
 
 @pytest.mark.slow
-def test_spark_finds_what_this_process_finds(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_finds_same_as_this_process(spark: SparkSession, tmp_path: Path) -> None:
     store, places = damaged(tmp_path / "store", 21)
     there, here = outcome(store.root, on_spark(spark), 50_000), outcome(store.root, on_processes(1), 50_000)
     assert there.totals == here.totals

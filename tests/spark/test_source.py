@@ -91,7 +91,7 @@ def test_a_filter_becomes_a_clause_or_is_left_to_spark(given: api.Filter, clause
     assert clause_of(given, commitlog.TABLE) == clause
 
 
-def test_what_is_not_pushed_down_is_still_applied(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+def test_filters_not_pushed_down_still_apply(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     folder, messages = stored
     frame = log(spark, folder).where("tags = 'a' AND queueId <> 1 AND (topic = 'orders' OR size > 130)")
     expected = [m for m in messages if m.properties["TAGS"] == "a" and m.queue_id != 1 and (m.topic == "orders" or m.size > 130)]
@@ -117,7 +117,7 @@ def test_several_stores_are_one_table(spark: SparkSession, stored: tuple[Path, l
     assert frame.where(f"startswith(file, '{tmp_path}/')").count() == 7
 
 
-def test_damage_is_rows_and_the_job_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_damage_is_returned_as_rows_and_job_continues(spark: SparkSession, tmp_path: Path) -> None:
     messages = write_store(tmp_path / "store", [Sent("orders", n % 4, bytes(60)) for n in range(400)], 1 << 15)
     hurt, file = messages[40], tmp_path / "store" / "commitlog" / f"{0:020d}"
     with file.open("r+b") as log_file:

@@ -93,7 +93,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         yield url, worker
 
 
-def test_a_worker_killed_in_the_middle_costs_no_row_and_the_other_still_searches(tmp_path: Path) -> None:
+def test_killed_worker_loses_no_row_and_other_still_searches(tmp_path: Path) -> None:
     stored = write_store(tmp_path / "store", [Sent(f"topic{n % 5}", n % 4, bytes(n % 200)) for n in range(800)], 1 << 15)
     marks = tmp_path / "marks"
     marks.mkdir()

@@ -79,7 +79,7 @@ def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path,
     assert found.data() == local.judge(order(tmp_path, "local", path)).data()
 
 
-def test_a_stopped_run_goes_on(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_run_resumes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped after the pieces were written and before the verdicts were, the next run judges them, once."""
     folder = fill(tmp_path / "in")
     wanted = order(tmp_path, "spark", folder)

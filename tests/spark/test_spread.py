@@ -34,7 +34,7 @@ def dies_once(item: str) -> str:
     raise AssertionError
 
 
-def test_shards_come_out_as_in_this_process(spark: SparkSession) -> None:
+def test_shards_equal_those_of_this_process(spark: SparkSession) -> None:
     few = [task for task in tasks("P49") if task.source.scope in ("flush", "answers")]
     items = [json.dumps(shard.data()) for shard in shards(parts(few), 90, 4)]
     there = sorted(spread(spark, answer, items, 2, 2))
@@ -71,13 +71,13 @@ def test_items_share_tasks_in_processes_that_have_all_loaded(spark: SparkSession
     assert {daemon.__name__ in parent for _, _, parent in found} == {True}
 
 
-def test_a_refusal_of_a_part_is_one_line(spark: SparkSession) -> None:
+def test_refusal_of_shard_is_one_line(spark: SparkSession) -> None:
     item = json.dumps({"source": {"scope": "none", "profile": "P49", "given": {}}, "expected": {}, "seed": 0, "first": 0, "programs": 1})
     (said,) = spread(spark, answer, [item], 1, 1)
     assert "none" in json.loads(said)["error"]
 
 
-def test_the_command_uses_the_session_that_is_there(
+def test_command_uses_existing_session(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [task for task in tasks("P49") if task.source.scope == "flush"]

@@ -28,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_model_from_the_cache_has_the_same_content_and_verdicts(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_model_has_same_content_and_verdicts(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_built", None)
     kept, built = FLUSH.kept(), FLUSH.subject()
     assert kept.stated is not None and kept.instance.model is not built.instance.model

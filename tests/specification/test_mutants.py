@@ -46,7 +46,7 @@ def all_mutants() -> list[Noticed]:
     return [one for scope in mutants.SCOPES for one in mutants.mutated(scope)[1]]
 
 
-def test_there_are_at_least_25() -> None:
+def test_at_least_25_mutants_exist() -> None:
     assert len({one.mutant.id for one in all_mutants()}) == len(all_mutants()) >= 25
 
 
@@ -74,7 +74,7 @@ def test_mutants_are_found(scope: str) -> None:
 
 
 @pytest.mark.parametrize("scope", [slow(name) if name in DEAR else name for name in mutants.SCOPES])
-def test_without_mutant_the_verdicts_are_the_usual_ones(scope: str) -> None:
+def test_without_mutant_verdicts_are_usual(scope: str) -> None:
     usual: dict[tuple[str, Settings], dict[str, str]] = {}
     for one in mutants.mutated(scope)[1]:
         usual.setdefault((one.profile, settings_of(one)), {}).update(dict.fromkeys(one.claims, one.usual))

@@ -18,7 +18,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=str)
-def test_no_claim_tells_producers_or_brokers_apart(scope: Scope) -> None:
+def test_no_claim_distinguishes_producers_or_brokers(scope: Scope) -> None:
     made = specify(replace(scope, symmetric=True))
     indices, told = reducible(made.model, properties(made))
     assert told == ""
@@ -26,7 +26,7 @@ def test_no_claim_tells_producers_or_brokers_apart(scope: Scope) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_verdicts_and_lengths_are_those_of_all_states(name: str) -> None:
+def test_symmetry_keeps_verdicts_and_witness_lengths(name: str) -> None:
     made = specify(replace(SCOPES[name], symmetric=True))
     claims, instance = properties(made), made.model.given(**constants("P49"))
     whole, found = explore(instance, claims, symmetry=False), explore(instance, claims)

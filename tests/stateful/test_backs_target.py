@@ -42,7 +42,7 @@ BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 
 @behaviour("BACK-03", "BACK-04", "BACK-05", "BACK-08", "BACK-09", "BACK-11", "BACK-17", "DLQ-02", "DLQ-03", "DLQ-06", "CHK-06", "HAZ-46")
 @pytest.mark.parametrize("name", BACKS)
-def test_a_message_comes_back_as_the_specification_says(name: str) -> None:
+def test_message_is_sent_back_as_specified(name: str) -> None:
     profile, given, steps = BACKS[name]
     replay("backs", profile, steps, given)
 

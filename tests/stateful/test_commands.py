@@ -50,9 +50,7 @@ def test_a_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureF
     }
 
 
-def test_a_replay_that_leaves_the_model_says_where(
-    witness: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replay_leaving_model_names_step(witness: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TopicConfigManager, "select", lambda self, topic: None)
     assert run(["replay", witness]) == 1
     printed = capsys.readouterr().out
@@ -60,7 +58,7 @@ def test_a_replay_that_leaves_the_model_says_where(
     assert "The implementation left the model after" in printed
 
 
-def test_a_witness_of_a_model_of_ones_own_has_no_implementation(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_of_user_model_has_no_implementation(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "mine.py").write_text(
         "from rocketproof_model import Int, Model\n\nm = model = Model('mine')\nx = m.var('x', Int(0, 2), init=0)\n\n\n"
         "@m.action()\ndef up(a):\n    '''It rises.'''\n    a.guard('low', x < 2, 'it is low')\n    a.set(x, x + 1)\n\n\n"

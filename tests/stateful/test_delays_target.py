@@ -43,7 +43,7 @@ HALF = "put_half(tran=true, delayed=False)"
     ],
     ids=["sync", "halves", "transactions", "meeting"],
 )
-def test_each_release_delays_and_ends_as_its_switches_say(scope: str, given: dict[str, Any], profile: str) -> None:
+def test_each_release_delays_and_ends_by_its_switches(scope: str, given: dict[str, Any], profile: str) -> None:
     source = ModelSource(scope, profile, tuple(sorted(given.items())))
     subject = source.subject()
     assert run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS // 2, 5, shrink=False) is None
@@ -93,7 +93,7 @@ def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:
 
 
 @behaviour("TRX-01", "TRX-02")
-def test_a_gate_that_asks_for_the_property_alone_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_checking_only_property_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     replay("transactions", "P49", ["put_own(tran=false)"])
     monkeypatch.setattr(sending, "is_transactional", lambda message, profile: TRAN_MSG in message.properties)
     with pytest.raises(ConformanceError, match="place"):

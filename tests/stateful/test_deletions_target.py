@@ -41,12 +41,12 @@ def next_offset(followed: FollowedProgram) -> int:
 
 
 @pytest.mark.parametrize("given", [{}, {"existing": False}, {"auto_create": False, "template_in_file": True}], ids=str)
-def test_the_implementation_does_what_the_specification_allows(given: dict[str, Any]) -> None:
+def test_implementation_follows_specification(given: dict[str, Any]) -> None:
     assert found(in_proportion(60), **given) is None
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_a_queue_without_entries_goes_on_where_it_was() -> None:
+def test_queue_without_entries_continues_at_its_offset() -> None:
     assert next_offset(performed([*DELETED, "outlive(b=0, t=1, q=0)", *AGAIN, "store(p=0, draw=0)"])) == 1
     with pytest.raises(RocketproofError, match="store"):
         performed([*DELETED, *AGAIN, "store(p=0, draw=0)"])
@@ -61,7 +61,7 @@ def test_a_queue_with_its_entries_begins_again() -> None:
 
 
 @pytest.mark.behaviour("SEND-21", "HAZ-18")
-def test_a_message_whose_topic_is_gone_is_not_stored() -> None:
+def test_message_of_deleted_topic_is_not_stored() -> None:
     gone = [*SENT, "delete_topic(b=0, t=1)"]
     assert performed([*gone, "miss_topic(p=0)"])
     with pytest.raises(RocketproofError, match="store"):

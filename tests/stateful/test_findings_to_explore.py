@@ -62,11 +62,11 @@ def test_a_row_without_a_witness_has_no_trace() -> None:
     assert undecided(task, "").record()["trace"] is None
 
 
-def test_a_finding_of_a_campaign_says_what_to_explore() -> None:
+def test_campaign_finding_states_what_to_explore() -> None:
     assert "trace" in CampaignFinding.__dataclass_fields__
 
 
-def test_what_failed_is_tried_first_by_the_next_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_next_test_tries_failed_program_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     first: list[frozenset[tuple[str, ...]]] = []
     chosen = programs.tasks("P49")

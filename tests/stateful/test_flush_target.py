@@ -58,13 +58,13 @@ def test_another_group_commit_is_a_finding(planted: type, monkeypatch: pytest.Mo
 
 @behaviour("FLU-03", "HAZ-21", "LIV-09")
 @pytest.mark.parametrize(("profile", "end"), [("P45", "deny(p=0)"), ("P49", "confirm(p=0)")])
-def test_the_look_after_the_second_flush_is_the_releases(profile: str, end: str) -> None:
+def test_check_after_second_flush_follows_release(profile: str, end: str) -> None:
     record = ["lock(p=0)", "append_only(p=0)", "finish(p=0)"]
     replay("flush", profile, [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)", end])
 
 
 @behaviour("CL-05", "STO-03", "LIV-05", "HAZ-23")
-def test_a_lock_time_that_stays_after_an_exception_is_a_finding() -> None:
+def test_lock_time_kept_after_exception_is_finding() -> None:
     steps = ["lock(p=0)", "throw(p=0)"]
     source = ModelSource("flush", "P49", (("throws", True),))
     subject = source.subject()

@@ -38,7 +38,7 @@ def found(scope: str, profile: str = "P49", **given: Any) -> ConformanceError:
 
 
 @pytest.mark.parametrize("scope", ["tiny", "small", "creation", "names", "restart", "store", "skew"])
-def test_the_implementation_does_what_the_specification_allows(scope: str) -> None:
+def test_implementation_follows_specification(scope: str) -> None:
     assert run(campaign(scope)[1], in_proportion(10), 3) is None
 
 
@@ -107,7 +107,7 @@ def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatc
         10,
     ),
 )
-def test_a_variable_that_stands_still_is_noticed(variable: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanging_variable_is_noticed(variable: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An abstraction function that forgets a variable gives its first value for ever."""
     real, first = abstraction._put, dict[Any, Any]()
 
@@ -150,14 +150,14 @@ def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", ["look_again_found", "unlock_found", "lock_timeout"])
-def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: str) -> None:
+def test_uncovered_action_is_performed_by_shortest_path(name: str) -> None:
     source = ModelSource("creation", "P49", ())
     coverage = cover(source, source.subject(), name, Limits())
     assert coverage is not None
     assert coverage.taken[name] == 1
 
 
-def test_an_action_is_covered_by_a_way_that_the_target_may_go() -> None:
+def test_action_is_covered_by_path_target_allows() -> None:
     """The search's shortest way to a confirmation flushes unasked, which the group commit does only where nobody waits for it."""
     source = ModelSource("flush", "P49", ())
     coverage = cover(source, source.subject(), "confirm", Limits())
@@ -194,7 +194,7 @@ AT_HAND = {
 
 @pytest.mark.behaviour("CHK-10", "TCM-30")
 @pytest.mark.parametrize(("given", "steps", "numbers", "counts", "end"), AT_HAND.values(), ids=AT_HAND)
-def test_a_queue_id_is_asked_of_the_configuration_at_hand(
+def test_queue_id_is_chosen_from_current_configuration(
     given: dict[str, bool], steps: list[str], numbers: int, counts: int, end: str
 ) -> None:
     """An administrator's update comes between the look-up and the check, of the specification and of the broker alike."""

@@ -71,7 +71,7 @@ def test_every_claim_has_a_case_and_every_condition_its_programs() -> None:
     assert {case.condition for case in HISTORY_CASES} == PROGRAMS.keys()
 
 
-def test_a_profile_without_verdicts_has_those_of_the_one_it_refines() -> None:
+def test_profile_without_verdicts_inherits_refined_ones() -> None:
     named = {(task.claim, task.condition): task.expected for task in tasks("P49") if task.kind == "history"}
     derived = {(task.claim, task.condition): task.expected for task in tasks("P494") if task.kind == "history"}
     assert derived == {**named, ("INV-03", "requests with unknown codes"): "unknown"}
@@ -121,7 +121,7 @@ def test_the_end_of_a_file(leave: int) -> None:
 @pytest.mark.behaviour("SEND-25", "APP-07")
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
 @pytest.mark.parametrize("properties", [{}, {"WAIT": "true", "TAGS": "t"}, {"täg": "値", "WAIT": "false"}])
-def test_the_bytes_that_a_record_leaves_are_those_of_its_profile(profile: str, properties: dict[str, str]) -> None:
+def test_remaining_bytes_follow_profile(profile: str, properties: dict[str, str]) -> None:
     """Whether WAIT is stored decides how long a record is, and so does the text of its properties in bytes, not in characters."""
     steps: list[Step] = [("send", {"size": 1200}), ("send", {"size": 1200}), ("send", {"properties": properties, "leave": 12})]
     log = run_program(profile=profile, condition="", steps=[*steps, ("send", {})]).logs["broker-a"]
@@ -456,7 +456,7 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
     ("id_", "good", "bad"),
     [pytest.param(*side, id=f"{side[0]}-{n}", marks=pytest.mark.behaviour(_plain(side[0]))) for n, side in enumerate(SIDES)],
 )
-def test_a_check_tells_the_two_sides_apart(id_: str, good: Callable[[], History], bad: Callable[[], History]) -> None:
+def test_check_distinguishes_its_two_sides(id_: str, good: Callable[[], History], bad: Callable[[], History]) -> None:
     check = CLAIMS[id_].check
     assert check(good()) is None
     assert check(bad())
@@ -484,7 +484,7 @@ def _written(profile: str = "P49") -> tuple[bytes, LogRecords]:
 
 
 @pytest.mark.behaviour("APP-06", "INV-40")
-def test_where_the_body_is_limited_a_longer_record_is_no_breach() -> None:
+def test_under_body_limit_longer_record_is_no_violation() -> None:
     steps: list[Step] = [("send", {"size": LIMIT})]
     found = history_of(PROFILES["P494"], ClusterSettings(settings=SMALL_FILES), steps)
     assert [len(record.body) for record in found.logs["broker-a"].records] == [LIMIT]
@@ -504,7 +504,7 @@ def test_a_log_is_read_from_its_bytes() -> None:
 
 
 @pytest.mark.parametrize(("place", "reason"), [(3, "LENGTHS"), (4, "MAGIC"), (84, "LENGTHS")], ids=["size", "magic", "body length"])
-def test_damage_is_told_with_its_place(place: int, reason: str) -> None:
+def test_damage_is_reported_with_location(place: int, reason: str) -> None:
     data, log = _written()
     spoilt = bytearray(data)
     spoilt[log.records[1].at + place] ^= 0x11
@@ -548,7 +548,7 @@ def test_an_unknown_violation_is_kept_as_a_test_that_fails() -> None:
         _run(as_test("P49", "messages with a delay", BREACH, "unknown"))
 
 
-def test_wrong_names_are_told_in_one_line() -> None:
+def test_wrong_names_are_one_line() -> None:
     with pytest.raises(InputError, match="condition"):
         run_program(profile="P49", condition="nonsense", steps=[])
     with pytest.raises(InputError, match="property"):

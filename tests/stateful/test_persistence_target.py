@@ -16,7 +16,7 @@ behaviour = pytest.mark.behaviour
 
 
 @behaviour("PER-10")
-def test_a_release_that_overwrites_in_place_does_what_the_specification_allows() -> None:
+def test_release_overwriting_in_place_follows_specification() -> None:
     assert found("persistence", "P533", programs=FEW) is None
 
 

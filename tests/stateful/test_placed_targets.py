@@ -32,12 +32,12 @@ def found(scope: str, profile: str, programs: int = PROGRAMS, **given: Any) -> C
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_implementation_keeps_what_groups_tell_as_the_specification_does(profile: str) -> None:
+def test_implementation_keeps_group_offsets_as_specified(profile: str) -> None:
     assert found("offsets", profile, FEW, **DELETES) is None
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_implementation_puts_what_waits_where_the_specification_does(profile: str) -> None:
+def test_implementation_puts_waiting_messages_as_specified(profile: str) -> None:
     assert found("timers", profile, FEW) is None
 
 
@@ -65,7 +65,7 @@ def test_offsets_that_outlive_their_topic_are_noticed(monkeypatch: pytest.Monkey
         replay("offsets", "P533", made, {"existing": True, **DELETES})
 
 
-def test_a_release_that_wants_to_know_the_group_refuses_its_offset() -> None:
+def test_release_checking_groups_refuses_offset_of_unknown_group() -> None:
     with pytest.raises(ConformanceError, match="answered 26"):
         replay("offsets", "P533", [TOLD.format(1)], {"existing": True, **DELETES})
     assert replay("offsets", "P49", [TOLD.format(1)], {"existing": True, **DELETES})
@@ -82,13 +82,13 @@ def test_a_group_that_a_send_does_not_make_is_noticed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.behaviour("CL-02")
-def test_a_level_that_is_not_looked_at_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignored_delay_level_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commitlog, "to_schedule_topic", lambda *_, **__: None)
     finding = found("timers", "P49")
     assert finding is not None and finding.steps[-1].startswith("delay")
 
 
-def test_a_time_that_comes_before_a_level_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_before_delay_level_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     real = service.to_timer_topic
 
     def first(message: Message, *given: Any, **more: Any) -> Any:

@@ -19,7 +19,7 @@ behaviour = pytest.mark.behaviour
 
 @behaviour("REC-02")
 @pytest.mark.parametrize("before", [[], [Move("dispatch", ()), Move("flush_queue", ())]], ids=["log", "queue"])
-def test_what_a_start_has_cut_off_is_gone_for_good_though_its_bytes_are_not(before: list[Move]) -> None:
+def test_truncated_records_stay_gone_though_bytes_remain(before: list[Move]) -> None:
     """The ends of the log and of a queue move back at a start and nothing is wiped: another crash leaves the same bytes behind them."""
     source = ModelSource("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
     subject = source.subject()

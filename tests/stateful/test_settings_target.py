@@ -21,7 +21,7 @@ def found(programs: int = 30, **given: Any) -> ConformanceError | None:
 
 
 @pytest.mark.parametrize("given", [{}, {"existing": True}, {"broker_writable": False}], ids=str)
-def test_the_implementation_does_what_the_specification_allows(given: dict[str, Any]) -> None:
+def test_implementation_follows_specification(given: dict[str, Any]) -> None:
     assert found(in_proportion(30), **given) is None
 
 

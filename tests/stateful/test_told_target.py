@@ -12,7 +12,7 @@ GIVEN = {"existing": True, "existing_read": 1, "existing_write": 1}
 
 @pytest.mark.behaviour("TCM-34", "NS-04")
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
-def test_the_implementation_does_what_the_specification_allows(profile: str) -> None:
+def test_implementation_follows_specification(profile: str) -> None:
     assert found("told", profile, GIVEN, FEW) is None
 
 

@@ -18,7 +18,7 @@ behaviour = pytest.mark.behaviour
 
 @behaviour("TCM-10", "TCM-21", "INV-20", "INV-25", "HAZ-08")
 @pytest.mark.parametrize("millis", [2000, 4000])
-def test_another_limit_of_the_wait_for_the_lock_is_a_finding(millis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_lock_wait_limit_is_finding(millis: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "LOCK_TIMEOUT_MILLIS", millis)
     steps = ["arrive(r=0, retry=False)", "arrive(r=1, retry=True)", *["second()"] * 3, "give_up(r=1)"]
     with pytest.raises(ConformanceError):
@@ -83,7 +83,7 @@ def test_a_name_server_that_does_not_answer_ends_the_send() -> None:
     replay("patience", "P49", ["begin(known=False)", "get_lock()", *["second()"] * 3, "no_answer()"])
 
 
-def test_what_happens_a_millisecond_into_a_second_counts_from_the_second() -> None:
+def test_event_within_second_counts_from_that_second() -> None:
     """A refresh leaves a millisecond late: a creation or a registration after it in the same second is of that second."""
     replay("news", "P494", ["begin(offset=28)", "second()", "second()", "ask()", "create()", "second()"])
     replay("news", "P494", ["begin(offset=0)", *["second()"] * 30, "ask()", "register()", "second()"])

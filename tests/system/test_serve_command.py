@@ -86,7 +86,7 @@ def serve(folder: Path, *options: str, program: str = MAIN) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], 1))
-def test_it_lists_every_request_and_stops_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
+def test_serve_lists_requests_and_stops_on_request(tmp_path: Path, number: int) -> None:
     with serve(tmp_path, "--brokers", "2", "--profile", "p494") as served, Client() as client:
         for name in ("broker-a", "broker-b"):
             assert client.call(served.broker(name), send_command("orders", queue_id=2), 20_000).code == SUCCESS
@@ -117,7 +117,7 @@ def test_it_lists_every_request_and_stops_when_it_is_asked_to(tmp_path: Path, nu
     assert all("orders" in file.read_text() for file in stores)
 
 
-def test_quiet_says_only_the_first_and_the_last_word_and_a_store_outlives_its_server(tmp_path: Path) -> None:
+def test_quiet_prints_first_and_last_line_and_store_outlives_server(tmp_path: Path) -> None:
     options = ("--quiet", "--set", "brokerRole=ASYNC_MASTER", "--cluster", "Blue")
     with serve(tmp_path, *options) as served, Client() as client:
         client.call(served.broker(), send_command(), 20_000)
@@ -129,7 +129,7 @@ def test_quiet_says_only_the_first_and_the_last_word_and_a_store_outlives_its_se
         assert b'"Blue"' in (client.call(served.name_server, Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), 20_000).body or b"")
 
 
-def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
+def test_answered_sends_survive_kill(tmp_path: Path) -> None:
     with serve(tmp_path, "--quiet") as served, Client() as client:
         client.call(served.broker(), send_command(), 20_000)
         served.process.kill()
@@ -177,7 +177,7 @@ def offsets(client: Client, served: Served) -> set[str]:
     return {str((client.call(served.broker(), each, 20_000).ext_fields or {})["offset"]) for each in asked}
 
 
-def test_it_ends_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
+def test_server_ends_if_output_is_not_read(tmp_path: Path) -> None:
     with serve(tmp_path) as served, Client() as client:
         assert served.process.stdout is not None
         served.process.stdout.close()
@@ -237,7 +237,7 @@ def _nothing_serves_for_ever() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("options", "hint"), WRONG.values(), ids=WRONG.keys())
-def test_what_cannot_be_served_is_one_line(options: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_serve_input_is_one_line(options: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     free = [option for pair in (FREE[:2], FREE[2:]) if pair[0] not in options for option in pair]
     assert run(["serve", *free, "--store", str(tmp_path / "s"), *options]) == 2
     _one_line(capsys, hint)
@@ -305,7 +305,7 @@ def test_a_store_that_may_not_be_written(tmp_path: Path, capsys: pytest.CaptureF
     _one_line(capsys, "Not a directory")
 
 
-def test_a_store_that_somebody_else_works_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_store_in_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serve(tmp_path):
         assert run(["serve", *FREE, "--store", str(tmp_path / "store")]) == 2
     _one_line(capsys, "another broker works on this store")

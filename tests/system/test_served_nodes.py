@@ -85,7 +85,7 @@ def test_clients_up_to_4_4_send_two_ports_below(cluster: Parts, client: Client) 
 
 
 @pytest.mark.parametrize("serialisation", [JSON, ROCKETMQ])
-def test_every_answer_of_a_broker_is_in_the_form_of_its_request(cluster: Parts, client: Client, serialisation: int) -> None:
+def test_broker_answers_in_form_of_request(cluster: Parts, client: Client, serialisation: int) -> None:
     address = cluster.broker().settings.address
     for request in (send_command(), send_command("no topic"), Command(4711), Command(GET_MAX_OFFSET)):
         request.serialisation = serialisation
@@ -94,7 +94,7 @@ def test_every_answer_of_a_broker_is_in_the_form_of_its_request(cluster: Parts, 
     assert client.call(cluster.name_server.address, route, 20_000).serialisation == serialisation
 
 
-def test_a_message_that_was_answered_is_there_after_a_restart(cluster: Parts, client: Client) -> None:
+def test_answered_message_exists_after_restart(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     stored = client.call(node.settings.address, send_command(body=b"kept"), 20_000)
     assert stored.code == SUCCESS
@@ -115,7 +115,7 @@ def test_a_broker_that_stops_leaves_the_routes_at_once(cluster: Parts, client: C
 
 
 @behaviour("NS-08")
-def test_a_broker_whose_connection_is_lost_leaves_the_routes(cluster: Parts, client: Client) -> None:
+def test_broker_with_lost_connection_leaves_routes(cluster: Parts, client: Client) -> None:
     node = cluster.broker("broker-a")
     assert brokers_of(client, cluster) == ["broker-a"]
     cluster.background.complete(_end(node))
@@ -144,7 +144,7 @@ def test_a_broker_that_is_silent_for_too_long_is_disconnected(cluster: Parts, cl
 
 
 @behaviour("REM-06", "REM-11")
-def test_a_busy_broker_rejects_on_the_wire_and_even_one_way(cluster: Parts) -> None:
+def test_busy_broker_rejects_on_wire_even_one_way(cluster: Parts) -> None:
     node = cluster.broker()
     node.broker.store.commit_log.begin_time_in_lock = node.threads.clock.now() - 5000
     request = send_command()
@@ -180,7 +180,7 @@ def test_a_full_queue_is_an_overload_on_the_wire(cluster: Parts, client: Client)
     assert [one.result(PATIENCE).code for one in begun[:2]] == [SUCCESS, SUCCESS]
 
 
-def test_pools_are_as_large_as_the_settings_say() -> None:
+def test_pools_have_sizes_of_settings() -> None:
     async def sizes() -> dict[str, tuple[int | None, int | None]]:
         settings = BrokerSettings(send_message_thread_pool_nums=3, send_thread_pool_queue_capacity=5)
         return {name: (pool.threads, pool.capacity) for name, pool in sized_pools(Threads(), settings).items()}
@@ -191,7 +191,7 @@ def test_pools_are_as_large_as_the_settings_say() -> None:
     assert found.keys() == POOLS.keys()
 
 
-def test_delayed_messages_are_delivered_and_registration_goes_on(cluster: Parts, client: Client) -> None:
+def test_delayed_messages_are_delivered_and_registration_continues(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     producer = client.producer("group", name_servers=(cluster.name_server.address,))
     message = Message("late", body=b"x", properties={"DELAY": "1"})
@@ -200,7 +200,7 @@ def test_delayed_messages_are_delivered_and_registration_goes_on(cluster: Parts,
     until(client, lambda: [one.topic for one in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX", "late"])
 
 
-def test_two_brokers_cannot_have_one_store_or_one_port_nor_that_of_the_slaves(cluster: Parts) -> None:
+def test_two_brokers_cannot_share_store_or_ports(cluster: Parts) -> None:
     node = cluster.broker()
     with pytest.raises(StoreInUse):
         cluster.broker("broker-b", store_path_root_dir=node.settings.store_path_root_dir)
@@ -245,7 +245,7 @@ def test_many_connections_at_once_are_all_served(cluster: Parts) -> None:
     assert {one.body for one in node.broker.store.records()} == {b"%d" % number for number in range(50)}
 
 
-def test_a_connection_that_dribbles_keeps_nobody_waiting(cluster: Parts, client: Client) -> None:
+def test_dribbling_connection_delays_no_other(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     data = frame.encode(send_command(body=b"slow"))
     with Raw(node.settings.listen_port) as raw:

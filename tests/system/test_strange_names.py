@@ -62,7 +62,7 @@ def send(raw: Raw, queue: int) -> int:
 
 
 @pytest.mark.parametrize("profile", ["P49", "P494", "P533"])
-def test_whatever_names_are_the_store_opens_again_and_nothing_is_outside(profile: str, tmp_path: Path) -> None:
+def test_any_names_let_store_reopen_and_stay_inside(profile: str, tmp_path: Path) -> None:
     store = tmp_path / "broker-a"
     with parts(tmp_path) as cluster:
         port = cluster.broker(profile=profile).settings.listen_port
@@ -84,7 +84,7 @@ def test_whatever_names_are_the_store_opens_again_and_nothing_is_outside(profile
             send(raw, 1)
 
 
-def test_a_name_written_to_a_configuration_does_not_hinder_the_next_one(tmp_path: Path) -> None:
+def test_configured_name_does_not_affect_next(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         node = cluster.broker(profile="P494")
         with Raw(node.settings.listen_port) as raw:
@@ -117,7 +117,7 @@ def asked(port: int, code: int, fields: dict[str, str], body: bytes = b"") -> Co
     return answer
 
 
-def test_a_group_of_half_a_surrogate_pair_does_not_keep_the_table_from_the_name_server(tmp_path: Path) -> None:
+def test_lone_surrogate_group_does_not_block_registration(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         port = cluster.broker(profile="P494").settings.listen_port
         heartbeat = {"clientID": "c", "consumerDataSet": [{"groupName": "\ud800", "subscriptionDataSet": []}]}
@@ -143,7 +143,7 @@ def test_offsets_of_a_group_with_any_name_are_read_again(name: str, kept: str, t
         assert cluster.broker(profile="P494").broker.offsets.table == {f"TBW102@{kept}": {0: 2}}
 
 
-def test_a_group_whose_name_is_a_number_is_its_text(tmp_path: Path) -> None:
+def test_numeric_group_name_is_text(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         for _ in (1, 2):
             port = cluster.broker(profile="P494").settings.listen_port
@@ -152,9 +152,7 @@ def test_a_group_whose_name_is_a_number_is_its_text(tmp_path: Path) -> None:
         assert cluster.broker(profile="P494").broker.groups.table["5"].retry_max_times == 3
 
 
-def test_a_record_without_an_entry_is_set_aside_and_the_ones_behind_it_have_theirs(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_record_without_entry_is_skipped_and_later_ones_dispatch(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """In 4.0 to 4.6 a batch goes to the schedule topic by its name, where an item's level need not be a number."""
     with parts(tmp_path) as cluster:
         port = cluster.broker(profile="P40").settings.listen_port

@@ -24,7 +24,7 @@ def background() -> Iterator[Background]:
         yield made
 
 
-def test_a_thread_runs_through_its_pauses_inside_the_call_that_spawned_it() -> None:
+def test_spawned_thread_runs_its_pauses_within_spawning_call() -> None:
     async def scene() -> None:
         threads = Threads()
 
@@ -38,7 +38,7 @@ def test_a_thread_runs_through_its_pauses_inside_the_call_that_spawned_it() -> N
     asyncio.run(scene())
 
 
-def test_a_thread_that_is_spawned_by_another_comes_after_its_step() -> None:
+def test_thread_spawned_by_thread_runs_after_its_step() -> None:
     async def scene() -> None:
         threads = Threads()
         order: list[str] = []
@@ -72,7 +72,7 @@ def test_a_wait_ends_by_its_future_or_by_its_time(background: Background) -> Non
     assert waiting.result(20) is True
 
 
-def test_what_a_thread_raises_is_its_result(background: Background) -> None:
+def test_exception_of_thread_is_its_result(background: Background) -> None:
     async def fails() -> None:
         await Wait(Future(), 1)
         raise ValueError("bad")
@@ -95,7 +95,7 @@ def test_a_lock_is_handed_on_in_order(background: Background) -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_closing_ends_threads_where_they_stand_and_forgets_what_was_planned() -> None:
+def test_closing_ends_threads_and_drops_planned_calls() -> None:
     async def scene() -> None:
         threads = Threads()
         events: list[str] = []
@@ -120,7 +120,7 @@ def test_closing_ends_threads_where_they_stand_and_forgets_what_was_planned() ->
 
 
 @pytest.mark.slow
-def test_no_thread_takes_a_step_behind_the_end_of_its_process() -> None:
+def test_no_thread_steps_after_process_end() -> None:
     async def scene() -> None:
         threads = Threads()
         events: list[str] = []
@@ -144,7 +144,7 @@ def test_no_thread_takes_a_step_behind_the_end_of_its_process() -> None:
     gc.collect()  # a thread that was never started would be told here
 
 
-def test_what_asyncio_does_beside_the_threads_ends_with_them() -> None:
+def test_asyncio_tasks_end_with_threads() -> None:
     async def scene() -> None:
         threads = Threads()
 
@@ -200,7 +200,7 @@ class Repeats:
         raise OSError("later")
 
 
-def test_what_blocks_is_done_aside_and_holds_nobody_up(background: Background) -> None:
+def test_blocking_calls_run_aside_and_delay_nothing(background: Background) -> None:
     may_end, order = threading.Event(), list[str]()
 
     def blocks() -> str:
@@ -233,7 +233,7 @@ def test_what_blocks_is_done_aside_and_holds_nobody_up(background: Background) -
         background.run(meets_a_failure())
 
 
-def test_periodic_functions_are_called_again_whatever_happens_but_never_twice_at_a_time() -> None:
+def test_periodic_function_repeats_after_errors_and_never_overlaps() -> None:
     async def scene() -> None:
         threads, thing = Threads(), Repeats()
         given: list[str] = []

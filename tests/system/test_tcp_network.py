@@ -29,7 +29,7 @@ def server() -> Iterator[EchoServer]:
 
 
 @behaviour("REM-05")
-def test_answers_find_their_requests_whoever_asks_at_the_same_time(server: EchoServer) -> None:
+def test_concurrent_callers_get_their_own_responses(server: EchoServer) -> None:
     with Client() as client, ThreadPoolExecutor(16) as pool:
 
         def ask(number: int) -> bytes | None:
@@ -53,7 +53,7 @@ class Silent(Echo):
 
 
 @behaviour("REM-05")
-def test_answers_may_come_in_any_order(server: EchoServer) -> None:
+def test_responses_arrive_in_any_order(server: EchoServer) -> None:
     server.tcp._receiver = Silent()
     with Client() as client:
         begun = [client.begin(server.address, Command(code), 20_000) for code in (5, 6, 7)]
@@ -61,7 +61,7 @@ def test_answers_may_come_in_any_order(server: EchoServer) -> None:
 
 
 @behaviour("REM-12")
-def test_a_one_way_request_waits_for_nothing(server: EchoServer) -> None:
+def test_one_way_request_waits_for_nothing(server: EchoServer) -> None:
     with Client() as client:
         client.post(server.address, Command(8))
         client.call(server.address, Command(9), 20_000)
@@ -75,12 +75,12 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:port", "127.0.0.1:99999999", ":", ""])
-def test_what_is_not_an_address_cannot_be_connected_to(address: str) -> None:
+def test_invalid_address_cannot_be_connected(address: str) -> None:
     with Client() as client, pytest.raises(ConnectFailed, match=f"connect to {address} failed"):
         client.call(address, Command(1))
 
 
-def test_nobody_listens() -> None:
+def test_connection_without_listener_is_refused() -> None:
     address = f"127.0.0.1:{free_port()}"
     with Client() as client:
         for attempt in (client.call, client.post):
@@ -96,7 +96,7 @@ def test_no_answer_in_time(server: EchoServer) -> None:
         assert client.network._links[server.address].pending == {}
 
 
-def test_a_lost_connection_fails_who_waits_and_is_made_again(server: EchoServer) -> None:
+def test_lost_connection_fails_waiters_and_is_reopened(server: EchoServer) -> None:
     server.tcp._receiver = Silent()
     with Client() as client:
         waiting = client.begin(server.address, Command(1), 20_000)
@@ -124,9 +124,7 @@ def test_a_server_that_speaks_something_else_is_left() -> None:
     ("notices_ends", "resets", "failure"),
     [(True, False, SendFailed), (False, False, TimedOut), (True, True, SendFailed), (False, True, SendFailed)],
 )
-def test_who_waits_notices_the_end_of_a_connection_by_the_release_and_a_reset_always(
-    notices_ends: bool, resets: bool, failure: type[Exception]
-) -> None:
+def test_waiters_notice_connection_end_by_release_and_reset_always(notices_ends: bool, resets: bool, failure: type[Exception]) -> None:
     with listening_socket("127.0.0.1", 0) as made, Client(notices_ends=notices_ends) as client:
         address, millis = f"127.0.0.1:{made.getsockname()[1]}", 300 if failure is TimedOut else 20_000
         waiting = client.begin(address, Command(1), millis)
@@ -158,7 +156,7 @@ class Producerlike(Echo):
         self.asked.set()
 
 
-def test_what_the_server_asks_goes_to_the_receiver(server: EchoServer) -> None:
+def test_requests_of_server_reach_receiver(server: EchoServer) -> None:
     receiver = Producerlike()
     with Client(receiver) as client:
         client.call(server.address, Command(1), 20_000)
@@ -170,7 +168,7 @@ def test_what_the_server_asks_goes_to_the_receiver(server: EchoServer) -> None:
     assert len(receiver.lost) == 1
 
 
-def test_an_answer_that_nobody_waits_for_and_a_request_without_a_receiver_are_dropped(server: EchoServer) -> None:
+def test_unawaited_response_and_request_without_receiver_are_dropped(server: EchoServer) -> None:
     with Client() as client:
         client.call(server.address, Command(1), 20_000)
         (connection,) = server.tcp.connections
@@ -184,7 +182,7 @@ def test_the_form_of_a_request_is_kept(server: EchoServer) -> None:
         assert client.call(server.address, Command(1, serialisation=ROCKETMQ), 20_000).serialisation == ROCKETMQ
 
 
-def test_a_client_that_ends_fails_who_waits(server: EchoServer) -> None:
+def test_closing_client_fails_waiters(server: EchoServer) -> None:
     server.tcp._receiver = Silent()
     with Client() as client:
         waiting = client.begin(server.address, Command(1), 20_000)

@@ -41,14 +41,14 @@ def alive(server: EchoServer) -> None:
 
 @FORMS
 @behaviour("REM-01")
-def test_the_answer_comes_in_the_form_of_the_request(server: EchoServer, serialisation: int) -> None:
+def test_response_has_form_of_request(server: EchoServer, serialisation: int) -> None:
     with Raw(server.port) as raw:
         answer = raw.ask(Command(9, {"a": "ä"}, b"body", opaque=5), serialisation)
         assert (answer.code, answer.ext_fields, answer.body) == (0, {"a": "ä"}, b"body")
         assert (answer.opaque, answer.serialisation) == (5, serialisation)
 
 
-def test_frames_may_come_in_any_pieces(server: EchoServer) -> None:
+def test_frames_arrive_in_any_pieces(server: EchoServer) -> None:
     data = b"".join(frame.encode(Command(1, opaque=n), n % 2) for n in range(20))
     with Raw(server.port) as raw:
         raw.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -58,7 +58,7 @@ def test_frames_may_come_in_any_pieces(server: EchoServer) -> None:
         assert [one.opaque for one in found if one] == list(range(20))
 
 
-def test_a_one_way_request_has_no_answer(server: EchoServer) -> None:
+def test_one_way_request_gets_no_response(server: EchoServer) -> None:
     with Raw(server.port) as raw:
         raw.send(frame.encode(Command(1, opaque=1, flag=ONE_WAY)))
         assert raw.ask(Command(1, opaque=2)).opaque == 2
@@ -82,7 +82,7 @@ LYING = {
 
 @pytest.mark.parametrize("data", LYING.values(), ids=LYING.keys())
 @behaviour("REM-01")
-def test_what_is_not_a_frame_closes_the_connection_and_nothing_else(server: EchoServer, data: bytes) -> None:
+def test_invalid_frame_closes_only_its_connection(server: EchoServer, data: bytes) -> None:
     before = len(server.echo.received)
     with Raw(server.port) as raw:
         raw.send(data)
@@ -147,7 +147,7 @@ def test_incomplete_frames_have_a_bound_over_all_connections() -> None:
             assert server.tcp._incomplete == 60_004
 
 
-def test_who_reads_no_answers_is_not_read_from() -> None:
+def test_server_stops_reading_from_client_that_reads_nothing() -> None:
     """Far more is asked than fits into the buffers of both sides; what waits to be written stays bounded."""
     asked = 400
     with echo_server() as server, Raw(server.port) as raw:
@@ -165,7 +165,7 @@ def test_who_reads_no_answers_is_not_read_from() -> None:
         assert len(server.echo.received) == asked + 1
 
 
-def test_what_has_come_is_served_although_the_answers_cannot_be_written_any_more() -> None:
+def test_received_requests_are_served_though_responses_cannot_be_written() -> None:
     """Go's client sends one-way messages as requests and does not wait for their answers: they count though it has gone by then."""
     data = b"".join(frame.encode(Command(1, opaque=number)) for number in range(20))
     with echo_server() as server:
@@ -239,7 +239,7 @@ class Slow(Echo):
         self.loop.now += self.seconds
 
 
-def test_who_sends_much_at_once_does_not_keep_the_others_waiting() -> None:
+def test_large_sender_does_not_delay_others() -> None:
     data = frame.encode(Command(1)) * 10
     with Background() as background, closing(Turns()) as loop:
         slow = Slow(loop, TURN / 2)
@@ -273,19 +273,19 @@ def lose(server: EchoServer, came: bytes, unread: bytes, why: OSError | None) ->
 
 
 @pytest.mark.parametrize(("why", "served"), [(BrokenPipeError(), 30), (None, 10)], ids=["broken", "closed by us"])
-def test_what_the_system_still_has_of_a_broken_connection_is_served(why: OSError | None, served: int) -> None:
+def test_received_data_of_broken_connection_is_served(why: OSError | None, served: int) -> None:
     frames = [frame.encode(Command(1, opaque=number)) for number in range(30)]
     with echo_server() as server:
         assert lose(server, b"".join(frames[:10]), b"".join(frames[10:]), why) == list(range(served))
 
 
-def test_nothing_of_a_broken_connection_is_served_behind_a_frame_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_after_invalid_frame_of_broken_connection_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rocketproof_impl.system.connection.PIECE", 4)
     with echo_server() as server:
         assert lose(server, b"", struct.pack(">I", 0) + frame.encode(Command(1, opaque=7)), BrokenPipeError()) == []
 
 
-def test_what_waits_for_a_reader_is_served_when_the_reader_goes() -> None:
+def test_requests_waiting_for_reader_are_served_when_it_leaves() -> None:
     data = frame.encode(Command(1, body=bytes(1000)))
     with echo_server() as server:
         with Raw(server.port) as raw:
@@ -310,7 +310,7 @@ async def occupied(began: threading.Event, ended: threading.Event) -> None:
     asyncio.get_running_loop().call_soon(wait)
 
 
-def test_so_many_connections_and_no_more() -> None:
+def test_number_of_connections_is_limited() -> None:
     with echo_server(ServerLimits(connections=2)) as server, Raw(server.port) as first, Raw(server.port) as second:
         wait_until(server, lambda: len(server.tcp.connections) == 2)
         with Raw(server.port) as third:
@@ -343,7 +343,7 @@ async def sweep(server: EchoServer) -> None:
 
 
 @behaviour("REM-11")
-def test_the_socket_is_as_the_described_one() -> None:
+def test_socket_options_equal_those_of_netty() -> None:
     assert BACKLOG == 1024
     with listening_socket("127.0.0.1", 0) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) == 1

@@ -46,7 +46,7 @@ def waiting(connection: ServerConnection) -> int:
 
 @given(writes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3 * MIB)), max_size=12))
 @settings(max_examples=20)
-def test_bytes_that_nobody_reads_never_exceed_their_bounds(server: EchoServer, writes: list[tuple[int, int]]) -> None:
+def test_unread_bytes_never_exceed_bounds(server: EchoServer, writes: list[tuple[int, int]]) -> None:
     """Writes which no request has caused, as held pulls and notifications are."""
     silent = [Silent(server.port) for _ in range(3)]
     try:

@@ -36,7 +36,7 @@ def test_bounded_verdict_never_contradicts(number: int, shape: str) -> None:
     assert counts.unbounded.total() == len(turns)
 
 
-def test_first_unexplained_event_is_named_or_said_to_be_open() -> None:
+def test_first_unexplained_event_is_named_or_undecided() -> None:
     """The search for the event may reach the bound when the part is already known to be refused."""
     illegal = 0
     for shape in ("updates", "deletions", "let in"):

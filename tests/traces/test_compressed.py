@@ -47,7 +47,7 @@ def test_it_is_read_as_if_it_were_plain(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", PACK)
-def test_several_one_after_the_other(form: str, tmp_path: Path) -> None:
+def test_several_compressed_members_are_read_in_order(form: str, tmp_path: Path) -> None:
     """What `cat a.gz b.gz` gives."""
     path = tmp_path / "two"
     path.write_bytes(PACK[form](b"one\n") + PACK[form](b"two\n"))
@@ -57,7 +57,7 @@ def test_several_one_after_the_other(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", PACK)
 @pytest.mark.parametrize("left", few([0.6, 0.02], 1))
-def test_what_is_before_a_cut_is_read(form: str, left: float, tmp_path: Path) -> None:
+def test_data_before_truncation_is_read(form: str, left: float, tmp_path: Path) -> None:
     lines = [f"{n} {n * 7919 % 10007} {n * n}\n" for n in range(40_000)]
     data = PACK[form]("".join(lines).encode())
     path = tmp_path / "cut"

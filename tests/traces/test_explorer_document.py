@@ -30,7 +30,7 @@ def test_the_schema_states_the_form_of_a_document(skew: Witness, loud: Witness, 
 
 
 @pytest.mark.parametrize("name", ["skew", "loud", "lasso"])
-def test_all_choices_are_those_of_the_model(name: str, request: pytest.FixtureRequest) -> None:
+def test_document_has_all_choices_of_model(name: str, request: pytest.FixtureRequest) -> None:
     """Each step of the trace is among what can happen; each effect and each refusal is the interpreter's."""
     witness: Witness = request.getfixturevalue(name)
     instance, document = witness.instance, of_witness(witness)
@@ -120,7 +120,7 @@ def test_a_large_action_is_listed_in_part_and_counted() -> None:
     ]
 
 
-def test_a_page_that_stands_alone_lists_less_rather_than_growing_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standalone_page_limits_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     m = Model("broad")
     x = m.var("x", Int(0, 200), init=0)
 
@@ -141,7 +141,7 @@ def test_a_page_that_stands_alone_lists_less_rather_than_growing_without_bound(m
     assert (listed(), listed("asked")) == (6, 200), "a page that is served may ask for them all"
 
 
-def test_any_state_can_be_asked(lasso: Witness) -> None:
+def test_document_of_any_state_is_available(lasso: Witness) -> None:
     """What the page asks of a branch is what the document says of the same states."""
     document = of_witness(lasso)
     for k, state in nonempty(enumerate(lasso.states)):

@@ -92,7 +92,7 @@ def test_the_first_that_nothing_explains(recorded: tuple[Header, list[Event]]) -
     assert "x" * (LONGEST + 1) not in mark["text"]
 
 
-def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[Header, list[Event]]) -> None:
+def test_page_of_long_history_shows_surroundings_of_event(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     wrong, answer = changed(events, 20, queueOffset="77")
     verdict = judge_history(header, wrong, "P494")
@@ -122,7 +122,7 @@ def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[
     assert part(events[-1].seq)["left_out"]["after"] == 0
 
 
-def test_the_end_of_a_program_is_no_fault_and_its_target_has_a_name(recorded: tuple[Header, list[Event]]) -> None:
+def test_program_end_is_no_fault_and_target_has_name(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     over = Event(len(events), "info", "program", "over", {}, events[-1].time)
     document = made(Header({**header.origin, "target": {"name": "a broker", "version": "4.9.4", "offers": []}}), [*events, over])
@@ -130,7 +130,7 @@ def test_the_end_of_a_program_is_no_fault_and_its_target_has_a_name(recorded: tu
     assert document["subject"]["model"] == "a broker 4.9.4"
 
 
-def test_what_ended_otherwise(recorded: tuple[Header, list[Event]]) -> None:
+def test_other_endings_are_shown(recorded: tuple[Header, list[Event]]) -> None:
     header, _ = recorded
     fields = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0"}
     asked = {"to": "broker-a", "fields": {**fields, "sysFlag": "0", "bornTimestamp": "1", "flag": "0"}, "bodySize": 1}

@@ -48,7 +48,7 @@ def nasty() -> Witness:
     return Witness(m.given(), m.properties[0], (), ((0,),), None, NASTY)
 
 
-def test_the_document_of_a_page_is_the_one_that_was_put_in(skew: Witness) -> None:
+def test_page_contains_its_document(skew: Witness) -> None:
     document = of_witness(skew)
     found = Tags(page.html(document))
     (place,) = [k for k, (_, attrs) in enumerate([t for t in found.tags if t[0] == "script"]) if attrs.get("id") == "document"]
@@ -75,7 +75,7 @@ def test_a_page_loads_nothing(skew: Witness) -> None:
     assert len(page.html(of_witness(skew)).encode()) < 2 * 2**20
 
 
-def test_a_page_that_was_not_built_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unbuilt_page_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("nothing.html", "server.py"):
         page.template.cache_clear()
         monkeypatch.setattr(page, "NAME", name)

@@ -155,7 +155,7 @@ def client(lasso: Witness) -> Client:
         ("/../etc/passwd", {}, 404),
     ],
 )
-def test_only_a_page_of_ours_that_knows_the_token_is_answered(client: Client, path: str, headers: dict[str, str], status: int) -> None:
+def test_only_own_page_with_token_is_answered(client: Client, path: str, headers: dict[str, str], status: int) -> None:
     answer = client.ask("GET", path, **headers)
     assert answer.status == status
     assert answer.headers["cache-control"] == "no-store"
@@ -165,7 +165,7 @@ def test_only_a_page_of_ours_that_knows_the_token_is_answered(client: Client, pa
         assert TOKEN not in answer.body.decode()
 
 
-def test_what_is_sent_is_json_of_some_size(client: Client) -> None:
+def test_request_body_must_be_json_of_limited_size(client: Client) -> None:
     assert client.ask("POST", "/api/at", {}, content_type="text/plain").status == 415
     assert client.ask("POST", "/api/at", {}, content_type=None).status == 415
     assert client.ask("POST", "/api/at", {}, content_length=str(LARGEST + 1)).status == 413
@@ -191,7 +191,7 @@ def test_a_socket_listens_on_this_machine_only() -> None:
 # What is answered
 
 
-def test_the_page_begins_with_a_trace_and_asks_for_any_state(client: Client, lasso: Witness) -> None:
+def test_page_starts_with_trace_and_requests_any_state(client: Client, lasso: Witness) -> None:
     assert client.ask("GET", f"/?token={TOKEN}").body.decode() == page.html()
     start = client.ask("GET", "/api/start").data
     assert start["version"] == "1.2.3"
@@ -221,7 +221,7 @@ def test_the_page_begins_with_a_trace_and_asks_for_any_state(client: Client, las
         ({"before": [1]}, "before: has 1 codes"),
     ],
 )
-def test_what_is_no_state_is_refused(client: Client, change: dict[Any, Any], says: str) -> None:
+def test_invalid_state_is_refused(client: Client, change: dict[Any, Any], says: str) -> None:
     document = client.ask("GET", "/api/start").data["document"]
     state = [change.get(k, code) for k, code in enumerate(document["states"][0])]
     asked = {"session": document["live"]["session"], "state": state, **{k: v for k, v in change.items() if isinstance(k, str)}}
@@ -242,7 +242,7 @@ def test_a_session_is_known_until_it_is_old(client: Client) -> None:
     assert client.post("/api/at", asked).status == 404
 
 
-def test_opening_tells_its_progress_and_its_end(client: Client) -> None:
+def test_opening_reports_progress_and_end(client: Client) -> None:
     *progress, last = client.post("/api/open", {"property": "p"}).lines
     assert progress == [{"progress": f"looking {n}"} for n in range(3)]
     assert last["document"]["title"] == "a walk from the initial state"
@@ -252,7 +252,7 @@ def test_opening_tells_its_progress_and_its_end(client: Client) -> None:
     assert client.post("/api/open", {"property": "p"}).lines == [{"error": "stopped"}]
 
 
-def test_a_page_that_goes_away_stops_what_it_has_asked_for(client: Client) -> None:
+def test_leaving_page_stops_its_queries(client: Client) -> None:
     opening: OneOpening = client.explorer.openings  # type: ignore[assignment]
     client.leaves = lambda: len(opening.told) > 2
     client.post("/api/open", {"property": "long"})

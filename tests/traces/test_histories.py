@@ -60,7 +60,7 @@ LOADS = [
 
 @QUICK
 @given(st.sampled_from(LOADS), st.integers(0, 10**6))
-def test_what_the_implementation_does_at_once_is_explained(load: Load, seed: int) -> None:
+def test_immediate_responses_of_implementation_are_explained(load: Load, seed: int) -> None:
     header, events = contend(load, seed)
     found = judge_history(header, events, load.profile)
     assert found.verdict == "ok", [str(f) for f in found.findings]
@@ -191,14 +191,14 @@ def verdict(*lines: Line, limit: int = histories.LIMIT, times: tuple[int, ...] =
 
 
 @pytest.mark.parametrize(("profile", "template"), [("P430", "AUTO_CREATE_TOPIC_KEY"), ("P432", "TBW102")])
-def test_a_topic_is_made_from_the_template_of_the_release_and_of_no_other(profile: str, template: str) -> None:
+def test_topic_is_created_from_template_of_its_release(profile: str, template: str) -> None:
     for named in ("AUTO_CREATE_TOPIC_KEY", "TBW102"):
         made = verdict(*call("a", "send", send(defaultTopic=named), place(0, 0)), profile=profile)
         refused = verdict(*call("a", "send", send(defaultTopic=named), {"code": 17, "fields": {}}), profile=profile)
         assert (made.verdict, refused.verdict) == (("ok", "illegal") if named == template else ("illegal", "ok"))
 
 
-def test_a_finding_says_what_why_and_how_far() -> None:
+def test_finding_states_event_reason_and_explained_prefix() -> None:
     found = verdict(*sent("a", 0), *sent("a", 0, queue=8))
     one = found.findings[0]
     assert (found.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
@@ -230,19 +230,19 @@ NO_QUEUE = "request queueId[8] is illegal, TopicConfig [topicName=T, readQueueNu
         ("T", 0, "P494", 1, "java.lang.ArithmeticException: / by zero, org", "answers SUCCESS, queue 0, offset 0"),
     ],
 )
-def test_a_remark_is_that_of_the_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
+def test_remark_is_that_of_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
     """One code stands for many refusals. A remark that is one's own tells which; another remark, or none, tells nothing."""
     found = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
     assert [named in str(one) for one in found.findings] == ([] if named is None else [True])
     assert found.verdict == ("ok" if named is None else "illegal")
 
 
-def test_each_remark_belongs_to_one_action_of_the_specification() -> None:
+def test_each_remark_belongs_to_one_action() -> None:
     assert REMARKS.keys() <= {function.action.name for function in machine(MachineShape("P494", ("ordinary",), 1)).handler}
     assert {action: remarked(text.replace("{}", "T")) for action, text in REMARKS.items()} == {action: {action} for action in REMARKS}
 
 
-def test_a_request_without_an_answer_may_take_effect_late_or_never() -> None:
+def test_unanswered_request_takes_effect_late_or_never() -> None:
     lost: list[Line] = [("invoke", "a", "send", send()), ("info", "a", "send", {"error": "timeout"})]
     first, second, third, again = (sent("b", offset) for offset in (0, 2, 3, 5))
     assert verdict(*lost, *first).verdict == "ok"
@@ -279,7 +279,7 @@ def test_the_lock_may_be_held_for_a_retry_topic() -> None:
     assert verdict(back, *call("b", "send", send(), {"code": 17, "fields": {}})).verdict == "ok"
 
 
-def test_a_finding_names_the_first_event_although_an_earlier_request_looks_ahead_to_it() -> None:
+def test_finding_names_first_event_despite_lookahead_of_earlier_request() -> None:
     """The update is seen to have happened before it is answered with a code that says that it did not."""
     there = {"T": {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6}}
     wanted = {"to": "broker-a", "fields": {"topic": "T", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6"}}
@@ -291,7 +291,7 @@ def test_a_finding_names_the_first_event_although_an_earlier_request_looks_ahead
     assert found.findings[0].state["topics"]["T"] == {"read": 1, "write": 1, "perm": 6, "order": False}
 
 
-def test_a_request_that_ended_before_its_answer_came_has_ended() -> None:
+def test_request_that_ended_before_response_has_ended() -> None:
     """The first answer names the later offset: the other request is over before it is answered."""
     lines: list[Line] = [
         ("invoke", "a", "send", send(queue=0, defaultTopicQueueNums=9)), ("invoke", "b", "send", send(queue=-1, defaultTopicQueueNums=2)),
@@ -308,7 +308,7 @@ def test_a_batch_takes_its_offsets_at_once() -> None:
         assert verdict(*many, *sent("b", offset)).verdict == expected
 
 
-def test_delayed_messages_come_back_by_themselves() -> None:
+def test_delayed_messages_are_delivered_unasked() -> None:
     delayed = send(properties="DELAY\x013\x02")
     found = verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 1))
     assert (found.verdict, found.explained, found.out_of_reach) == ("ok", 2, {})
@@ -328,7 +328,7 @@ def deleted(topic: str = "T", code: int = 0, remark: str = "", by: str = "a") ->
 
 
 @pytest.mark.behaviour("TCM-31", "INV-34")
-def test_the_queues_of_a_deleted_topic_begin_anew_or_go_on() -> None:
+def test_queues_of_deleted_topic_restart_or_continue() -> None:
     """A queue without an entry is not found, and goes on; each does one of the two."""
     before = [*sent("a", 0), *sent("a", 0, queue=1), *sent("a", 1), *deleted()]
     for after, expected in (((0, 1), "ok"), ((2, 3), "ok"), ((1,), "illegal"), ((3,), "illegal"), ((0, 3), "illegal"), ((2, 0), "illegal")):
@@ -340,7 +340,7 @@ def test_the_queues_of_a_deleted_topic_begin_anew_or_go_on() -> None:
 
 
 @pytest.mark.behaviour("TCM-31", "CHK-05")
-def test_a_deleted_topic_is_not_there_until_a_send_makes_it() -> None:
+def test_deleted_topic_is_missing_until_next_send() -> None:
     def looked(answer: dict[str, Any]) -> list[Line]:
         return call("c", "topic_config", {"to": "broker-a", "fields": {"topic": "T"}}, answer)
 
@@ -372,7 +372,7 @@ def test_only_topics_of_users_are_deleted(topic: str, profile: str, refused: boo
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_a_broker_without_a_wheel_deletes_and_fails_behind_it() -> None:
+def test_without_timer_wheel_deletion_fails_after_deleting() -> None:
     failed = deleted(code=1, remark='Cannot invoke "org.apache.rocketmq.store.timer.TimerMessageStore.getTimerMetrics()"')
     assert verdict(*sent("a", 0), *failed, *sent("a", 0), profile="P533").verdict == "ok"
     assert verdict(*sent("a", 0), *failed, *sent("a", 0)).verdict == "illegal"
@@ -390,7 +390,7 @@ def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
     assert verdict(there, *deleted(), *sent("b", 7), *sent("b", 7)).verdict == "illegal"
 
 
-def test_how_far_a_queue_is_after_a_deletion_is_not_judged() -> None:
+def test_queue_end_after_deletion_is_not_judged() -> None:
     """Entries of before may follow."""
     looked = call("a", "max_offset", {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}, {"code": 0, "fields": {"offset": "7"}})
     found = verdict(*sent("a", 0), *deleted(), *looked)
@@ -422,7 +422,7 @@ def test_the_end_of_a_queue_does_not_go_back() -> None:
     assert verdict(*sent("a", 0), *at_once, ("ok", "b", "max_offset", end(0))).verdict == "ok"
 
 
-def test_what_takes_too_long_is_given_up_by_name() -> None:
+def test_slow_judgement_is_undecided_by_name() -> None:
     """Updates that nobody answered may have come in any order, or not at all."""
     lines = sent("a", 0)
     for k in range(12):
@@ -437,7 +437,7 @@ def test_what_takes_too_long_is_given_up_by_name() -> None:
 
 
 @pytest.mark.parametrize(("profile", "made"), [("P40", True), ("P45", True), ("P49", False)])
-def test_the_topic_of_delayed_messages_is_there_at_the_start_since_4_9(profile: str, made: bool) -> None:
+def test_schedule_topic_exists_at_start_since_4_9(profile: str, made: bool) -> None:
     """Before, the first send to it makes it, with as many queues as the send asks for (TCM-03)."""
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
     look: Line = ("state", "broker-a", "topics", {"topics": {"SCHEDULE_TOPIC_XXXX": entry}})
@@ -446,7 +446,7 @@ def test_the_topic_of_delayed_messages_is_there_at_the_start_since_4_9(profile: 
     assert (found.verdict == "ok") is made
 
 
-def test_a_topic_that_nobody_asked_for() -> None:
+def test_topic_created_by_no_request_is_finding() -> None:
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
 
     def look(*names: str) -> Line:
@@ -463,7 +463,7 @@ def test_a_topic_that_nobody_asked_for() -> None:
     assert verdict(*sent("a", 0), *call("b", "create_many", {"to": "broker-a"}, {"code": 0}), look("T", "V")).verdict == "ok"
 
 
-def test_a_queue_that_was_there_begins_where_messages_say_not_where_the_dispatcher_is() -> None:
+def test_existing_queue_begins_at_messages_not_at_dispatcher() -> None:
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     fifth, ninth = (call("a", "max_offset", question, {"code": 0, "fields": {"offset": offset}}) for offset in ("5", "9"))
@@ -474,7 +474,7 @@ def test_a_queue_that_was_there_begins_where_messages_say_not_where_the_dispatch
 
 
 @pytest.mark.parametrize("more", [{"sysFlag": 4}, {"properties": "DELAY\x013\x02"}, {"properties": "TRAN_MSG\x01true\x02"}])
-def test_what_is_stored_elsewhere_does_not_say_where_a_queue_begins(more: dict[str, object]) -> None:
+def test_records_stored_elsewhere_do_not_locate_queue_begin(more: dict[str, object]) -> None:
     """The topic was there before; prepared messages count nowhere, the others in queues of the broker's own."""
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     lines: list[Line] = [("state", "broker-a", "topics", {"topics": there}), *sent("a", 17)]
@@ -483,21 +483,21 @@ def test_what_is_stored_elsewhere_does_not_say_where_a_queue_begins(more: dict[s
     assert verdict(*lines, *sent("a", 20)).verdict == "illegal"
 
 
-def test_a_switch_that_nobody_told_is_either() -> None:
+def test_unreported_switch_has_either_value() -> None:
     lines = call("b", "send", send(), {"code": 17, "fields": {}})
     events = [Event(k, *line) for k, line in enumerate(lines)]
     assert judge_history(Header(), events, "P494").verdict == "ok"
     assert verdict(*lines).verdict == "illegal"
 
 
-def test_the_bound_is_told() -> None:
+def test_bound_is_reported() -> None:
     header, events = contend(Load(events=100, topics=1), 0)
     found = judge_history(header, events, "P49", limit=5)
     assert found.verdict == "unknown"
     assert "5 expanded states are reached at event 13" in found.unknown[0]
 
 
-def test_what_is_judged_is_kept_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruption_keeps_judged_histories(monkeypatch: pytest.MonkeyPatch) -> None:
     header, events = contend(Load(events=200, topics=3), 0)
     tried = histories._search_settings
     calls = iter([True, False])

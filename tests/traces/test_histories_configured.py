@@ -63,14 +63,14 @@ def switched_off() -> Told:
     return Told().sends(0, "A").stored(0, 0).sets(OFF).set()
 
 
-def test_a_topic_is_made_before_the_switch_and_not_after_it() -> None:
+def test_topic_is_created_only_before_switch_change() -> None:
     assert switched_off().sends(0, "A").stored(0, 1).sends(0, "B").refused(0).judged().verdict == "ok"
     found = switched_off().sends(0, "B").stored(0, 0).judged()
     assert found.verdict == "illegal" and found.findings[0].part.startswith("B")
     assert Told().sends(0, "A").refused(0).judged().verdict == "illegal"
 
 
-def test_who_sends_while_the_switch_is_thrown_may_find_either() -> None:
+def test_send_during_switch_change_sees_either_value() -> None:
     for end in (Told.stored, Told.refused):
         begun = Told().sends(0, "A").sets(OFF)
         last = end(begun, 0, 0 if end is Told.stored else NO_TOPIC)
@@ -84,7 +84,7 @@ def test_a_refused_send_takes_the_template_away_for_good() -> None:
     assert again.refused(0).judged().verdict == "ok"
 
 
-def test_a_switch_whose_answer_is_lost_may_have_been_thrown() -> None:
+def test_switch_change_with_lost_response_is_optional() -> None:
     lost = Told().sets(OFF).add("info", "administrator", "configure", {})
     assert lost.sends(0, "A").refused(0).judged().verdict == "ok"
     assert Told().sends(0, "A").stored(0, 0).judged().verdict == "ok"
@@ -101,14 +101,14 @@ def test_a_permission_is_changed_too() -> None:
     assert taken.stored(0, 1).judged().verdict == "ok"  # the topic's own permission is not asked (CHK-01)
 
 
-def test_a_send_back_asks_for_the_permission_as_it_is() -> None:
+def test_send_back_checks_current_permission() -> None:
     back = {"to": BROKER, "fields": {"group": "g", "offset": "0", "delayLevel": "0"}, "version": 400}
     for line, verdict in (("brokerPermission=4", "ok"), ("brokerPermission=6", "illegal")):
         told = Told().sets(line).set().add("invoke", "client 0", "send_back", back)
         assert told.add("ok", "client 0", "send_back", {"code": NO_PERMISSION}).judged().verdict == verdict
 
 
-def test_what_a_broker_answers_is_explained_and_a_switch_that_does_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_responses_are_explained_and_ineffective_switch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(served(seed).judged().verdict == "ok" for seed in range(6))
     monkeypatch.setattr(admin, "update_settings", lambda *_: {})
     assert {served(seed).judged().verdict for seed in range(6)} >= {"illegal"}

@@ -103,7 +103,7 @@ def test_a_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> 
 
 
 @pytest.mark.behaviour("CHK-08")
-def test_two_dead_letters_make_two_retry_topics_under_one_lock() -> None:
+def test_two_dead_letters_create_two_retry_topics_under_lock() -> None:
     """The first creation still holds the lock when the second begins: it has to be let go of."""
     retried: dict[str, Any] = {"reconsumeTimes": "16", "defaultTopic": "nowhere"}
 
@@ -118,12 +118,12 @@ def test_two_dead_letters_make_two_retry_topics_under_one_lock() -> None:
 
 
 @pytest.mark.behaviour("BAT-04")
-def test_what_a_limit_of_batches_refuses_has_made_the_topic_and_stores_nothing() -> None:
+def test_batch_over_limit_creates_topic_and_stores_nothing() -> None:
     assert Story().send(13, op="batch").send(0, 0).topics(A=4).judged().verdict == "ok"
     assert Story().send(13, op="batch").send(0, 1).judged().verdict == "illegal"
 
 
-def test_a_header_that_no_broker_can_read_ends_its_topic_alone() -> None:
+def test_undecodable_header_ends_only_its_topic() -> None:
     odd = Story().send(0, 5).send(1, without="sysFlag").judged()
     assert odd.verdict == "illegal"
     unreadable = Story().send(1, without="sysFlag").send(0, 5).send(0, 0, topic="B").send(0, 9, topic="B").judged()
@@ -136,7 +136,7 @@ def test_properties_are_as_long_as_their_bytes() -> None:
 
 
 @pytest.mark.behaviour("APP-05", "SEND-25")
-def test_the_trace_that_an_answer_tells_of_counts_as_long_as_it_is() -> None:
+def test_trace_in_response_counts_with_its_length() -> None:
     """A broker without traces says so with a letter more; on a topic that a half message has made, so that it is judged by all steps."""
 
     def verdict(code: int, trace: str) -> str:
@@ -168,7 +168,7 @@ def test_a_send_back_without_a_level_fails_whatever_its_limit(limit: str) -> Non
 
 
 @pytest.mark.behaviour("APP-05", "BACK-16")
-def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
+def test_message_with_too_long_properties_is_not_put_again() -> None:
     """How long they become no answer tells: near the limit both answers are right, far from it one."""
 
     def verdicts(size: int, times: int) -> list[str]:
@@ -181,7 +181,7 @@ def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
 
 
 @pytest.mark.behaviour("APP-06", "BACK-16")
-def test_a_message_whose_record_becomes_too_large_is_not_put_again_where_the_record_is_limited() -> None:
+def test_too_large_record_is_not_put_again_under_record_limit() -> None:
     """Up to 4.9.3; near the limit both answers are right, and far from it one."""
 
     def verdicts(profile: str, size: int) -> list[str]:
@@ -193,14 +193,14 @@ def test_a_message_whose_record_becomes_too_large_is_not_put_again_where_the_rec
 
 
 @pytest.mark.parametrize("named", ["TRUE", "true"])
-def test_a_batch_by_its_header_alone_is_left_out_also_where_records_lie_elsewhere(named: str) -> None:
+def test_header_only_batch_is_omitted_also_with_records_elsewhere(named: str) -> None:
     """Whether its body is one decides what is answered, and the judge does not read it."""
     for code in (0, 1, 13):
         assert Story().send(code, batch=named).back(0).judged().verdict == "ok"
 
 
 @pytest.mark.behaviour("DLQ-04")
-def test_the_level_of_a_dead_letter_of_5_is_not_read() -> None:
+def test_delay_level_of_5_dead_letter_is_ignored() -> None:
     """It has -1 by then; before, and for a retry, the text that is no number is an error."""
     for profile, times, code, verdict in (
         ("P533", "3", 0, "ok"),
@@ -218,7 +218,7 @@ def test_the_level_of_a_dead_letter_of_5_is_not_read() -> None:
 
 @pytest.mark.behaviour("STO-02")
 @pytest.mark.parametrize("fields", [{"sysFlag": "128"}, {"properties": "INNER_NUM\x012"}], ids=["flag", "property"])
-def test_an_inner_batch_makes_its_topic_and_is_refused_by_later_releases(fields: dict[str, str]) -> None:
+def test_inner_batch_creates_topic_and_later_releases_refuse(fields: dict[str, str]) -> None:
     for story, before, later in (
         (Story().send(13, **fields).send(0, 0), "illegal", "ok"),
         (Story().send(0, 0, **fields).send(0, 1), "ok", "illegal"),
@@ -229,7 +229,7 @@ def test_an_inner_batch_makes_its_topic_and_is_refused_by_later_releases(fields:
 
 
 @pytest.mark.behaviour("STO-02", "BACK-16")
-def test_a_message_of_a_batch_without_a_body_is_not_put_again_by_later_releases() -> None:
+def test_later_releases_do_not_put_bodiless_batch_message_again() -> None:
     def verdicts(profile: str, size: int) -> list[str]:
         item = (22 + size).to_bytes(4, "big") + bytes(12) + size.to_bytes(4, "big") + bytes(size + 2)
         stories = [Story().send(0, 0, op="batch", body=item) for _ in range(2)]
@@ -250,7 +250,7 @@ def test_a_message_of_a_batch_without_a_body_is_not_put_again_by_later_releases(
         ("P491", b"a\x01b", 0),
     ],
 )
-def test_a_dead_letter_keeps_a_level_that_goes_on_with_what_is_put_behind_it(profile: str, properties: bytes, code: int) -> None:
+def test_dead_letter_keeps_delay_level_for_later_puts(profile: str, properties: bytes, code: int) -> None:
     """The level is "3CLUSTER" where nothing separates a message's properties from its batch's, and is not read where it is taken away. A
     retry has a level of its own."""
     item = (23 + len(properties)).to_bytes(4, "big") + bytes(12) + b"\0\0\0\1a" + len(properties).to_bytes(2, "big") + properties
@@ -263,7 +263,7 @@ def test_a_dead_letter_keeps_a_level_that_goes_on_with_what_is_put_behind_it(pro
 
 
 @pytest.mark.behaviour("BACK-16", "APP-05")
-def test_a_message_that_nobody_told_of_may_be_too_long_to_be_given_back() -> None:
+def test_unreported_message_may_be_too_long_to_send_back() -> None:
     """It is found and not stored: its retry topic is there by then, and that of dead letters where it is one."""
 
     def verdict(code: int, level: str, **topics: int) -> str:
@@ -277,7 +277,7 @@ def test_a_message_that_nobody_told_of_may_be_too_long_to_be_given_back() -> Non
 
 @pytest.mark.behaviour("APP-08", "BACK-09", "HAZ-51")
 @pytest.mark.parametrize(("flag", "verdict"), [("16", "ok"), ("32", "ok"), ("64", "illegal"), ("0", "illegal")])
-def test_a_record_whose_hosts_are_read_as_longer_may_not_be_found(flag: str, verdict: str) -> None:
+def test_record_with_hosts_read_as_longer_may_be_missing(flag: str, verdict: str) -> None:
     assert Story().send(0, 0, sysFlag=flag).back(1).topics(A=4, _RETRY_g=1).judged().verdict == verdict
     assert Story().send(0, 0, sysFlag=flag).back(0).topics(A=4, _RETRY_g=1).judged().verdict == "ok"
 
@@ -286,7 +286,7 @@ def test_a_record_whose_hosts_are_read_as_longer_may_not_be_found(flag: str, ver
 @pytest.mark.parametrize(
     ("flag", "profile", "failing"), [("16", "P494", True), ("32", "P533", True), ("64", "P494", False), ("16", "P45", False)]
 )
-def test_a_batch_whose_hosts_are_read_as_longer_is_an_error_and_takes_no_offset(flag: str, profile: str, failing: bool) -> None:
+def test_batch_with_hosts_read_as_longer_fails_without_offset(flag: str, profile: str, failing: bool) -> None:
     """Its topic is made; where the flag means nothing the batch is stored."""
     error = Story().send(1, op="batch", sysFlag=flag).send(0, 0).topics(A=4)
     assert error.judged(profile).verdict == ("ok" if failing else "illegal")
@@ -295,7 +295,7 @@ def test_a_batch_whose_hosts_are_read_as_longer_is_an_error_and_takes_no_offset(
 
 
 @pytest.mark.behaviour("TRX-03", "INV-34")
-def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> None:
+def test_half_message_offsets_may_decrease_when_others_delete_topics() -> None:
     """The deletion of any topic takes the half topic's queue away."""
     half = "TRAN_MSG\x01true"
     for offsets in ((0, 1), (1, 0), (5, 6, 0, 1), (2, 0, 2)):
@@ -307,7 +307,7 @@ def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> No
 
 @pytest.mark.behaviour("HAZ-39", "TRX-04", "CL-02")
 @pytest.mark.parametrize("profile", ["P452", "P494", "P533"])
-def test_what_a_commit_stores_of_a_delayed_half_message_waits_again(profile: str) -> None:
+def test_committed_delayed_half_message_waits_again(profile: str) -> None:
     """It takes an offset of its level, and none in the topic that it was sent to, which is lost. Without a level it is otherwise."""
 
     def verdict(waits: str, end: int, offset: int, level: int) -> str:
@@ -325,7 +325,7 @@ def test_what_a_commit_stores_of_a_delayed_half_message_waits_again(profile: str
 
 
 @pytest.mark.behaviour("HAZ-39", "TRX-04")
-def test_what_a_commit_stores_of_a_half_message_with_a_time_of_its_own_comes_among_half_messages() -> None:
+def test_committed_half_message_with_time_joins_half_messages() -> None:
     timed = "TRAN_MSG\x01true\x02PGROUP\x01p\x02TIMER_DELAY_SEC\x01100\x02"
     for offset, expected in ((0, "ok"), (1, "illegal")):
         story = Story().send(0, 0, properties=timed).end(0, 0).send(0, offset, place=1)
@@ -333,7 +333,7 @@ def test_what_a_commit_stores_of_a_half_message_with_a_time_of_its_own_comes_amo
 
 
 @pytest.mark.behaviour("TCM-31", "BACK-06", "BACK-07")
-def test_a_deleted_retry_topic_is_made_again_by_whoever_gives_a_message_back() -> None:
+def test_send_back_recreates_deleted_retry_topic() -> None:
     """The group stays, and so do its dead letters."""
     story = Story().send(0, 0).back(0).delete("%RETRY%g").back(0)
     assert story.topics(A=4, _RETRY_g=1).judged().verdict == "ok"
@@ -345,7 +345,7 @@ def test_a_deleted_retry_topic_is_made_again_by_whoever_gives_a_message_back() -
 
 
 @pytest.mark.behaviour("TCM-31", "CL-02")
-def test_a_delayed_message_comes_to_a_topic_that_is_gone() -> None:
+def test_delayed_message_reaches_deleted_topic() -> None:
     """And takes an offset there: in a queue that begins anew, or in one that goes on. Queues of delay levels are never taken away."""
     late = "DELAY\x011\x02"
     for offset, expected in ((0, "ok"), (1, "ok"), (2, "ok"), (3, "illegal")):

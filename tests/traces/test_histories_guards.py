@@ -235,7 +235,7 @@ def test_a_deleted_guard_changes_a_verdict(action: str, guard: str) -> None:
     assert told.verdict(spoilt) == "ok"
 
 
-def test_every_guard_is_told_or_has_a_reason() -> None:
+def test_every_guard_is_reached_or_has_reason() -> None:
     shape = MachineShape("P494", ("template", "retry", "long", "ordinary"), 2, deletes=True)
     actions = [a for a in machine(shape).spec.model.actions if a.actor in SERVED and a.name not in SIZES]
     guards = {(a.name, g.name) for a in actions for g in a.guards if not g.bound and g.name != "broker runs"}

@@ -149,7 +149,7 @@ def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatc
     assert verdicts == {"ok", "illegal"}
 
 
-def test_a_request_that_another_one_lets_in_is_not_forgotten() -> None:
+def test_request_enabled_by_another_is_kept() -> None:
     """Of the three the question touches only the queue. The update touches the table, and lets the send reach that queue."""
     table = {"TBW102": 8, "T": 1}
     topics = {t: {"readQueueNums": n, "writeQueueNums": n, "perm": 6, "order": False} for t, n in table.items()}
@@ -169,7 +169,7 @@ def test_a_request_that_another_one_lets_in_is_not_forgotten() -> None:
     assert judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), without, "P494").verdict == "illegal"
 
 
-def test_who_gains_by_giving_up_may_wait_beside_the_creator() -> None:
+def test_request_gaining_by_giving_up_may_wait_with_creator() -> None:
     """Another topic's creation holds the lock for three seconds, and then a request that came at the same time creates the topic."""
     send = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums": "2", "queueId": "0", "sysFlag": "0"}
     send |= {"bornTimestamp": "0", "flag": "0"}

@@ -68,30 +68,30 @@ def overlapping() -> Told:
 
 
 @pytest.mark.parametrize(("offset", "verdict"), [(1, "ok"), (2, "ok"), (0, "illegal"), (3, "illegal")])
-def test_what_is_told_at_the_same_time_comes_in_either_order(offset: int, verdict: str) -> None:
+def test_concurrent_commits_count_in_either_order(offset: int, verdict: str) -> None:
     found = overlapping().ends(0, "progress", offset).judged()
     assert found.verdict == verdict and not found.out_of_reach
     if verdict == "ok":
         assert found.explained == 3 and "commit_offset" in found.actions
 
 
-def test_a_second_look_does_not_go_back() -> None:
+def test_second_query_never_decreases() -> None:
     first = overlapping().ends(0, "progress", 1).begins(1, "progress")
     assert first.ends(1, "progress", 2).judged().verdict == "illegal"
 
 
 @pytest.mark.parametrize("offset", [0, 5])
-def test_an_offset_whose_answer_is_lost_may_count_or_not(offset: int) -> None:
+def test_commit_with_lost_response_is_optional(offset: int) -> None:
     lost = Told().begins(0, "commit", 5).nobody_knows(0, "commit").begins(1, "progress")
     assert lost.ends(1, "progress", offset).judged().verdict == "ok"
 
 
-def test_the_finding_says_where_the_group_goes_on() -> None:
+def test_finding_states_where_group_continues() -> None:
     finding = overlapping().ends(0, "progress", 7).judged().findings[0]
     assert (finding.op == "progress" and "answers offset 1" in str(finding)) or "answers offset 2" in str(finding)
 
 
-def test_groups_and_queues_are_places_of_their_own() -> None:
+def test_groups_and_queues_are_independent() -> None:
     told = Told().begins(0, "commit", 4).ends(0, "commit")
     for more in ({"group": "h"}, {"queue": 1}, {"topic": "U"}):
         other = Told().begins(0, "commit", 4).ends(0, "commit").begins(0, "progress", **more)  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ def test_groups_and_queues_are_places_of_their_own() -> None:
     assert told.begins(0, "progress").ends(0, "progress", 4).judged().verdict == "ok"
 
 
-def test_what_was_told_before_the_history_is_seen_until_a_group_tells() -> None:
+def test_earlier_commit_counts_until_group_commits() -> None:
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     seen = Told(there).begins(0, "progress").ends(0, "progress", 9)
     assert seen.judged().verdict == "ok"
@@ -109,7 +109,7 @@ def test_what_was_told_before_the_history_is_seen_until_a_group_tells() -> None:
 
 @pytest.mark.behaviour("TCM-31")
 @pytest.mark.parametrize(("profile", "answer"), [("P49", (4, 0)), ("P533", (None, NOT_FOUND))])
-def test_what_was_told_of_a_topic_goes_with_it_in_later_releases(profile: str, answer: tuple[int | None, int]) -> None:
+def test_later_releases_drop_offsets_with_topic(profile: str, answer: tuple[int | None, int]) -> None:
     def told() -> Told:
         made = Told().asks("update_topic", {"code": 0}, topic="T", readQueueNums="1", writeQueueNums="1", perm="6")
         made.begins(0, "commit", 4).ends(0, "commit").asks("delete_topic", {"code": 0}, topic="T")
@@ -120,7 +120,7 @@ def test_what_was_told_of_a_topic_goes_with_it_in_later_releases(profile: str, a
         assert verdict == ("ok" if (offset, code) == answer else "illegal")
 
 
-def test_later_releases_refuse_the_offset_of_a_topic_that_is_not_there_or_of_a_group() -> None:
+def test_later_releases_refuse_offset_of_unknown_topic_or_group() -> None:
     assert Told().begins(0, "commit", 1).ends(0, "commit", code=NO_TOPIC).judged("P533").verdict == "ok"
     assert Told().begins(0, "commit", 1).ends(0, "commit", code=NO_GROUP).judged("P533").verdict == "ok"
     assert Told().begins(0, "commit", 1).ends(0, "commit").judged("P533").verdict == "illegal"
@@ -136,7 +136,7 @@ def test_later_releases_refuse_the_offset_of_a_topic_that_is_not_there_or_of_a_g
         ("commit", {"topic": "T@a", "consumerGroup": "g", "queueId": "0", "commitOffset": "1"}),
     ],
 )
-def test_offsets_that_others_may_have_told_are_not_judged(op: str, fields: dict[str, str]) -> None:
+def test_offsets_that_others_may_have_committed_are_not_judged(op: str, fields: dict[str, str]) -> None:
     assert changes_offsets_unseen(op, fields)
     found = overlapping().ends(0, "progress", 2).asks(op, {"code": 0}, **fields).begins(0, "progress").ends(0, "progress", 77).judged()
     assert found.verdict == "ok" and found.out_of_reach["offsets of groups of which others may have told"] >= 1
@@ -271,7 +271,7 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("profile", ["P45", "P49", "P533"])
-def test_what_a_broker_answers_is_explained(profile: str) -> None:
+def test_broker_responses_are_explained(profile: str) -> None:
     for seed in range(5):
         found = answered(profile, seed).judged(profile)
         assert found.verdict == "ok" and found.explained > 20 and not found.out_of_reach.keys() - {"no answer came"}

@@ -64,7 +64,7 @@ def test_the_timers_have_a_queue_and_deliver_once(offsets: tuple[int, ...], verd
 
 
 @pytest.mark.parametrize("offset", [0, 1, 7])
-def test_a_point_in_time_may_come_after_timers_of_other_programs(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_point_in_time_may_follow_timers_of_other_programs(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "TIMED", "TIMER_DELIVER_MS\x011\x02")
     assert judged(history((True, 0, offset), (False, 0, 0))).verdict == "ok"
     assert judged(history((True, 0, offset), (False, 0, 3))).verdict == "illegal"  # one timer does not make so many
@@ -88,10 +88,10 @@ def answered(seed: int) -> list[Event]:
     return history(*sends)
 
 
-def test_what_a_broker_answers_is_explained() -> None:
+def test_broker_responses_are_explained() -> None:
     assert all(judged(answered(seed)).verdict == "ok" for seed in range(5))
 
 
-def test_a_broker_that_looks_at_no_time_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_ignoring_times_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "to_timer_topic", lambda *_, **__: None)
     assert judged(answered(0)).verdict == "illegal"

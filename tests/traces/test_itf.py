@@ -47,7 +47,7 @@ def error_of(text: str, witness: Witness) -> str:
 
 @pytest.mark.parametrize("dialect", ["plain", "quint"])
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_a_written_witness_comes_back(which: str, dialect: itf.Dialect, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_written_witness_round_trips(which: str, dialect: itf.Dialect, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     witness: Witness = request.getfixturevalue(which)
     itf.write(witness, tmp_path / "w.itf.json", ORIGIN, dialect=dialect)
     file = itf.read(tmp_path / "w.itf.json")
@@ -56,7 +56,7 @@ def test_a_written_witness_comes_back(which: str, dialect: itf.Dialect, request:
     assert [p.name for p in tmp_path.iterdir()] == ["w.itf.json"], "a temporary file is left"
 
 
-def test_numbers_have_their_names_beside_them() -> None:
+def test_numbers_are_next_to_their_names() -> None:
     instance = part("tiny").model.given()
     state = initial(instance)
     step = next(successors(instance, state))
@@ -113,7 +113,7 @@ def test_moves_of_a_foreign_file_are_found(skew: Witness) -> None:
     assert restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance).property.id == "(none)"
 
 
-def test_a_file_by_hand_may_have_lists_plain_numbers_curried_maps_and_prefixes() -> None:
+def test_handwritten_file_may_use_lists_numbers_maps_and_prefixes() -> None:
     two, none = [0, 0], {"tag": "None", "value": "U_OF_UNIT"}
     row = {
         "created": [False, False], "queues": two, "perm": two, "registered": {"#tup": [True, True]},
@@ -129,7 +129,7 @@ def test_a_file_by_hand_may_have_lists_plain_numbers_curried_maps_and_prefixes()
     assert witness.labels() == ["fetch_route(p=0)", "send(p=0, q=4)"]
 
 
-def test_the_name_that_quint_gave_decides_between_actions_of_one_effect() -> None:
+def test_name_given_by_quint_selects_among_equal_actions() -> None:
     m = Model("twins")
     x = m.var("x", routing.Int(0, 2), init=0)
     for name in ("one", "other"):
@@ -192,7 +192,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_file_is_refused_in_one_line(name: str, skew: Witness) -> None:
+def test_wrong_file_is_refused_in_one_line(name: str, skew: Witness) -> None:
     change, expected = WRONG[name]
     assert expected in error_of(changed(skew, change), skew)
 
@@ -202,7 +202,7 @@ def test_a_missing_variable_is_named(skew: Witness) -> None:
     assert "state 1 has no variable route" in message
 
 
-def test_truncated_foreign_and_absent_files_are_told_apart(skew: Witness, tmp_path: Path) -> None:
+def test_truncated_foreign_and_missing_files_are_distinguished(skew: Witness, tmp_path: Path) -> None:
     text = text_of(skew)
     for size in (len(text) // 3, len(text) // 2, len(text) - 3):
         assert "is cut off in line" in error_of(text[:size], skew)
@@ -216,7 +216,7 @@ def test_truncated_foreign_and_absent_files_are_told_apart(skew: Witness, tmp_pa
             itf.read(tmp_path / name)
 
 
-def test_a_file_that_cannot_be_written_is_one_line_and_leaves_nothing(skew: Witness, tmp_path: Path) -> None:
+def test_unwritable_file_is_one_line_and_leaves_nothing(skew: Witness, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TraceError, match=r"cannot be written \((Not a directory|File exists)\); give a file in a folder of your own"):
         itf.write(skew, tmp_path / "file" / "w.json", ORIGIN)

@@ -97,7 +97,7 @@ LIES: list[tuple[int, dict[str, object]]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "lie"), LIES)
-def test_each_recorded_field_is_looked_at(tmp_path: Path, number: int, lie: dict[str, object]) -> None:
+def test_each_recorded_field_is_judged(tmp_path: Path, number: int, lie: dict[str, object]) -> None:
     def change(case: dict[str, Any]) -> None:
         for path, value in lie.items():
             *way, last = path.split(".")
@@ -176,7 +176,7 @@ def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
         lambda c: c["request"]["extFields"].pop("c"),
     ],
 )
-def test_a_header_that_does_not_decode_is_an_error_and_has_no_effect(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def test_undecodable_header_is_error_without_effect(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= 6)
     change(cases[-1])
     accepted = judge_recording(write(tmp_path / "header.jsonl", cases), "P494")
@@ -224,7 +224,7 @@ def test_a_wrong_route_is_noticed(tmp_path: Path) -> None:
         ("[1]\n", ":1: not a recorded case"),
     ],
 )
-def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
+def test_invalid_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
     path = tmp_path / "broken.jsonl"
     path.write_text(text)
     with pytest.raises(RocketproofError, match=what) as error:

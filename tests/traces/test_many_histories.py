@@ -36,7 +36,7 @@ def judge(tmp: Path, *sources: Path, profile: str = PROFILE, **more: object) -> 
     return local.judge(order)
 
 
-def test_each_finding_is_that_of_the_history_alone(tmp_path: Path) -> None:
+def test_each_finding_equals_that_of_single_history(tmp_path: Path) -> None:
     cases = {"right": history(), "wrong": history(wrong="T1"), "lost": history(lost=True), "both": history(wrong="T2", lost=True)}
     folder = tmp_path / "in"
     folder.mkdir()
@@ -60,7 +60,7 @@ def test_each_finding_is_that_of_the_history_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kept", [partition.KEPT, 0], ids=["held", "read a second time"])
 @pytest.mark.parametrize(("strays", "verdict"), [((), "illegal"), (("half",), "ok"), (("commit",), "ok"), (("send",), "ok")])
-def test_what_was_answered_twice_may_have_been_served_twice(
+def test_request_answered_twice_may_have_been_served_twice(
     strays: tuple[str, ...], verdict: str, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the first and the last message the queue got two more: one is that of a transaction."""
@@ -92,7 +92,7 @@ def test_what_was_answered_twice_may_have_been_served_twice(
     assert found.out_of_reach == single.out_of_reach
 
 
-def test_nothing_is_judged_twice_and_what_is_new_is(tmp_path: Path) -> None:
+def test_only_new_histories_are_judged(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     write(folder / "one.ndjson", *history())
@@ -141,7 +141,7 @@ def test_the_form_changes_nothing(tmp_path: Path, form: str) -> None:
     assert found.events == len(events) * len(names)
 
 
-def test_pieces_that_come_late_are_waited_for(tmp_path: Path) -> None:
+def test_late_pieces_are_awaited(tmp_path: Path) -> None:
     header, events = history(wrong="T1")
     folder = tmp_path / "in"
     folder.mkdir()
@@ -159,7 +159,7 @@ def test_pieces_that_come_late_are_waited_for(tmp_path: Path) -> None:
     assert judge(tmp_path, folder).findings == alone("a", named, events)
 
 
-def test_what_is_before_a_damaged_place_is_judged(tmp_path: Path) -> None:
+def test_data_before_damage_is_judged(tmp_path: Path) -> None:
     header, events = history()
     whole = write(tmp_path / "cut.ndjson", header, events, '{"v": 1, "seq"')
     lines = whole.read_text().splitlines(keepends=True)
@@ -193,7 +193,7 @@ def test_where_nothing_can_be_judged(tmp_path: Path) -> None:
         judge(tmp_path, tmp_path / "nothing")
 
 
-def test_a_long_history_is_divided_into_files_and_judged_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_history_is_split_into_files_and_judged_equally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     header, events = history(topics=5, wrong="T3")
     path = write(tmp_path / "long.ndjson", header, events)
     expected = judge(tmp_path / "held", path)
@@ -204,7 +204,7 @@ def test_a_long_history_is_divided_into_files_and_judged_the_same(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
+def test_several_processes_equal_one(tmp_path: Path) -> None:
     for number in range(3):
         write(tmp_path / f"{number}.ndjson", *history(wrong="T1" if number == 1 else ""))
     order = JudgingJob(tuple(str(tmp_path / f"{n}.ndjson") for n in range(3)), PROFILE, str(tmp_path / "out"), str(tmp_path / "cache"))
@@ -267,7 +267,7 @@ def last_answer(events: Sequence[Event], topic: str) -> Event:
 
 
 @pytest.mark.parametrize("code", ["0", None])
-def test_an_answer_that_is_none_is_named_and_the_rest_is_judged(code: object, tmp_path: Path) -> None:
+def test_invalid_response_is_named_and_rest_is_judged(code: object, tmp_path: Path) -> None:
     header, events = history()
     bad = last_answer(events, "T1").seq
     changed = spoiled(events, bad, {"code": code, "fields": {"queueId": "0", "queueOffset": "5"}})
@@ -299,7 +299,7 @@ def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Pa
     assert [(one["kind"], one["seq"]) for one in found.findings] == [("not explained", bad)]
 
 
-def test_a_request_whose_size_is_no_number_is_named() -> None:
+def test_request_with_non_numeric_size_is_named() -> None:
     header, events = history()
     first = next(event for event in events if event.type == "invoke" and event.op == "send")
     with pytest.raises(TraceError, match=f"event {first.seq}: is not a request"):
@@ -309,7 +309,7 @@ def test_a_request_whose_size_is_no_number_is_named() -> None:
 @pytest.mark.parametrize("text", ["{oops", "[]", "null", "[" * 100_000])
 @pytest.mark.parametrize("columns", ["all", "bare"])
 @pytest.mark.parametrize("which", ["invoke", "ok", "state"])
-def test_a_value_that_is_no_object_ends_its_history_there(which: str, columns: str, text: str, tmp_path: Path) -> None:
+def test_non_object_value_ends_its_history(which: str, columns: str, text: str, tmp_path: Path) -> None:
     _, events = history()
     seq = last_answer(events, "T1").seq if which == "ok" else max(e.seq for e in events if e.type == "invoke" and e.op == "send")
     if which == "state":
@@ -326,7 +326,7 @@ def test_a_value_that_is_no_object_ends_its_history_there(which: str, columns: s
     assert found.histories == {"ok": 1, "unreadable": 1}
 
 
-def test_what_is_before_a_number_that_is_none_is_judged(tmp_path: Path) -> None:
+def test_data_before_invalid_number_is_judged(tmp_path: Path) -> None:
     _, events = history()
     rows = [event_row("one", event) for event in events]
     table = pa.Table.from_pylist(rows, EVENTS).select(["history", "seq", "process", "type", "op", "value"])

@@ -52,7 +52,7 @@ def test_decisive_alternative_has_the_combined_outcome_and_most_progress(tried: 
         assert progress == max(more for one, more in tried if one is outcome)
 
 
-def test_no_alternative_is_tried_after_an_explained_one() -> None:
+def test_no_alternative_is_tried_after_explained() -> None:
     rest = iter([REFUSED, EXPLAINED, UNDECIDED])
     assert decisive(rest, outcome=lambda one: one, progress=lambda _: 0) is EXPLAINED
     assert list(rest) == [UNDECIDED]

@@ -79,7 +79,7 @@ MODELS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("way", ["driver", "workers", "large levels", "twice"])
-def test_it_finds_what_the_local_search_finds(name: str, way: str, tmp_path: Path) -> None:
+def test_sharded_search_equals_local_search(name: str, way: str, tmp_path: Path) -> None:
     instance = MODELS[name]()
     session = OneProcess(attempts=2 if way == "twice" else 1)
     found = spread(instance, session, alone={"driver": 1 << 60, "large levels": 3}.get(way, 0), scratch=tmp_path)
@@ -116,7 +116,7 @@ def test_a_full_table_ends_a_run_and_nothing_else(monkeypatch: pytest.MonkeyPatc
     assert max(pieces) > 1
 
 
-def test_what_is_small_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_search_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     session = OneProcess(2)
     found = spread(counters(4).given(), session)
     assert not session.jobs and not any(level.tasks for level in found.levels)
@@ -140,7 +140,7 @@ def breaking(level: int, how: Callable[[], None]) -> Callable[[Any], Any]:
     return perform
 
 
-def test_ctrl_c_keeps_what_is_known() -> None:
+def test_ctrl_c_keeps_known_results() -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -188,7 +188,7 @@ def test_memory_that_a_task_lacks_is_a_limit() -> None:
     assert spread(counters().given(), alone=0, perform=breaking(2, exhaust)).reason == MEMORY
 
 
-def test_a_failed_task_is_one_line() -> None:
+def test_failed_task_is_one_line() -> None:
     def fail() -> None:
         raise RuntimeError("Traceback (most recent call last):\n  File x\nValueError: this is wrong\n\nJVM stacktrace: ...")
 

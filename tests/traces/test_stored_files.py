@@ -31,7 +31,7 @@ from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk
 
 
-def test_files_of_several_folders_in_order_with_the_last_that_has_data(tmp_path: Path) -> None:
+def test_files_of_folders_are_ordered_with_last_containing_data(tmp_path: Path) -> None:
     chance = random.Random(1)
     one, two = tmp_path / "one", tmp_path / "two"
     write_log(one, 0, record(chance, 0).ljust(4096, b"\0"))
@@ -47,13 +47,13 @@ def test_files_of_several_folders_in_order_with_the_last_that_has_data(tmp_path:
         log_files([str(tmp_path / "nothing")])
 
 
-def test_ranges_cover_a_file_and_a_file_without_bytes_has_one() -> None:
+def test_ranges_cover_file_and_empty_file_has_one() -> None:
     file = LogFile("p", 0, 1000, True)
     assert [(each.start, each.end, each.exact) for each in ranges([file], 400)] == [(0, 400, True), (400, 800, False), (800, 1000, False)]
     assert [(each.start, each.end) for each in ranges([LogFile("p", 0, 0, True)])] == [(0, 0)]
 
 
-def test_mending_asks_for_one_range_of_a_file_at_a_time() -> None:
+def test_repair_requests_one_range_of_file_at_once() -> None:
     file = LogFile("p", 0, 1200, True)
     parts = ranges([file], 300)
     good = [
@@ -67,7 +67,7 @@ def test_mending_asks_for_one_range_of_a_file_at_a_time() -> None:
     assert ranges_to_reread([good[0], Walked(parts[1], 400, 910, 1, 510), *good[2:]]) == [Range(file, 310, 600, True)]
 
 
-def test_zeros_to_the_end_of_a_file_that_is_not_the_last_are_a_stretch(tmp_path: Path) -> None:
+def test_zeros_to_end_of_earlier_file_are_stretch(tmp_path: Path) -> None:
     chance = random.Random(2)
     first = record(chance, 0)
     write_log(tmp_path, 0, first.ljust(4096, b"\0"))
@@ -83,7 +83,7 @@ def test_zeros_to_the_end_of_a_file_that_is_not_the_last_are_a_stretch(tmp_path:
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path: Path, scheme: str) -> None:
+def test_file_shrinking_while_read_is_error(tmp_path: Path, scheme: str) -> None:
     data = log(random.Random(4), 0, 300)
     path = write_log(tmp_path, 0, data)
     (file,) = log_files([scheme + str(tmp_path)])
@@ -94,7 +94,7 @@ def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path: Path
         list(walk)
 
 
-def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
+def test_file_deleted_while_read_is_read_to_end(tmp_path: Path) -> None:
     data = log(random.Random(4), 0, 300)
     path = write_log(tmp_path, 0, data)
     (file,) = log_files([str(tmp_path)])
@@ -106,7 +106,7 @@ def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(tmp_path: Pa
 
 
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "file:///nowhere/at/all", "nonsense://x"])
-def test_a_path_that_cannot_be_read_is_an_error_of_one_line(path: str) -> None:
+def test_unreadable_path_is_one_line_error(path: str) -> None:
     with pytest.raises(StoredError) as caught:
         open_source(path)
     assert "\n" not in str(caught.value) and str(caught.value).startswith(path)
@@ -171,7 +171,7 @@ def write_queue(folder: Path, topic: str, queue_id: int, base: int, entries: lis
     path.write_bytes(b"".join(struct.pack(">qiq", *each) for each in entries).ljust(count * 20, b"\0"))
 
 
-def test_where_a_queue_begins_and_ends_and_what_lies_between(tmp_path: Path) -> None:
+def test_bounds_and_content_of_queue_are_found(tmp_path: Path) -> None:
     filler = (0, FILLER_SIZE, 0)
     write_queue(tmp_path, "T", 3, 50, [filler] * 7 + [(100 * n, 90, -n) for n in range(57, 100)])
     write_queue(tmp_path, "T", 3, 100, [(100 * n, 90, 1 << 63 - 1 if n == 104 else n) for n in range(100, 105)])
@@ -193,7 +193,7 @@ def test_where_a_queue_begins_and_ends_and_what_lies_between(tmp_path: Path) -> 
     assert looked.physicalOffset[[0, 1, 8]].tolist() == [5700, 10400, 9900]
 
 
-def test_what_lies_far_behind_zeros_is_beyond_the_end_of_a_queue(tmp_path: Path) -> None:
+def test_entries_far_after_zeros_are_past_queue_end(tmp_path: Path) -> None:
     entries = [(100 * n, 90, n) for n in range(40)]
     write_queue(tmp_path, "T", 0, 0, [*entries, *[(0, 0, 0)] * (3 * BEYOND), *entries * 400], count=1 << 15)
     (queue,) = Queues([str(tmp_path)]).all()
@@ -212,7 +212,7 @@ def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell where a file has holes")
 @pytest.mark.parametrize("count", [1, 1000, BEYOND + 1000])
-def test_a_queue_with_a_hole_behind_its_entries_is_read_once(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_with_hole_after_entries_is_read_once(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For its ends and its first window."""
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(count)], count=0)
     os.truncate(tmp_path / "consumequeue" / "T" / "0" / f"{0:020d}", 20 << 15)
@@ -248,7 +248,7 @@ def test_looking_up_many_entries_in_many_queues(tmp_path: Path) -> None:
     assert (found.physicalOffset == ((topic * 4 + queue_id) << 20 | index)).all() and (found.size == 100 + index).all()
 
 
-def test_what_one_has_read_of_a_queue_another_does_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_already_read_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(50)])
     queues, names, read = Queues([str(tmp_path)]), NameTable(["T"]), []
     read_into = Queue.read_into
@@ -275,12 +275,12 @@ def java_hash(text: str) -> int:
 
 @pytest.mark.parametrize(("key", "there"), [("t#a", True), ("t#b", True), ("t#T#red", True), ("t#red", False), ("t#T#a", False)])
 @pytest.mark.behaviour("REC-04")
-def test_an_entry_of_an_index_is_for_a_key_or_from_5_4_on_for_the_tags(key: str, there: bool) -> None:
+def test_index_entry_is_for_key_or_since_5_4_tags(key: str, there: bool) -> None:
     room = np.frombuffer(b"TAGS\x01red\x02KEYS\x01a b", np.uint8)
     assert bool(_has(room.ctypes.data, java_hash("t"), 0, room.size, java_hash(key))) == there
 
 
-def test_an_index_says_how_it_was_made(tmp_path: Path) -> None:
+def test_index_states_how_it_was_made(tmp_path: Path) -> None:
     (tmp_path / "index").mkdir()
     path = tmp_path / "index" / "20240101000000000"
     entries = b"".join(struct.pack(">iqii", *each) for each in [(0, 0, 0, 0), (7, 1 << 40, 3, 0), (8, 1 << 41, 4, 1)])
@@ -319,7 +319,7 @@ def test_the_dialect_of_the_tables(tmp_path: Path) -> None:
     assert config.read_json(str(path))["offsetTable"] == {"a@b,1:": {"0": 5, "1": 6, "-2": 7}, 'c"{3:': {}}
 
 
-def test_a_checkpoint_of_both_lines_and_a_short_one(tmp_path: Path) -> None:
+def test_long_and_short_checkpoints_are_read(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     path.write_bytes(struct.pack(">qqqqq", 1, 2, 3, 4, 5).ljust(4096, b"\0"))
     assert config.read_checkpoint(str(path)) == config.CheckpointTimes(1, 2, 3, 4, 5)
@@ -344,7 +344,7 @@ def test_magic_numbers_and_data_are_found_across_blocks(tmp_path: Path, monkeypa
             assert place.data_in_rest(gap + len(wanted) + 301) is None
 
 
-def test_kernels_are_kept_on_disk_under_the_hash_of_all_files_they_may_be_made_of() -> None:
+def test_kernels_are_cached_under_hash_of_possible_sources() -> None:
     from numba import config
 
     from rocketproof_model.diskcache import cache_directory

@@ -34,7 +34,7 @@ def on_disk(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def test_the_numbers_of_the_format_are_those_of_the_implementation() -> None:
+def test_format_constants_equal_those_of_implementation() -> None:
     assert record.MESSAGE_MAGIC & 0xFFFFFFFF == layout.MESSAGE_MAGIC
     assert record.BLANK_MAGIC & 0xFFFFFFFF == layout.BLANK_MAGIC
     assert (record.FIXED_SIZE, record.BLANK_SIZE, record.PROPERTIES_LIMIT) == (

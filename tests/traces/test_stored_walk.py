@@ -68,9 +68,7 @@ def file_of(path: Path, base: int, *, last: bool = True) -> LogFile:
     seed=st.integers(0, 10**9), count=st.integers(0, 12), mishaps=st.integers(0, 4), window=st.sampled_from([200, 700, 1 << 16]),
     rows=st.sampled_from([1, 3, 4096]), last=st.booleans(),
 )  # fmt: skip
-def test_the_walk_of_a_file_says_what_a_plain_reader_says(
-    seed: int, count: int, mishaps: int, window: int, rows: int, last: bool, tmp_path: Path
-) -> None:
+def test_walk_of_file_equals_plain_reader(seed: int, count: int, mishaps: int, window: int, rows: int, last: bool, tmp_path: Path) -> None:
     chance = random.Random(seed)
     base = chance.choice([0, 1 << 20, 7 << 33])
     data = log(chance, base, count)
@@ -112,7 +110,7 @@ def divided(file: LogFile, size: int) -> list[Row]:
 
 @settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9), size=st.integers(20, 900), mishaps=st.integers(0, 3))
-def test_each_range_is_what_a_plain_reader_says_of_it(seed: int, size: int, mishaps: int, tmp_path: Path) -> None:
+def test_each_range_equals_plain_reader(seed: int, size: int, mishaps: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     data = log(chance, 0, 8)
     for _ in range(mishaps):
@@ -127,7 +125,7 @@ def test_each_range_is_what_a_plain_reader_says_of_it(seed: int, size: int, mish
         assert (walk.walked.begin, walk.walked.end) == (expected.begin, expected.end)
 
 
-def test_a_record_inside_of_a_body_is_found_out_when_ranges_are_mended(tmp_path: Path) -> None:
+def test_record_inside_body_is_detected_when_ranges_are_repaired(tmp_path: Path) -> None:
     """A body that holds two records, each at the very offset that it tells, deceives a range that begins before them."""
     chance = random.Random(5)
     first = record(chance, 0, topic=b"T", text=b"", body=b"x" * 300)
@@ -184,7 +182,7 @@ def test_without_crc_and_properties_these_columns_are_empty(tmp_path: Path) -> N
         assert set(column(messages, "topic")) != {-1}
 
 
-def test_a_record_that_names_one_property_with_many_topics_adds_the_last_one(tmp_path: Path) -> None:
+def test_record_repeating_property_with_topics_adds_last(tmp_path: Path) -> None:
     text = b"\2".join(b"REAL_TOPIC\1t%d" % number for number in range(1500))
     names = NameTable()
     file = file_of(write_log(tmp_path, 0, record(random.Random(2), 0, topic=b"T", text=text)), 0)

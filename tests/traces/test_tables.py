@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
     return folder, write_store(folder, messages(600, 3))
 
 
-def test_each_record_is_a_row_with_what_was_sent(store: tuple[Path, list[Stored]]) -> None:
+def test_each_record_is_row_of_sent_message(store: tuple[Path, list[Stored]]) -> None:
     folder, stored = store
     for row, sent in nonempty(zip(rows(commitlog.TABLE, folder), stored, strict=True)):
         assert (row["topic"], row["queueId"], row["queueOffset"]) == (sent.topic, sent.queue_id, sent.queue_offset)
@@ -97,7 +97,7 @@ def test_clauses_leave_the_rows_that_pass(clauses: Clauses, passes: Any, store: 
     assert [(row["physicalOffset"], row["body"]) for row in found] == [(s.offset, s.body) for s in stored if passes(s)]
 
 
-def test_a_url_leads_to_queues_whose_names_have_percent_signs(tmp_path: Path) -> None:
+def test_url_leads_to_queues_with_percent_signs(tmp_path: Path) -> None:
     write_store(tmp_path / "the store", [Sent("%DLQ%cg"), Sent("%RETRY%cg")], 1 << 12)
     table = consumequeue.TABLE
     parts = table.parts([(tmp_path / "the store").as_uri()], (), PART_SIZE)
@@ -130,7 +130,7 @@ def test_records_inside_of_bodies_are_no_rows(to_the_end: bool, tmp_path: Path) 
         assert [(row["physicalOffset"], row["topic"]) for row in found] == [(each.offset, "T") for each in stored], part_size
 
 
-def test_older_records_behind_a_blank_are_no_rows(tmp_path: Path) -> None:
+def test_older_records_after_blank_are_no_rows(tmp_path: Path) -> None:
     """A file that was written again: the filler of its blank still holds what was there."""
     stored = write_store(tmp_path / "store", [Sent("T", body=bytes(100)) for _ in range(40)], 1 << 12)
     log = tmp_path / "store" / "commitlog" / f"{0:020d}"

@@ -84,7 +84,7 @@ def test_another_answer_is_a_difference(
     assert compare(one, pair[1].history) == []
 
 
-def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undispatched_messages_are_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking = Program(1, "test", (("send", {}), ("earliest", {})))
     one, other = (performed("P494", tmp_path / name, [asking])[1].history for name in ("one", "other"))
     for history, stamp in ((one, "5"), (other, "-1")):
@@ -109,7 +109,7 @@ def test_a_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
         assert [each.field for each in compare(one, history)] == differences
 
 
-def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:
+def test_half_message_belongs_only_to_its_run(tmp_path: Path) -> None:
     """Where it lies is not compared: the second broker had something before."""
     half = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}
     steps = tuple((name, args) for record in (0, 1) for name, args in (("send", half), ("end", {"record": record})))
@@ -125,7 +125,7 @@ def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:
     assert [each.field for each in compare(one, other)] == ["preparedTxOffset"]
 
 
-def test_what_is_stored_otherwise_is_a_difference(pair: tuple[RecordedProgram, RecordedProgram]) -> None:
+def test_differently_stored_record_is_difference(pair: tuple[RecordedProgram, RecordedProgram]) -> None:
     one, other = pair[0].history, RecordedProgram.read(pair[1].path).history
     (name,) = [topic for topic in other.states["topics"]["topics"] if topic.endswith("B")]
     other.states["topics"]["topics"][name]["perm"] = 4
@@ -134,7 +134,7 @@ def test_what_is_stored_otherwise_is_a_difference(pair: tuple[RecordedProgram, R
     assert [each.field for each in compare(one, other)] == ["perm", "next offset", "content"]
 
 
-def test_a_record_in_a_topic_of_all_programs_tells_where_it_came_from(tmp_path: Path) -> None:
+def test_record_in_shared_topic_reveals_its_program(tmp_path: Path) -> None:
     """A delayed half message goes back into the half topic, up to P45 (HAZ-39; zoo A24), where nobody was told its place."""
     delayed = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}}
     steps = (("send", {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}), ("send", delayed), ("time", {"millis": 2500}))
@@ -148,7 +148,7 @@ def test_a_record_in_a_topic_of_all_programs_tells_where_it_came_from(tmp_path: 
 
 
 @pytest.mark.slow
-def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
+def test_command_finds_and_shrinks_difference_of_switch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = ("send", {"topic": "A"})
@@ -172,7 +172,7 @@ def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
     assert "inprocess:P540 against inprocess:P533" in capsys.readouterr().out
 
 
-def test_the_program_of_what_was_waited_for_is_made_smaller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_with_awaited_response_is_shrunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no other."""
     batch = ("send", {"topic": "B", "items": [["a", {"KEYS": "k"}]]})
     programs = [Program(1, "test", (("send", {"topic": "x" * 128, "body": "b"}),)), Program(2, "test", (("send", {}), batch))]
@@ -189,7 +189,7 @@ def test_the_program_of_what_was_waited_for_is_made_smaller(tmp_path: Path, monk
     assert (searched.steps, searched.seconds, searched.programs) == (1, found.seen, 2)
 
 
-def test_what_was_found_before_an_interruption_is_written(
+def test_findings_before_interruption_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*given: object) -> bool:
@@ -212,7 +212,7 @@ def test_what_was_found_before_an_interruption_is_written(
     ],
     ids=["there was no time", "it did not come again"],
 )
-def test_what_nobody_did_again_is_not_said_to_have_gone(
+def test_difference_not_repeated_is_not_reported_as_gone(
     done_again: Callable[..., object], said: bool | None, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds = iter((PERFORMED, done_again))
@@ -224,7 +224,7 @@ def test_what_nobody_did_again_is_not_said_to_have_gone(
     assert row["again"] is said
 
 
-def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unresponsive_broker_is_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind each such program the broker is tried; where it does not serve, the next program has another one."""
     opened: list[str] = []
     open_ = InProcess.open
@@ -257,7 +257,7 @@ def test_against_has_a_target_and_nothing_else(given: list[str], capsys: pytest.
     assert "rocketproof: --" in capsys.readouterr().err
 
 
-def test_a_wrong_target_is_told_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_target_is_reported_by_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "what", "--target", "inprocess:P494"]) == 2
     assert "rocketproof: --against what: " in capsys.readouterr().err
     assert run(["compare", "what", "inprocess:P494"]) == 2
@@ -281,6 +281,6 @@ def test_validate_still_compares(capsys: pytest.CaptureFixture[str], monkeypatch
         (["--report", "junit:x.xml"], "--report junit:x.xml"),
     ],
 )
-def test_against_refuses_what_is_for_judging(given: list[str], odd: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_against_refuses_judging_options(given: list[str], odd: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "inprocess:P494", "--target", "inprocess:P533", *given]) == 2
     assert f"rocketproof: {odd} with --against: two targets are compared" in capsys.readouterr().err

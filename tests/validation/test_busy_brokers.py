@@ -58,7 +58,7 @@ def test_batches_that_fail_in_the_lock_are_known_by_profile(profile: str) -> Non
 
 
 @pytest.mark.parametrize("profile", ["P494", "P533"])
-def test_programs_with_such_batches_have_a_broker_of_their_own(profile: str) -> None:
+def test_programs_with_such_batches_have_separate_broker(profile: str) -> None:
     programs = generate(ProgramOptions(profile, 300, 5, configure=True, start=True, end=True))
     flagged = [
         one

@@ -47,11 +47,11 @@ def events(profile: str, call: RecordedCall, code: int = SUCCESS, *, deaf: bool 
 @pytest.mark.parametrize("deaf", [False, True])
 @pytest.mark.parametrize("profile", ["P452", "P460", "P470"])
 @pytest.mark.behaviour("TCM-30", "HAZ-60")
-def test_a_change_that_was_answered_before_is_over_when_another_is_refused(profile: str, deaf: bool) -> None:
+def test_answered_change_ends_before_next_is_refused(profile: str, deaf: bool) -> None:
     assert events(profile, CHANGE, deaf=deaf) == ["invoke", "asked 17 with 1 fields", "asked 17 with 0 fields", "ok"]
 
 
 @pytest.mark.parametrize(("profile", "call", "code"), [("P471", CHANGE, SUCCESS), ("P470", GROUP, SUCCESS), ("P470", CHANGE, SYSTEM_ERROR)])
 @pytest.mark.behaviour("TCM-30")
-def test_nobody_waits_for_what_was_done_or_refused(profile: str, call: RecordedCall, code: int) -> None:
+def test_done_or_refused_changes_are_not_awaited(profile: str, call: RecordedCall, code: int) -> None:
     assert len([one for one in events(profile, call, code) if one.startswith("asked")]) == 1

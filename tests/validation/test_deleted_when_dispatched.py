@@ -71,7 +71,7 @@ def test_a_deletion_waits_for_the_last_message_and_only_once(late: int) -> None:
 
 @pytest.mark.behaviour("REC-04", "TCM-31")
 @pytest.mark.parametrize("broker", [Broker(0, deaf=True), Broker(10**9)])
-def test_a_deletion_comes_though_nobody_says_that_it_is_there(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_takes_effect_without_notification(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "BEHIND", 0.01)
     assert asked(broker, ("send", {}), DELETE)[-1] == codes.DELETE_TOPIC_IN_BROKER
 
@@ -88,5 +88,5 @@ def test_a_deletion_comes_though_nobody_says_that_it_is_there(broker: Broker, mo
     ],
 )
 @pytest.mark.behaviour("REC-04", "HAZ-15")
-def test_nobody_waits_for_what_does_not_come_to_the_answered_place(step: Step) -> None:
+def test_messages_outside_answered_position_are_not_awaited(step: Step) -> None:
     assert codes.GET_MAX_OFFSET not in asked(Broker(0), step, DELETE)

@@ -50,21 +50,21 @@ def test_every_setting_is_drawn_or_has_a_reason_why_not() -> None:
     assert sorted(FIELDS) == sorted(name for table in tables for name in table)
 
 
-def test_every_value_is_one_that_a_broker_takes_and_another_than_the_usual_one() -> None:
+def test_every_drawn_value_is_valid_and_not_default() -> None:
     for name, legal in nonempty(LEGAL.items()):
         assert len(set(legal.values)) == len(legal.values) > 1
         for value in legal.values:
             change(BrokerSettings(), name, value)
 
 
-def test_every_value_but_the_usual_one_is_drawn_where_the_profile_knows_it() -> None:
+def test_every_non_default_value_known_to_profile_is_drawn() -> None:
     found = {pair for needs in of("P533") for pair in settings_of(needs).items()}
     assert found == {(name, value) for name, legal in LEGAL.items() for value in legal.values[1:]}
     older = {name for needs in of("P40") for name in settings_of(needs)}
     assert older == {name for name, legal in LEGAL.items() if not legal.switch or getattr(PROFILES["P40"], legal.switch)}
 
 
-def test_none_comes_much_more_often_than_others() -> None:
+def test_settings_are_drawn_about_equally() -> None:
     """Two sets share what their broker is started with, and a name is not twice in a set."""
     often = Counter(pair for needs in of("P533") for pair in settings_of(needs).items())
     for start in (True, False):
@@ -72,14 +72,14 @@ def test_none_comes_much_more_often_than_others() -> None:
         assert max(counts) <= 2 * min(counts) + 2
 
 
-def test_a_target_gets_those_settings_only_that_it_can_be_given() -> None:
+def test_target_gets_only_supported_settings() -> None:
     assert of("P494", configure=False, start=False) == []
     assert not any(at_start(needs) for needs in of("P494", start=False))
     assert not any(while_running(needs) for needs in of("P494", configure=False))
     assert of("P494", programs=99) == []
 
 
-def test_what_is_needed_says_what_a_broker_is_started_with_and_what_is_changed_later() -> None:
+def test_needs_separate_start_settings_from_later_changes() -> None:
     assert at_start(BOTH) == {"defaultTopicQueueNums": "3"}
     assert while_running(BOTH) == {"regionId": "eu"}
     assert settings_of(BOTH) == {**at_start(BOTH), **while_running(BOTH)}
@@ -91,11 +91,11 @@ def test_what_is_needed_says_what_a_broker_is_started_with_and_what_is_changed_l
 @pytest.mark.parametrize(
     ("needs", "known"), [("", True), (BOTH, True), (ALONE, True), ("regionId", False), ("nothing=1", False), ("x", False)]
 )
-def test_what_nobody_can_give_is_not_known(needs: str, known: bool) -> None:
+def test_unsupported_settings_are_unknown(needs: str, known: bool) -> None:
     assert is_known(needs) is known
 
 
-def test_sets_with_the_same_settings_from_the_start_share_a_broker() -> None:
+def test_programs_with_equal_start_settings_share_broker() -> None:
     other = needs_of({"traceOn": "false", "defaultTopicQueueNums": "3"})
     later = needs_of({"traceOn": "false"})
     found = stages(["", BOTH, NO_TOPICS, ENDED, other, later])
@@ -111,14 +111,14 @@ def test_programs_have_drawn_settings_unless_they_are_not_wanted() -> None:
     assert not [one for one in generate(ProgramOptions("P494", 200, 3, configure=True, start=True, drawn=False)) if one.needs not in named]
 
 
-def test_remembered_programs_are_those_whose_settings_can_be_given() -> None:
+def test_remembered_programs_are_those_with_supported_settings() -> None:
     one = Program(0, "", (("send", {}),), BOTH)
     assert memory.programs([one.data(), {**one.data(), "needs": "nothing=1"}]) == [one]
     assert len(memory.numbered([one], 0, configure=True, start=True)) == 1
     assert memory.numbered([one], 0, configure=True, start=False) == memory.numbered([one], 0, configure=False, start=True) == []
 
 
-def test_a_program_under_settings_is_performed_judged_and_told(tmp_path: Path) -> None:
+def test_program_with_settings_is_performed_judged_and_reported(tmp_path: Path) -> None:
     program = Program(0, "", (("send", {"nums": 8}), ("send", {"queue": 5})), BOTH)
     found = validate(ValidationRequest(InProcess("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
     assert not found.findings and not found.stopped
@@ -130,7 +130,7 @@ def test_a_program_under_settings_is_performed_judged_and_told(tmp_path: Path) -
     assert '"MSG_REGION":"eu"' in text.replace(": ", ":") and "illegal" in text  # three queues, so that the sixth is none
 
 
-def test_a_setting_that_a_broker_does_not_take_over_is_told(tmp_path: Path) -> None:
+def test_setting_not_applied_by_broker_is_reported(tmp_path: Path) -> None:
     class Deaf(InProcess):
         def open(self, setup: Setup = DEFAULT) -> Deployment:
             return super().open()

@@ -74,14 +74,14 @@ def test_an_answer_is_lost(counting: tuple[Counting, str], fault: Fault, raised:
         (Fault.CHANGED, ["1", "3", "3"], []),
     ],
 )
-def test_an_answer_comes_and_is_not_as_it_was(counting: tuple[Counting, str], fault: Fault, counts: list[str], strays: list[str]) -> None:
+def test_response_arrives_modified(counting: tuple[Counting, str], fault: Fault, counts: list[str], strays: list[str]) -> None:
     _, address = counting
     with FaultProxy(address, at={2: fault}) as proxy, TcpConnection(proxy.address) as line:
         assert [(ask(line).ext_fields or {})["count"] for _ in counts] == counts
         assert [(one.ext_fields or {})["count"] for one in line.strays] == strays
 
 
-def test_nobody_listens_for_a_while(counting: tuple[Counting, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listener_disappears_for_while(counting: tuple[Counting, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("faultproxy._AWAY", 1.5)  # longer than a busy machine lets this process wait
     _, address = counting
     with FaultProxy(address, at={1: Fault.REFUSED}) as proxy:

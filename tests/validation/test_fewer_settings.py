@@ -65,7 +65,7 @@ def test_a_finding_has_the_settings_that_it_takes(
         assert one.again == one.repeats == 3
 
 
-def test_a_broker_that_does_not_start_with_fewer_settings_shows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_broker_failing_with_fewer_settings_shows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Needing(InProcess):
         def open(self, setup: Setup = DEFAULT) -> Deployment:
             if "maxIndexNum" not in setup.settings:
@@ -76,7 +76,7 @@ def test_a_broker_that_does_not_start_with_fewer_settings_shows_nothing(monkeypa
     assert {one.program.needs for one in found.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
 
 
-def test_a_running_broker_has_its_settings_back_behind_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_running_broker_gets_its_settings_back_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told = []
 
     class Watched(InProcess):

@@ -39,7 +39,7 @@ def left(running: Deployment, size: int = 0) -> Path:
 @pytest.mark.parametrize(
     ("profile", "taken", "stays"), [("P494", [SECOND], False), ("P500", [SECOND], False), ("P492", [], True), ("P533", [], False)]
 )
-def test_a_broker_that_refuses_such_a_file_is_started_without_it(profile: str, taken: list[str], stays: bool) -> None:
+def test_broker_refusing_such_file_starts_without_it(profile: str, taken: list[str], stays: bool) -> None:
     with InProcess(profile).open(Setup(settings=LARGE)) as running:
         file = left(running)
         come_back(running, BROKER)
@@ -71,7 +71,7 @@ def test_it_is_not_blamed_where_something_else_ends_the_start(profile: str) -> N
 
 
 @pytest.mark.parametrize(("profile", "known"), [("P494", True), ("P533", False)])
-def test_behind_a_fault_it_is_told(profile: str, known: bool, tmp_path: Path) -> None:
+def test_file_without_length_is_reported_after_fault(profile: str, known: bool, tmp_path: Path) -> None:
     """A finding where the profile says that the broker starts with it."""
     with InProcess("P494").open(Setup(settings=LARGE)) as running:
         store = PromisedStore(running, profile, Random(1), FaultTests("kill"), tmp_path)

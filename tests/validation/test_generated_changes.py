@@ -62,7 +62,7 @@ def all_edits() -> list[operators.Edit]:
         ("attribute", "self.names", "self.rows"),
     ],
 )
-def test_a_function_is_changed_in_one_place(kind: str, before: str, after: str) -> None:
+def test_function_is_changed_in_one_place(kind: str, before: str, after: str) -> None:
     (edit,) = [one for one in all_edits() if (one.kind, one.before, one.after) == (kind, before, after)]
     (node,) = ast.parse(SOURCE).body
     assert isinstance(node, ast.FunctionDef)
@@ -72,19 +72,19 @@ def test_a_function_is_changed_in_one_place(kind: str, before: str, after: str) 
     assert not after or after.removeprefix("not ") in made
 
 
-def test_words_signatures_and_what_a_log_is_told_are_left_alone() -> None:
+def test_texts_signatures_and_log_arguments_are_unchanged() -> None:
     said = {one.before for one in all_edits()}
     assert not said & {"3", "'so do words'", "'words of an exception'", "log.info('so do words', a)", "'A docstring stays.'"}
     assert {one.kind for one in all_edits()} <= operators.KINDS.keys()
 
 
-def test_a_change_knows_the_lines_of_its_statement() -> None:
+def test_change_knows_lines_of_its_statement() -> None:
     lines = {(one.before, one.first, one.last) for one in all_edits()}
     assert {("a < 2", 6, 6), ("continue", 11, 11), ("a + 1", 12, 12)} <= lines
 
 
 @pytest.mark.slow
-def test_a_sample_is_even_over_modules_seeded_and_part_of_a_larger_one() -> None:
+def test_sample_is_even_over_modules_seeded_and_nested() -> None:
     few, more = (sampling.sample(count, 7, ("name server", "producer")) for count in (20, 40))
     assert few == sampling.sample(20, 7, ("name server", "producer")) != sampling.sample(20, 8, ("name server", "producer"))
     assert set(few) < set(more)
@@ -118,7 +118,7 @@ def rows(*verdicts: str) -> GeneratedReport:
         ((UNSEEN,), 0, None),
     ],
 )
-def test_the_exit_code_says_whether_something_survived(verdicts: tuple[str, ...], code: int, share: float | None) -> None:
+def test_exit_code_states_whether_mutant_survived(verdicts: tuple[str, ...], code: int, share: float | None) -> None:
     assert (rows(*verdicts).exit_code, rows(*verdicts).share) == (code, share)
 
 
@@ -127,7 +127,7 @@ def row_of(change: sampling.GeneratedMutant, verdict: str) -> GeneratedResult:
 
 
 @pytest.mark.slow
-def test_an_argument_is_for_what_needs_one() -> None:
+def test_argument_is_required_by_its_users() -> None:
     one = sampling.changes("producer/send", "producer")[0]
     found = arguments.argued(row_of(one, SURVIVED), one, "P494")
     assert found.verdict == UNSEEN and found.how
@@ -135,7 +135,7 @@ def test_an_argument_is_for_what_needs_one() -> None:
     assert arguments.argued(noticed, one, "P494") is noticed
 
 
-def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_under_another() -> None:
+def test_equivalence_by_switches_holds_only_under_that_profile() -> None:
     of_hooks = sampling.changes("broker/hooks", "broker")
     one = next(
         each for each in of_hooks if each.before == "not hooks.send and (not profile.always_traced)" and each.after == "not hooks.send"
@@ -162,7 +162,7 @@ def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_un
         ("while not profile.null_fields:\n  f()", "pass", False),
     ],
 )
-def test_two_functions_are_one_where_only_what_a_profile_settles_differs(one: str, other: str, same: bool) -> None:
+def test_functions_equal_if_only_profile_settled_code_differs(one: str, other: str, same: bool) -> None:
     trees = [ast.parse("def f():\n" + "\n".join(f"  {line}" for line in text.splitlines())).body[0] for text in (one, other)]
     first, second = (each for each in trees if isinstance(each, ast.FunctionDef))
     assert constant_folding.same_under(PROFILES["P494"], first, second) is same
@@ -171,7 +171,7 @@ def test_two_functions_are_one_where_only_what_a_profile_settles_differs(one: st
 @pytest.mark.parametrize(
     ("stopped", "raised"), [(CTRL_C, KeyboardInterrupt), ("it does not answer any more", TargetError), ("", TargetError)]
 )
-def test_programs_that_were_not_performed_are_not_taken_for_lines_that_none_reaches(
+def test_unperformed_programs_do_not_count_as_unreached_lines(
     stopped: str, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     idle = SimpleNamespace(lines=frozenset, started=frozenset(), end=lambda: None)
@@ -182,7 +182,7 @@ def test_programs_that_were_not_performed_are_not_taken_for_lines_that_none_reac
         baseline.baseline("P494", 2, 1, lambda what, done, of: None)
 
 
-def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_ending_programs_are_tried_on_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[ValidationRequest]()
 
     def performed(request: ValidationRequest, progress: object) -> ValidationReport:
@@ -206,9 +206,7 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
         ("message", "exact", "False", "P494", "P45"),
     ],
 )
-def test_a_parameter_for_which_every_caller_gives_a_switch_is_folded(
-    module: str, before: str, after: str, profile: str, other: str
-) -> None:
+def test_parameter_always_given_switch_is_folded(module: str, before: str, after: str, profile: str, other: str) -> None:
     part = "broker"
     found = [each for each in sampling.changes(module, part) if (each.before, each.after, each.kind) == (before, after, "fixed")]
     verdicts = [{arguments.argued(row_of(one, SURVIVED), one, name).verdict for one in found} for name in (profile, other)]
@@ -216,33 +214,33 @@ def test_a_parameter_for_which_every_caller_gives_a_switch_is_folded(
 
 
 @pytest.mark.parametrize(("profile", "verdict"), [("P494", EQUIVALENT), ("P533", UNREACHED)])
-def test_what_only_another_profile_calls_is_equivalent(profile: str, verdict: str) -> None:
+def test_code_called_only_by_other_profile_is_equivalent(profile: str, verdict: str) -> None:
     """Only 5.x asks which field of a request is null where nobody asks for it in 4.9.4; both ask whether one is null."""
     of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
     assert of_nulls and {arguments.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
     assert "is_null" in {one.name for one in called.functions()} - constant_folding.uncalled(PROFILES[profile])
 
 
-def test_a_keyword_that_has_its_own_value_need_not_be_given() -> None:
+def test_keyword_equal_to_default_is_optional() -> None:
     lost = [each for each in sampling.changes("broker/sending", "broker") if each.kind == "lost" and "prepare(" in each.before]
     (one,) = [each for each in lost if "named=" not in each.source]
     assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
     assert arguments.argued(row_of(one, SURVIVED), one, "P533").verdict == SURVIVED, "half messages have the property there"
 
 
-def test_no_broker_of_a_validation_has_a_word_that_no_program_gives() -> None:
+def test_validated_broker_has_only_words_given_by_programs() -> None:
     of_slave = [each for each in sampling.changes("broker/admin", "broker") if each.function.endswith("_is_slave")]
     verdicts = {each.after: arguments.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_slave}
     assert verdicts["''"] == UNSEEN and SURVIVED in verdicts.values()
 
 
-def test_a_millisecond_more_or_less_is_seen_by_nobody_and_a_moment_is() -> None:
+def test_one_millisecond_is_invisible_but_moment_is_visible() -> None:
     of_start = [each for each in sampling.changes("broker/checking", "broker") if each.before == "broker.clock.now() < starts"]
     verdicts = {each.kind: arguments.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_start}
     assert verdicts["boundary"] == UNSEEN and verdicts["negated"] == SURVIVED
 
 
-def test_what_a_start_does_is_tried_with_all_programs_and_first_with_those_that_go_through_it() -> None:
+def test_startup_mutants_try_all_programs_reaching_ones_first() -> None:
     one = sampling.changes("broker/batch", "broker")[0]
     programs = [Program(number, "", ()) for number in range(3)]
     there = (one.path, one.first)
@@ -252,13 +250,13 @@ def test_what_a_start_does_is_tried_with_all_programs_and_first_with_those_that_
     assert baseline.Baseline("P494", programs).programs_for(one) == []
 
 
-def test_lines_are_told_once_each_while_threads_go_on() -> None:
+def test_lines_are_reported_once_while_threads_run() -> None:
     lines = {("a.py", 1), ("b.py", 2)}
     assert sorted(_done(InProcess("P494"), [], lines, "lines", [])) == [("a.py", 1), ("b.py", 2)]
     assert not lines
 
 
-def test_every_argument_is_about_changes_that_there_are() -> None:
+def test_every_argument_concerns_existing_mutants() -> None:
     of = {module: part for part in sampling.PARTS for module in sampling.modules(part)}
     for begin in nonempty(arguments.ARGUMENTS):
         named = [module for module in of if module.startswith(begin.partition(":")[0])]

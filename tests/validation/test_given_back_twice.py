@@ -39,7 +39,7 @@ def found(path: Path, profile: str) -> set[str]:
 
 
 @pytest.mark.behaviour("INV-48", "BACK-11", "BACK-12", "HAZ-31")
-def test_what_is_retried_is_of_the_request_that_names_a_limit() -> None:
+def test_retried_message_belongs_to_request_naming_limit() -> None:
     """A real 4.5.1 was accused: its group retries nothing, so that the first request, which names no limit, made a dead letter; the record
     of the second, and the queue that was drawn for it, were taken for the first one's."""
     assert found(TWICE, "P452") == set()
@@ -66,21 +66,21 @@ def test_what_is_retried_is_of_the_request_that_names_a_limit() -> None:
     ],
 )
 @pytest.mark.behaviour("BACK-05", "BACK-12", "BACK-13")
-def test_a_send_back_has_first_choice_of_what_it_asks_for(record: Row, group: Group, level: int, asked: bool, any_: bool) -> None:
+def test_send_back_chooses_its_requested_message_first(record: Row, group: Group, level: int, asked: bool, any_: bool) -> None:
     request = BrokerRequest("send_back", 1, group="g", delay_level=level, offset=10, version=120)
     for first, expected in ((True, asked), (False, any_)):
         assert choose(request, group, Row("T"), [(10, record), (11, record)], asked=first) == (11 if expected else None)
 
 
 @pytest.mark.behaviour("INV-48", "BACK-11")
-def test_a_retry_beyond_the_limit_is_found_though_dead_letters_cannot_be_read(tmp_path: Path) -> None:
+def test_retry_beyond_limit_is_found_with_unreadable_dead_letters(tmp_path: Path) -> None:
     path = tmp_path / "history.ndjson"
     path.write_text(gzip.decompress(TWICE.read_bytes()).decode().replace('"version": 399', '"version": 120'), "utf-8")
     assert "INV-48" in found(path, "P452")
 
 
 @pytest.mark.behaviour("INV-48", "DLQ-02")
-def test_the_limit_of_a_group_goes_with_it(tmp_path: Path) -> None:
+def test_limit_of_group_is_deleted_with_group(tmp_path: Path) -> None:
     steps = (("group", {"retries": 0}), ("delete_group", {}), ("send", {}), ("back", {"version": 120}))
     with InProcess("P494").open() as running:
         path = performed(running, tmp_path, *steps)

@@ -35,7 +35,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
         yield made
 
 
-def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tmp_path: Path) -> None:
+def test_held_pull_gets_arriving_message(running: Deployment, tmp_path: Path) -> None:
     for number in range(5):  # on a busy machine a pull may come behind its message
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -49,7 +49,7 @@ def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tm
     pytest.fail("no pull was held for the time that passes before its message")
 
 
-def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(running: Deployment, tmp_path: Path) -> None:
+def test_unwanted_held_pull_response_is_accepted_up_to_5_0(running: Deployment, tmp_path: Path) -> None:
     pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
     later = ("time", {"millis": 500, "client": 1}), ("topic", {"topic": "X", "client": 1})
     found = judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"}), *later)
@@ -60,7 +60,7 @@ def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(runni
         assert "INV-03" in [one.property for one in judge_file(found.path, "P533").verdicts]
 
 
-def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Deployment, tmp_path: Path) -> None:
+def test_reference_answers_held_pull_of_last_message(running: Deployment, tmp_path: Path) -> None:
     pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
     history = load(judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"})).path)
     *_, last = history.exchanges
@@ -73,13 +73,13 @@ def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Dep
 
 
 @pytest.mark.slow
-def test_a_pull_that_a_broker_forgets_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_pull_is_reported(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PullRequestHoldService, "_wake", lambda self, pull: None)
     found = judged(running, tmp_path, *STEPS)
     assert [*found.verdicts, *found.unconfirmed]
 
 
-def test_a_pull_that_a_broker_does_not_hold_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pull_not_held_is_reported(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pull, "PULL_SUSPENDS", 0)
     found = judged(running, tmp_path, *STEPS)
     assert [one.property for one in found.findings] == ["pull.waits"]
@@ -93,7 +93,7 @@ def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:
     assert alone <= {300, 3000} and not any(made.concurrent for made in one)  # until their time is over
 
 
-def test_who_lets_a_pull_be_held_waits_longer_for_its_answer() -> None:
+def test_holding_client_waits_longer_for_response() -> None:
     context = Context(ProgramNames("t", 0), "broker-a")
     assert client.patience(requests.pull(context, "broker-a")) == client.PATIENCE
     assert client.patience(requests.pull(context, "broker-a", hold=3000)) == client.PATIENCE + client.LOOKS + 3

@@ -97,7 +97,7 @@ def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: F
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.CLOSE_AFTER, Fault.CLOSE_BEFORE], ids=lambda fault: fault.name)
-def test_messages_behind_a_lost_connection_come_from_another_port(performed: Perform, fault: Fault) -> None:
+def test_messages_after_lost_connection_use_another_port(performed: Perform, fault: Fault) -> None:
     """The second or the third one-way send finds out that the connection has ended, and nobody waits for its answer."""
     alone: Step = ("send", {"topic": "A", "one_way": True})
     judged, _ = performed((SEND, alone, alone, alone, SEND), at={2: fault})
@@ -105,7 +105,7 @@ def test_messages_behind_a_lost_connection_come_from_another_port(performed: Per
     assert (transport.CLOSED, "send") in [(one.kind, one.op) for one in judged.faults]
 
 
-def test_messages_behind_a_lost_wait_come_from_another_port(performed: Perform) -> None:
+def test_messages_after_lost_wait_use_another_port(performed: Perform) -> None:
     """All connections end by a request of another client, and who waits to be told of other consumers finds that out."""
     meet: Step = ("meet", {})
     other: Step = ("send", {"topic": "A", "one_way": True, "client": 1})
@@ -122,7 +122,7 @@ def test_a_change_that_names_no_topic_may_be_lost(performed: Perform, name: str)
     assert any(one.leaves_doubt for one in judged.faults)
 
 
-def test_what_a_broker_asks_by_itself_is_not_judged_where_answers_were_lost(performed: Perform) -> None:
+def test_unsolicited_requests_are_not_judged_after_lost_responses(performed: Perform) -> None:
     half: Step = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     steps = (("heartbeat", {"group": "producers"}), half, SEND, ("question", {}))
     judged, _ = performed(steps, at={3: Fault.SILENT})
@@ -130,7 +130,7 @@ def test_what_a_broker_asks_by_itself_is_not_judged_where_answers_were_lost(perf
 
 
 @pytest.mark.parametrize("fault", [*LOST, Fault.REFUSED], ids=lambda fault: fault.name)
-def test_looking_again_finds_what_a_lost_answer_has_hidden(performed: Perform, fault: Fault) -> None:
+def test_second_query_reveals_effects_of_lost_response(performed: Perform, fault: Fault) -> None:
     """The first answers that are lost are those to the questions about topics and the message."""
     judged, _ = performed((SEND,), at={2: fault, 4: fault})
     assert [str(one) for one in judged.findings] == []
@@ -139,12 +139,12 @@ def test_looking_again_finds_what_a_lost_answer_has_hidden(performed: Perform, f
     assert judged.claims["INV-34.records"][0] and judged.claims["INV-06.records"][0]
 
 
-def test_an_answer_with_another_field_is_held_against_the_target_as_it_is_seen(performed: Perform) -> None:
+def test_response_with_other_field_counts_as_seen(performed: Perform) -> None:
     judged, _ = performed((SEND, SEND), at={2: Fault.CHANGED})
     assert judged.findings and not judged.faults
 
 
-def test_what_could_not_be_read_is_not_known_and_not_empty(faultless: Deployment) -> None:
+def test_unreadable_data_is_unknown_not_empty(faultless: Deployment) -> None:
     (address,) = faultless.brokers.values()
     of = {codes.GET_MAX_OFFSET: Fault.CLOSE_AFTER, codes.GET_ALL_TOPIC_CONFIG: Fault.GARBAGE, codes.GET_BROKER_CONFIG: Fault.HALF}
     with FaultProxy(address, of=of) as proxy:
@@ -170,7 +170,7 @@ class _Behind(Deployment):
         """Nothing was begun."""
 
 
-def test_records_of_an_earlier_run_are_never_taken_for_ones_own(faultless: Deployment, tmp_path: Path) -> None:
+def test_records_of_earlier_run_are_never_own(faultless: Deployment, tmp_path: Path) -> None:
     """Both runs delay messages, in a topic that they share; in the second nobody knows where that ended before."""
     found = []
     for run in ("first", "second"):
@@ -190,7 +190,7 @@ def test_records_of_an_earlier_run_are_never_taken_for_ones_own(faultless: Deplo
     assert not first.records.keys() & second.records.keys()
 
 
-def test_a_level_whose_end_was_not_known_is_not_read_from_its_start(faultless: Deployment) -> None:
+def test_queue_with_unknown_end_is_not_read_from_start(faultless: Deployment) -> None:
     pulled: list[str] = []
 
     class Watched(Reader):
@@ -219,7 +219,7 @@ def test_two_runs_have_no_time_of_birth_in_common(faultless: Deployment, tmp_pat
     assert min(one.start for one in births) > 0
 
 
-def test_a_broker_that_does_not_tell_its_settings_cannot_be_judged(faultless: Deployment, tmp_path: Path) -> None:
+def test_broker_without_reported_settings_cannot_be_judged(faultless: Deployment, tmp_path: Path) -> None:
     (address,) = faultless.brokers.values()
     with (
         FaultProxy(address, of={codes.GET_BROKER_CONFIG: Fault.CLOSE_AFTER}) as proxy,
@@ -245,7 +245,7 @@ def accusations(found: ValidationReport) -> list[str]:
     [(Fault.CLOSE_AFTER, {"send_back.answer"}), (Fault.DOUBLED, {"INV-01", "INV-02"})],
     ids=["never answered", "always twice"],
 )
-def test_a_broker_that_always_fails_to_answer_a_request_is_found(tmp_path: Path, fault: Fault, properties: set[str]) -> None:
+def test_broker_never_answering_one_request_is_found(tmp_path: Path, fault: Fault, properties: set[str]) -> None:
     target = FaultyTarget(InProcess(PROFILE), of={codes.CONSUMER_SEND_MSG_BACK: fault})
     found = run(target, tmp_path / "r", 8, 3)
     assert {one.verdict.property for one in found.open} == properties
@@ -256,7 +256,7 @@ def test_a_broker_that_always_fails_to_answer_a_request_is_found(tmp_path: Path,
 
 
 @pytest.mark.nightly
-def test_what_is_not_seen_again_is_told_as_such(
+def test_unconfirmed_finding_is_reported_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One answer of the whole run has another remark."""
@@ -274,7 +274,7 @@ def test_what_is_not_seen_again_is_told_as_such(
 
 
 @pytest.mark.nightly
-def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
+def test_witness_with_lost_responses_is_not_judged(tmp_path: Path) -> None:
     """The target is asked for its topics; each answer is lost, in the repetition too."""
     target = FaultyTarget(InProcess(PROFILE), of={codes.GET_ALL_TOPIC_CONFIG: Fault.CLOSE_AFTER})
     (wanted,) = (one for one in WITNESSES if one.hazard == "HAZ-02")
@@ -283,7 +283,7 @@ def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
     assert "closed the connection" in found.said[-1]
 
 
-def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
+def test_unreadable_data_after_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
     found = FaultTests("kill")
     gone = _Behind(faultless, "127.0.0.1:9")  # discard, where nobody listens
     store = PromisedStore(gone, PROFILE, random.Random(0), found, tmp_path)
@@ -296,7 +296,7 @@ def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deploy
     assert report.exit_code == 3
 
 
-def test_an_answer_that_names_no_place_is_told_as_a_finding_behind_a_kill(faultless: Deployment, tmp_path: Path) -> None:
+def test_response_without_position_is_finding_after_kill(faultless: Deployment, tmp_path: Path) -> None:
     found = FaultTests("kill")
     store = PromisedStore(faultless, PROFILE, random.Random(0), found, tmp_path)
     store.where = "kill 1"
@@ -304,7 +304,7 @@ def test_an_answer_that_names_no_place_is_told_as_a_finding_behind_a_kill(faultl
     assert found.findings == ["kill 1: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
 
 
-def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> None:
+def test_probe_retries_after_lost_connection(faultless: Deployment) -> None:
     (address,) = faultless.brokers.values()
     with FaultProxy(address, at={1: Fault.CLOSE_AFTER, 2: Fault.GARBAGE, 4: Fault.CLOSE_INSIDE}) as proxy:
         with AddressTarget([proxy.address], profile=PROFILE).open() as running:
@@ -313,7 +313,7 @@ def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> No
 
 
 @pytest.mark.nightly
-def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_target_failing_after_programs_keeps_their_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bool:
         raise TargetError("the files are gone")
 
@@ -323,7 +323,7 @@ def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_pat
 
 
 @pytest.mark.parametrize(("lost", "wanted", "times"), [(0, 10**8, 3), (0, 200, 4), (6, 200, 5), (60, 200, 14), (200, 200, 20)])
-def test_the_more_a_connection_loses_the_more_often_a_lost_answer_has_to_come_again(lost: int, wanted: int, times: int) -> None:
+def test_lossier_connection_requires_more_repeated_losses(lost: int, wanted: int, times: int) -> None:
     """What counts are requests of other kinds: a broker that answers no send-back says nothing of the connection."""
     back = transport.TransportFault(transport.SILENT, "client 0, request 2 (send_back)", 3, "", "send_back")
     others = [

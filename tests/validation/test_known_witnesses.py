@@ -27,7 +27,7 @@ BY_HAZARD: Mapping[str, KnownHazard] = {wanted.hazard: wanted for wanted in WITN
 
 
 @pytest.mark.behaviour("HAZ-01", "LIV-03", "TCM-17", "CLI-21")
-def test_a_topic_of_a_first_message_stays_on_one_broker() -> None:
+def test_topic_of_first_message_stays_on_one_broker() -> None:
     found = replay(InProcess(PROFILE), BY_HAZARD["HAZ-01"], mark())
     assert (found.reproduced, found.property) == (True, "LIV-03"), found.said
     assert found.steps[0].startswith("find_template(")
@@ -51,7 +51,7 @@ def test_a_message_larger_than_a_file_is_acknowledged_and_lost() -> None:
 
 
 @pytest.mark.behaviour("HAZ-02")
-def test_a_broker_that_leaves_its_template_alone_does_not_follow_the_witness(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_keeping_template_does_not_follow_witness(monkeypatch: pytest.MonkeyPatch) -> None:
     """It refuses as the other one does, and changes only a copy of the template."""
     right = TopicConfigManager._template
 
@@ -79,14 +79,14 @@ class _Address(ValidationTarget):
         raise AssertionError("nothing is started")
 
 
-def test_a_target_that_cannot_be_started_is_told_what_is_lost() -> None:
+def test_target_that_cannot_start_reports_what_is_lost() -> None:
     found = replay(_Address(), BY_HAZARD["HAZ-22"], mark())
     assert found.reproduced is None
     assert any("'start'" in said for said in found.said) and any("'store'" in said for said in found.said)
 
 
 @pytest.mark.behaviour("HAZ-22")
-def test_what_is_not_reproduced_is_a_finding_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreproduced_witness_is_finding_in_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here no file is as small as the witness says, so that the message is stored."""
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"

@@ -36,7 +36,7 @@ def performed(profile: str, folder: Path) -> Path:
 
 @pytest.mark.behaviour("APP-07")
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
-def test_a_record_and_a_batch_leave_seven_eight_and_nine_bytes(profile: str, tmp_path: Path) -> None:
+def test_record_and_batch_leave_seven_eight_and_nine_bytes(profile: str, tmp_path: Path) -> None:
     found = judge_file(performed(profile, tmp_path), profile)
     assert "reference" in found.by and not found.verdicts and not found.unconfirmed
     assert {met for met in found.done.boundaries if "leaves" in met[0]} == {(one.name, SIDES[side]) for one in LEFT for side in one.sides}
@@ -45,7 +45,7 @@ def test_a_record_and_a_batch_leave_seven_eight_and_nine_bytes(profile: str, tmp
 @pytest.mark.behaviour("APP-07", "BAT-04")
 @pytest.mark.parametrize("size", ["parts.size", "size"], ids=["a record", "a batch"])
 @pytest.mark.parametrize("wrong", ["{} + BLANK_SIZE >=", "{} + BLANK_SIZE - 1 >"], ids=["one byte less", "one byte more"])
-def test_one_byte_is_noticed(size: str, wrong: str, tmp_path: Path) -> None:
+def test_one_byte_difference_is_noticed(size: str, wrong: str, tmp_path: Path) -> None:
     where = "_append_message" if size == "parts.size" else "_append_batch"
     planted = Text(f"{LOG}.{where}", f"if {size} + BLANK_SIZE >", f"if {wrong.format(size)}")
     with prepare([planted]).applied():

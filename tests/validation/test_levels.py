@@ -58,7 +58,7 @@ def levels_of(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
     return json.loads((folder / "level.json").read_text("utf-8")), code
 
 
-def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_storing_nothing_gets_level_and_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(YOUNG.read_text("utf-8").splitlines()) <= 200
     began = time.monotonic()
     found, code = levels_of(tmp_path)
@@ -150,7 +150,7 @@ def test_settings_are_read_as_java_reads_properties(tmp_path: Path) -> None:
         reader.close()
 
 
-def test_what_a_target_does_not_offer_is_said_and_is_no_failure(tmp_path: Path) -> None:
+def test_unsupported_requests_are_reported_without_failure(tmp_path: Path) -> None:
     found = tried(InProcess("P494"), 6, tmp_path)
     assert found.failed is None and not found.reached
     assert found.untried == ("the target does not offer kill, which the part with a kill needs",)
@@ -178,7 +178,7 @@ def test_exit_codes() -> None:
 # The levels as data
 
 
-def test_levels_name_entries_of_the_catalogue_and_steps_of_the_vocabulary() -> None:
+def test_levels_name_catalogue_entries_and_vocabulary_steps() -> None:
     known = {one.id for profile in PROFILES for one in entries(profile, frozenset())}
     for one in LEVELS:
         assert one.ids <= known, one.ids - known
@@ -188,7 +188,7 @@ def test_levels_name_entries_of_the_catalogue_and_steps_of_the_vocabulary() -> N
     assert len(counted) == len({*counted})
 
 
-def test_a_level_needs_only_requests_of_its_own_and_of_those_below() -> None:
+def test_level_needs_only_its_requests_and_lower_levels() -> None:
     for number, one in nonempty(enumerate(LEVELS, 1)):
         for trial in nonempty(one.trials):
             assert level_of_steps((*trial.steps, *trial.after)) <= number
@@ -213,7 +213,7 @@ def test_steps_that_need_a_level() -> None:
         (("--level", "--report", "badge:b.png"), "give badge:FILE.svg or badge:FILE.json"),
     ],
 )
-def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
+def test_unusable_arguments_are_refused(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
     assert run(["validate", "--target", "inprocess", *tokens]) == 2
     assert said in capsys.readouterr().err
 

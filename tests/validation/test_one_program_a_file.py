@@ -10,7 +10,7 @@ from rocketproof_properties.brokers.runs.recording import HistoryRecorder, last_
 from rocketproof_traces.common.errors import TraceError
 
 
-def test_a_second_program_in_a_file_is_refused_and_the_first_one_stays(tmp_path: Path) -> None:
+def test_second_program_in_file_is_refused_and_first_stays(tmp_path: Path) -> None:
     path = tmp_path / "00001.ndjson"
     HistoryRecorder(path, {"program": 1}).close()
     before = path.read_bytes()

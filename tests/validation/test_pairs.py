@@ -26,7 +26,7 @@ PAIR = "apache:4.9.7+apache:5.1.0"
 PARTS = (NAME_SERVER, "broker-a")
 
 
-def test_a_pair_is_a_target_of_its_own_broker_first() -> None:
+def test_pair_is_target_of_its_broker_first() -> None:
     found = choose(None, PAIR, None, configure=False)
     assert isinstance(found, Apache)
     assert (found.name, found.version, found.profile) == (PAIR, "4.9.7+5.1.0", "P494+P510")
@@ -35,7 +35,7 @@ def test_a_pair_is_a_target_of_its_own_broker_first() -> None:
     assert choose(None, PAIR, "P494", configure=False).profile == "P494"
 
 
-def test_two_releases_of_one_profile_and_one_release_twice_are_judged_by_it() -> None:
+def test_equal_profiles_or_releases_are_judged_by_one_profile() -> None:
     assert (Apache("4.9.4", name_server="4.9.5").name, Apache("4.9.4", name_server="4.9.5").profile) == (
         "apache:4.9.4+apache:4.9.5",
         "P494",
@@ -64,7 +64,7 @@ def test_two_releases_of_one_profile_and_one_release_twice_are_judged_by_it() ->
         (("--pair", PAIR, "--profile", "P494+P600"), "unknown profile 'P494+P600'"),
     ],
 )
-def test_what_is_no_pair_is_told_in_one_line(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
+def test_invalid_pair_is_one_line(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
     assert said in refused(capsys, *tokens)
 
 
@@ -73,7 +73,7 @@ def test_a_file_may_have_the_sign_in_its_name() -> None:
     assert form_of("served+served") is None
 
 
-def test_each_part_starts_with_the_jars_of_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_part_starts_with_jars_of_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Started:
         """What the builder asks of processes that run."""
 
@@ -106,7 +106,7 @@ def test_each_part_starts_with_the_jars_of_its_release(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize(("broker", "name_server"), [("P494", "P533"), ("P533", "P494"), ("P40", "P540")])
-def test_a_pairs_profile_has_the_brokers_switches_and_the_name_servers(broker: str, name_server: str) -> None:
+def test_pair_profile_combines_switches_of_broker_and_name_server(broker: str, name_server: str) -> None:
     pair = profile_of(f"{broker}+{name_server}")
     assert {name: getattr(pair, name) for name in OF_NAME_SERVERS} == {
         name: getattr(PROFILES[name_server], name) for name in OF_NAME_SERVERS
@@ -117,21 +117,21 @@ def test_a_pairs_profile_has_the_brokers_switches_and_the_name_servers(broker: s
     assert pair.name in PROFILES and pair.name not in list(PROFILES)
 
 
-def test_what_is_no_pair_of_profiles_is_no_profile() -> None:
+def test_invalid_pair_of_profiles_is_no_profile() -> None:
     for name in ("P494+", "+P494", "P494+P600", "P494+P494+P494", "P600"):
         assert name not in PROFILES
         with pytest.raises(KeyError):
             PROFILES[name]
 
 
-def test_what_is_expected_of_a_pair_is_what_is_expected_of_its_broker() -> None:
+def test_pair_expects_what_its_broker_expects() -> None:
     assert cases("P45+P533") == cases("P45") != cases("P533")
     assert settings("P45+P533") == settings("P45") != settings("P533")
 
 
 @pytest.mark.behaviour("NS-06")
 @pytest.mark.parametrize("profile", ["P494+P533", "P533+P494", "P49+P494", "P494+P49"])
-def test_a_name_server_answers_as_its_own_release(profile: str) -> None:
+def test_name_server_answers_as_its_release(profile: str) -> None:
     """A route of a topic that nobody has, and one of no topic."""
 
     def asked(of: str) -> list[tuple[int, str | None]]:

@@ -28,7 +28,7 @@ def stored_unread(profile: str, *steps: Step) -> set[str]:
 
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
 @pytest.mark.parametrize(("one", "side"), BOUNDED)
-def test_the_steps_of_a_boundary_lie_at_it(one: Boundary, side: int, profile: str) -> None:
+def test_boundary_steps_reach_boundary(one: Boundary, side: int, profile: str) -> None:
     if not one.applies(PROFILES[profile]):
         assert not [phrase for phrase in pool.phrases(PROFILES[profile]) if phrase.boundary == (one.name, SIDES[side])]
         return
@@ -36,13 +36,13 @@ def test_the_steps_of_a_boundary_lie_at_it(one: Boundary, side: int, profile: st
     assert (one.name, SIDES[side]) in found
 
 
-def test_each_boundary_names_rules_that_there_are() -> None:
+def test_each_boundary_names_existing_rules() -> None:
     ids = {id_ for one in BOUNDARIES for id_ in one.rules.split()}
     assert {id_ for id_ in ids if not id_.startswith("HAZ-")} <= rules().keys()
 
 
 @pytest.mark.behaviour("APP-08", "STO-02", "HAZ-49")
-def test_a_name_is_measured_in_bytes_where_a_record_says_its_length_in_bytes() -> None:
+def test_name_is_measured_in_bytes_if_record_length_is() -> None:
     given_up = ("back", {"group": "値" * 60, "level": -1})
     assert stored_unread("P494", given_up) == {about.WIDE_NAMES}
     assert stored_unread("P533", given_up) == set()  # such a group is refused
@@ -53,7 +53,7 @@ def test_a_name_is_measured_in_bytes_where_a_record_says_its_length_in_bytes() -
 
 
 @pytest.mark.behaviour("BAT-03", "APP-08", "HAZ-50")
-def test_what_the_broker_adds_to_an_item_is_a_boundary_of_its_own() -> None:
+def test_item_with_broker_additions_has_separate_boundary() -> None:
     fits, beyond = (("send", {"items": [("a", {"p": "v" * size})]}) for size in (32_742, 32_743))
     assert stored_unread("P494", fits) == set()
     assert stored_unread("P494", beyond) == {about.OWN_PROPERTIES}
@@ -70,14 +70,14 @@ def test_a_broker_that_is_not_traced_adds_more() -> None:
 
 
 @pytest.mark.behaviour("APP-08", "HAZ-51")
-def test_flags_of_ipv6_are_where_a_profile_takes_them_from_clients() -> None:
+def test_ipv6_flags_are_used_if_profile_accepts_them() -> None:
     for flag in (16, 32, 48):
         assert stored_unread("P49", ("send", {"sys_flag": flag})) == {about.LONGER_HOSTS}
         assert stored_unread("P45", ("send", {"sys_flag": flag})) == set()
     assert stored_unread("P49", ("send", {"sys_flag": 12})) == set()
 
 
-def test_what_nothing_can_read_again_is_stored_only_where_nobody_else_is() -> None:
+def test_unreadable_records_are_stored_only_in_private_queues() -> None:
     programs = generate(ProgramOptions("P494", 300, 3, configure=True, start=True, end=True))
     ended = [one for one in programs if one.needs == ENDED]
     assert all(one.steps[-1] in (("crash", {}), ("question", {})) for one in ended)
@@ -89,7 +89,7 @@ def test_what_nothing_can_read_again_is_stored_only_where_nobody_else_is() -> No
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
-def test_a_half_message_without_room_for_the_count_of_its_checks_has_one_byte_too_many(profile: str) -> None:
+def test_half_message_without_count_space_has_one_byte_too_many(profile: str) -> None:
     (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
     stored = {side: stored_unread(profile, *one.at(side, PROFILES[profile])) for side in SIDES}
     assert stored == {-1: set(), 0: set(), 1: {about.UNCOUNTED}}
@@ -101,7 +101,7 @@ def measured(profile: str, step: Step) -> MeasuredRequest:
     return found
 
 
-def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> None:
+def test_every_phrase_and_value_occurs_and_half_messages_often_end() -> None:
     programs = [one for one in generate(ProgramOptions("P494", 1000, 4, configure=True, start=True, end=True)) if one.source == POOL]
     steps = [step for one in programs for step in one.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}
@@ -119,7 +119,7 @@ def test_every_phrase_and_every_value_comes_and_a_half_message_ends_often() -> N
     assert sum(any(name == "delete" for name, _ in one.steps) for one in programs) > len(programs) // 20
 
 
-def test_what_was_seen_least_comes_first() -> None:
+def test_least_seen_value_is_first() -> None:
     seen = pool.DrawCounts(random.Random(1))
     drawn = Counter[str]()
     for _ in range(90):
@@ -143,7 +143,7 @@ def ordinary(*, plain: bool = False) -> list[Program]:
     return [one for one in generate(ProgramOptions("P533", 400, 3, configure=True, start=True, end=True, plain=plain)) if not one.needs]
 
 
-def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:
+def test_unseen_value_is_first_in_short_run() -> None:
     programs = ordinary()
     assert {True, False} == {one.source == POOL for one in programs[:20]}, "programs of all sources are mixed"
     drawn, by_chance = (
@@ -153,7 +153,7 @@ def test_what_was_not_seen_yet_comes_first_in_a_run_that_ends_early() -> None:
     assert len(drawn) > 1.1 * len(by_chance)
 
 
-def test_each_optional_field_of_a_send_is_left_out_alone_and_early() -> None:
+def test_each_optional_send_field_is_omitted_alone_and_early() -> None:
     early = [step for one in ordinary()[:150] for step in one.steps]
     left_out = {args["without"] for name, args in early if name == "send" and args.keys() == {"topic", "without"}}
     assert left_out == {"properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch"}

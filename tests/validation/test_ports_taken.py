@@ -28,7 +28,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
             target.end()
 
 
-def test_a_port_that_is_taken_is_waited_for_and_shows_nothing_of_the_broker(running: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taken_port_is_awaited_and_shows_nothing_of_broker(running: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comeback, "_PAUSES", (0.01,))
     ((broker, address),) = running.brokers.items()
     running.stop(broker)

@@ -93,7 +93,7 @@ def no_route(request: Command) -> Command | None:
     ("P511", with_more, {QUEUES}),
     ("P494", with_more, {QUEUES}),
 ])  # fmt: skip
-def test_a_limited_broker_may_have_registered_all_topics_behind_one(
+def test_limited_broker_may_register_all_topics_after_one(
     profile: str, changed: Callable[..., Any], findings: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = found(tmp_path, profile, _PERM_0, monkeypatch, {"_registered": changed}, "4")
@@ -102,7 +102,7 @@ def test_a_limited_broker_may_have_registered_all_topics_behind_one(
 
 
 @pytest.mark.behaviour("NS-11")
-def test_a_broker_that_may_all_tells_the_same_of_one_topic_and_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unlimited_broker_registers_one_topic_like_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a limited one may say is no excuse for it."""
 
     def limited(self: Registration, table: Any, *, alone: bool) -> Any:
@@ -124,7 +124,7 @@ def test_a_broker_that_may_all_tells_the_same_of_one_topic_and_of_all(tmp_path: 
         ("P533", (2,), QUEUES, True),  # nothing is registered one way
     ],
 )
-def test_a_route_may_be_as_it_was_before_its_topics_last_change(
+def test_route_may_precede_last_change_of_topic(
     profile: str, hidden: tuple[int, ...], property: str, certain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = (numbers(1), numbers(2), ROUTE)
@@ -134,14 +134,14 @@ def test_a_route_may_be_as_it_was_before_its_topics_last_change(
 
 
 @pytest.mark.behaviour("HAZ-37")
-def test_a_topic_whose_first_registration_is_late_may_have_no_route(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topic_with_late_first_registration_may_lack_route(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = found(tmp_path, "P494", (numbers(1), ROUTE), monkeypatch, {"_register_alone": all_but(1)}, "6")
     assert not judged.findings
     assert [(one.property, one.at) for one in judged.unconfirmed] == [(CODE, "client 0, request 5 (route)")]
 
 
 @pytest.mark.behaviour("HAZ-37")
-def test_what_else_is_wrong_behind_such_a_route_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_faults_after_such_route_are_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = (numbers(1), numbers(2), ROUTE, numbers(3), numbers(4), ROUTE)
     judged = found(tmp_path, "P494", steps, monkeypatch, {"_register_alone": all_but(2, 3, 4)}, "6")
     assert [one.property for one in judged.unconfirmed] == [QUEUES]
@@ -201,7 +201,7 @@ def test_of_two_brokers_with_a_lost_address_either_may_leave(
 
 
 @pytest.mark.parametrize(("profile", "topic"), [("P494", "TBW102"), ("P511", "T")])
-def test_a_name_server_knows_what_it_did_when_all_was_tried(profile: str, topic: str) -> None:
+def test_name_server_knows_everything_after_all_attempts(profile: str, topic: str) -> None:
     deployment = ReplayDeployment(PROFILES[profile], BrokerSettings(broker_permission=4))
     server, broker = deployment.cluster.name_server, deployment.broker
     had = Registered(server)

@@ -30,7 +30,7 @@ def test_each_setting_is_known_or_unreadable(settings: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["mappedFileSizeCommitLog", "maxMessageSize", "listenPort", "brokerPermission"])
-def test_a_setting_that_cannot_be_read_costs_what_depends_on_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_setting_leaves_dependent_checks_undecided(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Reader.settings
     monkeypatch.setattr(Reader, "settings", lambda self: {**(told(self) or {}), name: "1G"})
     folder = tmp_path / "report"
@@ -43,7 +43,7 @@ def test_a_setting_that_cannot_be_read_costs_what_depends_on_it(name: str, tmp_p
     assert json.loads((folder / "report.json").read_text())["verdicts"] and again(folder, None, ()).findings == []
 
 
-def test_a_history_of_an_earlier_version_may_hold_such_a_setting(tmp_path: Path) -> None:
+def test_earlier_history_may_contain_such_setting(tmp_path: Path) -> None:
     """It wrote the settings down as they were reported, and reading it ended in a ValueError."""
     folder = tmp_path / "report"
     (judged,) = validate(ValidationRequest(InProcess(PROFILE), folder, 1, 0, shrink=0)).judged

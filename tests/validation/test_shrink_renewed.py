@@ -42,7 +42,7 @@ class Broker:
 
 
 @pytest.mark.parametrize("renewing", [True, False])
-def test_what_an_earlier_program_left_is_not_taken_for_a_finding(renewing: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_leftovers_of_earlier_program_are_no_finding(renewing: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broker = Broker(tmp_path)
 
     def judged(*_: Any) -> Any:

@@ -54,7 +54,7 @@ def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path)
     assert not held["INV-41.stored"] and held["INV-37.stored"]
 
 
-def test_a_queue_may_be_built_again_from_what_came_before_its_topics_deletion(store: Path, tmp_path: Path) -> None:
+def test_queue_may_be_rebuilt_from_records_before_topic_deletion(store: Path, tmp_path: Path) -> None:
     """Then the first record behind the deletion has number 0 as well, and comes second."""
     rebuilt = tmp_path / "rebuilt"
     shutil.copytree(store, rebuilt)
@@ -96,7 +96,7 @@ def test_ctrl_c_ends_an_audit(store: Path, tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "1.ndjson").exists()
 
 
-def test_a_folder_without_a_store_says_nothing(tmp_path: Path) -> None:
+def test_folder_without_store_reports_nothing(tmp_path: Path) -> None:
     assert storefiles.record(tmp_path, tmp_path / "1.ndjson", "broker-a", "", {}, PROFILE) is False
 
 

@@ -73,14 +73,14 @@ def history(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_entries_have_ids_of_their_own_and_sentences(profile: str) -> None:
+def test_entries_have_unique_ids_and_sentences(profile: str) -> None:
     found = entries(profile, EVERYTHING)
     assert len({one.id for one in found}) == len(found) > 60
     assert all(one.sentence and one.title.startswith(one.id) for one in found)
     assert {one.kind for one in found} == {"property", "rule", "specification", "reference", "hazard"}
 
 
-def test_every_visible_property_has_an_entry_and_a_violation_that_is_expected_one_of_its_own() -> None:
+def test_visible_properties_and_expected_violations_have_entries() -> None:
     found = {one.id: one for one in entries("P494", EVERYTHING)}
     assert {claim.id for claim in HISTORY_CLAIMS} - set(found) <= {"INV-54", "INV-55", "INV-56", "LIV-01", "LIV-02", "LIV-06"}
     assert found["INV-44"].expected == "holds" and found[KNOWN].expected == "violated" and "HAZ-13" in found[KNOWN].reason
@@ -137,7 +137,7 @@ def test_every_finding_contradicts_an_entry(verdict: ProgramFinding, id_: str) -
 # What puts an entry to the test
 
 
-def test_a_program_puts_to_the_test_what_it_could_have_contradicted(tmp_path: Path) -> None:
+def test_program_tests_whatever_it_could_contradict(tmp_path: Path) -> None:
     plain = judged(tmp_path, claims={"INV-44": (True, "holds", "")}, exercised=frozenset({"INV-44"}))
     assert puts_to_the_test(plain, entry("INV-44"))
     assert not puts_to_the_test(replace(plain, exercised=frozenset()), entry("INV-44"))  # it held because nothing happened
@@ -156,7 +156,7 @@ def test_nothing_passes_that_no_program_put_to_the_test(tmp_path: Path) -> None:
     assert all(one.words.startswith("not exercised: ") for one in found.values())
 
 
-def test_what_a_target_lacks_is_said(tmp_path: Path) -> None:
+def test_missing_target_capability_is_reported(tmp_path: Path) -> None:
     made = report(judged(tmp_path))
     assert "does not offer 'store': files are not read" in outcome(made, "INV-38.records", tmp_path).words
 
@@ -164,7 +164,7 @@ def test_what_a_target_lacks_is_said(tmp_path: Path) -> None:
 # Verdicts
 
 
-def test_what_nothing_contradicts_passes(tmp_path: Path) -> None:
+def test_uncontradicted_entry_passes(tmp_path: Path) -> None:
     good = judged(tmp_path, claims={"INV-03": (True, "holds", "")}, exercised=frozenset({"INV-03"}))
     assert outcome(report(good), "INV-03", tmp_path) == EntryOutcome(
         "passed", "nothing contradicts it in 1 program that put it to the test"
@@ -172,13 +172,13 @@ def test_what_nothing_contradicts_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("programs", "status"), [(ENOUGH - 1, "skipped"), (ENOUGH, "failed")])
-def test_a_known_violation_fails_when_so_many_programs_do_not_show_it(tmp_path: Path, programs: int, status: str) -> None:
+def test_known_violation_fails_after_enough_programs_without_it(tmp_path: Path, programs: int, status: str) -> None:
     found = outcome(report(*(half(tmp_path, n, held=True) for n in range(programs))), KNOWN, tmp_path)
     assert found.status == status
     assert ("P494 expects a violation (HAZ-13" in found.said) is (status == "failed")
 
 
-def test_a_known_violation_passes_where_it_is_seen_and_says_so(tmp_path: Path) -> None:
+def test_observed_known_violation_passes_and_is_reported(tmp_path: Path) -> None:
     found = outcome(report(half(tmp_path, 1, held=True), half(tmp_path, 2, held=False)), KNOWN, tmp_path)
     assert found.status == "passed"
     assert found.words.startswith("violated, as P494 expects (HAZ-13") and found.words.endswith("in 1 of 2 programs")
@@ -224,6 +224,6 @@ def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
     assert replayed(False).status == "failed" and "    did this" in replayed(False).said
 
 
-def test_a_long_table_goes_on_in_further_lines() -> None:
+def test_long_table_continues_on_further_lines() -> None:
     rows = list(text._columns([("a", "b c " * 40), ("d", "e")]))
     assert max(map(len, rows)) <= text.WIDTH and rows[0].startswith("a  b c") and rows[1].startswith("     b") and rows[-1] == "d  e"

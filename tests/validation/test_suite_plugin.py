@@ -64,7 +64,7 @@ def test_an_empty_folder_with_a_target_has_the_catalogue(inner: Run) -> None:
     assert "rocketproof::HAZ-02" not in nodes  # nobody can be started at an address
 
 
-def test_without_a_target_there_is_nothing(inner: Run) -> None:
+def test_without_target_nothing_is_collected(inner: Run) -> None:
     assert inner("--collect-only", "-q").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
@@ -80,7 +80,7 @@ def test_without_a_target_there_is_nothing(inner: Run) -> None:
         ("user", ("--rocketproof-suite=always",), True),
     ],
 )
-def test_who_uses_the_target_in_tests_of_his_own_gets_no_others(
+def test_own_tests_on_target_add_no_suite_items(
     pytester: pytest.Pytester, inner: Run, theirs: str, arguments: tuple[str, ...], has: bool
 ) -> None:
     pytester.makepyfile(test_theirs=THEIRS[theirs])
@@ -103,17 +103,17 @@ def test_items_are_chosen_by_name_and_marker(inner: Run, arguments: tuple[str, .
     assert {*collected(inner("--collect-only", "-q", *on(NOBODY), *arguments))} == {f"rocketproof::{node}" for node in nodes}
 
 
-def test_a_collected_item_says_what_it_is_about(inner: Run) -> None:
+def test_collected_item_names_its_subject(inner: Run) -> None:
     found = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
     found.stdout.fnmatch_lines(["*INV-44[[]half messages] the answered queue * the message *: violated under P494 with half messages>"])
 
 
-def test_hazards_are_items_where_brokers_can_be_started_and_are_found_by_their_properties(inner: Run) -> None:
+def test_hazard_items_exist_for_startable_brokers_and_match_properties(inner: Run) -> None:
     of_states = "rocketproof::INV-16[auto-create off, TBW102 from the file]"
     assert collected(inner("--collect-only", "-q", *on("inprocess"), "-k", "INV-16")) == [of_states, "rocketproof::HAZ-02"]
 
 
-def test_a_marker_or_option_of_theirs_is_theirs(pytester: pytest.Pytester, inner: Run) -> None:
+def test_foreign_markers_and_options_are_untouched(pytester: pytest.Pytester, inner: Run) -> None:
     pytester.makeini("[pytest]\nmarkers = behaviour(text): of theirs")
     pytester.makepyfile("import pytest\n\n@pytest.mark.behaviour('shy', 3)\ndef test_theirs(): pass")
     pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--requirements')")
@@ -131,7 +131,7 @@ def test_all_that_is_registered_has_the_prefix(inner: Run) -> None:
 # Options
 
 
-def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
+def test_command_line_precedes_environment_which_precedes_file(
     pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytester.makeini("[pytest]\nrocketproof_target = 127.0.0.1:1\nrocketproof_profile = P40")
@@ -162,9 +162,7 @@ def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
         (("rocketproof::INV-43",), "rocketproof::INV-43: give a target too, such as --rocketproof-target 127.0.0.1:10911"),
     ],
 )
-def test_a_wrong_option_is_one_line_before_anything_is_collected(
-    pytester: pytest.Pytester, inner: Run, arguments: tuple[str, ...], said: str
-) -> None:
+def test_wrong_option_is_one_line_before_collection(pytester: pytest.Pytester, inner: Run, arguments: tuple[str, ...], said: str) -> None:
     pytester.makepyfile(test_theirs=THEIRS["plain"])
     found = inner(*arguments)
     assert found.ret == pytest.ExitCode.USAGE_ERROR
@@ -173,14 +171,14 @@ def test_a_wrong_option_is_one_line_before_anything_is_collected(
     found.stdout.no_fnmatch_line("*collected *")
 
 
-def test_a_wrong_option_in_a_file_or_variable_is_called_so(pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_option_of_file_or_variable_is_named_so(pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeini("[pytest]\nrocketproof_target = nothing")
     inner().stderr.fnmatch_lines(["ERROR: rocketproof_target in tox.ini nothing: give *"])
     monkeypatch.setenv("ROCKETPROOF_TARGET", "nobody")
     inner().stderr.fnmatch_lines(["ERROR: ROCKETPROOF_TARGET nobody: give *"])
 
 
-def test_nothing_heavy_is_imported_for_a_usage_error_or_without_a_target(pytester: pytest.Pytester) -> None:
+def test_usage_error_or_missing_target_imports_nothing_heavy(pytester: pytest.Pytester) -> None:
     program = (
         "import sys, pytest; code = pytest.main(sys.argv[1:]); "
         "print('imported', sorted(sys.modules.keys() & {'numpy', 'numba', 'z3', 'pyarrow', 'rocketproof_spec', 'filelock'}))"
@@ -229,9 +227,7 @@ OUTCOMES = {
 ITEMS = tuple(f"rocketproof::{id_}" for id_ in OUTCOMES)
 
 
-def test_each_item_shows_what_the_one_run_says_of_it(
-    inner: Run, came: Callable[[SuiteResults], list[int]], pytester: pytest.Pytester
-) -> None:
+def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteResults], list[int]], pytester: pytest.Pytester) -> None:
     runs = came(SuiteResults(summary="a broker under P494", folder="a", notes=("accepted deviation x is over",), outcomes=OUTCOMES))
     found = inner("-v", "-rfs", "--junitxml=out.xml", *on(NOBODY), *ITEMS)
     found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1)
@@ -258,21 +254,21 @@ def test_each_item_shows_what_the_one_run_says_of_it(
 
 
 @pytest.mark.parametrize("of", ["items", "client"])
-def test_what_is_wrong_with_the_target_is_told_once(inner: Run, pytester: pytest.Pytester, of: str) -> None:
+def test_target_error_is_reported_once(inner: Run, pytester: pytest.Pytester, of: str) -> None:
     pytester.makepyfile(test_theirs="def test_a(rocketproof_client): pass\ndef test_b(rocketproof_client): pass")
     found = inner("-rs", *on(NOBODY), *(ITEMS[:2] if of == "items" else ()))
     found.assert_outcomes(errors=1, skipped=1)
     found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused); start the broker or give another address"])
 
 
-def test_that_the_broker_was_gone_is_told_once_and_what_was_recorded_counts(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+def test_lost_broker_is_reported_once_and_recorded_results_count(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="broker-a at 127.0.0.1:9 does not answer any more", outcomes=OUTCOMES))
     found = inner(*on(NOBODY), *ITEMS)
     found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1, errors=1)
     found.stdout.fnmatch_lines(["the run says less than it was asked for: broker-a at 127.0.0.1:9 does not answer any more"])
 
 
-def test_a_run_that_only_came_to_its_limit_is_no_error(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+def test_run_ending_at_its_limit_is_no_error(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="--time 3.0", outcomes=OUTCOMES))
     found = inner(*on(NOBODY), *ITEMS[:1])
     found.assert_outcomes(passed=1)
@@ -327,7 +323,7 @@ def test_a_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_processes_of_xdist_share_one_run(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
+def test_xdist_processes_share_one_run(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
     found = inner("-p", "xdist", "-n", "2", "--dist=worksteal", "--junitxml=out.xml", *broker)
     assert found.ret == pytest.ExitCode.OK
     assert found.parseoutcomes()["passed"] > 20

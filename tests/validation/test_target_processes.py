@@ -76,7 +76,7 @@ TARGETS: dict[str, Callable[[Path], ValidationTarget]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
-def test_an_adapter_passes_its_own_test(tmp_path: Path, name: str) -> None:
+def test_adapter_passes_its_self_test(tmp_path: Path, name: str) -> None:
     target = TARGETS[name](tmp_path)
     found = list(self_test(target))
     assert not [(one.what, one.problem) for one in found if not one.works]
@@ -85,7 +85,7 @@ def test_an_adapter_passes_its_own_test(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", few(TARGETS, 1))
-def test_nothing_stays_behind_after_a_failure(tmp_path: Path, name: str) -> None:
+def test_nothing_remains_after_failure(tmp_path: Path, name: str) -> None:
     """Nor after an end without one, as the self-test sees."""
     with suppress(ZeroDivisionError), TARGETS[name](tmp_path).open(Setup(brokers=2)) as running:
         assert probe.cluster(str(running.name_server)) == dict(running.brokers)
@@ -105,14 +105,14 @@ def test_a_target_that_does_not_start_leaves_nothing(tmp_path: Path, name: str) 
     assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
 
 
-def test_a_store_of_ones_own_stays(tmp_path: Path) -> None:
+def test_given_store_is_kept(tmp_path: Path) -> None:
     store = tmp_path / "mine"
     with InProcess().open(Setup(stores={"broker-a": store})) as running:
         assert running.store("broker-a") == store
     assert (store / "config" / "topics.json").is_file() or (store / "checkpoint").is_file()
 
 
-def test_settings_for_all_and_for_one(tmp_path: Path) -> None:
+def test_settings_apply_to_all_or_one(tmp_path: Path) -> None:
     setup = Setup(brokers=2, settings={"regionId": "R", "brokerPermission": "6"}, own={"broker-b": {"brokerPermission": "4"}})
     assert setup.settings_of("broker-a") == {"regionId": "R", "brokerPermission": "6"}
     assert setup.settings_of("broker-b") == {"regionId": "R", "brokerPermission": "4"}
@@ -121,7 +121,7 @@ def test_settings_for_all_and_for_one(tmp_path: Path) -> None:
         assert "brokerName=broker-b\n" in text and "brokerPermission=4\n" in text and "regionId=R\n" in text
 
 
-def test_a_killed_broker_is_gone_at_once_and_comes_back_at_its_address() -> None:
+def test_killed_broker_is_gone_at_once_and_returns_at_address() -> None:
     with Served().open() as running:
         pid, address = running.pid("broker-a"), running.brokers["broker-a"]
         running.kill("broker-a")
@@ -134,7 +134,7 @@ def test_a_killed_broker_is_gone_at_once_and_comes_back_at_its_address() -> None
         assert not (running.store("broker-a") / "abort").exists()
 
 
-def test_what_is_not_offered_is_refused_and_said(tmp_path: Path) -> None:
+def test_unsupported_operation_is_refused_and_reported(tmp_path: Path) -> None:
     target = CommandTarget(described(tmp_path, more='without = ["kill", "store"]'))
     assert set(target.lost) == {Capability.KILL, Capability.STORE}
     with target.open() as running:
@@ -175,14 +175,14 @@ def test_an_adapter_that_only_seems_to_work_is_found(tmp_path: Path, change: dic
         assert text in problems[what] and "\n" not in problems[what]
 
 
-def test_a_broker_that_ends_while_it_starts_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_broker_ending_at_start_is_reported_with_last_output(tmp_path: Path) -> None:
     path = tmp_path / "dies.toml"
     path.write_text('[broker]\nstart = ["sh", "-c", "echo no licence found; exit 3", "{port}"]\n', "utf-8")
     with pytest.raises(TargetError, match="dies: broker-a ended while it started, with code 3: no licence found"):
         CommandTarget(path).open()
 
 
-def test_a_broker_that_never_says_that_it_is_ready_is_told(tmp_path: Path) -> None:
+def test_broker_never_ready_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "never.toml"
     path.write_text('[broker]\nstart = ["sleep", "600"]\nready = "up and running"\n[limits]\nready = 0.5\n', "utf-8")
     with pytest.raises(TargetError, match=r"never: broker-a was not ready within 0\.5 s: it has not printed 'up and running'"):
@@ -190,7 +190,7 @@ def test_a_broker_that_never_says_that_it_is_ready_is_told(tmp_path: Path) -> No
     assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
 
 
-def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_missing_program_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
     path.write_text('[broker]\nstart = ["no-such-program", "{port}"]\n', "utf-8")
     with pytest.raises(TargetError, match="there is no no-such-program in PATH; install it or give its path"):
@@ -239,7 +239,7 @@ def test_no_process_outlives_the_program(how: str, number: signal.Signals | None
     assert left == [False]
 
 
-def test_a_free_port_is_free_with_those_around_it() -> None:
+def test_free_port_has_free_neighbours() -> None:
     port = free_port(AROUND_BROKER)
     assert all(is_free(port + distance) for distance in AROUND_BROKER)
 

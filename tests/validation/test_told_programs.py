@@ -76,13 +76,13 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*WRONG, "a subscription that changes", "no broadcast", "a pull whose time is over"])
-def test_nothing_is_found_in_what_is_right(name: str, running: Deployment, tmp_path: Path) -> None:
+def test_correct_programs_have_no_findings(name: str, running: Deployment, tmp_path: Path) -> None:
     found = judged(running, tmp_path, *ordinary(name))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
 @pytest.mark.parametrize("name", few(WRONG, 3))
-def test_what_is_wrong_is_found(name: str, running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_responses_are_found(name: str, running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, attribute, otherwise = WRONG[name]
     with monkeypatch.context() as changed:
         changed.setattr(owner, attribute, otherwise)
@@ -100,7 +100,7 @@ def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path,
 
 
 @pytest.mark.parametrize("asking_", [("pull", {}), ("find", {"key": "k"})], ids=["by its place", "by its key"])
-def test_a_record_too_large_to_be_written_down_is_pulled_and_found(asking_: Step, running: Deployment, tmp_path: Path) -> None:
+def test_record_too_large_to_write_is_pulled_and_found(asking_: Step, running: Deployment, tmp_path: Path) -> None:
     """What stands in its place in a history is no record."""
     large = ("send", {"size": 2 * KEPT, "queue": 0, "properties": {"KEYS": "k"}})
     found = judged(running, tmp_path, large, asking_)
@@ -115,7 +115,7 @@ def without_any_field() -> list[Step]:
     return [(kind, {**args, "without": EVERY}) for one in LACKING for kind, args in ordinary(one.name) if "without" in args]
 
 
-def test_what_lacks_all_fields_is_answered_as_the_reference_does(running: Deployment, tmp_path: Path) -> None:
+def test_request_without_fields_is_answered_like_reference(running: Deployment, tmp_path: Path) -> None:
     assert plain("max_offset", without=EVERY).ext_fields is None
     half = ("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     found = judged(running, tmp_path, half, *without_any_field())
@@ -123,7 +123,7 @@ def test_what_lacks_all_fields_is_answered_as_the_reference_does(running: Deploy
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
-def test_who_takes_what_is_missing_for_something_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_defaulting_missing_field_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def filled(kind: Any, names: headers.Layout) -> Any:
         return kind(*(("" if parse is headers.text else 0) if headers.is_missing(absent) else absent for _, _, parse, absent in names))
 
@@ -153,7 +153,7 @@ def without_fields(round_: HalfQueueRound, message: Any) -> Command:
     return found
 
 
-def test_a_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path: Path) -> None:
+def test_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary("a half message that is asked about"))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
     (question,) = (one for one in load(found.path).items if isinstance(one, Other) and one.op == "question")
@@ -164,7 +164,7 @@ OFTEN = "a half message that is asked about as often as may be"
 
 
 @pytest.mark.behaviour("TRX-05")
-def test_a_half_message_is_asked_about_as_often_as_may_be(asking: Deployment, tmp_path: Path) -> None:
+def test_half_message_is_checked_up_to_limit(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary(OFTEN))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
     *_, last = (one.value["asked"] for one in load(found.path).items if isinstance(one, Other) and one.op == "checked")
@@ -172,7 +172,7 @@ def test_a_half_message_is_asked_about_as_often_as_may_be(asking: Deployment, tm
 
 
 @pytest.mark.parametrize("wrong", ["times > ", "times - 7 >="], ids=["once more", "for ever"])
-def test_who_asks_more_often_is_found(wrong: str, asking: Deployment, tmp_path: Path) -> None:
+def test_excess_checks_are_found(wrong: str, asking: Deployment, tmp_path: Path) -> None:
     profile = asking.name.partition(":")[2]
     planted = Text(f"{HalfQueueRound.__module__}:HalfQueueRound._asked_often_enough", "times >=", wrong)
     with prepare([planted]).applied(), InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
@@ -200,7 +200,7 @@ HOW_FAR: dict[str, Callable[..., None]] = {
 
 
 @pytest.mark.parametrize("what", HOW_FAR)
-def test_a_check_that_is_not_where_it_says_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_at_wrong_offset_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that begins with all ends of transactions anew after each start, or passes over some."""
     profile = asking.name.partition(":")[2]
     steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("end", {"one_way": False}), ("checked", {})]
@@ -211,7 +211,7 @@ def test_a_check_that_is_not_where_it_says_is_found(what: str, asking: Deploymen
     assert "event.checked" in [one.property for one in judge_file(path, profile).findings]
 
 
-def test_what_the_reference_cannot_follow_is_not_decided_by_it(asking: Deployment, tmp_path: Path) -> None:
+def test_unfollowed_program_is_undecided_by_reference(asking: Deployment, tmp_path: Path) -> None:
     """A one-way request may have got lost, so it is open which half message the broker asks about."""
     steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("question", {})]
     found = judged(asking, tmp_path, *steps)
@@ -222,7 +222,7 @@ def test_what_the_reference_cannot_follow_is_not_decided_by_it(asking: Deploymen
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("side", [0, 1])
-def test_who_has_no_room_for_the_count_of_its_checks_keeps_all_others_from_being_asked(
+def test_half_message_without_count_space_blocks_all_checks(
     side: int, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim holds at the limit, and is known to be violated above it; nothing else is found, since the implementation does the same."""
@@ -236,9 +236,7 @@ def test_who_has_no_room_for_the_count_of_its_checks_keeps_all_others_from_being
 
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
-def test_a_broker_that_stops_its_checks_for_another_reason_is_found(
-    asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broker_stopping_checks_for_other_reason_is_found(asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known of messages that are too long is known of no others."""
 
     async def refused(self: HalfQueueRound, message: Any) -> bool:

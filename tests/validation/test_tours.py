@@ -16,7 +16,7 @@ ORDINARY = SCOPE.topics.index("ordinary")
 
 
 @pytest.mark.parametrize("profile", few(PROFILES, 1))
-def test_no_transition_is_taken_again_before_each_other_one_of_the_table_was(profile: str) -> None:
+def test_transition_repeats_only_after_all_others_of_table(profile: str) -> None:
     """The tables that one step leads to, each with all that may be done there."""
     machine, seen = tables(profile), DrawCounts(random.Random(1))
     for _ in range(40):
@@ -27,7 +27,7 @@ def test_no_transition_is_taken_again_before_each_other_one_of_the_table_was(pro
 
 
 @pytest.mark.slow
-def test_a_tour_goes_through_tables_that_chance_comes_to_late() -> None:
+def test_tour_covers_tables_that_chance_reaches_late() -> None:
     """In as many steps, by the tables of one topic and what was done there."""
     toured, by_chance = DrawCounts(random.Random(5)), DrawCounts(random.Random(5), plain=True)
     for seen in (toured, by_chance):
@@ -49,13 +49,13 @@ def test_a_topic_is_made_changed_deleted_and_made_again() -> None:
     assert known[0] != absent == known[1] != known[2]
 
 
-def test_what_only_counts_is_as_at_the_start_behind_each_step() -> None:
+def test_step_that_only_counts_returns_to_start_state() -> None:
     machine = tables("P494")
     (sent, *_) = (one for one in machine.enabled(machine.start) if machine.after(machine.start, one) == machine.start)
     assert sent.action == "request", "a refused request leaves nothing"
 
 
-def test_tours_are_among_the_programs_and_the_same_of_the_same_seed() -> None:
+def test_tours_are_among_programs_and_determined_by_seed() -> None:
     first, again, other = ([one.steps for one in generate(ProgramOptions("P494", 60, seed)) if one.source == TOURS] for seed in (1, 1, 2))
     assert first == again != other
     assert len(first) > 2

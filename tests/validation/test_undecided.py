@@ -85,7 +85,7 @@ def printed(made: ValidationReport, capsys: pytest.CaptureFixture[str]) -> str:
 
 @CHEAP
 @given(programs=st.lists(CAME, min_size=1, max_size=4), shared=st.lists(CAME, max_size=2))
-def test_each_output_agrees_on_what_is_undecided(
+def test_all_outputs_agree_on_undecided_results(
     programs: list[Came], shared: list[Came], history: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made, came = validated(history, programs, shared), [*programs, *shared]
@@ -127,7 +127,7 @@ def agree(run: Run, open_: Sequence[int]) -> None:
 
 @CHEAP
 @given(programs=st.lists(CAME, min_size=1, max_size=4), shared=st.lists(CAME, max_size=2))
-def test_an_item_of_the_suite_passes_only_without_an_undecided_program(programs: list[Came], shared: list[Came], history: Path) -> None:
+def test_suite_item_passes_only_without_undecided_program(programs: list[Came], shared: list[Came], history: Path) -> None:
     found = outcomes(validated(history, programs, shared), ITEMS, history.parents[1])
     came = {*programs, *shared}
     assert found["specification.send"].status == ("failed" if "violated" in came else "undecided" if "undecided" in came else "passed")
@@ -136,7 +136,7 @@ def test_an_item_of_the_suite_passes_only_without_an_undecided_program(programs:
         assert ("100,000 expanded states are reached" in found[id_].words) is ("undecided" in came)
 
 
-def test_a_rule_that_only_an_undecided_program_could_contradict_is_undecided(history: Path) -> None:
+def test_rule_contradicted_only_by_undecided_program_is_undecided(history: Path) -> None:
     rule = next(one for one in entries(PROFILE, frozenset(Capability)) if one.id == "CHK-10")
     assert outcomes(validated(history, ["undecided"], []), [rule], history.parents[1])["CHK-10"].status == "undecided"
     made = validated(history, ["undecided", "holds"], [])
@@ -145,7 +145,7 @@ def test_a_rule_that_only_an_undecided_program_could_contradict_is_undecided(his
 
 
 @pytest.mark.parametrize(("came", "code"), [("holds", OK), ("undecided", STOPPED), ("violated", DIFFERS)])
-def test_what_ends_with_3_or_1_is_a_result(came: str, code: int, history: Path) -> None:
+def test_exit_3_or_1_still_gives_result(came: str, code: int, history: Path) -> None:
     """Whatever decides the exit code is in the reports, so that no build is red or grey without a word."""
     made = validated(history, [came], [])
     made.over = ["accepted deviation x is over"] if came == "violated" else []
@@ -162,7 +162,7 @@ def test_a_remembered_program_is_forgotten_only_where_it_passed(came: str, kept:
     assert len(failures.read(tmp_path / "kept.json")) == kept
 
 
-def test_a_test_of_ones_own_on_a_target_does_not_pass_undecided(monkeypatch: pytest.MonkeyPatch, history: Path) -> None:
+def test_user_test_on_target_does_not_pass_undecided(monkeypatch: pytest.MonkeyPatch, history: Path) -> None:
     monkeypatch.setattr(ownprograms, "judge_file", lambda path, profile: judged(path, 1, "undecided"))
     suite = SimpleNamespace(profile=PROFILE)
     with pytest.raises(Undecided, match=r"not decided: A at broker-a(.|\n)*--limit 1000000"):
@@ -192,7 +192,7 @@ def test_a_larger_bound_decides_a_kept_run(done: Path, capsys: pytest.CaptureFix
         assert bool(reporting.read(Path("run.json")).of("undecided")) is open_
 
 
-def test_a_run_that_goes_on_keeps_its_bound_or_takes_another(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_run_keeps_or_replaces_its_bound(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(done, tmp_path / "report")
     for more, code in (((), STOPPED), (("--states", "100000"), OK)):
@@ -200,7 +200,7 @@ def test_a_run_that_goes_on_keeps_its_bound_or_takes_another(done: Path, tmp_pat
         assert json.loads((folder / "report.json").read_text())["exit"] == code
 
 
-def test_what_is_undecided_now_is_a_change_since_a_run_that_decided_it(history: Path) -> None:
+def test_newly_undecided_result_is_change(history: Path) -> None:
     before, now = (results.run(validated(history, [came], []).data()) for came in ("holds", "undecided"))
     changed = dict(compare(before, now, "run.json").sections())
     assert any(line.endswith("holds, now not decided") for line in changed["Other verdicts that changed"])
@@ -233,9 +233,7 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
 
 
 @pytest.mark.parametrize("repeated", [True, False])
-def test_an_unconfirmed_verdict_is_undecided_until_its_program_is_run_again(
-    repeated: bool, history: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unconfirmed_verdict_is_undecided_until_rerun(repeated: bool, history: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = validated(history, ["holds", "holds"], [])
     made.judged[1].unconfirmed.append(ProgramFinding("claims", "INV-01", "no answer", at="client 0, request 1 (send)"))
     made.repeated = {("claims", "INV-01")} if repeated else set()

@@ -32,7 +32,7 @@ def validated(folder: Path, until: str = "") -> ValidationReport:
     return validate(ValidationRequest(Spoilt(NO_BACK), folder / "r", 2, 1, shrink=0, accepted=entries, remembered=(Program(1, "", BACK),)))
 
 
-def test_an_unserved_request_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unserved_request_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = validated(tmp_path)
     assert [one.verdict.property for one in found.open] == ["request.back"] and found.exit_code == 1
     assert not any("send_back" in one.asked for one in found.judged) and len(found.judged) == 3
@@ -56,7 +56,7 @@ def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(("starts", "steps"), [(0, ()), (2, (("send", {}), ("crash", {})))])
-def test_a_broker_that_does_not_come_back_is_a_finding(starts: int, steps: tuple[Any, ...], tmp_path: Path) -> None:
+def test_broker_that_does_not_return_is_finding(starts: int, steps: tuple[Any, ...], tmp_path: Path) -> None:
     """Behind programs, or in one that ends it, which is the finding's."""
     remembered = (Program(1, "", (("send", {}), ("crash", {})), ENDED),)
     found = validate(ValidationRequest(Spoilt(starts=starts), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
@@ -67,7 +67,7 @@ def test_a_broker_that_does_not_come_back_is_a_finding(starts: int, steps: tuple
     assert [(each.verdict, each.program) for each in again(tmp_path / "r", None, ()).open] == [(one.verdict, one.program)]
 
 
-def test_behind_a_broker_that_does_not_come_back_others_go_on(tmp_path: Path) -> None:
+def test_other_programs_continue_after_lost_broker(tmp_path: Path) -> None:
     """One of four programs that end a process comes first; the ordinary one is performed all the same."""
     ending = tuple(Program(number, "", (("send", {}), ("crash", {})), ENDED) for number in range(1, 5))
     remembered = (*ending, Program(5, "", BACK))
@@ -86,7 +86,7 @@ class Choosy(Spoilt):
         return super().open(setup)
 
 
-def test_settings_with_which_it_does_not_start_are_a_finding_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_settings_preventing_start_are_finding_and_run_continues(tmp_path: Path) -> None:
     found = validate(ValidationRequest(Choosy(), tmp_path / "r", 2, 1, shrink=0, remembered=(Program(1, "", BACK, NARROW),)))
     (one,) = (each for each in found.open if each.verdict.property.startswith("start."))  # no process ends here
     assert one.verdict.property == "start.no_cluster_topic" and not found.stopped and found.exit_code == 1

@@ -22,7 +22,7 @@ def refused(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:
     return said.err.strip()
 
 
-def test_nobody_listens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_missing_listener_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
@@ -58,7 +58,7 @@ def test_a_server_that_never_answers_or_speaks_another_protocol(
         ),
     ],
 )
-def test_what_cannot_be_used_is_told_in_one_line(
+def test_invalid_arguments_are_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokens: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -72,7 +72,7 @@ def test_a_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixtu
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_run_has_one_folder_and_other_reports_are_known(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_run_has_one_folder_and_other_reports_are_recognized(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     two = ("--report", str(tmp_path / "a"), "--report", str(tmp_path / "b"))
     assert "a run has one folder" in refused(capsys, "--target", "inprocess", *two)
     assert "unknown kind 'junti'" in refused(capsys, "--target", "inprocess", "--report", "junti:x.xml")
@@ -87,7 +87,7 @@ def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[s
     assert "unknown key 'accepted'; use accept" in refused(capsys, "--target", "inprocess", "--accept", str(path))
 
 
-def test_a_report_of_another_version_or_of_somebody_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_report_of_other_version_or_tool_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for text, said in (
         ("{}", "was not written by validate"),
         ("[", "was not written by validate"),
@@ -128,7 +128,7 @@ def test_a_time_limit_stops_the_run(capsys: pytest.CaptureFixture[str], tmp_path
     assert json.loads((folder / "report.json").read_text())["programs"]["judged"] == 0
 
 
-def test_a_targets_adapter_is_tried_and_what_it_lacks_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_target_adapter_is_tested_and_missing_capabilities_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "tried.json"
     assert run(["validate", "--target", "inprocess", "--self-test", "--json", str(path)]) == 0
     said = capsys.readouterr().out
@@ -147,5 +147,5 @@ def test_an_adapter_that_only_seems_to_work_is_a_finding(capsys: pytest.CaptureF
     assert "failed with code 1" in said
 
 
-def test_a_target_that_cannot_be_set_up_has_no_self_test(capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_that_cannot_start_has_no_self_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--self-test")

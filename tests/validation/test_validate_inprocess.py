@@ -63,7 +63,7 @@ def test_the_implementation_is_as_described(tmp_path: Path) -> None:
     assert found.exit_code == 0
 
 
-def test_each_client_has_an_address_of_its_own_also_one_after_the_other(runner: Runner) -> None:
+def test_clients_have_distinct_addresses_even_successively(runner: Runner) -> None:
     """The reference, to which only programs go whose requests did not meet, must tell their clients apart as well."""
     steps: list[Step] = [SEND, ("meet", {}), ("send", {"topic": "A", "body": "other", "client": 1}), ("meet", {}), SEND]
     path = runner.perform(Program(1, "", tuple((name, dict(args)) for name, args in steps)))
@@ -72,7 +72,7 @@ def test_each_client_has_an_address_of_its_own_also_one_after_the_other(runner: 
     assert judged.verdicts == []
 
 
-def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> None:
+def test_unreadable_drawn_queue_is_no_finding(runner: Runner) -> None:
     """No answer and no record say which queue was drawn, only the queue's next offset does."""
     steps = [("send", {"queue": -1, "one_way": True}), ("topic", {"read": 0})]
     for number in range(1, 9):  # a draw of queue 0 would be right by chance
@@ -186,7 +186,7 @@ EARLIEST = ("earliest", {"topic": "A"})
     ],
     ids=["right", "empty", "another time", "not dispatched yet", "never dispatched", "of nothing"],
 )
-def test_the_time_of_a_queues_first_message_is_that_of_its_record(
+def test_first_message_time_of_queue_is_its_record_time(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, steps: tuple[Step, ...], change: Callable[[str], str], found: set[str]
 ) -> None:
     altered(monkeypatch, _field("timestamp", change))
@@ -214,7 +214,7 @@ def test_a_broken_answer_about_a_queues_first_message_is_found(
 
 
 @pytest.mark.behaviour("REM-06", "REM-10")
-def test_what_a_busy_broker_refuses_has_no_effect_and_the_rest_is_compared(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_refused_when_busy_has_no_effect(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says that it was too busy for the second message, and has stored it."""
     refused = {"code": 2, "remark": "[REJECTREQUEST]system busy", "fields": {}}
     altered(monkeypatch, lambda data: data | refused if data["fields"].get("queueOffset") == "1" else data)
@@ -223,7 +223,7 @@ def test_what_a_busy_broker_refuses_has_no_effect_and_the_rest_is_compared(runne
 
 
 @pytest.mark.parametrize("one_way", [True, False], ids=["one-way", "answered"])
-def test_only_a_request_that_wants_no_answer_may_not_be_served_yet(runner: Runner, one_way: bool) -> None:
+def test_only_one_way_requests_may_be_unserved_yet(runner: Runner, one_way: bool) -> None:
     """What is read back is that of a moment before: the topic of the last send is not made, and nothing of it stored."""
     path = runner.perform(Program(1, "plain messages", (SEND, ("send", {"topic": "B", "one_way": one_way}))))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -239,7 +239,7 @@ def test_only_a_request_that_wants_no_answer_may_not_be_served_yet(runner: Runne
 
 
 @pytest.mark.parametrize(("answer", "found"), [({"code": 22}, set()), ({"fields": {"offset": "1"}}, {"progress.offset"})])
-def test_a_queue_may_be_unknown_to_5_for_a_moment_behind_its_first_message(tmp_path: Path, answer: dict[str, Any], found: set[str]) -> None:
+def test_in_5_queue_may_be_unknown_after_first_message(tmp_path: Path, answer: dict[str, Any], found: set[str]) -> None:
     """How far a group is there that never was nobody knows before the message is dispatched; it is at the begin from then on."""
     with InProcess("P533").open() as running:
         runner = Runner(running, tmp_path, {"profile": "P533"}, Bounds(1), mark())
@@ -255,7 +255,7 @@ def test_a_queue_may_be_unknown_to_5_for_a_moment_behind_its_first_message(tmp_p
 
 
 @pytest.mark.behaviour("INV-02", "INV-03")
-def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> None:
+def test_second_and_unwanted_responses_are_found(runner: Runner) -> None:
     path = runner.perform(Program(1, "", (SEND, ("send", {"topic": "A", "one_way": True}))))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     answer = next(row["value"] for row in rows if row.get("type") == "ok")
@@ -281,7 +281,7 @@ def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, mo
     assert small.path.exists()
 
 
-def test_a_finding_that_does_not_come_again_is_kept_and_counted(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unconfirmed_finding_is_kept_and_counted(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as once:
         altered(once, lambda data: data | {"remark": "once"})
         path = runner.perform(Program(1, "", (SEND,)))
@@ -290,7 +290,7 @@ def test_a_finding_that_does_not_come_again_is_kept_and_counted(runner: Runner, 
     assert (small.again, small.repeats) == (0, 3)
 
 
-def test_the_program_of_a_finding_runs_as_it_stands(
+def test_program_of_finding_runs_unchanged(
     running: Deployment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runner: Runner
 ) -> None:
     altered(monkeypatch, _field("queueId", lambda text: "7"))
@@ -343,7 +343,7 @@ def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: 
         ({"property": '" "'}, "entry 1: property is not a text with words"),
     ],
 )
-def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, str], said: str) -> None:
+def test_malformed_entry_is_one_line(tmp_path: Path, keys: dict[str, str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         accept.read(write_accepted(tmp_path / "accept.toml", **keys))
 
@@ -352,7 +352,7 @@ def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, s
 
 
 @pytest.mark.slow
-def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_broker_ends_run_and_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is stopped in the middle of the seventh program."""
     target = InProcess(PROFILE)
     performed = Runner.perform
@@ -375,7 +375,7 @@ def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: P
     assert again(tmp_path / "report", None, ()).exit_code == 3
 
 
-def test_what_was_done_before_ctrl_c_is_judged_and_kept(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_and_judges_completed_programs(tmp_path: Path) -> None:
     def interrupt(what: str, done: int, all_: int) -> None:
         if done == 5:
             raise KeyboardInterrupt
@@ -385,7 +385,7 @@ def test_what_was_done_before_ctrl_c_is_judged_and_kept(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report" / "report.json").read_text())["stopped"] == "Ctrl-C"
 
 
-def test_a_history_that_was_cut_off_is_judged_as_far_as_it_goes(runner: Runner) -> None:
+def test_truncated_history_is_judged_up_to_its_end(runner: Runner) -> None:
     path = runner.perform(Program(1, "", (SEND, SEND)))
     text = path.read_text()
     path.write_text(text[: text.rindex('"records"')])
@@ -395,7 +395,7 @@ def test_a_history_that_was_cut_off_is_judged_as_far_as_it_goes(runner: Runner) 
     assert judged.requests == 2
 
 
-def test_without_a_name_server_routes_are_not_asked_for(running: Deployment, tmp_path: Path) -> None:
+def test_without_name_server_routes_are_not_queried(running: Deployment, tmp_path: Path) -> None:
     with AddressTarget(list(running.brokers.values()), profile=PROFILE).open() as brokers:
         alone = Runner(brokers, tmp_path, {"profile": PROFILE}, Bounds(1), mark())
         told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))

@@ -239,7 +239,7 @@ def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
         assert performed(running, tmp_path, *asked, prefix="r0b0b0b-") == []
 
 
-def test_the_half_message_of_a_transaction_is_known_and_a_clients_own_flag_is_none(tmp_path: Path) -> None:
+def test_half_message_of_transaction_is_known_but_client_flag_not(tmp_path: Path) -> None:
     """The second program's places are others on the target than in the reference, where the first message is at 0."""
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     with changed() as running:
@@ -250,7 +250,7 @@ def test_the_half_message_of_a_transaction_is_known_and_a_clients_own_flag_is_no
         )
 
 
-def test_a_dead_letter_is_of_the_send_back_whose_group_had_retry_queues(tmp_path: Path) -> None:
+def test_dead_letter_belongs_to_send_back_with_retry_queues(tmp_path: Path) -> None:
     """Two send-backs of one message succeed, and the first, whose group retries nothing, stores nothing."""
     given_up = ("back", {"level": -1})
     with changed() as running:
@@ -286,7 +286,7 @@ LOST: dict[str, tuple[Patch, str]] = {
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("fault", LOST)
-def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_lost_by_restart_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, property_ = LOST[fault]
     monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
     with changed(*patch) as running:
@@ -317,7 +317,7 @@ UNTOLD: dict[str, tuple[Patch, bool, bool]] = {
 @pytest.mark.nightly
 @pytest.mark.parametrize("fault", UNTOLD)
 @pytest.mark.behaviour("NS-10")
-def test_what_a_name_server_is_not_told_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_missing_at_name_server_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, *shows = UNTOLD[fault]
     monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
     monkeypatch.setattr("rocketproof_properties.validation.restarts.REGISTERED", 20.0)  # the first time is 10 s behind the start
@@ -374,13 +374,13 @@ VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {},
         ),
     ],
 )
-def test_what_may_change_with_a_start_and_what_not(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:
+def test_restart_may_change_only_some_data(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:
     found = [text for _, text in restarts.breaches({**VIEW, **before}, {**VIEW, **after}, killed=killed)]
     assert len(found) == bool(said) and all(said in text for text in found)
 
 
 @pytest.mark.parametrize("routes", [None, {}, {"T": {"perm": 6}}])
-def test_a_route_that_no_name_server_told_is_not_one_that_holds(routes: dict[str, Any] | None, tmp_path: Path) -> None:
+def test_route_known_to_no_name_server_is_invalid(routes: dict[str, Any] | None, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
     recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     before = {**VIEW, "topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}, "missed": []}
@@ -418,7 +418,7 @@ def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: py
 @pytest.mark.parametrize(
     ("profile", "known"), [("P494", False), ("P520", False), ("P514", True), ("P500", True), ("P492", True), ("P432", True)]
 )
-def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, known: bool, tmp_path: Path) -> None:
+def test_known_restart_losses_depend_on_release(profile: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
     recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     before, after = ({**VIEW, "delayed": [["T", 1, 1, came]], "missed": [], "routes": None} for came in (1, 0))
@@ -433,7 +433,7 @@ def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, know
     ("profile", "known"),
     [("P494", True), ("P491", True), ("P500", True), ("P511", True), ("P492", False), ("P514", False), ("P533", False)],
 )
-def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
+def test_empty_file_is_known_to_stop_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
     path = tmp_path / "1.ndjson"
     recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     after = {**VIEW, "routes": None, "unsized": ["0/00000000000000000000"]}
@@ -445,7 +445,7 @@ def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profil
     assert "it started only without 0/00000000000000000000" in verdict.text and "restart.unsized" in judged.exercised
 
 
-def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
+def test_unanswered_query_proves_nothing(tmp_path: Path) -> None:
     for missed, kept in (([], False), (["progress"], True)):
         path = tmp_path / f"{kept}.ndjson"
         recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
@@ -456,7 +456,7 @@ def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
         assert (not judged.verdicts, not judged.claims) == (kept, kept)
 
 
-def test_late_messages_are_told_by_when_they_are_due() -> None:
+def test_late_messages_are_reported_with_due_time() -> None:
     one = Late("T", 0, 5, 1000)
     assert one[:3] == ("T", 0, 5)
 
@@ -465,7 +465,5 @@ def test_late_messages_are_told_by_when_they_are_due() -> None:
 @pytest.mark.parametrize(
     ("came", "due", "missed", "enough"), [(0, 0, [], True), (0, 1, [], False), (1, 1, [], True), (1, 1, ["view"], False)]
 )
-def test_a_broker_that_started_a_moment_ago_is_waited_for_before_it_is_ended_again(
-    came: int, due: int, missed: list[str], enough: bool
-) -> None:
+def test_recently_started_broker_is_awaited_before_next_kill(came: int, due: int, missed: list[str], enough: bool) -> None:
     assert in_time({**VIEW, "delayed": [["queue 0 of T, born 1", due, 1, came]], "missed": missed}) is enough

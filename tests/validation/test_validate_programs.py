@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_programs() -> None:
     assert generate(replace(EVERYTHING, count=20, seed=8)) != generate(replace(EVERYTHING, count=20))
 
 
-def test_the_sources_that_are_there_have_no_part_in_a_seed(tmp_path: Path) -> None:
+def test_existing_sources_do_not_affect_seed(tmp_path: Path) -> None:
     """Hypothesis draws constants of the modules outside of site-packages now and then: another checkout has others."""
     before = everything()
     more = tmp_path / "edited.py"
@@ -56,7 +56,7 @@ def test_the_sources_that_are_there_have_no_part_in_a_seed(tmp_path: Path) -> No
         del sys.modules["edited"]
 
 
-def test_each_queue_that_was_sent_to_is_asked_for_its_first_message() -> None:
+def test_first_message_of_each_used_queue_is_queried() -> None:
     drawn = [one.steps for one in everything() if one.source == QUEUES]
     assert sum(name == "send" for steps in drawn for name, _ in steps) > 5
     for steps in drawn:
@@ -80,7 +80,7 @@ def test_programs_on_a_broker_without_write_permission_ask_for_routes() -> None:
     assert mine and all(one.steps[-1][0] == "route" for one in mine if any(name in ("send", "topic") for name, _ in one.steps))
 
 
-def test_some_programs_that_end_a_process_come_first_and_none_twice() -> None:
+def test_programs_ending_process_come_early_and_only_once() -> None:
     groups: dict[str, list[Program]] = {}
     for one in generate(replace(EVERYTHING, count=600)):
         groups.setdefault(one.needs, []).append(one)
@@ -111,7 +111,7 @@ def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
     assert stages_of({"": groups[""]}) == [{"": groups[""]}]
 
 
-def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> None:
+def test_target_without_capabilities_gets_no_demanding_program() -> None:
     programs = generate(ProgramOptions("P494", 200, 7))
     assert {one.needs for one in programs} == {""}
     assert len(programs) == 200
@@ -120,7 +120,7 @@ def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> 
 SPECIAL = {(ENDED, "crash"), (ENDED, "question"), (ASKED, "question"), (ASKED, "checked")}
 
 
-def test_every_step_is_a_request_or_one_of_the_few_that_are_none() -> None:
+def test_every_step_is_request_or_known_exception() -> None:
     for program in nonempty(everything()):
         for name, args in nonempty(program.steps):
             assert is_request(name) or name in (*WIRED, "hang_up", "notified") or (program.needs, name) in SPECIAL
@@ -130,7 +130,7 @@ def test_every_step_is_a_request_or_one_of_the_few_that_are_none() -> None:
                 assert call.command().ext_fields is not None or not call.fields
 
 
-def test_names_are_the_programs_own_and_those_of_the_broker_stay() -> None:
+def test_names_belong_to_program_except_broker_names() -> None:
     assert NAMES.topic("A") == "p1-A"
     assert NAMES.topic("%RETRY%g") == "%RETRY%p1-g"
     assert NAMES.topic("%DLQ%g") == "%DLQ%p1-g"
@@ -142,7 +142,7 @@ def test_names_are_the_programs_own_and_those_of_the_broker_stay() -> None:
     assert not NAMES.is_mine("SCHEDULE_TOPIC_XXXX")
 
 
-def test_no_two_messages_of_a_run_have_the_same_time_of_birth() -> None:
+def test_born_times_are_unique_within_run() -> None:
     one, other = Context(ProgramNames("p1-", 1), "broker-a"), Context(ProgramNames("p2-", 2), "broker-a")
     births = [one.born() for _ in range(500)] + [other.born() for _ in range(500)]
     assert len(set(births)) == 1000
@@ -150,7 +150,7 @@ def test_no_two_messages_of_a_run_have_the_same_time_of_birth() -> None:
 
 
 @pytest.mark.behaviour("REM-04")
-def test_a_message_travels_with_short_names_and_is_recorded_with_full_ones() -> None:
+def test_message_uses_short_names_and_is_recorded_with_full_names() -> None:
     call = request_of(("send", {"topic": "A", "queue": 3, "times": 5, "most": 7, "unit": True}), context())
     assert call is not None
     assert call.code == SEND_MESSAGE_V2
@@ -160,14 +160,14 @@ def test_a_message_travels_with_short_names_and_is_recorded_with_full_ones() -> 
     assert (sent["b"], sent["e"], sent["j"], sent["k"], sent["l"]) == ("p1-A", "3", "5", "true", "7")
 
 
-def test_a_batch_has_its_own_code() -> None:
+def test_batch_has_its_own_code() -> None:
     call = request_of(("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})]}), context())
     assert call is not None
     assert (call.op, call.code, call.fields["batch"]) == ("batch", SEND_BATCH_MESSAGE, "true")
 
 
 @pytest.mark.behaviour("APP-06", "APP-07")
-def test_a_body_fills_a_file_up_to_the_bytes_that_are_to_be_left() -> None:
+def test_body_fills_file_up_to_remaining_bytes() -> None:
     where = context()
     where.end = 65_536 + 300
     call = request_of(("send", {"topic": "A", "body": "", "leave": 8}), where)
@@ -190,10 +190,10 @@ def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int)
         (("send", {"tpoic": "A"}), "step send has no argument 'tpoic'"),
     ],
 )
-def test_a_step_that_there_is_not_is_told_in_one_line(step: tuple[str, dict[str, object]], said: str) -> None:
+def test_unknown_step_is_one_line(step: tuple[str, dict[str, object]], said: str) -> None:
     with pytest.raises(InputError, match=said):
         request_of(step, context())
 
 
-def test_programs_that_fill_files_are_a_group_of_their_own() -> None:
+def test_file_filling_programs_form_separate_group() -> None:
     assert all(name == "send" for one in everything() if one.needs == ALONE for name, _ in one.steps)

@@ -67,16 +67,14 @@ def test_a_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult])
 
 
 @pytest.mark.parametrize(("accept", "outcome"), [("()", "failed"), ("['send.remark', 'specification.send']", "passed")])
-def test_what_is_not_as_described_fails_the_test_unless_it_is_accepted(
-    inner: Callable[..., pytest.RunResult], accept: str, outcome: str
-) -> None:
+def test_deviation_fails_test_unless_accepted(inner: Callable[..., pytest.RunResult], accept: str, outcome: str) -> None:
     found = inner(WRONG.replace("ACCEPT", accept), "--rocketproof-target=inprocess")
     found.assert_outcomes(**{outcome: 1})
     if outcome == "failed":
         found.stdout.fnmatch_lines(['*send.remark: event 0*remark is "all is well"*', "*recorded in *.ndjson*"])
 
 
-def test_that_nobody_listens_is_told_once(inner: Callable[..., pytest.RunResult]) -> None:
+def test_missing_listener_is_reported_once(inner: Callable[..., pytest.RunResult]) -> None:
     found = inner(SUITE, "--rocketproof-target=127.0.0.1:9")
     found.assert_outcomes(errors=1, skipped=1)
     found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused)*"])
@@ -92,9 +90,7 @@ def test_that_nobody_listens_is_told_once(inner: Callable[..., pytest.RunResult]
         ),
     ],
 )
-def test_a_wrong_option_is_told_once_before_anything_is_collected(
-    inner: Callable[..., pytest.RunResult], options: list[str], said: str
-) -> None:
+def test_wrong_option_is_reported_once_before_collection(inner: Callable[..., pytest.RunResult], options: list[str], said: str) -> None:
     found = inner(SUITE, *options)
     assert found.ret == pytest.ExitCode.USAGE_ERROR
     found.stderr.fnmatch_lines([said])

@@ -41,7 +41,7 @@ def numbers(folder: Path) -> list[int]:
 
 
 @pytest.mark.nightly
-def test_what_was_recorded_is_not_run_again(tmp_path: Path) -> None:
+def test_recorded_programs_are_not_run_again(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     interrupted(folder, 5)
     before = contents(folder)
@@ -58,7 +58,7 @@ def test_what_was_recorded_is_not_run_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_program_that_was_cut_off_is_done_again_and_its_history_put_aside(tmp_path: Path) -> None:
+def test_truncated_program_runs_again_and_history_is_set_aside(tmp_path: Path) -> None:
     """As after kill -9: no report, and a history that ends anywhere."""
     folder = tmp_path / "report"
     interrupted(folder, 6)
@@ -100,7 +100,7 @@ def test_programs_of_another_release_are_not_mixed_with_ours(tmp_path: Path) -> 
         validate(request(folder, resumes=True))
 
 
-def test_the_command_goes_on_as_it_was_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_command_resumes_with_its_original_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "report"
     asked = ("--target", "inprocess", "--programs", "9", "--seed", "2", "--report", str(folder), "--no-witnesses", "--shrink", "0")
     assert run(["validate", *asked, "--time", "0.0001"]) == 3

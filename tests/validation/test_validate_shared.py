@@ -73,7 +73,7 @@ def shifted(one: Touched, by: int) -> Touched:
 
 
 @pytest.mark.behaviour("INV-34")
-def test_what_an_earlier_configuration_left_under_way_may_still_arrive(tmp_path: Path) -> None:
+def test_pending_data_of_earlier_configuration_may_still_arrive(tmp_path: Path) -> None:
     delayed = Program(1, "", (("send", {"topic": CLUSTER, "queue": 0, "properties": {"DELAY": "1"}}),))
     after = Program(2, "", (SENDS[0], SENDS[0]))
     first, second = (one.shared for one in judged(InProcess(PROFILE), tmp_path, [delayed, after], workers=1))
@@ -91,7 +91,7 @@ def test_what_an_earlier_configuration_left_under_way_may_still_arrive(tmp_path:
 
 
 @pytest.mark.behaviour("TCM-10", "CHK-10")
-def test_a_topic_that_programs_under_earlier_settings_have_made_is_there(tmp_path: Path) -> None:
+def test_topic_created_under_earlier_settings_exists(tmp_path: Path) -> None:
     """A broker that looks at no names makes a blank one too, which programs cannot have each for itself."""
     made = Program(1, "", (("send", {"topic": "  ", "nums": 1}),))
     after = Program(2, "", (("send", {"topic": "  ", "queue": 1}), ("send", {"topic": "  ", "nums": 2})))
@@ -107,7 +107,7 @@ def test_a_topic_that_programs_under_earlier_settings_have_made_is_there(tmp_pat
     assert explained(replace(first, deployment=("another",)), second) == [True, False]
 
 
-def test_a_queue_is_drawn_of_as_many_as_the_program_wanted_that_made_the_topic(tmp_path: Path) -> None:
+def test_queue_is_drawn_among_queues_of_creating_program(tmp_path: Path) -> None:
     """Before 4.9 the schedule topic is made by whoever sends to it first."""
     first = Program(1, "", (("send", {"topic": SCHEDULE, "nums": 4}),))
     drawn = Program(2, "", tuple(("send", {"topic": SCHEDULE, "nums": 1, "queue": -1}) for _ in range(8)))
@@ -121,7 +121,7 @@ def test_brokers_that_others_use_too_are_left_out(tmp_path: Path) -> None:
     assert {one.shared for one in judged(InProcess(PROFILE), tmp_path, PROGRAMS[:2], clean=False)} == {None}
 
 
-def test_a_topic_that_the_broker_makes_by_itself_is_judged_by_its_answers(tmp_path: Path) -> None:
+def test_automatically_created_topic_is_judged_by_its_responses(tmp_path: Path) -> None:
     """The first half message makes the half messages' topic, to which clients may not send before or after that."""
     refused = ("send", {"topic": HALF_TOPIC})
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true"}})
@@ -129,7 +129,7 @@ def test_a_topic_that_the_broker_makes_by_itself_is_judged_by_its_answers(tmp_pa
     assert (found.findings, found.explained) == ([], 2)
 
 
-def test_a_topic_that_the_broker_fills_by_itself_is_left_out_once_clients_fill_it_too(tmp_path: Path) -> None:
+def test_broker_filled_topic_is_skipped_once_clients_fill_it(tmp_path: Path) -> None:
     """Before 4.9.4 clients may send to the half messages' topic."""
     programs = [Program(1, "", (("send", {"topic": HALF_TOPIC}), SENDS[0]))]
     (one,) = judged(InProcess("P49"), tmp_path, programs)
@@ -137,7 +137,7 @@ def test_a_topic_that_the_broker_fills_by_itself_is_left_out_once_clients_fill_i
     assert [found.topic for found in judge_topics([one.shared], "P49", EXPANDED)] == [CLUSTER]
 
 
-def test_two_half_messages_may_have_one_offset(tmp_path: Path) -> None:
+def test_two_half_messages_may_share_offset(tmp_path: Path) -> None:
     """Another program's deletion takes the half topic's queue away, which starts again at 0; each end names its message's place."""
     half = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}
     steps = (("send", half), ("end", {"commit": True}), ("send", half), ("end", {"commit": True}))
@@ -148,7 +148,7 @@ def test_two_half_messages_may_have_one_offset(tmp_path: Path) -> None:
     assert differences(load(found.path), PROFILES[PROFILE]) == []
 
 
-def test_an_end_names_the_place_of_its_half_message_also_where_that_has_a_delay(tmp_path: Path) -> None:
+def test_end_names_half_message_offset_even_with_delay(tmp_path: Path) -> None:
     """It is stored among those that wait (HAZ-39), and on a broker that has stored before not at the reference's place."""
     half = ("send", {"topic": "A", "queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}})
     programs = [Program(1, "", (SENDS[0],)), Program(2, "", (half, ("end", {"commit": True})))]
@@ -156,7 +156,7 @@ def test_an_end_names_the_place_of_its_half_message_also_where_that_has_a_delay(
     assert differences(load(found.path), PROFILES[PROFILE]) == []
 
 
-def test_a_topic_that_the_broker_makes_when_its_time_comes_may_have_a_route(tmp_path: Path) -> None:
+def test_topic_created_when_time_is_due_may_have_route(tmp_path: Path) -> None:
     """The check of half messages makes it, once a minute; to send there is forbidden whether it is there or not."""
     steps = (("route", {"topic": HALF_TOPIC}), ("route", {"topic": "nowhere"}), ("send", {"topic": HALF_TOPIC}))
     (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])

@@ -64,7 +64,7 @@ def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     assert len(again(done, None, ()).logs) == data["logs"]
 
 
-def test_the_topics_that_programs_share_are_judged_over_all_of_them(done: Path) -> None:
+def test_shared_topics_are_judged_over_all_programs(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())["shared"]
     assert (data["unknown"], [one.findings for one in again(done, None, ()).shared]) == ([], [[]] * data["parts"])
     assert data["explained"] > data["parts"] > 0
@@ -112,9 +112,7 @@ def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int
     ("profile", "millis", "found"), [("P490", 9_000, set()), ("P490", 11_000, {"INV-42"}), ("P491", 9_000, {"INV-42"})]
 )
 @pytest.mark.behaviour("INV-42")
-def test_a_batch_may_be_stored_with_an_earlier_time_up_to_490(
-    done: Path, tmp_path: Path, profile: str, millis: int, found: set[str]
-) -> None:
+def test_batch_may_have_earlier_store_time_up_to_490(done: Path, tmp_path: Path, profile: str, millis: int, found: set[str]) -> None:
     """A real 4.5.1 stored one 7 ms before the record in front of it."""
 
     def change(data: bytearray, places: list[int]) -> None:
@@ -176,7 +174,7 @@ def test_whoever_stops_early_leaves_nothing_running() -> None:
     assert ("open b" in target.log) == ("close b" in target.log)
 
 
-def test_a_target_that_cannot_be_had_is_told_when_its_turn_comes() -> None:
+def test_unavailable_target_is_reported_at_its_turn() -> None:
     target = Fakes()
     turns = in_turn(target, setups("a", "bad"))
     assert next(turns).name == "a"
@@ -226,7 +224,7 @@ def test_a_log_is_written_down_without_being_held_in_memory(tmp_path: Path) -> N
     ],
     ids=str,
 )
-def test_bytes_of_a_log_that_are_not_as_the_history_says_are_refused_in_a_line(change: dict[str, Any], tmp_path: Path) -> None:
+def test_log_bytes_contradicting_history_are_refused_in_one_line(change: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "logs/1.ndjson"
     assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
     (tmp_path / "outside").write_bytes(path.with_suffix(PACKED).read_bytes())
@@ -238,7 +236,7 @@ def test_bytes_of_a_log_that_are_not_as_the_history_says_are_refused_in_a_line(c
         judge_log(path, PROFILE)
 
 
-def test_a_log_that_an_earlier_version_kept_in_its_history_is_read(tmp_path: Path) -> None:
+def test_log_kept_by_earlier_version_in_history_is_read(tmp_path: Path) -> None:
     path = tmp_path / "logs/1.ndjson"
     assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
     packed = path.with_suffix(PACKED)
@@ -268,7 +266,7 @@ def unreadable(store: Path) -> None:
 
 
 @pytest.mark.parametrize("why", ["full", "unreadable", "changing"])
-def test_a_log_that_cannot_be_looked_at_leaves_its_claims_open(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_log_leaves_its_claims_undecided(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, path = large(tmp_path, 4096), tmp_path / "logs/1.ndjson"
     if why == "full":
         full(path.with_suffix(PACKED))
@@ -290,7 +288,7 @@ def test_a_log_that_cannot_be_looked_at_leaves_its_claims_open(why: str, tmp_pat
     assert {"INV-37", "INV-39"} <= found.left_open.keys() <= set(CLAIMS)
 
 
-def test_a_full_temporary_folder_leaves_the_claims_of_a_log_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_temporary_folder_leaves_log_claims_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "logs/1.ndjson"
     assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
 
@@ -304,7 +302,7 @@ def test_a_full_temporary_folder_leaves_the_claims_of_a_log_open(tmp_path: Path,
     assert not judge_log(path, PROFILE).left_open
 
 
-def test_a_report_with_a_log_that_was_not_kept_is_undecided(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_without_kept_log_is_undecided(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, number = shutil.copytree(done, tmp_path / "report"), len(list((done / "logs").glob("*.ndjson")))
     full(folder / "logs" / f"{number + 1}{PACKED}")
     store = BrokerStore(large(tmp_path, 4096), "broker-b", "", (), {"prefix": "r"})

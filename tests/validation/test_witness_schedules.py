@@ -67,7 +67,7 @@ def actions(witness: Witness) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("PER-03", "NS-08", "NS-10")
-def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
+def test_killed_broker_returns_with_its_topics(killed: Witness) -> None:
     course = schedule(killed)
     assert actions(course)[-5:] == ["crash", "expire", "restart", "register", "accept_registration"]
     done = perform(Served(PROFILE), SCOPES["restart"], course, mark())
@@ -106,7 +106,7 @@ def tried_again(witness: Witness) -> Performed:
 
 
 @pytest.mark.behaviour("CLI-24", "CLI-30")
-def test_a_producer_tries_again_where_the_witness_says(refused_twice: Witness) -> None:
+def test_producer_retries_where_witness_states(refused_twice: Witness) -> None:
     assert actions(refused_twice).count("retry") == 1
     done = tried_again(refused_twice)
     assert done.agrees, done
@@ -114,7 +114,7 @@ def test_a_producer_tries_again_where_the_witness_says(refused_twice: Witness) -
 
 
 @pytest.mark.behaviour("CLI-30")
-def test_a_producer_that_does_not_try_again_is_told(refused_twice: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_producer_without_retry_is_reported(refused_twice: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sending, "_may_retry", lambda sending, failure: False)
     done = tried_again(refused_twice)
     assert done.problem.startswith("look_up_missing(p=") and "the producer's send is over" in done.problem
@@ -141,7 +141,7 @@ def test_a_producer_that_does_not_try_again_is_told(refused_twice: Witness, monk
         ),
     ],
 )
-def test_what_a_broker_would_have_to_wait_for_is_refused(
+def test_steps_needing_broker_wait_are_refused(
     claim: str, scope: str, given: dict[str, object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = ModelSource(scope, PROFILE, tuple(sorted(given.items())))

@@ -29,7 +29,7 @@ _FILE = Path(__file__).parents[2] / "properties" / "docs" / "schemas" / "zoo.sch
 SCHEMA = Draft202012Validator(json.loads(_FILE.read_text("utf-8")))
 
 
-def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
+def test_each_bug_states_description_location_and_violations() -> None:
     found = bugs()
     assert len({one.id for one in found}) == len(found) >= 30
     for one in found:
@@ -63,7 +63,7 @@ def reported(*properties: str, programs: int = 10, stopped: str = "") -> Validat
         (("INV-02",), "good", "INV-02", (), False),
     ],
 )
-def test_a_search_tells_its_bug_from_other_findings(
+def test_search_separates_its_bug_from_other_findings(
     properties: tuple[str, ...], on: searching.On, first: str | None, others: tuple[str, ...], agrees: bool, tmp_path: Path
 ) -> None:
     bug = next(one for one in bugs() if one.id == "A8")
@@ -81,7 +81,7 @@ def test_a_search_tells_its_bug_from_other_findings(
         (("INV-02",), 5, "Ctrl-C", False, 1),
     ],
 )
-def test_a_search_that_was_stopped_has_not_shown_that_a_bug_is_not_there(
+def test_stopped_search_does_not_show_bug_is_absent(
     properties: tuple[str, ...], programs: int, stopped: str, agrees: bool | None, code: int, tmp_path: Path
 ) -> None:
     bug = next(one for one in bugs() if one.id == "A8")
@@ -91,7 +91,7 @@ def test_a_search_that_was_stopped_has_not_shown_that_a_bug_is_not_there(
 
 
 @pytest.mark.parametrize(("again", "steps"), [(3, 2), (0, None)])
-def test_it_is_told_when_a_bug_was_first_seen_and_by_how_short_a_program(again: int, steps: int | None, tmp_path: Path) -> None:
+def test_search_reports_first_sighting_and_shortest_program(again: int, steps: int | None, tmp_path: Path) -> None:
     bug = next(one for one in bugs() if one.id == "A8")
     report = reported("send.code", "INV-02", "INV-02")
     for number, one in enumerate(report.findings):
@@ -103,7 +103,7 @@ def test_it_is_told_when_a_bug_was_first_seen_and_by_how_short_a_program(again: 
 
 
 @pytest.mark.parametrize(("reproduced", "agrees"), [(True, True), (False, False), (None, None)])
-def test_a_bug_that_is_a_hazard_is_shown_by_the_witness_of_the_model(reproduced: bool | None, agrees: bool | None, tmp_path: Path) -> None:
+def test_bug_with_hazard_is_shown_by_model_witness(reproduced: bool | None, agrees: bool | None, tmp_path: Path) -> None:
     bug = next(one for one in bugs() if one.id == "A18")
     report = reported(programs=0)
     report.witnesses = [HazardReplayed("HAZ-04", "INV-14", "", "", (), reproduced, ())]
@@ -132,7 +132,7 @@ def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         (["B14", "--on", "bad"], "is not found by programs alone"),
     ],
 )
-def test_what_cannot_be_searched_is_told_in_a_line(tokens: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsearchable_bug_is_one_line(tokens: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["zoo", *tokens]) == 2
     assert said in capsys.readouterr().err
 
@@ -164,20 +164,20 @@ def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_bug_is_looked_for_by_the_profile_of_a_release_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bug_is_searched_by_profile_of_release_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(searching, "Apache", _Release)
     run(["zoo", "A4", "--on", "bad", "--programs", "1", "--report", str(tmp_path / "report")])
     assert PROFILES_OF["4.9.2"] == nearest_profile("4.9.3") != nearest_profile("4.9.2")
 
 
-def test_what_an_answer_quotes_is_known_again_in_a_finding() -> None:
+def test_text_quoted_in_response_is_recognized_in_finding() -> None:
     bug = next(one for one in bugs() if one.id == "A14")
     remark = 'java.lang.NullPointerException: Cannot invoke "java.lang.Boolean.booleanValue()" because "v2.m" is null'
     assert bug.matches("send.code", str(FieldDifference("code", [1, remark], [0, None])))
     assert not bug.matches("send.code", str(FieldDifference("code", [1, remark.replace("v2.m", "v2.n")], [0, None])))
 
 
-def test_a_finding_of_the_same_name_and_other_words_is_another() -> None:
+def test_finding_with_same_name_and_other_words_is_different() -> None:
     bug = next(one for one in bugs() if one.id == "A1")
     known = ProgramFinding("claims", "INV-06.records", "at 5: expected true", known=True, condition="records larger than a file")
     assert not bug.fits(known)

@@ -216,7 +216,7 @@ SQL = {
 
 
 def broken(connection: duckdb.DuckDBPyConnection, table: str, over: str, id_: str, given: Mapping[str, Any], wanted: str) -> list[Any]:
-    """What is `wanted` of the rows of a table that break a rule; of two rows that follow each other they are `this` and `next`."""
+    """Return the `wanted` columns of all rows in a table that break a rule. Rules over two consecutive rows name them `this` and `next`."""
     predicate, step = SQL[over][id_], KINDS[over][1]
     for name, value in given.items():
         predicate = predicate.replace(f"${name}", str(value).lower())
@@ -225,7 +225,7 @@ def broken(connection: duckdb.DuckDBPyConnection, table: str, over: str, id_: st
 
 
 def _of_this(predicate: str) -> str:
-    """Columns that are not said to be of the next row are of this one."""
+    """Prefix columns without `next.` with `this.`."""
     words = predicate.split(" ")
     others = ("in", "not", "and", "or", "greatest(", "true", "false")
     return " ".join(w if not w[0].isalpha() or w in others or w.startswith("next.") else f"this.{w}" for w in words)
@@ -274,7 +274,9 @@ create view queue as select record.topic, queueId, any_value(record.topicClass) 
 
 
 def load(root: Path) -> duckdb.DuckDBPyConnection:
-    """A store's rows as tables named like their kinds: record, line, entry, queue, file and topic; those of the log have a number `row`."""
+    """Load the rows of a store into tables named by kind: record, line, entry, queue, file and topic. Tables of the log have a column
+    `row`.
+    """
     connection = duckdb.connect()
     connection.register("parts", _records(root))
     connection.execute("create table delays (level bigint, wait bigint)")

@@ -58,7 +58,7 @@ def test_damage_is_found(damage: Damage, sound: tuple[Path, list[Stored]], tmp_p
 
 @pytest.mark.parametrize(("size", "workers"), [(1 << 20, 1), (50_000, 1), (7_001, 2)])
 def test_the_parts_make_no_difference(size: int, workers: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
-    """Damages of all kinds beside each other, the log cut into parts of these sizes: the same findings, each once."""
+    """Damage of all kinds in one store, with the log cut into parts of these sizes, gives the same findings, each once."""
     store = copied(*sound, tmp_path / "store", 5)
     places = [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole]
     totals, whole = audited(store.root, size=size, workers=workers), audited(store.root)

@@ -90,7 +90,7 @@ def store_with(root: Path, number: str, *, folder: bool = False) -> None:
 
 
 def audited(root: Path, size: int) -> AuditTotals:
-    """An audit in ranges of some bytes, so that what belongs together lies in several."""
+    """Audit in ranges of a few bytes, so that most records span several ranges."""
     (found,) = audit(PLAN, [str(root)], on_threads(1), SavedAnswers(None, PLAN), size=size).totals
     return found
 
@@ -202,8 +202,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell the path of an open file")
 @pytest.mark.parametrize("part", few([1, 0, 2, 3], 1))
 def test_unreadable_bytes_are_problem_not_finding(part: int, sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file of a store in turn has a broken sector, at its begin or so many quarters behind it: nothing is concluded from it, and the
-    file and the place in it are named."""
+    """Each file of a store in turn has an unreadable sector, at its begin or `part` quarters into it. The audit names both."""
     pread = os.preadv
     broken, bad = "", 0
 

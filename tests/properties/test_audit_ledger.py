@@ -117,7 +117,7 @@ def test_log_cleaned_mid_file_begins_with_blank(store: Damaged) -> None:
 
 
 def test_records_without_quorum_are_no_finding(store: Damaged) -> None:
-    """A record behind all entries of consume queues, though the broker has stopped in order."""
+    """The broker stopped cleanly, with a record after all entries of the consume queues."""
     last = max((record for record in store.records if record.flags == 0), key=lambda record: record.offset)
     store.write(*store.entry(last), bytes(20))
     assert audited(store.root).counts == {}
@@ -134,7 +134,7 @@ def test_index_behind_log_after_kill_is_no_finding(store: Damaged) -> None:
 
 
 def test_log_continued_with_dledger_is_audited(plain: Made, sound: Made, tmp_path: Path) -> None:
-    """The files of the plain log end where those of DLedger begin."""
+    """The DLedger files continue where the files of the plain log end."""
     files = log_files([str(sound[0])])
     store = copied(*sound, tmp_path / "store", 1)
     before = store.root / "commitlog"

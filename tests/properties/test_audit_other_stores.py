@@ -1,6 +1,7 @@
-"""Stores as brokers of other settings leave them: only what is true of them is found, and what the audit does not read it says.
+"""Stores written with other settings: the audit reports only real violations, and states what it does not read.
 
-Each form was met in a store that a release of Apache RocketMQ wrote; here it is made from a made-up store, and damage in it is still found.
+Releases of Apache RocketMQ wrote stores of each form. The tests build each form from a fabricated store and check that damage is still
+found.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def test_a_larger_message_where_the_broker_allows_it(store: Damaged) -> None:
     assert set(found(store.root, "maxMessageSize=200")) == {"INV-40.limit"}
 
 
-# What is not read
+# Data that is not read
 
 
 def test_queues_and_table_in_a_database(store: Damaged) -> None:
@@ -176,7 +177,7 @@ def test_undispatched_records_after_kill_are_no_finding(store: Damaged) -> None:
 
 
 def test_records_written_during_audit_are_no_finding(store: Damaged, tmp_path: Path) -> None:
-    """The entries of the log's last file are there; the file itself comes when the walk is over."""
+    """The entries of the log's last file exist; the file itself appears only after the walk."""
     (store.root / "abort").touch()
     path = max((store.root / "commitlog").iterdir())
     hidden = path.rename(tmp_path / "hidden")
@@ -205,7 +206,7 @@ def write(root: Path, name: str, data: bytes, size: int) -> None:
 
 
 def light_queues(root: Path, second: int) -> None:
-    """Two messages of a topic that are in a light queue too; `second` is the number there that the later one tells."""
+    """Create two messages of a topic that are also in a light queue; `second` is the later message's number in that queue."""
     log, entries = b"", b""
     for index in range(2):
         dispatch = b"INNER_MULTI_DISPATCH\1%%LMQ%%a,%%LMQ%%b\2INNER_MULTI_QUEUE_OFFSET\1%d,5\2" % (index * second)
@@ -263,7 +264,7 @@ def small_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[St
 
 
 def longest(store: Damaged) -> list[Stored]:
-    """The records of the queue with the most of them, the log's first one in another queue."""
+    """Return the records of the longest queue that does not contain the log's first record."""
     first = store.records[0]
     queues = Counter((r.topic, r.queue) for r in store.records if r.is_plain and (r.topic, r.queue) != (first.topic, first.queue))
     (key, _), *_ = queues.most_common(1)
@@ -288,7 +289,7 @@ def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Pat
             store.write(path, at, entry)
             continue
         assert (queue.min, queue.max) == (0, len(records))
-        if record.index != first - 1:  # that one may as well be the first of the log
+        if record.index != first - 1:  # it may equally be the first record of the log
             assert queue.between(start, 1 << 62) == (first, len(records))
         store.write(path, at, entry)
     if cleaned:
@@ -300,7 +301,7 @@ def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Pat
 
 @pytest.mark.behaviour("INV-48", "INV-49")
 def test_a_chain_agrees_with_its_first_record(tmp_path: Path) -> None:
-    """One that tells the topic of its first record, one that tells the retry topic's, one whose id is of another host."""
+    """The first record names the topic of its chain, the second the retry topic, and the third an id of another host."""
     log = record("Orders", 0, 0, b"TAGS\1a\2")
     for index, (topic, host) in enumerate((("Orders", HOST), ("%RETRY%g", HOST), ("Others", bytes(8)))):
         origin = (host + bytes(8)).hex().upper()
@@ -355,7 +356,7 @@ def test_a_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
 
 @pytest.mark.parametrize("cut", ["file", "tail"])
 def test_truncated_log_is_one_finding(store: Damaged, cut: str) -> None:
-    """However many entries point behind it; their queues are not looked at one by one."""
+    """The finding does not list the queues, however many entries point past the end."""
     path = max((store.root / "commitlog").iterdir())
     lost = [record for record in store.records if record.path == path]
     if cut == "file":
@@ -376,6 +377,6 @@ def test_truncated_log_is_one_finding(store: Damaged, cut: str) -> None:
     [(1, 0, {"INV-44.record": 1}), (2, 0, {"INV-44.ended": 1}), (2, 4 << 20, {"INV-44.ended": 1}), (2, 5 << 20, {"INV-44.record": 2})],
 )
 def test_log_is_truncated_if_several_entries_point_past_its_end(store: Damaged, entries: int, behind: int, wrong: dict[str, int]) -> None:
-    """Whichever entries those are: the first one here is in the middle of its queue."""
+    """Any entries count: the first here is in the middle of its queue."""
     points_behind(store, entries, behind)
     assert found(store.root) == {"INV-44.later": entries} | wrong

@@ -54,7 +54,7 @@ def audited(store: Path, out: Path, plan: AuditPlan, *, stops: bool) -> int:
 
 
 def keep(path: Path, text: bytes) -> None:
-    """Other bytes, as many, with the times of the file as they were."""
+    """Replace the bytes of a file, keeping its size and times."""
     status = path.stat()
     data = text + path.read_bytes()[len(text) :]
     assert len(data) == status.st_size
@@ -94,7 +94,7 @@ PLANS: dict[str, AuditPlan] = {
 
 
 def test_unchanged_files_are_not_read_again(store: Path, tmp_path: Path) -> None:
-    """Also where the folder of the results lies in the store, and where findings are only told otherwise."""
+    """This also holds if the results folder is inside the store, or if only the output format changes."""
     for out in (tmp_path / "found", store / "found", store):
         ranges = audited(store, out, plan_of(), stops=True)
         assert ranges > 7

@@ -1,6 +1,6 @@
-"""The audit over stores that brokers wrote: a recorded one, ours in every profile, and those that the hazards leave behind.
+"""The audit of stores written by brokers: a recorded one, the reference's in every profile, and those that the hazards leave.
 
-Nothing is found but what is true of them; traces/docs/audit.md says why.
+The audit reports only violations that they contain; traces/docs/audit.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _half_and_delayed(address: str) -> None:
 
 
 def _half_and_delayed_committed(address: str) -> None:
-    """HAZ-39: what ends it names its place, behind the other delayed messages."""
+    """HAZ-39: the record that ends the transaction names the half message's offset, which is after the other delayed messages."""
     _delayed_committed(address, "Orders")
 
 

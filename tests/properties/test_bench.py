@@ -1,4 +1,4 @@
-"""The benchmark's rows: their keys, equal counts, and what is told where a peer is missing."""
+"""The rows of the benchmarks: their keys, equal counts, and the report for a missing peer."""
 
 import json
 import shutil
@@ -64,7 +64,7 @@ def test_audit_benchmark_compares_with_zlib_on_slower_processor(tmp_path: Path) 
 
 
 def test_tools_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two peers of which one fails in its second round and one is run once; figures are compared round by round."""
+    """One peer fails in its second round and another runs only once. Figures are compared round by round."""
     order: list[str] = []
     spent = iter((1.0, 2.0, 4.0))
 

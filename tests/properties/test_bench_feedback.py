@@ -1,4 +1,4 @@
-"""What one waits for: a row for each run, beside what was before, and the steps of `.ci`."""
+"""`bench feedback`, which measures waiting times: one row per run next to earlier runs, and the steps of `.ci`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocketproof_properties.commands import run
 
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One part, which tells where its cache is, and the record of one step."""
+    """Set up a part that reports the location of its cache, and the record of a step."""
     program = "import os, sys; open('said', 'a').write(' '.join([os.environ['ROCKETPROOF_CACHE'], *sys.argv[1:]]) + chr(10))"
     runs = {"cold": (), "warm": ("--fresh",)}
     monkeypatch.setattr(feedback, "PARTS", {"quick": feedback.TimedCommand((sys.executable, "-c", program), runs)})

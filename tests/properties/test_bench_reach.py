@@ -1,4 +1,4 @@
-"""What a program is read to have, and the shares of many, beside those of an earlier version."""
+"""The features that `bench reach` reads from a program, and their shares in many programs next to those of an earlier version."""
 
 from __future__ import annotations
 

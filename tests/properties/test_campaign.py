@@ -152,7 +152,7 @@ def test_failing_shard_ends_campaign_with_one_line(few: list[CheckTask], tmp_pat
 
 
 def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[CheckTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The implementation forgets to persist a topic: every persistence part says so, with one small program each."""
+    """The implementation forgets to persist a topic: every persistence part reports it, with one small program each."""
     monkeypatch.setattr(TopicConfigManager, "persist", lambda self: None)
     few = [task for task in few if task.source.scope == "persistence"]
     done = running.run(wanted(tmp_path), few, here, quiet)

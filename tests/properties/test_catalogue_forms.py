@@ -41,8 +41,9 @@ def test_each_id_has_one_formula_per_form() -> None:
 
 
 def _of_sending(module: ModuleType) -> Iterator[str]:
-    """The ids that a file states of sending, stores and histories. What an id says of another part of the specification may stand with the
-    other claims about that part."""
+    """Return the ids that a file states about sending, stores and histories. A statement about another part may be next to that part's
+    claims.
+    """
     apart = {claim.id for claim in getattr(module, "CLAIMS", ()) if claim.part is not Specification}
     yield from (id_.partition(".")[0] for id_, _ in forms(module) if id_ not in apart)
 

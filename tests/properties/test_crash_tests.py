@@ -1,4 +1,4 @@
-"""Brokers that are killed under load: what is found afterwards, and that a loss would be."""
+"""Brokers killed under load: the state found afterwards, and that a loss is detected."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def test_acknowledged_messages_survive_kill() -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("FLU-06")
 def test_broker_with_transient_pool_loses_acknowledged_messages() -> None:
-    """By design: what is in its buffers goes with the process. The campaign tells; here nothing is ever taken out of them."""
+    """The loss is by design: the pool's buffers are lost with the process. The campaign reports it; in this test the buffers are never
+    written.
+    """
     settings = {
         "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "100000", "commitCommitLogThoroughInterval": "600000",
         "mappedFileSizeCommitLog": str(64 << 20),  # a full file would be taken out of its buffer

@@ -26,7 +26,7 @@ SMALL = StorePlan(
 
 
 def messages(folder: Path) -> list[Message]:
-    """What was stored, as it would be sent to a store again: delayed messages as they were before the store took them."""
+    """Return the stored messages as a sender would send them again: delayed messages in their original form."""
     found = []
     for range_ in ranges(log_files([str(folder)])):
         for chunk in Walk(range_, NameTable()):

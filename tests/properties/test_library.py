@@ -1,4 +1,4 @@
-"""A model is checked and asserted in a test of one's own: what is accepted, what a failure shows, and what is refused."""
+"""A user's test checks and asserts a model: accepted arguments, the output of a failure, and refused arguments."""
 
 import json
 import re
@@ -30,7 +30,7 @@ from rocketproof_properties import commands as cli
 
 
 def lock(processes: int = 2, guarded: bool = True) -> Model:
-    """Processes that enter where nobody is inside; without the constant `atomic` they look first and enter later."""
+    """Processes enter if the room is empty. Without the constant `atomic` they look first and enter later."""
     m = Model("lock")
     P = m.index("P", processes)
     atomic = m.constant("atomic", Bool, guarded)
@@ -117,7 +117,7 @@ def test_other_engines_decide_supported_properties(engine: Any, verdict: str) ->
 
 
 def test_outcomes_are_no_truth() -> None:
-    """`assert check(model)` would pass whatever came out."""
+    """Otherwise `assert check(model)` would pass for every outcome."""
     with pytest.raises(TypeError, match=r"ask \.held, or use assert_holds"):
         assert check(lock, property="exclusion")
 

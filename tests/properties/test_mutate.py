@@ -1,6 +1,6 @@
-"""Mutants of an implementation: a patch changes a running program and nothing afterwards, and a campaign says who noticed it.
+"""Mutants of an implementation: a patch changes a running program and leaves no trace, and a campaign reports which test detects it.
 
-Most of this tries a toy: a shop with tests of its own. The last tests hold the real patches against the implementation.
+Most tests use a toy: a shop with its own tests. The last ones apply the real patches to the implementation.
 """
 
 from __future__ import annotations
@@ -497,7 +497,7 @@ def test_ctrl_c(shop: Path) -> None:
     with started(shop, "M-3") as process:
         until = time.monotonic() + 60
         while time.monotonic() < until and len(list(shop.glob("*.pid"))) < 2:
-            time.sleep(0.05)  # first the run without a mutant, then the one with it
+            time.sleep(0.05)  # the first run is without a mutant, the second with it
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 3, out + err

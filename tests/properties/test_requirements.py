@@ -405,7 +405,7 @@ def test_without_results_the_marked_tests_are_run(rocketproof: Callable[..., tup
 def test_tests_that_cannot_be_run(
     rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: str, ended: int
 ) -> None:
-    """No results are better than those of some of the tests."""
+    """Having no results is better than having the results of some tests."""
     monkeypatch.setenv("PYTEST_ADDOPTS", processes)
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "test_broken.py").write_text("import no_such_module\n")
@@ -443,7 +443,7 @@ def test_bad_input_exits_2_with_one_line(
     assert (code, out) == (2, "") and err.startswith(f"rocketproof: {said}") and err.count("\n") == 1
 
 
-# Where an id is stated
+# Locations of an id
 
 
 LOOKED_UP = ("CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79")
@@ -451,7 +451,7 @@ LOOKED_UP = ("CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79")
 
 @pytest.fixture(scope="module")
 def looked_up() -> Mapping[str, references.IdReferences]:
-    """All ids at once: the sources are read for each question anew."""
+    """Look up all ids at once, because each lookup reads the sources again."""
     return dict(zip(LOOKED_UP, references.look_up(LOOKED_UP), strict=True))
 
 

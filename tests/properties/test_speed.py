@@ -80,7 +80,7 @@ def test_the_command_writes_its_rows(works: dict[str, speed.Workload], monkeypat
 
 
 def test_time_outside_of_all_parts_is_its_callers(works: dict[str, speed.Workload]) -> None:
-    profiler = cProfile.Profile(time.process_time)  # who else runs on the machine has no share
+    profiler = cProfile.Profile(time.process_time)  # other processes of the machine do not count
     profiler.runcall(works["append"].prepare(200, 0))
     found = shares(profiler)
     assert sum(found.values()) == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""The audit's rules beside SQL on random rows: sound ones in which a few columns have other values, most of them near a border."""
+"""Audit rules compared with SQL on random rows: valid ones with a few changed columns, mostly near a limit."""
 
 from __future__ import annotations
 

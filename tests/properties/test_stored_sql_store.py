@@ -1,4 +1,4 @@
-"""A damaged store judged by SQL over its columns, beside the audit: records, queues, entries, files and topics."""
+"""A damaged store checked by SQL over its columns and by the audit: records, queues, entries, files and topics."""
 
 from __future__ import annotations
 

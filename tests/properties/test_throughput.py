@@ -20,7 +20,7 @@ RATES = {("apache:4.9.4", 1): [100.0, 200.0, 400.0], ("rocketproof:P494", 1): [5
 
 @pytest.fixture
 def turns(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int, int]]:
-    """What was measured; each turn gives the next rate of its target."""
+    """The measurements; each turn returns the next rate of its target."""
     asked: list[tuple[str, int, int, int]] = []
     left = {key: list(rates) for key, rates in RATES.items()}
 

@@ -1,4 +1,4 @@
-"""A history of eight producers at once against a real broker: `python eight_producers.py VERSION FILE` records it anew."""
+"""Record a history of eight concurrent producers against a real broker: `python eight_producers.py VERSION FILE`."""
 
 from __future__ import annotations
 

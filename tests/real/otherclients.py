@@ -48,7 +48,7 @@ def go_program() -> Path:
 
 @functools.cache
 def rust_program() -> Path:
-    """Rust's client, built once for the same sources, which takes minutes: skips where nobody has asked for that."""
+    """Build the Rust client once per source version, which takes minutes. Skips unless requested."""
     name = f"client-{_digest(RUST, 'Cargo.toml', 'src/main.rs')}"
     if not (jars.cache() / "rust" / name).is_dir() and BUILD_RUST not in os.environ:
         pytest.skip(f"Rust's client is not built here: set {BUILD_RUST} to build it with cargo, in minutes")

@@ -34,7 +34,7 @@ CONSUMER = {
 
 
 class Asked(NamedTuple):
-    """A request; `name` tells what is special about it. It is asked again for some time until its fields are `until`."""
+    """A request; `name` describes its special feature. It is repeated for some time until the response has the fields `until`."""
 
     name: str
     to: str
@@ -264,12 +264,12 @@ def masked(told: str) -> str:
     """Without addresses, times, ids, and the place where an exception was thrown."""
     told = re.sub(r"127\.0\.0\.1:\d+", "HOST", told)
     told = re.sub(r"\b[0-9A-F]{32}\b", "ID", told)
-    told = re.sub(r"(NullPointerException).*", r"\1", told)  # what was null is the virtual machine's own to say
+    told = re.sub(r"(NullPointerException).*", r"\1", told)  # a null error's text depends on the virtual machine
     return re.sub(r"(Exception(?:: [^,]*)?), .*", r"\1", told)
 
 
 def content(body: bytes | None) -> Any:
-    """A body of JSON as its value; any other as its records' lengths would tell, without times and hosts."""
+    """Return a JSON body as its value, and any other body as records without times and hosts."""
     if body is None:
         return None
     if not body.startswith(b"{"):

@@ -1,4 +1,4 @@
-"""How often 4.1.0 and 4.2.0 answer a batch, beside our brokers of their profiles: ROCKETMQ-234."""
+"""How often 4.1.0 and 4.2.0 answer a batch, compared with the reference under their profiles: ROCKETMQ-234."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HAZ-23 on real releases: behind one batch that fails in the lock of the log a broker rejects every message, or it does not."""
+"""HAZ-23 on real releases: after one batch fails in the lock of the log, some brokers reject every message."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def done(address: str, code: int, header: WithNulls) -> None:
 
 
 def place(answer: dict[str, str]) -> int:
-    """Where in the log a stored message is."""
+    """Return the log offset of a stored message."""
     return int(answer["msgId"][16:], 16)
 
 

@@ -38,7 +38,7 @@ def test_record_dispatched_after_deletion_takes_place_of_later_messages(version:
             return ask(name, **args).ext_fields or {}
 
         def end(topic: str, wanted: int) -> int:
-            """Where its queue ends, when that is as far as wanted, or after a while."""
+            """Return the end of the queue once it reaches `wanted`, or after a timeout."""
 
             def look() -> int:
                 return int(fields("max_offset", topic=topic)["offset"])

@@ -40,7 +40,7 @@ class Outcome:
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     client = go_program()
-    # A busy machine's broker would drop a one-way message that waits for 200 ms (TIMEOUT_CLEAN_QUEUE), and nobody would be told.
+    # A busy machine's broker would silently drop a one-way message that waits for 200 ms (TIMEOUT_CLEAN_QUEUE).
     patient = {"waitTimeMillsInSendQueue": "20000"}
     with Served("P494").open(Setup(brokers=2, settings=patient)) as running:
         assert running.name_server is not None

@@ -1,4 +1,4 @@
-"""Groups that an administrator makes under strange names, and that are deleted with their offsets or without: releases beside ours."""
+"""Administrators create groups with illegal names, and delete them with or without offsets: releases compared with the reference."""
 
 from __future__ import annotations
 

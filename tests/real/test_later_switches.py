@@ -152,13 +152,13 @@ def seen(running: Deployment) -> dict[str, Any]:
         ask("topic", topic="U")
         found["registers_updated_alone"] = [ask("route", topic=name).code for name in "TU"]
         ask("send", topic="N")
-        soon(lambda: ask("route", topic="N").code == 0, 2)  # a one-way registration takes its time
+        soon(lambda: ask("route", topic="N").code == 0, 2)  # a one-way registration takes effect later
         found["registers_created_alone"] = [ask("route", topic=name).code for name in "TN"]
         return found
 
 
 def forgotten(ask: Asking, topic: str) -> None:
-    """Make a topic, and let the name server forget the broker, as if it were restarted: somebody takes the broker out in its name."""
+    """Create a topic and make the name server forget the broker, as if restarted: a client unregisters the broker in its name."""
     ask("topic", topic=topic)
     (broker,) = loads(ask("route", topic=topic).body or b"")["brokerDatas"]
     (address,) = broker["brokerAddrs"].values()
@@ -182,13 +182,13 @@ def given_up(ask: Asking) -> tuple[int, int]:
 
 
 def sent_back(ask: Asking, group: str) -> int:
-    """The code of a send-back for a group that nobody has made."""
+    """Return the response code of a send-back for an unknown group."""
     answer = ask("send", topic="A")
     return ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1, group=group).code
 
 
 def delayed(ask: Asking, times: int) -> str:
-    """Where a message with TRAN_MSG and a delay is to be put that was retried so often."""
+    """Return the target queue of a message with TRAN_MSG and a delay after `times` retries."""
     answer = ask("send", topic="%RETRY%g", properties={"TRAN_MSG": "true", "DELAY": "18", "PGROUP": "p"}, times=times)
     stored = ask("view", place=int((answer.ext_fields or {})["msgId"][16:], 16))
     message = record.decode(stored.body or b"", exact=False)
@@ -197,7 +197,7 @@ def delayed(ask: Asking, times: int) -> str:
 
 
 def ordered(ask: Asking, topic: str) -> bool:
-    """Whether a topic is ordered after an administrator has said so, and a message was sent back."""
+    """Return whether a topic is still ordered after an administrator set that and a message was sent back."""
     ask("topic", topic=topic, order=True)
     answer = ask("send", topic="A")
     assert ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1).code == 0
@@ -213,12 +213,12 @@ def changes(ask: Asking) -> int:
 
 
 def remembered(ask: Asking) -> list[str | None]:
-    """What a group has told of two topics, of which the first was deleted and made again."""
+    """Return a group's offsets in two topics, of which the first was deleted and created again."""
     ask("group", group="g")
     for offset, topic in ((5, "M"), (6, "MM")):
         ask("topic", topic=topic)
         assert ask("commit", topic=topic, group="g", offset=offset).code == 0
-    ask("delete", topic="M")  # a broker of 5.3.3 without a wheel of timers deletes it, and fails behind that
+    ask("delete", topic="M")  # a broker of 5.3.3 without a timer wheel deletes it, and fails afterwards
     ask("topic", topic="M")
     return [(ask("progress", topic=topic, group="g").ext_fields or {}).get("offset") for topic in ("M", "MM")]
 
@@ -232,7 +232,7 @@ def heard(ask: Asking) -> list[int]:
     call = request_of(("pull", {"topic": "H", "offset": 1, "hold": 10_000, "one_way": True}), ask.context)
     assert call is not None
     line.send_one_way(call.command())
-    line.listen(0.3)  # else the message may come before the pull
+    line.listen(0.3)  # otherwise the message may arrive before the pull
     ask("send", topic="H", queue=0)
     line.listen(2)
     return [answer.code for answer in line.strays]
@@ -268,8 +268,10 @@ def test_a_pair_has_the_brokers_switches_and_the_name_servers(
 
 
 def registered_alone(running: Deployment) -> tuple[list[int], bool]:
-    """Codes of the routes of a topic that an administrator makes and of one that a message makes, each asked for at once; and whether
-    whoever made them waited for 3 s."""
+    """Return the response codes of immediate route queries for a topic made by an administrator and for one made by a message.
+
+    Also return whether the client that created each waited for 3 s.
+    """
     with running, asking(running) as ask:
         began = time.monotonic()
         codes_ = [ask(step, topic=name).code or ask("route", topic=name).code for step, name in (("topic", "T"), ("send", "N"))]

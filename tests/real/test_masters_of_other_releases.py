@@ -1,6 +1,6 @@
-"""Two masters of different releases in one cluster: clients are told what the reference implementation tells them.
+"""Two masters of different releases in one cluster: clients get the same responses as from the reference implementation.
 
-Each of its parts is under the profile of its release.
+Each part of the reference has the profile of its release.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MOMENT = 0.5  # seconds in which a broker has registered
 
 
 def told(addresses: Mapping[str, str], request: Command, answer: Command) -> dict[str, Any]:
-    """What an answer says, with names for addresses and in an order of its own."""
+    """Return the content of a response, with names for addresses and in canonical order."""
     text = json.dumps(loads(answer.body), sort_keys=True) if answer.body else ""
     for name, address in addresses.items():
         text = text.replace(address, name)
@@ -68,7 +68,9 @@ def _sorted(value: Any) -> Any:
 
 
 def answers(made: Callable[[str], ValidationTarget], first: str, second: str) -> Iterator[dict[str, Any]]:
-    """What two masters and the first one's name server answer, and what that says when the second has stopped, and when it is back."""
+    """Return the responses of two masters and the first one's name server: initially, after the second master stopped, and after its
+    return.
+    """
     with ExitStack() as stack:
         one = stack.enter_context(made(first).open(Setup(settings=WITHOUT_WHEEL)))
         joined = {**WITHOUT_WHEEL, "brokerName": SECOND, "namesrvAddr": str(one.name_server)}

@@ -1,7 +1,7 @@
-"""Real producers behind a faulty network: what they make of an answer that comes twice, late, never, or with the connection's end.
+"""Real producers on a faulty network: their reaction to a response that is doubled, late or lost, or to a closed connection.
 
-Two brokers are behind proxies, and so is the name server, which names the proxies. The fault strikes the first attempt of each
-message. The reference implementation's producer is one of the producers, and does what Java's of 4.9.4 does.
+Two brokers are reached through proxies. So is the name server, which returns the proxies' addresses. The fault affects the first attempt
+of each message. One producer is that of the reference implementation, which follows Java 4.9.4.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ FAULTS = (
 
 
 class Outcome(NamedTuple):
-    """Of the messages behind one fault: how many were reported as sent and as failed, and how many the brokers have never, once and more
-    than once. `where`: what was reported as sent lies where the report says. `one_id`: copies of a message have one id."""
+    """Counts for the messages affected by one fault: reported as sent, reported as failed, and stored never, once and more than once.
+
+    `where`: each message reported as sent is stored at the reported position. `one_id`: copies of a message have the same id.
+    """
 
     sent: int
     failed: int
@@ -68,7 +70,7 @@ class Outcome(NamedTuple):
 
 
 class FirstAttempts(FaultProxy):
-    """A proxy whose fault strikes sends, each message once; `struck` are the bodies of those of all proxies."""
+    """A proxy that injects a fault into the first send of each message. `struck`: bodies of the affected messages of all proxies."""
 
     def __init__(self, address: str, struck: set[bytes | None]) -> None:
         self.kind: Fault | None = None
@@ -141,7 +143,7 @@ def sending(started: Sequence[str | Path], name_server: str, **env: str) -> Iter
 
 
 def asked(child: subprocess.Popen[str], name: str) -> list[str]:
-    """What a program says that reads a name and writes how each send ended; less, if it ends meanwhile."""
+    """Return the output of a program that reads a topic and prints the outcome of each send; less if the program ends early."""
     assert child.stdin is not None and child.stdout is not None and child.stderr is not None
     child.stdin.write(f"{name}\n")
     child.stdin.flush()
@@ -203,13 +205,13 @@ def outcome(name: str, told: list[str], places: Mapping[str, list[Stored]]) -> O
 
 
 def is_at(told: Sequence[str], place: Sequence[object]) -> bool:
-    """Whether that is the place that a producer tells, with `-` for what it leaves out."""
+    """Return whether this is the position that a producer reports, in which `-` stands for omitted parts."""
     return all(said in ("-", str(one)) for said, one in zip(told, place, strict=True))
 
 
 @pytest.fixture(scope="module", params=PRODUCERS)
 def outcomes(request: pytest.FixtureRequest) -> dict[Fault | None, Outcome]:
-    """By the fault what became of the messages that it struck; None is no fault."""
+    """Return the outcome of the affected messages by fault; None means no fault."""
     profile, started = PRODUCERS[request.param]
     struck: set[bytes | None] = set()
     told: dict[Fault | None, list[str]] = {}
@@ -226,7 +228,7 @@ def outcomes(request: pytest.FixtureRequest) -> dict[Fault | None, Outcome]:
             for proxy in proxies.values():
                 proxy.kind = fault
             told[fault] = send(str(fault and fault.name))
-        places = until(partial(stored, running), lambda _: False, 2.0, 0.2)  # what was passed on late may still be on its way
+        places = until(partial(stored, running), lambda _: False, 2.0, 0.2)  # delayed frames may still be in flight
     return {fault: outcome(str(fault and fault.name), lines, places) for fault, lines in told.items()}
 
 

@@ -1,4 +1,4 @@
-"""Where a release tells a consumer to go on that pulls from behind the end of a queue: beside ours."""
+"""The offset a release returns to a consumer that pulls past the end of a queue, compared with the reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS, SOON, LOOK = 10.0, 5.0, 0.05
 
 
 def seen(deployment: Deployment) -> list[tuple[int, str]]:
-    """The codes and the next offsets of pulls at the end of a queue of two messages, behind it, and far behind it."""
+    """Return codes and next offsets of pulls at the end of a queue of two messages, past the end, and far past it."""
     with deployment as running, running.connect("broker-a") as line:
 
         def ask(name: str, **args: object) -> Command:

@@ -1,4 +1,4 @@
-"""Faults of the machine on real brokers, and what strace tells of a process."""
+"""Machine faults on real brokers, and what strace shows of a process."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_slave_has_all_messages_acknowledged_by_real_master() -> None:
 
 
 def struck(version: str, rounds: int) -> FaultTests:
-    """So many rounds without threads, again where nobody needed one meanwhile: on a busy machine little happens in three seconds."""
+    """Run rounds without threads, and repeat rounds in which none was needed: on a busy machine little happens in three seconds."""
     for seed in range(1, 6):
         found = FaultTests("threads")
         threads.run(Apache(version), found, rounds, seed=seed)

@@ -28,7 +28,7 @@ def test_real_broker_keeps_acknowledged_messages() -> None:
 @pytest.mark.behaviour("REC-02", "HAZ-59")
 @pytest.mark.parametrize("version", ["4.9.2", "4.9.4", "5.1.1", "5.1.4", "5.3.3"])
 def test_empty_file_has_recorded_effect_on_start(version: str) -> None:
-    """As the switch `wrong_length` says."""
+    """The effect is the value of the switch `wrong_length`."""
     target = Apache(version)
     wanted = PROFILES[target.profile].wrong_length
     with target.open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:

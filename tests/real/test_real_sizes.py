@@ -1,7 +1,7 @@
-"""Requests of the specification of sizes whose witnesses lose what comes behind them, on real brokers.
+"""On real brokers: requests whose sizes make later data unreadable.
 
-It was acknowledged and flushed, and is gone after kill -9 and a start (HAZ-49 to HAZ-51). And a half message that keeps what comes behind
-it from being asked about (HAZ-61).
+The later data was acknowledged and flushed, and is gone after kill -9 and a restart (HAZ-49 to HAZ-51). A half message can also block
+checks of later half messages (HAZ-61).
 """
 
 from __future__ import annotations

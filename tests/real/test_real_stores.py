@@ -42,7 +42,7 @@ FOREVER = 1 << 62
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
 
 
-# What is sent
+# Messages to send
 
 
 def send(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> str:
@@ -84,7 +84,7 @@ def stored(address: str, msg_id: str) -> bytes:
 
 
 def ends(address: str, queues: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
-    """The end of each of these queues, as the broker tells it."""
+    """Return the end of each of these queues as reported by the broker."""
     found = {}
     for topic, queue in queues:
         answer = ask(address, Command(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": str(queue)}))
@@ -93,7 +93,7 @@ def ends(address: str, queues: dict[tuple[str, int], int]) -> dict[tuple[str, in
 
 
 def await_end(address: str, topic: str, queue: int, end: int) -> None:
-    """Return when the queue reaches this end: what was stored before it is dispatched then."""
+    """Wait until the queue reaches this end: messages stored before it are dispatched by then."""
     until(lambda: ends(address, {(topic, queue): 0})[topic, queue] >= end, f"queue {queue} of {topic} does not reach {end}")
 
 
@@ -208,12 +208,14 @@ def test_audit_finds_effects_of_invalid_requests(version: str, tmp_path: Path) -
     assert audited(root, version) == {"INV-06.stored": 1, "INV-45.half": 1, "TRX-05.stored": 1}
 
 
-# A store of theirs with a log of DLedger
+# A real store with a DLedger log
 
 
 def entries_of(root: Path) -> list[tuple[int, ...]]:
-    """Of each entry of DLedger's log: type, size, index, term, position, channel, two checksums, size of the body; and, of the record in
-    it, its size, where it says that it lies, and its magic number."""
+    """Return the fields of each entry of the DLedger log, and of the record in it its size, stored offset and magic number.
+
+    Fields of an entry: type, size, index, term, position, channel, two checksums, body size.
+    """
     found = []
     for path in sorted((root / "dledger-n0" / "data").iterdir()):
         data, at = path.read_bytes(), 0
@@ -270,7 +272,7 @@ def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Call
     assert audited(root, version).keys() == {"INV-06.ledger", "INV-37.ledger"}
 
 
-# A store of ours, opened by them
+# A store of the reference, opened by real brokers
 
 
 def filled_by_us(root: Path, *, clean: bool) -> tuple[dict[str, bytes], dict[tuple[str, int], int], list[Message]]:

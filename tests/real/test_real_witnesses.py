@@ -42,7 +42,7 @@ def test_4_9_4_reproduces_the_witness(wanted: KnownHazard) -> None:
 
 
 def failover() -> Witness:
-    """A message that one broker has lost is stored by the other; the first one comes back, and an administrator changes its topic."""
+    """A message that one broker lost is stored by the other. The first broker returns, and an administrator changes its topic."""
     s = specify(FAILOVER)
     job, subject = s.job[0], [s.config[b, FAILOVER.subject] for b in s.Broker]
     idle = (job.phase == "idle") | (job.phase == "arrived") | (job.phase == "answered")

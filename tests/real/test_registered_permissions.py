@@ -52,7 +52,7 @@ def test_message_creating_topic_registers_recorded_topics(version: str) -> None:
 
 
 def beside_another(running: Deployment) -> list[int]:
-    """The permission in the route of a topic that may only be read, before and behind a message that makes another topic."""
+    """Return the permission in the route of a read-only topic, before and after a message creates another topic."""
     change(running, "R", 4, 4)
     before = settled(running, 4, ("R",))
     assert call(running.brokers[BROKER], plain("send", topic="B", default="TBW102", nums=4)).code == 0
@@ -77,7 +77,7 @@ def change(running: Deployment, topic: str, perm: int, read: int) -> None:
 
 
 def settled(running: Deployment, read: int, topics: Iterable[str] = TOPICS) -> dict[str, int]:
-    """The permissions of the topics' routes, once they are those of topics with so many queues to read."""
+    """Return the permissions in the topics' routes once these have `read` read queues."""
     found = until(lambda: routes(running, topics), lambda rows: all(row == (row[0], read) for row in rows.values()), SOON, 0.1)
     return {topic: perm for topic, (perm, _) in found.items()}
 

@@ -28,7 +28,7 @@ FORCED = re.compile(r" msync\(0x(\w+), ")
 
 
 def wrapped(folder: Path) -> Path:
-    """A home of Java whose brokers tell of their mapped files and of what they force, once `calls` may be written."""
+    """Return a Java home whose brokers log mapped files and syncs once the file `calls` is writable."""
     java, home = shutil.which("java"), folder / "java"
     (home / "bin").mkdir(parents=True)
     script = home / "bin" / "java"

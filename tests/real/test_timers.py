@@ -1,4 +1,6 @@
-"""When a timer message is due on a real 5.3.3 and on our broker of its profile: what is put then, and what stops it (HAZ-54, HAZ-58)."""
+"""When a timer message is due on a real 5.3.3 and on the reference under its profile: which messages are put, and what stops them (HAZ-54,
+HAZ-58).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class Client:
         self.line = line
 
     def send(self, topic: str, key: str, **properties: object) -> int:
-        """The code of the answer to a message under this key; where it lies is in `place`, in the log and in its queue."""
+        """Send a message with this key and return the response code. `place` gets its offsets in the log and in its queue."""
         named = {name: str(value) for name, value in properties.items()}
         answer = self.line.ask(plain("send", topic=topic, properties=named | {UNIQ_KEY: key}), SECONDS)
         fields = answer.ext_fields or {}

@@ -28,7 +28,7 @@ def test_one_way_request_of_unknown_code_gets_no_response(version: str) -> None:
 
 
 def told(address: str) -> tuple[int, str | None] | None:
-    """The answer to who waits for one, None if there is none. Behind it a one-way caller, asked before, has got none either way."""
+    """Return the response, None without one. By then an earlier one-way request has got no response either."""
     line = TcpConnection(address)
     try:
         line.send_one_way(Command(UNKNOWN), SECONDS)

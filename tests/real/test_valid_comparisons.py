@@ -1,4 +1,4 @@
-"""Programs of which real releases were accused although they did as they do: now nothing differs, and each does as its profile says."""
+"""Programs for which the judge wrongly reported real releases: it now reports no difference, and each release follows its profile."""
 
 from __future__ import annotations
 

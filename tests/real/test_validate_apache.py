@@ -1,4 +1,4 @@
-"""Programs against Apache RocketMQ itself: what a release does is what its profile says, violations included."""
+"""Programs against Apache RocketMQ itself: a release follows its profile, known violations included."""
 
 from __future__ import annotations
 

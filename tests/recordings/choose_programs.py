@@ -1,8 +1,8 @@
-"""Choose few programs that show much from a validation of a release, for the tests: `choose_programs.py FOLDER PROFILE FILE [COUNT]`.
+"""Select a few informative programs from a validation of a release, for the tests: `choose_programs.py FOLDER PROFILE FILE [COUNT]`.
 
-FOLDER has the histories of a run of `rocketproof validate --target apache:RELEASE --report`. One history after the other is taken that has
-most of what none before it has, for its size: requests with the values of their fields and what was answered, steps with their arguments,
-steps behind each other, settings. Those of several clients at a time have no one order, and large ones take too much place.
+FOLDER has the histories of a run of `rocketproof validate --target apache:RELEASE --report`. The selection is greedy: it takes the history
+with the most new features per size. Features are requests with field values and responses, steps with arguments, pairs of consecutive
+steps, and settings. Large histories and those with concurrent clients are excluded: the latter have no unique order.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Player:
         self.recorder = recorder
 
     def send(self, topic: str, queue: int = 0, body: bytes = b"x", **letters: Any) -> int:
-        """Where the message lies, -1 if it was refused."""
+        """Send a message and return its log offset, -1 if refused."""
         return place(self.recorder.send(topic, queue, body, **letters))
 
     def batch(self, topic: str, count: int = 2, **letters: Any) -> int:
@@ -146,7 +146,7 @@ def default_broker(p: Player) -> None:
 
 
 def backs(p: Player) -> None:
-    """Send-backs of groups that nobody made, and of some that somebody did."""
+    """Send-backs of unknown groups and of known ones."""
     first = p.send("w")
     for level in (0, 1, -1, 18, 19, 0):
         p.back(first, level=level)
@@ -332,7 +332,7 @@ def progress(p: Player) -> None:
 
 
 def large(p: Player) -> None:
-    """Batches above the limit of a body, and what a client may not say of an inner batch."""
+    """Batches above the body limit, and illegal fields of inner batches."""
     p.send("new", body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
     p.send("new", -1, body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
     p.send("new", 9, body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)

@@ -1,9 +1,8 @@
-"""Replaying a recording on a broker that runs: the recorded requests go over the wire, and the answers are compared.
+"""Replay a recording on a running broker: send the recorded requests over the wire and compare the responses.
 
-Unlike a simulated cluster, a broker has an address of its own, draws its own queues, and delivers delayed messages when it does. So the
-recorded case is first moved to this broker: to its address, to the queue that it drew, and to the place that its queue has come to.
-A drawn queue has to be one of the topic's, and only as many messages may have come into a queue by themselves as are delayed or were
-committed.
+Unlike a simulated cluster, a broker has its own address, draws its own queues, and delivers delayed messages at its own time. The replay
+therefore first rewrites the recorded case to this broker's address, drawn queue and queue end. A drawn queue must belong to the topic. A
+queue may have gained at most as many messages as are delayed or were committed.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ Queue = tuple[str, int]
 
 
 class Queues:
-    """How many messages the queues hold here, as far as that was seen.
+    """The number of messages in the queues of this broker, as far as observed.
 
-    `committed` have come into a queue unseen, `delayed` may have.
+    `committed` messages have entered a queue unobserved, `delayed` ones may have.
     """
 
     def __init__(self) -> None:
@@ -53,12 +52,12 @@ class Queues:
         self._delayed: Counter[Queue] = Counter()
 
     def explains(self, queue: Queue, offset: int) -> bool:
-        """Whether the queue may have held so many messages."""
+        """Return whether the queue may have held `offset` messages."""
         unseen = offset - self._next[queue] - self._committed[queue]
         return 0 <= unseen <= self._delayed[queue]
 
     def seen(self, queue: Queue, held: int) -> None:
-        """The queue holds so many messages."""
+        """Record that the queue holds `offset` messages."""
         unseen = held - self._next[queue] - self._committed[queue]
         self._delayed[queue] = max(0, self._delayed[queue] - max(0, unseen))
         self._committed[queue] = 0
@@ -99,7 +98,7 @@ class LiveReplay(CaseReplay):
     # Moving a case to this broker
 
     def expected(self, case: RecordedCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[RecordedCase, int]:
-        """What is learnt of queues is kept."""
+        """Rewrite the expected response, and keep what it reveals about queues."""
         found = places(answer.ext_fields or {}) if answer is not None else []
         moved = case if answer is None else self._moved(case, answer, [None if data is None else record_data(data) for data in stored])
         return moved, found[0] - case.positions[0] if found and case.positions else 0
@@ -135,7 +134,7 @@ class LiveReplay(CaseReplay):
     def _moved_record(
         self, case: RecordedCase, entry: Mapping[str, Any], found: Mapping[str, Any] | None, drawn: int | None
     ) -> dict[str, Any]:
-        """A recorded record in the queue that was drawn, at the place that the queue has come to."""
+        """Rewrite a recorded record to the drawn queue and its current end."""
         moved = dict(entry)
         if found is None or "topic" not in entry:
             return moved

@@ -1,6 +1,6 @@
-"""A recorder for the tests: a simulated broker's answers in the form of a recording, with bodies and long values left out.
+"""Record the responses of a simulated broker in the recordings' format, without bodies and long values.
 
-Time passes between two cases that no case tells of, and delayed messages are delivered in it.
+Between two cases unrecorded time passes, in which delayed messages are delivered.
 """
 
 from __future__ import annotations

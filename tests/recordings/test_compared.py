@@ -1,4 +1,4 @@
-"""What is compared of answers and records: one table, and for each kind of value what is alike and what is not."""
+"""The comparison of responses and records: one table, and for each kind of value equal and different examples."""
 
 from __future__ import annotations
 

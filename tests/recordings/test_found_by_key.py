@@ -15,7 +15,7 @@ THERE = [100, 200, 200, 300]
 
 
 def reaches(found: Collection[int]) -> dict[str, str]:
-    """How far an index goes whose last record is the last one found."""
+    """The extent of an index whose last record is the last one found."""
     return dict(zip(REACHES, ("20000", "300") if found else ("0", "0"), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Which orders explain requests that want no answer: those of the log, later ones, and those that are checked before and stored behind."""
+"""Orders that explain one-way requests: log order, later positions, and requests checked early but stored later."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocketproof_traces.history.exchange import Exchange
 
 
 def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Exchange:
-    """The request of a number; `place` is where its answer says that it is."""
+    """Build the request with this number; `place` is the offset in its response."""
     fields = {} if place is None else {"fields": {"msgId": f"{0:016X}{place:016X}"}}
     value: dict[str, Any] = {"fields": {"bornTimestamp": str(number)}, "oneWay": one_way}
     return Exchange("client 0", op, "broker-a", number, value, "info" if one_way else "ok", {"code": 0, **fields})
@@ -44,7 +44,7 @@ def test_first_order_is_log_order() -> None:
     [
         ({"1": 300}, ("1 arrives", "2", "1")),  # its topic is made, and another message is stored before it
         ({"1": 300}, ("2", "1")),
-        ({"1": 0}, ("2 arrives", "1", "2")),  # the other makes its topic, and is stored behind it
+        ({"1": 0}, ("2 arrives", "1", "2")),  # the other request creates its topic, and is stored after it
         ({}, ("1 arrives", "2")),  # it was not stored yet when everything was read back
         ({}, ("2",)),
         ({}, ("1", "2")),

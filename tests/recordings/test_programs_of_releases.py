@@ -20,7 +20,7 @@ PARTS = 8
 
 @cache
 def histories(release: str) -> list[str]:
-    """Each begins with a line that says so."""
+    """Split the file into histories; each starts with a header line."""
     text = lzma.decompress((DATA / f"programs-{release}.ndjson.xz").read_bytes()).decode()
     begin = '{"v": 1, "type": "header"'
     return [begin + one for one in text.split(begin)[1:]]

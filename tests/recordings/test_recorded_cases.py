@@ -1,6 +1,6 @@
 """Every recorded case of a real 4.9.4, replayed on the implementation, in groups by the rules that decide them.
 
-The recording is replayed once; a group that is not alike prints each difference.
+The recording is replayed once; a group that differs prints each difference.
 """
 
 from __future__ import annotations

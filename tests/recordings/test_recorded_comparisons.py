@@ -127,7 +127,7 @@ def test_other_fields_of_a_topic_with_attributes_are_noticed() -> None:
 
 
 def test_the_operation_queue_never_gets_shorter_from_490_on() -> None:
-    """As 4.7.1 and 4.8.0 do: their profiles say so, and P493 does not."""
+    """4.7.1 and 4.8.0 shorten it: their profiles state so, and P493 does not."""
     found = judged("4.9.3-operation-queue", answered("max_offset", 1, fields={"offset": "0"}))
     assert [(one.property, "1 or more" in one.text) for one in found.findings] == [("max_offset.offset", True)]
 
@@ -140,7 +140,7 @@ def test_an_operation_queue_that_others_fill_is_not_compared() -> None:
 
 @pytest.mark.parametrize("name", ["5.3.3-forgotten-late", "5.3.3-left-alone"])
 def test_a_closed_connection_may_be_noticed_late(name: str) -> None:
-    """It is a finding if it comes again whenever the program is repeated."""
+    """It is a finding if each repetition of the program shows it."""
     found = judged(name)
     assert not found.findings
     assert [one.property for one in found.unconfirmed] == ["route.code"]
@@ -155,7 +155,7 @@ def test_a_lost_route_without_a_next_registration_is_noticed() -> None:
 
 @pytest.mark.parametrize(("profile", "most"), [("P410", 1), ("P420", 2)])
 def test_pull_of_too_few_records_is_noticed_at_once(profile: str, most: int) -> None:
-    """Although the messages were sent a moment before: the same answer says that all of them are dispatched."""
+    """This holds although the messages were sent just before: the same response shows that all are dispatched."""
     header, events = read(DATA / "releases/P410-stops_pulls_early.ndjson.gz")
     parsed = parse(list(events), header)
     assert parsed.exchanges[-1].sent_millis - parsed.exchanges[0].sent_millis < 1000

@@ -1,4 +1,4 @@
-"""Replaying recordings: what is compared, what is masked, what is rebuilt, and what is refused."""
+"""Replay of recordings: compared fields, masked fields, rebuilt values, and refused input."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def case_of(number: int) -> RecordedCase:
     return next(case for case in read(RECORDING).cases if case.cfg == "A" and case.number == number)
 
 
-# What is compared
+# Comparison
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_every_field_is_compared(tmp_path: Path, number: int, change: Change, fi
 
 
 def test_the_end_of_the_log_is_compared_once(tmp_path: Path) -> None:
-    """A record that came from nowhere makes one case different, and those behind it are compared without it."""
+    """A record without origin makes one case differ; later cases are compared without it."""
 
     def further(row: dict[str, Any]) -> None:
         fields = row["response"]["extFields"]
@@ -95,7 +95,7 @@ def test_a_difference_names_rules(tmp_path: Path) -> None:
     assert "CHK-10" in found.different[0].rules  # the topic was made before, so here it has other queues
 
 
-# What is masked
+# Masked values
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_values_generated_by_5_are_masked_only_there() -> None:
     assert not masks.varies("UNIQ_KEY", "4.9.4") and not masks.varies("msgId", "5.3.3")
 
 
-# What is rebuilt
+# Rebuilt values
 
 
 def test_long_values_have_their_length_again() -> None:
@@ -190,7 +190,7 @@ def test_settings_in_a_body_are_sent(tmp_path: Path) -> None:
     assert [one.case.number for one in replay(recorder.save(tmp_path / "switched.jsonl"), "P494").different] == [1]
 
 
-# Which broker
+# Choice of the broker
 
 
 def test_a_recording_may_have_its_settings(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_replay_uses_recorded_random_queue(tmp_path: Path, profile: str) -> None
         assert not replay(recorder.save(tmp_path / "random.jsonl"), profile).different
 
 
-# What the broker writes by itself
+# Spontaneous writes of the broker
 
 
 @pytest.mark.behaviour("REC-05")
@@ -259,7 +259,7 @@ def test_a_message_larger_than_a_file_is_lost_again(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("BACK-12", "BACK-13", "BACK-15", "INV-48", "INV-49")
 def test_chain_of_sent_back_messages_replays(tmp_path: Path) -> None:
-    """Each round is seen only in what lies behind it."""
+    """Each round is visible only in later ones."""
     recorder = Recorder()
     place = recorder.send("t", body=b"hello")["stored"][0]["physOffset"]
     for round_ in range(4):

@@ -91,8 +91,9 @@ def test_replayed_log_equals_real_log() -> None:
 
 @pytest.mark.behaviour("REC-04")
 def test_replayed_queues_equal_real_queues() -> None:
-    """Entry by entry, those of the schedule topic without their time. The real queues are longer, but for those of topics that were
-    deleted at the end, and of the half topic, which goes with them: they are gone, or have started again."""
+    """The entries are compared one by one, without the times in the schedule topic. Real queues are longer, except for topics deleted at
+    the end and the half topic: these are missing or restarted.
+    """
     compared, deleted = 0, set[str]()
     for (topic, queue_id), queue in replayed().queues.queues.items():
         real = real_files().get(f"consumequeue/{topic}/{queue_id}/{0:020d}")
@@ -112,7 +113,7 @@ def test_replayed_queues_equal_real_queues() -> None:
 
 @pytest.mark.behaviour("REC-04")
 def test_replayed_index_equals_real_index() -> None:
-    """Entry by entry, but for the seconds since the first one, and the header as far as it tells of the first record."""
+    """The entries are compared one by one without their seconds, and the header as far as it concerns the first record."""
     (file,) = replayed().index.files
     (real,) = (data for path, data in real_files().items() if path.startswith("index/"))
     slots = 1000

@@ -1,4 +1,4 @@
-"""What GitHub's code scanning demands of a SARIF file, besides the schema. It rejects a whole file for a single breach."""
+"""Requirements of GitHub code scanning for a SARIF file beyond the schema. A single violation makes it reject the file."""
 
 from __future__ import annotations
 

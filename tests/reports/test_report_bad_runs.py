@@ -1,4 +1,4 @@
-"""A saved run that somebody changed, cut or made up is read or refused in one line, and what was read can be compared and written."""
+"""A saved run that was edited, truncated or invented is read or refused in one line. An accepted one can be compared and written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed since another run: what is newly wrong, what is so no more, other verdicts, properties, coverage."""
+"""Changes since another run: new failures, fixed ones, other verdicts, properties and coverage."""
 
 from __future__ import annotations
 

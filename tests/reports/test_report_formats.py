@@ -1,4 +1,4 @@
-"""The reports of one run agree, and whatever a broker said is text in them: JUnit, SARIF, Markdown, a page, GitHub's log."""
+"""The reports of one run agree, and a broker's text stays text in them: JUnit, SARIF, Markdown, a page, GitHub's log."""
 
 from __future__ import annotations
 

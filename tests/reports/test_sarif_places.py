@@ -1,4 +1,4 @@
-"""Each result of SARIF has a place in the repository of whoever runs the command, and the file is one that code scanning takes."""
+"""Each SARIF result has a location in the user's repository, and code scanning accepts the file."""
 
 from __future__ import annotations
 

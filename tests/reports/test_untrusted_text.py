@@ -1,4 +1,4 @@
-"""Names that somebody chose reach terminals and files as text, never as commands."""
+"""Names from outside reach terminals and files as text, never as commands."""
 
 from __future__ import annotations
 

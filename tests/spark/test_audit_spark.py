@@ -38,7 +38,7 @@ def outcome(root: Path, spread: WorkerPool, size: int = RANGE_SIZE) -> AuditOutc
 
 
 def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, list[tuple[str, int | None]]]:
-    """A store with damages of every kind beside each other, and what has to be found where."""
+    """Return a store with damage of every kind, and the expected findings by offset."""
     store = Damaged(*(made(root) if plan is None else made(root, plan)), random.Random(seed))
     return store, [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole]
 

@@ -1,4 +1,4 @@
-"""Commands on a Spark Connect server on this machine, in processes of their own: this one has a classic session."""
+"""Commands on a local Spark Connect server, in separate processes: this process has a classic session."""
 
 import importlib.util
 import json
@@ -51,7 +51,7 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_audit_and_judge_find_same_as_this_process(remote: str, tmp_path: Path) -> None:
-    """Paths are those of the client's folder, which the server is not in."""
+    """Relative paths refer to the client's folder, which is not the server's."""
     write_store(tmp_path / "store", [Sent(f"T{n % 3}", n % 9) for n in range(40)], 1 << 12)
     (tmp_path / "runs").mkdir()
     write(tmp_path / "runs" / "wrong.ndjson", *history(sends=3, wrong="T1"))

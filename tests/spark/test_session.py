@@ -32,7 +32,7 @@ def test_job_uses_this_interpreter_and_its_import_path(spark: SparkSession) -> N
 
 
 def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
-    """What is changed in it is what the formats need, and said in the documentation."""
+    """Only the settings that the formats need are changed, as documented."""
     spark.conf.set(PUSHDOWN, "false")
     before = dict(spark.conf.getAll)
     assert sessions.session(master="local[7]", **{"spark.sql.shuffle.partitions": "7"}) is spark

@@ -1,4 +1,4 @@
-"""The data sources in Spark: what is pushed down, what SQL sees, damage as rows, and mistakes of a reader."""
+"""The data sources in Spark: pushed-down filters, columns visible to SQL, damage as rows, and usage mistakes."""
 
 import tarfile
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The data source on a standalone cluster of two workers on this machine, one of which is killed in the middle of a query."""
+"""The data source on a local standalone cluster of two workers, one of which is killed during a query."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""The queries of the documentation run as they stand there and say what is true; the example makes its report."""
+"""The queries of the documentation run unchanged and give the documented results; the example writes its report."""
 
 import importlib.util
 import re

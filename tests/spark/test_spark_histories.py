@@ -40,7 +40,7 @@ def fill(folder: Path) -> Path:
 
 
 def test_a_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
-    """What comes later is judged then; pieces of a history may come late and in any order; nothing is judged twice."""
+    """Later histories are judged later; pieces of a history may arrive late and in any order; nothing is judged twice."""
     folder = fill(tmp_path / "in")
     wanted, plain = order(tmp_path, "spark", folder), order(tmp_path, "local", folder)
     assert histories.judge(spark, wanted).data() == local.judge(plain).data()

@@ -1,4 +1,4 @@
-"""Campaigns on Spark: the shards' outcomes are those of this process, and a worker that dies costs nothing."""
+"""Campaigns on Spark: the shards' results equal those of this process, and a lost worker loses no result."""
 
 from __future__ import annotations
 

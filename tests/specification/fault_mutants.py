@@ -1,4 +1,4 @@
-"""Mutants of the specification's faults: the file, the answers, waits and deadlines, flush and recovery, and of messages that come back."""
+"""Mutants of the specification's faults: the file, responses, waits and deadlines, flush and recovery, and send-backs."""
 
 from __future__ import annotations
 

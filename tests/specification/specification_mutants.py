@@ -1,7 +1,7 @@
-"""Mutants of the specification: each a one-place change of a rule, and the claims that notice it.
+"""Mutants of the specification: each changes one place of a rule, and names the claims that detect it.
 
-A mutant is found if the named claim's verdict is no longer the expected one: a rule that held is violated, or a known violation of the
-described system vanishes. Ids without M are ours; M ids are the behaviour's list.
+A mutant is detected if the named claim's verdict is no longer the expected one: a rule that held is violated, or a known violation of the
+described system disappears. M ids are those of the behaviour's list; other ids are this project's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every action says who does it, so that nothing else has to keep lists of names."""
+"""Every action names its actor, so that no other module keeps lists of names."""
 
 import pytest
 

@@ -23,7 +23,7 @@ FLUSH = ModelSource("flush", "P49")
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, with one model in it."""
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
-    monkeypatch.setattr(sources, "_stated", sources._stated.__wrapped__)  # each call is that of another process
+    monkeypatch.setattr(sources, "_stated", sources._stated.__wrapped__)  # each call simulates another process
     FLUSH.kept()
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""The specification up to symmetry: the catalogue tells no producer or broker from another, and its verdicts stay what they are."""
+"""Symmetry reduction of the specification: the catalogue distinguishes no producer or broker, and its verdicts are unchanged."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import SCOPES, Scope, constants, specify
 
 CASES = {
-    # orbits, the states that they stand for, indices
+    # orbits, states that they represent, indices
     "small": (82951, 331124, ("Broker", "Producer")),
     "restart": (26024, 51842, ("Producer",)),
 }

@@ -1,4 +1,4 @@
-"""Send-backs on the simulated broker: it does what the specification says in each condition, and an error planted in it is a finding."""
+"""Send-backs on the simulated broker: it follows the specification under each condition, and a planted error is a finding."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def uncounted(broker: Any, found: Any) -> Any:
 
 
 async def topic_by_group(broker: Any, *arguments: Any) -> str | None:
-    """A broker that makes the retry topic as large as the group says now."""
+    """A broker that creates the retry topic with the group's current number of queues."""
     made = await RETRY(broker, *arguments)
     if made is not None:
         broker.topics.table[made].read_queue_nums = broker.topics.table[made].write_queue_nums = arguments[1].retry_queue_nums

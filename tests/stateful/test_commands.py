@@ -80,7 +80,7 @@ def test_bad_input_is_one_line(arguments: list[str], here: Path, capsys: pytest.
 
 
 def test_every_profile_has_programs() -> None:
-    """P494 has few verdicts of its own in the catalogue and is tested under those of P49 otherwise."""
+    """P494 has few verdicts in the catalogue and inherits the others from P49."""
     assert {task.source.profile for task in programs.tasks("P494")} == {"P494"}
     earlier, own = ({(task.source.scope, task.claim, task.condition) for task in programs.tasks(profile)} for profile in ("P49", "P494"))
     assert earlier < own
@@ -88,7 +88,7 @@ def test_every_profile_has_programs() -> None:
 
 
 def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one instance and of the messages, for test_catalogue.py has the verdicts of all."""
+    """Covers one instance and the messages; test_catalogue.py has the verdicts of all."""
     few = [task for task in programs.tasks("P45") if task.source.scope == "answers" or dict(task.source.given).get("programs") == ""]
     monkeypatch.setattr(programs, "tasks", lambda profile: few)
     assert (

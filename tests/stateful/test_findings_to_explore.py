@@ -1,4 +1,4 @@
-"""What programs find is left as something to walk in beside the test that shows it: the specification's course, or a history."""
+"""A finding of generated programs leaves something to explore next to its test: the specification's path, or a history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HALF = history.BrokenClaim(history.CLAIMS["INV-44"], "the queue is another one",
 
 
 def quiet(_: str) -> None:
-    """Nobody is told how far it is."""
+    """Report no progress."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The machine notices what the implementation should not do, says which guard refuses it, and keeps it as a test."""
+"""The machine detects forbidden behaviour of the implementation, names the guard that refuses it, and keeps it as a test."""
 
 import re
 import subprocess
@@ -158,7 +158,7 @@ def test_uncovered_action_is_performed_by_shortest_path(name: str) -> None:
 
 
 def test_action_is_covered_by_path_target_allows() -> None:
-    """The search's shortest way to a confirmation flushes unasked, which the group commit does only where nobody waits for it."""
+    """The search's shortest path to a confirmation flushes unprompted. Group commit does that only if no request waits for it."""
     source = ModelSource("flush", "P49", ())
     coverage = cover(source, source.subject(), "confirm", Limits())
     assert coverage is not None
@@ -197,7 +197,7 @@ AT_HAND = {
 def test_queue_id_is_chosen_from_current_configuration(
     given: dict[str, bool], steps: list[str], numbers: int, counts: int, end: str
 ) -> None:
-    """An administrator's update comes between the look-up and the check, of the specification and of the broker alike."""
+    """An administrator's update takes effect between the query and the check, of the specification and of the broker alike."""
     update = f"update_topic(b=0, t=6, read={counts}, write={counts}, perm=6)"
     way = [f"request(p=0, b=0, t=6, d=0, numbers={numbers}, queue=1, kind=not, size=1)", *(f"{step}(p=0)" for step in steps)]
     arrives = ["accept_registration(b=0)"] if "announce" in steps else []

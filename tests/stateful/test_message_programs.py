@@ -237,7 +237,7 @@ def _again(**more: object) -> StoredRecord:
 
 
 def _chain(deliveries: int, *, dead: bool) -> History:
-    """A message that failed at each of so many deliveries."""
+    """Build a message that failed at each of `deliveries` deliveries."""
     seen = [_record(100 * n, topic="%RETRY%g" if n else "T", reconsume_times=n) for n in range(deliveries)]
     last = [_record(100 * deliveries, topic="%DLQ%g", reconsume_times=deliveries)] if dead else []
     backs = [replace(_back(stored=(record.at + 100,)), request=replace(_back().request, offset=record.at)) for record in seen]
@@ -521,7 +521,7 @@ def test_a_blank_has_to_end_its_file() -> None:
     assert found.damage is not None and found.damage.reason.name == "BLANK"
 
 
-# What is kept, and what the command line shows
+# Saved findings, and the output of the command
 
 
 BREACH = BrokenClaim(CLAIMS["INV-44"], 'said """so"""', (("send", {"properties": {"DELAY": "3"}}),))

@@ -25,7 +25,7 @@ def more_than_it_has(end: int) -> bytes:
 
 
 def good_enough(self: Durability, where: int) -> bool:
-    """A slave that is exactly as far behind as none may be is good."""
+    """Accept a slave that is exactly at the limit."""
     behind = where - self.replicas.push2_slave_max_offset
     return self.replicas.connections > 0 and behind <= self.settings.ha_slave_fall_behind_max
 

@@ -1,4 +1,4 @@
-"""Scopes whose requests are placed, performed on the implementation: what groups tell of queues, and messages that wait."""
+"""Scopes with placed requests, performed on the implementation: group offsets, and waiting messages."""
 
 from __future__ import annotations
 

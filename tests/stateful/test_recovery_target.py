@@ -20,7 +20,7 @@ behaviour = pytest.mark.behaviour
 @behaviour("REC-02")
 @pytest.mark.parametrize("before", [[], [Move("dispatch", ()), Move("flush_queue", ())]], ids=["log", "queue"])
 def test_truncated_records_stay_gone_though_bytes_remain(before: list[Move]) -> None:
-    """The ends of the log and of a queue move back at a start and nothing is wiped: another crash leaves the same bytes behind them."""
+    """A restart moves the ends of the log and of a queue back without erasing: another crash leaves the same bytes after them."""
     source = ModelSource("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
     subject = source.subject()
     begin, end = Move("append", ()), [Move("power_loss", (0, len(before) // 2, True)), Move("start", ()), Move("crash", ())]

@@ -1,4 +1,4 @@
-"""The shrinker: what is left shows the same, and nothing of it can be left out or made simpler."""
+"""The shrinker: the shrunk program still shows the failure, and no part of it can be removed or simplified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a name server is told by hand, performed on the implementation."""
+"""Manual registrations at a name server, performed on the implementation."""
 
 from __future__ import annotations
 

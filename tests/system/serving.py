@@ -43,7 +43,7 @@ class Echo:
 
 
 class EchoServer:
-    """An Echo behind a listener."""
+    """An Echo with a listener."""
 
     def __init__(self, background: Background, limits: ServerLimits | None = None) -> None:
         self.background = background
@@ -105,7 +105,7 @@ class Raw:
             self.buffer += data
 
     def ask(self, command: Command, serialisation: int = JSON) -> Command:
-        """Send a request; its answer has to come."""
+        """Send a request and return its response, which is required."""
         self.send(frame.encode(command, serialisation))
         answer = self.command()
         assert answer is not None

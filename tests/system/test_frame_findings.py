@@ -1,6 +1,6 @@
-"""Headers that once came through as commands that could not be answered, or as exceptions of ours.
+"""Headers that were once accepted but could not be answered, or that raised internal exceptions.
 
-A fuzzer found that numbers may fit no int of Java's; the others were found by reading on from there.
+A fuzzer found numbers that fit no Java int; reading the code found the others.
 """
 
 from __future__ import annotations

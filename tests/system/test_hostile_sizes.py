@@ -47,7 +47,7 @@ def test_damaged_compressed_data_are_a_value_error(cut: int, at: int, byte: int)
 
 
 def body(topics: int, count: int) -> bytes:
-    """A registration of so many topics, which says that it has `count`."""
+    """Build a registration of `topics` topics that declares `count`."""
     rows = b"".join(sized(f"t{number} 4 4 6 SINGLE_TAG".encode()) for number in range(topics))
     return zlib.compress(sized(b'{"counter":1,"timestamp":1}') + INT.pack(count) + rows + sized(b"[]"), 1)
 

@@ -172,7 +172,7 @@ def test_more_queues_than_files_that_a_process_usually_has(tmp_path: Path) -> No
 
 
 def offsets(client: Client, served: Served) -> set[str]:
-    """The maximal offsets of the wide topic's first queue and its last one."""
+    """Return the maximal offsets of the wide topic's first and last queue."""
     asked = (Command(GET_MAX_OFFSET, {"topic": "Wide", "queueId": str(queue)}) for queue in (0, QUEUES - 1))
     return {str((client.call(served.broker(), each, 20_000).ext_fields or {})["offset"]) for each in asked}
 

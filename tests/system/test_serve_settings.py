@@ -1,4 +1,4 @@
-"""Every setting of `serve` with values that nobody means: refused in a sentence, or the broker starts and answers."""
+"""Every setting of `serve` with absurd values: refused in a sentence, or the broker starts and answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_setting_is_refused_or_the_broker_answers(name: str, value: str) -> None
             said = str(problem)
         assert name in said
         assert "\n" not in said
-        if made is None or name == "storePathRootDir":  # any other folder is somebody's
+        if made is None or name == "storePathRootDir":  # any other folder may be in use
             return
         node = BrokerNode(made)
         try:

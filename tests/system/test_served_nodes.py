@@ -76,7 +76,7 @@ def _max_offset(client: Client, node: BrokerNode, queue: dict[str, str]) -> int:
 
 
 def test_clients_up_to_4_4_send_two_ports_below(cluster: Parts, client: Client) -> None:
-    """Their VIP channel is on unless they are told otherwise; pulls, routes and administration go the usual way."""
+    """By default such clients use their VIP channel for sends. Pulls, routes and administration use the normal port."""
     node = cluster.broker()
     stored = client.call(f"127.0.0.1:{node.settings.listen_port - 2}", send_command(body=b"in a hurry"), 20_000)
     assert (stored.code, (stored.ext_fields or {})["queueOffset"]) == (SUCCESS, "0")
@@ -157,7 +157,7 @@ def test_busy_broker_rejects_on_wire_even_one_way(cluster: Parts) -> None:
 
 @behaviour("REM-10")
 def test_fast_failure_is_driven_by_the_clock(cluster: Parts, client: Client) -> None:
-    """The put lock is held by nobody who would let it go; four threads stand there, and the others wait in the queue."""
+    """No thread releases the put lock; four threads wait for it, and the other requests wait in the queue."""
     node = cluster.broker(send_message_thread_pool_nums=2)
     client.call(node.settings.address, send_command(), 20_000)
     node.broker.store.commit_log.lock.held = True
@@ -208,7 +208,7 @@ def test_two_brokers_cannot_share_store_or_ports(cluster: Parts) -> None:
     for port in (taken, taken - 1 if taken > 1024 else taken):
         with pytest.raises(OSError, match="in use"):
             cluster.broker("broker-b", listen_port=port)
-    cluster.broker("broker-b")  # nothing is left behind by what could not start
+    cluster.broker("broker-b")  # a failed start leaves nothing
 
 
 def test_a_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> None:

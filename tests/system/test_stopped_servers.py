@@ -39,7 +39,7 @@ async def ended(server: Any, threads: Threads, turns: int, *, gracefully: bool) 
 
 
 def drain(peer: socket.socket) -> int:
-    """How many bytes come until the other side has closed; fails where it never does."""
+    """Return the number of bytes received until the peer closes; fail if it never does."""
     peer.settimeout(20)
     count = 0
     with suppress(ConnectionError):

@@ -71,7 +71,7 @@ def test_any_names_let_store_reopen_and_stay_inside(profile: str, tmp_path: Path
         for name in NAMES:
             for command in creating(name, stored):
                 for form in (JSON, ROCKETMQ):
-                    with Raw(port) as raw:  # the broker speaks to who sent a heartbeat
+                    with Raw(port) as raw:  # the broker sends requests to clients that sent a heartbeat
                         raw.ask(command, form)
         with Raw(port) as raw:
             send(raw, 1)
@@ -107,7 +107,7 @@ def test_a_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
 
 
 def asked(port: int, code: int, fields: dict[str, str], body: bytes = b"") -> Command:
-    """A request whose header is JSON with escapes, which is how half a surrogate pair comes over the wire."""
+    """Build a request whose header is JSON with escapes, which can encode half a surrogate pair."""
     header = json.dumps({"code": code, "language": "JAVA", "version": 399, "opaque": 1, "flag": 0, "extFields": fields}).encode()
     with Raw(port) as raw:
         raw.send(struct.pack(">II", 4 + len(header) + len(body), len(header)) + header + body)
@@ -132,7 +132,7 @@ def test_lone_surrogate_group_does_not_block_registration(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("name", "kept"), [('a"b', 'a"b'), ("a\nb\\", "a\nb\\"), ("\ud800", "?")])
 def test_offsets_of_a_group_with_any_name_are_read_again(name: str, kept: str, tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
-        for times in (1, 2):  # the second stop makes a backup of what the first one wrote
+        for times in (1, 2):  # the second stop backs up the file of the first
             node = cluster.broker(profile="P494")
             fields = {
                 "consumerGroup": name, "topic": "TBW102", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1", "sysFlag": "5",

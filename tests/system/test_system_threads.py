@@ -1,4 +1,4 @@
-"""Threads on an asyncio loop: the same coroutines as on the simulator, stepped as they come."""
+"""Threads on an asyncio loop: the coroutines of the simulator, stepped by the loop."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_no_thread_steps_after_process_end() -> None:
         assert events == ["closes"]
 
     asyncio.run(scene())
-    gc.collect()  # a thread that was never started would be told here
+    gc.collect()  # a thread that never started would raise a warning here
 
 
 def test_asyncio_tasks_end_with_threads() -> None:

@@ -148,7 +148,7 @@ def test_incomplete_frames_have_a_bound_over_all_connections() -> None:
 
 
 def test_server_stops_reading_from_client_that_reads_nothing() -> None:
-    """Far more is asked than fits into the buffers of both sides; what waits to be written stays bounded."""
+    """The responses exceed the buffers of both sides; the unwritten rest stays bounded."""
     asked = 400
     with echo_server() as server, Raw(server.port) as raw:
         data = frame.encode(Command(1, body=bytes(100_000))) * asked
@@ -182,7 +182,7 @@ def test_received_requests_are_served_though_responses_cannot_be_written() -> No
 
 
 class Gone(asyncio.Transport):
-    """Of a connection whose other side has gone: nothing can be written any more."""
+    """The transport of a connection whose peer has gone: writes are dropped."""
 
     def is_closing(self) -> bool:
         return True
@@ -207,7 +207,7 @@ class Gone(asyncio.Transport):
 
 
 class Turns(asyncio.SelectorEventLoop):
-    """A loop on which nothing happens until `go`, and whose time, in seconds, passes when it is told so."""
+    """A loop on which nothing runs until `go`, and whose time, in seconds, a test sets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -259,7 +259,7 @@ def test_large_sender_does_not_delay_others() -> None:
 
 
 def lose(server: EchoServer, came: bytes, unread: bytes, why: OSError | None) -> list[int]:
-    """A connection over which this came is lost, while the system still has the rest: the requests that are served."""
+    """Lose a connection that received `came` while the system still buffers the rest. Return the requests served."""
     ours, theirs = socket.socketpair()
     with ours, closing(Turns()) as loop:
         with theirs:
@@ -343,7 +343,7 @@ async def sweep(server: EchoServer) -> None:
 
 
 @behaviour("REM-11")
-def test_socket_options_equal_those_of_netty() -> None:
+def test_socket_options_follow_description() -> None:
     assert BACKLOG == 1024
     with listening_socket("127.0.0.1", 0) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) == 1

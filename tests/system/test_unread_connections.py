@@ -1,4 +1,4 @@
-"""Connections that never read: what waits for them is bounded, and a connection that exceeds its bound is closed."""
+"""Connections that never read: their pending bytes are bounded, and a connection that exceeds its bound is closed."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     PYTHONPATH=model:traces:impl:properties python tests/traces/bounded_verdicts.py --histories 5000
 
-Prints counts by verdict and the CPU seconds; a contradiction is printed with its shape and seed, and then the command ends with 1.
-Half of the histories do not give the settings of their broker, so that several are possible.
+Prints counts by verdict and the CPU seconds. A contradiction is printed with its shape and seed; then the exit code is 1. Half of the
+histories omit their broker's settings, so that several are possible.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ class Counts:
 
 
 def count(number: int, counts: Counts, profile: str = "", bounds: int = 1, most: int = MOST, *, auto: bool | None = None) -> None:
-    """Judge the history of a number, `bounds` times with a bound of states and as often with a bound of seconds. The second opinion is
-    asked if it needs at most `most` states at each event."""
+    """Judge history `number` `bounds` times with a bound on states and equally often with one on seconds.
+
+    The second opinion is asked if it needs at most `most` states at each event.
+    """
     shape = list(SHAPES)[number % len(SHAPES)]
     chance = Chance(f"bounds {number}")
     header, events, profile, _ = made(shape, number, profile, auto)
@@ -67,7 +69,7 @@ def count(number: int, counts: Counts, profile: str = "", bounds: int = 1, most:
 
 
 def contradictions(whole: HistoryVerdict, bounded: HistoryVerdict) -> list[str]:
-    """What a verdict with a bound says against the one without."""
+    """Return the contradictions of a bounded verdict to the unbounded one."""
     found = []
     if bounded.verdict not in (whole.verdict, "unknown"):
         found.append(f"{bounded.verdict} with the bound and {whole.verdict} without")

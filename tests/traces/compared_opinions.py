@@ -1,9 +1,9 @@
-"""The judge and its second opinion on random histories, compared.
+"""Compare the judge with its second opinion on random histories.
 
     PYTHONPATH=model:traces:impl:properties python tests/traces/compared_opinions.py --each 1000
 
-judges 1,000 histories of each shape, which are 19,000, and prints how many there were of each verdict; a disagreement is printed with its
-seed, and then it ends with 1. Histories of more than `--most` states at an event are counted and left out.
+judges 1,000 histories of each shape, 19,000 in total, and prints the number of each verdict. A disagreement is printed with its seed; then
+the exit code is 1. Histories with more than `--most` states at an event are counted and omitted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rocketproof_traces.history import Event, Header
 
 @dataclass(frozen=True)
 class Compared:
-    """One history: what each of the two says is not explained first, in each part that is illegal. `lies` were told in it."""
+    """A history with its first unexplained event in each illegal part, by the judge and by the second opinion, and its number of lies."""
 
     header: Header
     events: list[Event]
@@ -43,7 +43,7 @@ class Compared:
 
 
 def made(shape: str, seed: int, profile: str = "", auto: bool | None = None) -> tuple[Header, list[Event], str, int]:
-    """A history of a shape by its number: the header, the events, the profile, and how many lies were told."""
+    """Return header, events, profile and number of lies of history `seed` of a shape."""
     chance = Chance(f"{shape} {seed}")
     drawn = chance.choice(PROFILES)
     profile = profile or drawn

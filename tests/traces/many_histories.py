@@ -1,4 +1,4 @@
-"""Folders of histories for the tests of judging many at once, and what the judge of single histories says of them."""
+"""Folders of histories for the tests of judging many at once, with the findings of the judge of single histories."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FIELDS = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums
 
 
 def history(topics: int = 3, sends: int = 20, *, wrong: str = "", lost: bool = False) -> tuple[Header, list[Event]]:
-    """Two clients that send to each topic in turn, overlapping; `wrong`: that topic's last message is answered with another's offset.
+    """Two clients that send to each topic in turn, overlapping; `wrong`: that topic's last response has another message's offset.
 
-    The history has looks at the broker's topics, a batch that tells nothing, and requests that belong to no part.
+    The history also queries the broker's topics, and has a batch without content and requests that belong to no part.
     """
     events: list[Event] = []
 

@@ -1,4 +1,4 @@
-"""A stand-in for a Spark session: partitions one after the other in this process, and attempts that are lost or done twice."""
+"""A stand-in for a Spark session: partitions run sequentially in this process, and some attempts are lost or repeated."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Small concurrent histories of what comes to lie elsewhere, and a second opinion about them that shares nothing with the judge's search.
+"""Small concurrent histories of requests that store elsewhere than addressed, and an independent second opinion about them.
 
-Delayed messages, half messages and their ends, messages given back or sent to be retried, dead letters, deleted topics, changed groups.
-A random walk through the whole specification gives a history that it allows; a changed answer may make it one that it does not. The second
-opinion keeps all states that explain the events so far: the whole specification, every order of every step, nothing left out.
+They contain delayed messages, half messages and their ends, send-backs, retries, dead letters, deleted topics and changed groups. A random
+walk through the whole specification yields an allowed history; a changed response may make it illegal. The second opinion keeps all states
+that explain the events so far: the whole specification, every order of every step, no reductions.
 
     PYTHONPATH=model:traces:impl:properties python tests/traces/placed_histories.py --each 1000
 
@@ -137,7 +137,7 @@ class Whole:
         after = list(state)
         for slot, code in codes.items():
             after[slot] = code
-        for slot in self.unseen:  # files, registrations and the log's positions: nobody is told of them
+        for slot in self.unseen:  # no client observes files, registrations and the log's positions
             after[slot] = self.begun[slot]
         return tuple(after)
 
@@ -146,14 +146,14 @@ class Whole:
         return variable.type.decode(state[variable.slot(at)])
 
     def handling(self, state: State, p: int, **codes: Any) -> State:
-        """The state in which a request has come to the broker."""
+        """Return the state in which request `p` has reached the broker."""
         found = {self._slot("job.broker", p): 1}
         for name, value in codes.items():
             variable = self.spec.model.variable(name.replace("__", "."))
             found[variable.slot((p,))] = variable.type.encode(value)
         return self._with(state, found)
 
-    # What is asked
+    # Requests
 
     def submitted(self, state: State, number: int, told: dict[int, Any], answer: Any) -> list[State]:
         """The states after a request has begun. `told`: answers until then; `answer`: its own, by which transactions may be refused."""
@@ -204,7 +204,7 @@ class Whole:
         return self.wishes[number].half and bool(self.profile.half_messages)
 
     def record(self, number: int, told: dict[int, Any]) -> Any:
-        """The queue and the offset of the record that a request's answer tells of."""
+        """Return the queue and offset of the record in a request's response."""
         answer = told.get(number)
         return None if answer is None or answer[0] != 0 else answer[1:]
 
@@ -215,7 +215,7 @@ class Whole:
         return any(self.wishes[k].half and ended.get(k, 0) in (0, 16) for k in begun)
 
     def unjudged(self, number: int, told: dict[int, Any], answer: Any) -> bool:
-        """The end of a transaction that nobody told of: whatever it may store is stored by the broker itself."""
+        """Return whether this ends an unreported transaction: the broker then stores its effects itself."""
         wish = self.wishes[number]
         known = self.joined and self.record(wish.of, told) is not None
         return wish.op == "end" and not known and not (answer is not None and answer[0] == 1)
@@ -238,8 +238,10 @@ class Whole:
         return found
 
     def steps(self, whole: Any, furthest: Mapping[int, int]) -> Iterator[Any]:
-        """What may happen next. Beside the state are the administrator's requests that are open, and what the broker may store by itself;
-        others fill queues up to the offset that is the `furthest` an answer names, and may take the half queue away by any deletion."""
+        """Yield the possible next states, with the open administrative requests and the broker's own pending stores.
+
+        Other programs fill queues up to `furthest`, the greatest offset in a response, and may delete the half queue.
+        """
         state, open_, own = whole
         for after in self.within(state):
             yield after, open_, own
@@ -259,13 +261,13 @@ class Whole:
                 yield self._with(state, {slot: 0}), open_, own
 
     def _drawn(self, state: State, p: int) -> int:
-        """Of a message that waits the queue that was drawn for it when it was stored; -1 where each record has its own."""
+        """Return the queue drawn when a waiting message was stored; -1 if each record has its own."""
         number = (SLOTS - 1 - p) // 2
         drawn = self.wishes[number].op == "send" and self.value(state, "job.phase", number) == "answered"
         return int(self.value(state, "job.queue", number)) if drawn else -1
 
     def _deleted(self, state: State) -> Iterator[State]:
-        """What may follow from a deletion: queues that outlive it go on; others delete topics, which takes all away that are gone."""
+        """Yield states after a deletion: surviving queues continue; other deletions remove all topics already gone."""
         outlive, delete = self.functions["outlive"], self.functions["delete_topic"]
         for topic, queue in product((*SEEN, HALF), range(QUEUES)):
             if outlive.enabled(state, (0, topic, queue)):
@@ -314,7 +316,7 @@ class Whole:
         return [(after, open_, own | more) for after in self.submitted(state, number, told, answer)]
 
     def _later(self, wish: Wish, number: int, told: dict[int, Any], answer: Any) -> list[tuple[int, int]]:
-        """Where the broker may put a message that waits, when its time has come: nobody asks whether it waits."""
+        """Return the possible targets of a waiting message when it is due, without checking that it waits."""
         record = wish if wish.op == "send" else self.wishes[wish.of] if self.named and self.record(wish.of, told) is not None else None
         regrouped = any(each.op in ("group", "ungroup") for each in self.asked_ever)
         named = wish.limit is not None and wish.version >= 121
@@ -380,7 +382,7 @@ class Whole:
             if todo and kind < pace and len(open_) < at_once:
                 number = todo[0]
                 if self.wishes[number].of in open_ and chance.random() < 0.9:
-                    continue  # who names a record mostly knows of it
+                    continue  # a client that names a record usually knows it
                 todo.pop(0)
                 before = [line.number for line in lines if line.kind == "invoke"]
                 lines.append(Line("invoke", number))
@@ -413,7 +415,7 @@ class Whole:
         self.final = {line.number: line.answer for line in lines if line.kind == "ok"}
         self.joined = self._joins(lines)
         self.asked_ever = [self.wishes[line.number] for line in lines if line.kind == "invoke"]
-        self.named = any(wish.op == "back" and wish.fits for wish in self.asked_ever)  # else nobody tells where messages come from
+        self.named = any(wish.op == "back" and wish.fits for wish in self.asked_ever)  # otherwise the origin of messages is unknown
         furthest: dict[int, int] = {}
         for number, (code, _, offset) in self.final.items():
             wish = self.wishes[number]
@@ -447,7 +449,7 @@ class Whole:
     # As the judge reads it
 
     def events(self, lines: Sequence[Line]) -> list[Event]:
-        """The same history as the judge reads it; a record lies at a place that no other has."""
+        """Return the history as the judge reads it; each record has a unique offset."""
         found: list[Event] = []
         told: dict[int, Any] = {}
         for line in lines:
@@ -604,7 +606,7 @@ def spoilt(chance: random.Random, lines: Sequence[Line], wishes: Sequence[Wish])
 
 @dataclass(frozen=True)
 class Compared:
-    """One history, what each of the two says is not explained first, and how it is read."""
+    """A history with its first unexplained events by the judge and by the second opinion, and its settings."""
 
     naive: int | None
     judged: int | None

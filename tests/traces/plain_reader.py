@@ -1,6 +1,6 @@
-"""A second opinion on reading a commit log: the whole file in memory, one record after the other, no kernel, nothing shared.
+"""A second opinion on reading a commit log: the whole file in memory, record by record, without kernels or shared code.
 
-It is slow and says the same as the walk: rows, and where the walk of a range begins and ends.
+It is slow and agrees with the walk: rows, and begin and end of a range's walk.
 """
 
 from __future__ import annotations

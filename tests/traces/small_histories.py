@@ -51,7 +51,7 @@ def specification(producers: int, topic: NameClass = "ordinary") -> Specificatio
 
 
 class Whole:
-    """The whole specification with a producer a request, so that one without an answer may go on for ever."""
+    """The whole specification with one producer per request, so that an unanswered request may continue forever."""
 
     def __init__(self, wishes: Sequence[Wish], *, auto_create: bool, profile: str = "P494", topic: NameClass = "ordinary",
                  change: Callable[[Model], Model] = lambda m: m, **given: Any) -> None:  # fmt: skip
@@ -68,7 +68,7 @@ class Whole:
         self.start = initial(self.instance)
         self.inner = [(f, args) for a in model.actions if a.name not in OUTSIDE for f in [self.functions[a.name]] for args in a.instances]
         self.within = cache(self._within)  # a history and what is spoilt of it meet the same states
-        self.updated = len(wishes)  # updates keep no handler: what became of them is carried beside the state
+        self.updated = len(wishes)  # updates have no handler: their progress is stored next to the state
 
     def value(self, state: State, name: str, *at: int) -> Any:
         variable = self.spec.model.variable(name)
@@ -89,7 +89,7 @@ class Whole:
         return found
 
     def steps(self, whole: tuple[State, tuple[int, ...]], only: str = "") -> list[tuple[State, tuple[int, ...]]]:
-        """What may happen next; beside the state, the updates that are open."""
+        """Yield the possible next states with their open updates."""
         state, updates = whole
         found = [(after, updates) for name, after in self.within(state) if not only or name == only]
         for number in updates:

@@ -1,4 +1,4 @@
-"""Queues numbered as they are met, over many chunks, beside a dictionary."""
+"""Queue numbers in order of first occurrence over many chunks, compared with a dictionary."""
 
 from __future__ import annotations
 

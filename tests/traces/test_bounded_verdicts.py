@@ -1,4 +1,4 @@
-"""A verdict with a bound never contradicts the one without, on random histories whose settings may be unknown.
+"""A bounded verdict never contradicts the unbounded one, on random histories whose settings may be unknown.
 
 More histories are in tests/long, and `bounded_verdicts.py` is a command.
 """

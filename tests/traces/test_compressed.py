@@ -38,7 +38,7 @@ def judged(tmp: Path, source: Path) -> Any:
 @pytest.mark.parametrize("form", PACK)
 def test_it_is_read_as_if_it_were_plain(form: str, tmp_path: Path) -> None:
     plain = write(tmp_path / "h.ndjson", *history(wrong="T1"))
-    packed = tmp_path / "packed"  # the first bytes tell, not the name
+    packed = tmp_path / "packed"  # the first bytes decide, not the name
     packed.write_bytes(PACK[form](plain.read_bytes()))
     header, events = reading.read(packed)
     assert (header, list(events)) == (reading.read(plain)[0], list(reading.read(plain)[1]))
@@ -102,7 +102,7 @@ def test_data_that_make_no_sense(tmp_path: Path) -> None:
 
 
 def test_a_compressed_history_is_not_continued(tmp_path: Path) -> None:
-    """Plain lines behind compressed ones could be read by nobody."""
+    """No reader could read plain lines after compressed ones."""
     path = tmp_path / "h.gz"
     path.write_bytes(before := gzip.compress(write(tmp_path / "h.ndjson", *history()).read_bytes()))
     with pytest.raises(TraceError, match="is compressed and cannot be continued"):

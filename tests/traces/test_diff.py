@@ -1,4 +1,4 @@
-"""Two witnesses compared: what they share, where they part and which guard says why, and how their ends differ."""
+"""Comparison of two witnesses: the shared prefix, the divergence and the guard that explains it, and different ends."""
 
 import io
 from dataclasses import replace

@@ -142,7 +142,7 @@ def test_standalone_page_limits_its_size(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_document_of_any_state_is_available(lasso: Witness) -> None:
-    """What the page asks of a branch is what the document says of the same states."""
+    """A branch requested by the page equals the document of the same states."""
     document = of_witness(lasso)
     for k, state in nonempty(enumerate(lasso.states)):
         last = document["truths"][k - 1]["word"] if k else ""

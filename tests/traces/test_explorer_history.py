@@ -1,4 +1,4 @@
-"""A history as a document: what is asked and answered, in which order it is explained, and the first that nothing explains."""
+"""A history as a document: requests and responses, the order that explains them, and the first unexplained event."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The served explorer: who may ask, what is answered, and what is refused in one line. The application is asked without a network."""
+"""The served explorer: permitted clients, responses, and refusals of one line. The tests call the application without a network."""
 
 import asyncio
 import json
@@ -124,7 +124,7 @@ def client(lasso: Witness) -> Client:
     return Client(lasso)
 
 
-# Who may ask
+# Permitted clients
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def client(lasso: Witness) -> Client:
         ("/api/start", {"host": None}, 421),
         ("/api/start", {"host": "127.0.0.1"}, 421),
         ("/api/start", {"host": "evil.example"}, 421),
-        ("/api/start", {"host": f"evil.example:{PORT}"}, 421),  # a name that somebody has bound to 127.0.0.1
+        ("/api/start", {"host": f"evil.example:{PORT}"}, 421),  # a foreign name that resolves to 127.0.0.1
         ("/api/start", {"host": "127.0.0.1:4712"}, 421),
         ("/api/start", {"origin": "http://evil.example"}, 403),
         ("/api/start", {"origin": "null"}, 403),
@@ -170,7 +170,7 @@ def test_request_body_must_be_json_of_limited_size(client: Client) -> None:
     assert client.ask("POST", "/api/at", {}, content_type=None).status == 415
     assert client.ask("POST", "/api/at", {}, content_length=str(LARGEST + 1)).status == 413
     assert client.ask("POST", "/api/at", {}, content_length="-1").status == 413
-    assert client.ask("POST", "/api/at", b" " * (LARGEST + 1)).status == 413  # as it comes without a length
+    assert client.ask("POST", "/api/at", b" " * (LARGEST + 1)).status == 413  # as received without a length
     for body in (b"{", b"[1]", b"\xff", b"[" * 100_000, b""):
         answer = client.ask("POST", "/api/at", body)
         assert (answer.status, "no JSON" in answer.data["error"]) == (400, True)
@@ -188,7 +188,7 @@ def test_a_socket_listens_on_this_machine_only() -> None:
         serving.bound(70_000)
 
 
-# What is answered
+# Responses
 
 
 def test_page_starts_with_trace_and_requests_any_state(client: Client, lasso: Witness) -> None:

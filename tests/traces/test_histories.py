@@ -114,7 +114,7 @@ def beyond(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def forgotten(events: list[Event], chance: Any) -> list[Event] | None:
-    """A stored message's request is gone from the history, so that nobody took its offset, while a later one is there."""
+    """The request of a stored message is missing, so that no request took its offset, while a later message exists."""
     places = stored(events)
     last: dict[tuple[str, int], int] = {}
     for k in places:
@@ -231,7 +231,7 @@ NO_QUEUE = "request queueId[8] is illegal, TopicConfig [topicName=T, readQueueNu
     ],
 )
 def test_remark_is_that_of_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
-    """One code stands for many refusals. A remark that is one's own tells which; another remark, or none, tells nothing."""
+    """Many refusals share one code. A characteristic remark identifies the refusal; another remark, or none, does not."""
     found = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
     assert [named in str(one) for one in found.findings] == ([] if named is None else [True])
     assert found.verdict == ("ok" if named is None else "illegal")
@@ -280,7 +280,7 @@ def test_the_lock_may_be_held_for_a_retry_topic() -> None:
 
 
 def test_finding_names_first_event_despite_lookahead_of_earlier_request() -> None:
-    """The update is seen to have happened before it is answered with a code that says that it did not."""
+    """The update took effect before its response, whose code denies that."""
     there = {"T": {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6}}
     wanted = {"to": "broker-a", "fields": {"topic": "T", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6"}}
     found = verdict(
@@ -380,7 +380,7 @@ def test_without_timer_wheel_deletion_fails_after_deleting() -> None:
 
 @pytest.mark.behaviour("TCM-31")
 def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
-    """Nobody told how far they were."""
+    """The history does not show how far they were."""
     table = {"TBW102": (8, 8, 7), "T": (4, 4, 6)}
     known = {name: {"readQueueNums": r, "writeQueueNums": w, "perm": p} for name, (r, w, p) in table.items()}
     there: Line = ("state", "broker-a", "topics", {"topics": known})
@@ -423,7 +423,7 @@ def test_the_end_of_a_queue_does_not_go_back() -> None:
 
 
 def test_slow_judgement_is_undecided_by_name() -> None:
-    """Updates that nobody answered may have come in any order, or not at all."""
+    """The unanswered updates may have taken effect in any order, or never."""
     lines = sent("a", 0)
     for k in range(12):
         counts = {"readQueueNums": str(k), "writeQueueNums": str(k), "perm": "6"}
@@ -438,7 +438,7 @@ def test_slow_judgement_is_undecided_by_name() -> None:
 
 @pytest.mark.parametrize(("profile", "made"), [("P40", True), ("P45", True), ("P49", False)])
 def test_schedule_topic_exists_at_start_since_4_9(profile: str, made: bool) -> None:
-    """Before, the first send to it makes it, with as many queues as the send asks for (TCM-03)."""
+    """In earlier releases the first send creates it, with as many queues as the send requests (TCM-03)."""
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
     look: Line = ("state", "broker-a", "topics", {"topics": {"SCHEDULE_TOPIC_XXXX": entry}})
     asked = send("SCHEDULE_TOPIC_XXXX", defaultTopicQueueNums="4")

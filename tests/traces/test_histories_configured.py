@@ -78,7 +78,7 @@ def test_send_during_switch_change_sees_either_value() -> None:
 
 
 def test_a_refused_send_takes_the_template_away_for_good() -> None:
-    """AUX-101: it takes INHERIT from TBW102, so that switching on again lets nobody make a topic."""
+    """AUX-101: the send removes INHERIT from TBW102, so that after switching on again no send can create a topic."""
     again = switched_off().sends(0, "B").refused(0).sets(ON).set().sends(0, "C")
     assert Told().sets(OFF).set().sets(ON).set().sends(0, "C").stored(0, 0).judged().verdict == "ok"
     assert again.refused(0).judged().verdict == "ok"

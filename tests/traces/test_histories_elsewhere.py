@@ -84,7 +84,7 @@ class Story:
         return self
 
     def topics(self, **topics: int) -> Story:
-        """What the broker has in the end: topics with so many queues."""
+        """The broker's final topics, each with its number of queues."""
         table = {name.replace("_", "%"): {"readQueueNums": n, "writeQueueNums": n, "perm": 6} for name, n in topics.items()}
         self._add("state", "broker-a", "topics", {"topics": table})
         return self
@@ -137,7 +137,7 @@ def test_properties_are_as_long_as_their_bytes() -> None:
 
 @pytest.mark.behaviour("APP-05", "SEND-25")
 def test_trace_in_response_counts_with_its_length() -> None:
-    """A broker without traces says so with a letter more; on a topic that a half message has made, so that it is judged by all steps."""
+    """A broker without traces states that with one more letter. A half message created the topic, so that all steps judge it."""
 
     def verdict(code: int, trace: str) -> str:
         half = Story().send(0, 0, properties="TRAN_MSG\x01true", topic="A")
@@ -151,7 +151,7 @@ def test_trace_in_response_counts_with_its_length() -> None:
 @pytest.mark.behaviour("BACK-01", "REM-04")
 @pytest.mark.parametrize("limit", ["0", "2"])
 def test_a_send_back_without_a_level_fails_whatever_its_limit(limit: str) -> None:
-    """Where fields may be null, its retry topic is there by then, and no topic of dead letters."""
+    """If fields may be null, its retry topic exists afterwards, and no dead letter topic."""
 
     def verdict(profile: str, code: int, **topics: int) -> str:
         story = Story().send(0, 0).back(code, without="delayLevel", maxReconsumeTimes=limit)
@@ -169,7 +169,7 @@ def test_a_send_back_without_a_level_fails_whatever_its_limit(limit: str) -> Non
 
 @pytest.mark.behaviour("APP-05", "BACK-16")
 def test_message_with_too_long_properties_is_not_put_again() -> None:
-    """How long they become no answer tells: near the limit both answers are right, far from it one."""
+    """No response shows their new length: near the limit both responses are correct, far from it only one."""
 
     def verdicts(size: int, times: int) -> list[str]:
         sent = [Story().send(0, 0, properties="p\x01" + "v" * size, reconsumeTimes=times) for _ in range(2)]
@@ -264,7 +264,7 @@ def test_dead_letter_keeps_delay_level_for_later_puts(profile: str, properties: 
 
 @pytest.mark.behaviour("BACK-16", "APP-05")
 def test_unreported_message_may_be_too_long_to_send_back() -> None:
-    """It is found and not stored: its retry topic is there by then, and that of dead letters where it is one."""
+    """The send-back finds it but does not store it. The retry topic then exists, and for a dead letter also the dead letter topic."""
 
     def verdict(code: int, level: str, **topics: int) -> str:
         return Story().back(code, without="originTopic", delayLevel=level).topics(**topics).judged().verdict
@@ -311,7 +311,7 @@ def test_committed_delayed_half_message_waits_again(profile: str) -> None:
     """It takes an offset of its level, and none in the topic that it was sent to, which is lost. Without a level it is otherwise."""
 
     def verdict(waits: str, end: int, offset: int, level: int) -> str:
-        """Where the half message `waits` or not, is committed or rolled back, and a message and a delayed one have these offsets then."""
+        """Judge these offsets of a message and a delayed one, after a half message that `waits` or not is committed or rolled back."""
         story = Story().send(0, 0, properties=f"TRAN_MSG\x01true\x02PGROUP\x01p\x02{waits}").end(0, 0, end)
         story.send(0, offset, place=1).send(0, level, properties="DELAY\x013\x02", place=2)
         return story.judged(profile).verdict
@@ -346,7 +346,7 @@ def test_send_back_recreates_deleted_retry_topic() -> None:
 
 @pytest.mark.behaviour("TCM-31", "CL-02")
 def test_delayed_message_reaches_deleted_topic() -> None:
-    """And takes an offset there: in a queue that begins anew, or in one that goes on. Queues of delay levels are never taken away."""
+    """It takes an offset there, in a queue that restarts or continues. Queues of delay levels are never deleted."""
     late = "DELAY\x011\x02"
     for offset, expected in ((0, "ok"), (1, "ok"), (2, "ok"), (3, "illegal")):
         story = Story().send(0, 0).send(0, 0, properties=late).delete("A").send(0, offset)
@@ -357,7 +357,7 @@ def test_delayed_message_reaches_deleted_topic() -> None:
 @pytest.mark.parametrize("profile", ["P494", "P533"])
 @pytest.mark.behaviour("REM-06", "REM-10")
 def test_a_request_that_a_busy_broker_rejects_has_not_begun(profile: str) -> None:
-    """What is given back, sent or deleted then; the offsets of others go on."""
+    """Rejected send-backs, sends and deletions have no effect; the offsets of other requests continue."""
     found = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
     assert (found.verdict, found.out_of_reach.get("a busy broker")) == ("ok", 3)
     assert Story().send(0, 0).back(2).send(0, 0).judged(profile).verdict == "illegal"

@@ -1,6 +1,6 @@
-"""Each guard of the broker's actions decides a verdict: a short history that is Illegal, and is Ok once the guard is deleted.
+"""Each guard of the broker's actions decides a verdict: a short history is Illegal, and Ok once the guard is deleted.
 
-The guards of which no history can tell are listed with the reason.
+Guards that no history can show are listed with the reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Config = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Told:
-    """A history by its lines: "name topic queue ..." is said by `send`, `ok` and so on below."""
+    """A history by its lines: `send`, `ok` and so on below read "name topic queue ..."."""
 
     lines: tuple[tuple[Any, ...], ...]
     table: Mapping[str, Config] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The search of the judge leaves orders of steps out. A search that leaves none out explains as many answers, of every cut of a history."""
+"""The judge's search omits orders of steps. A complete search explains the same responses, of every prefix of a history."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ def explained(requests: list[CheckedRequest], answers: list[ResponsePoint], star
 
 
 def asked(chance: Random, topic: str, more: str = "") -> tuple[str, dict[str, Any]]:
-    """A request of one of four kinds: sends to two queues or any, updates, and questions about the topic and about a queue; of `more`
-    kinds: settings that are changed, or offsets that a group tells and asks."""
+    """Draw a request: a send to one of two queues or any, an update, or a query of the topic or of a queue.
+
+    `more` adds kinds: changed settings, or a group's offset commits and queries.
+    """
     kind = chance.random()
     if more == "settings" and chance.random() < 0.35:
         line = chance.choice(
@@ -150,7 +152,7 @@ def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatc
 
 
 def test_request_enabled_by_another_is_kept() -> None:
-    """Of the three the question touches only the queue. The update touches the table, and lets the send reach that queue."""
+    """The query touches only the queue. The update touches the table and thereby lets the send reach that queue."""
     table = {"TBW102": 8, "T": 1}
     topics = {t: {"readQueueNums": n, "writeQueueNums": n, "perm": 6, "order": False} for t, n in table.items()}
     send = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "1", "queueId": "5", "sysFlag": "0"}
@@ -169,8 +171,8 @@ def test_request_enabled_by_another_is_kept() -> None:
     assert judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), without, "P494").verdict == "illegal"
 
 
-def test_request_gaining_by_giving_up_may_wait_with_creator() -> None:
-    """Another topic's creation holds the lock for three seconds, and then a request that came at the same time creates the topic."""
+def test_send_may_time_out_on_lock_while_another_creates_topic() -> None:
+    """The creation of another topic holds the lock for three seconds; then a concurrent request creates the topic."""
     send = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums": "2", "queueId": "0", "sysFlag": "0"}
     send |= {"bornTimestamp": "0", "flag": "0"}
     topics = {"a": "T", "b": "T", "c": "X"}

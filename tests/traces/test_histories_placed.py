@@ -1,6 +1,6 @@
-"""On small histories of what comes to lie elsewhere, many of them with lies, the judge says what an enumeration of all orders says.
+"""On small histories with records stored elsewhere, many with lies, the judge equals an enumeration of all orders.
 
-The whole comparison is a command: see placed_histories. More of it is in tests/long.
+The whole comparison is a command: see placed_histories. tests/long has more of it.
 """
 
 import pytest

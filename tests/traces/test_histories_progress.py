@@ -1,5 +1,7 @@
-"""What groups tell of queues (request 15) and ask (14) in concurrent histories: the judge says what an enumeration of all orders says, and
-finds brokers that keep something else."""
+"""Offset commits (request 15) and queries (14) of groups in concurrent histories: the judge equals an enumeration of all orders.
+
+It also finds brokers that store other offsets.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ class Told:
 
 
 def overlapping() -> Told:
-    """Two clients tell offsets at the same time."""
+    """Two clients commit offsets concurrently."""
     return Told().begins(0, "commit", 1).begins(1, "commit", 2).ends(0, "commit").ends(1, "commit").begins(0, "progress")
 
 
@@ -161,7 +163,7 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
 
 
 def walk(chance: random.Random, steps: int, *, lies: bool) -> list[Line]:
-    """A history of one place: each request takes effect somewhere between its ends; a lie changes one answer."""
+    """Generate a history of one queue: each request takes effect between its begin and end; a lie changes one response."""
     lines, told, under_way = list[Line](), 0, dict[int, list[Any]]()
     for _ in range(steps):
         client = chance.randrange(3)

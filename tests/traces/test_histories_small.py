@@ -1,4 +1,4 @@
-"""On small histories the judge says what an enumeration of all orders says, down to the first event that nothing explains."""
+"""On small histories the judge equals an enumeration of all orders, down to the first unexplained event."""
 
 import random
 

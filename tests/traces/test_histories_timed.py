@@ -1,5 +1,6 @@
-"""Messages with a time of their own (5.x) in histories of several clients: they lie in the one queue of the timers, and come to their own
-queue later, once or never."""
+"""Timed messages (5.x) in histories of several clients: they are stored in the single timer queue, and later reach their queue once or
+never.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def judged(events: list[Event], profile: str = "P533") -> HistoryVerdict:
     [
         ((0, 0, 1, 1), "ok"),
         ((5, 0, 6, 1), "ok"),  # others have messages that wait, too
-        ((0, 0, 1, 2), "ok"),  # the first one was delivered meanwhile
+        ((0, 0, 1, 2), "ok"),  # the first message was already delivered
         ((0, 0, 0, 1), "illegal"),  # a place in the timers' queue is given once
         ((0, 0, 1, 5), "illegal"),  # two messages are delivered once each
     ],
@@ -67,7 +68,7 @@ def test_the_timers_have_a_queue_and_deliver_once(offsets: tuple[int, ...], verd
 def test_point_in_time_may_follow_timers_of_other_programs(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "TIMED", "TIMER_DELIVER_MS\x011\x02")
     assert judged(history((True, 0, offset), (False, 0, 0))).verdict == "ok"
-    assert judged(history((True, 0, offset), (False, 0, 3))).verdict == "illegal"  # one timer does not make so many
+    assert judged(history((True, 0, offset), (False, 0, 3))).verdict == "illegal"  # one timer does not cause that many
 
 
 def test_a_release_without_timers_stores_them_where_they_ask_for() -> None:
@@ -76,7 +77,7 @@ def test_a_release_without_timers_stores_them_where_they_ask_for() -> None:
 
 
 def answered(seed: int) -> list[Event]:
-    """What a simulated broker answers two clients whose sends to two queues overlap, of which some are timed."""
+    """Return the responses of a simulated broker to two clients with overlapping sends to two queues, some timed."""
     cluster, chance = Cluster(0, profile=PROFILES["P533"]), random.Random(seed)
     cluster.add(BrokerSettings(broker_name=BROKER, name_servers=(NAME_SERVER,)))
     sends = []

@@ -1,4 +1,4 @@
-"""On small histories of every shape, many of them with lies, the judge says what an enumeration of a broker written by hand says.
+"""On small histories of every shape, many with lies, the judge equals an enumeration of a handwritten broker.
 
 The whole comparison is a command: see compared_opinions.
 """

@@ -1,4 +1,4 @@
-"""Witness files: what is written comes back, loads elsewhere, and what does not fit is refused in one line."""
+"""Witness files: a written one can be read here and by other tools, and an invalid one is refused in one line."""
 
 import json
 from collections.abc import Callable

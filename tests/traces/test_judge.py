@@ -131,7 +131,7 @@ def test_records_of_the_broker_itself_are_granted_once(tmp_path: Path) -> None:
 
 
 def retried(cases: list[dict[str, Any]], number: int, times: int, **more: object) -> dict[str, Any]:
-    """A message that was retried so often, as a broker answers that makes it a dead letter."""
+    """Send a message with `times` retries, answered by a broker that makes it a dead letter."""
     case: dict[str, Any] = json.loads(json.dumps(next(c for c in cases if c["n"] == 154)))
     case["n"], case["request"]["extFields"]["j"] = number, times
     case["response"]["extFields"] |= {"queueId": "0", "queueOffset": "0"}

@@ -1,5 +1,8 @@
-"""What administrators ask for in recordings of single requests: settings that are changed, topics that a name server is told of, groups
-without a name, slaves that are asked for nothing else; and what groups tell of queues."""
+"""Administrative requests in recordings of single requests: changed settings, topics registered at a name server, groups without a name,
+slaves.
+
+Also group offsets.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,7 @@ def test_a_group_that_is_deleted_has_a_name() -> None:
 
 
 @pytest.mark.behaviour("TCM-30", "TCM-31")
-def test_slave_reports_itself_where_nothing_is_sent() -> None:
+def test_slave_refuses_topic_changes_with_its_remark() -> None:
     refused = {"code": 1, "remark": ON_SLAVE}
 
     def asked(answer: dict[str, Any]) -> Recorded:

@@ -1,4 +1,4 @@
-"""Messages with a time of their own, which 5.x puts in a timer topic: where they come to lie, and which are refused."""
+"""Timed messages, which 5.x puts in a timer topic: where they are stored, and which are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sent(code: int, offset: int | None = None, **properties: object) -> Recorded
 )
 def test_message_with_future_time_takes_no_topic_offset(properties: dict[str, Any]) -> None:
     assert sent(0, 0, **properties).send(0, 0).verdict() == "ok"
-    assert sent(0, 0, **properties).send(0, 2).verdict() == "illegal"  # 1 is right behind its delivery
+    assert sent(0, 0, **properties).send(0, 2).verdict() == "illegal"  # 1 is immediately after its delivery
     assert sent(13, **properties).verdict() == "illegal"
 
 

@@ -1,4 +1,4 @@
-"""Judging many histories at once says what judging each by itself says, whatever way they came."""
+"""Judging many histories at once equals judging each alone, in every order of arrival."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_finding_equals_that_of_single_history(tmp_path: Path) -> None:
 def test_request_answered_twice_may_have_been_served_twice(
     strays: tuple[str, ...], verdict: str, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the first and the last message the queue got two more: one is that of a transaction."""
+    """Between the first and the last message the queue gained two others: one is that of a transaction."""
     monkeypatch.setattr(partition, "KEPT", kept)
     half = {"properties": "TRAN_MSG\1true\2", "sysFlag": "4"}
     requests = {"send": {}, "half": half, "route": {}, "commit": {"commitOrRollback": "8"}, "last": {}}
@@ -276,7 +276,7 @@ def test_invalid_response_is_named_and_rest_is_judged(code: object, tmp_path: Pa
     found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
     assert [(one["kind"], one["seq"]) for one in found.findings] == [("not readable", bad)]
     assert found.verdict == "illegal" and found.parts == {"ok": 2, "unreadable": 1}
-    assert found.explained == judge_history(header, events, PROFILE).explained - 2  # it and the one after it
+    assert found.explained == judge_history(header, events, PROFILE).explained - 2  # this one and the next
 
 
 UNTOLD: dict[str, object] = {

@@ -22,7 +22,7 @@ def value(tree: Tree) -> JudgingOutcome:
 
 
 def decided(tree: Tree, outcomes: Sequence[JudgingOutcome], used: list[None]) -> Tree:
-    """The tree with each undecided leaf replaced by the next outcome, the last one again and again."""
+    """The tree with each undecided leaf replaced by the next outcome, repeating the last outcome."""
     if isinstance(tree, tuple):
         return tree[0], [decided(inner, outcomes, used) for inner in tree[1]]
     if tree is not UNDECIDED:

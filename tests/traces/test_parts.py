@@ -13,7 +13,7 @@ from rocketproof_traces.witness.parts import Acting, acting, concerned, in_order
 
 
 def post() -> Model:
-    """Letters between two people, which a carrier brings: nobody's first parameter is who acts."""
+    """Letters between two people, brought by a carrier: no action's first parameter is its actor."""
     m = Model("post")
     Person = m.index("Person", ["ann", "bob"])
     m.acting(Person, "carrier", "weather", driver="carrier")
@@ -35,7 +35,7 @@ def post() -> Model:
 
     @m.action(p=Person)
     def lose(a, p):
-        """The weather takes somebody's letter."""
+        """The weather takes a letter."""
         a.by("weather")
         a.takes_from(p)
         a.set(holds, None)

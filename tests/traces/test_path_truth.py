@@ -1,4 +1,4 @@
-"""What a trace says, step by step, of a property that remembers: how long it has waited, and where it fails."""
+"""The step-by-step truth of a property with memory: how long it has waited, and where it fails."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from rocketproof_traces.witness.question import Question, question
 
 
 def posts() -> Model:
-    """Two boxes get letters; who has once looked into an empty box never puts a letter there again."""
+    """Two boxes get letters; a sender that has seen an empty box never puts a letter there again."""
     m = Model("posts")
     Box = m.index("Box", ["red", "blue"])
     given_up = m.var("given_up", Bool, over=Box, init=False)

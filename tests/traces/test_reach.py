@@ -1,4 +1,4 @@
-"""Addresses where nobody answers are one line at once, for stores elsewhere and for Spark's masters."""
+"""An unreachable address is one line at once, for remote stores and for Spark masters."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_sharded_search_equals_local_search(name: str, way: str, tmp_path: Path)
     assert [o.property for o in found.outcomes] == [o.property for o in local.explore(instance).outcomes]
     assert bool(session.jobs) == (way != "driver") and all(o.engine == "spark" for o in found.outcomes)
     assert len(found.levels) in (found.depth, found.depth + 1) and sum(level.states for level in found.levels) == found.states
-    assert not list(tmp_path.iterdir())  # nothing stays behind
+    assert not list(tmp_path.iterdir())  # nothing remains
 
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
@@ -120,7 +120,7 @@ def test_small_search_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     session = OneProcess(2)
     found = spread(counters(4).given(), session)
     assert not session.jobs and not any(level.tasks for level in found.levels)
-    monkeypatch.setattr(search, "_RATE", 10.0)  # a slow driver, whose work is worth spreading
+    monkeypatch.setattr(search, "_RATE", 10.0)  # a slow driver, whose work is worth distributing
     found = spread(counters(4).given(), session)
     assert session.jobs and any(level.tasks for level in found.levels) and found.ready_seconds > 0
     assert summary(found) == summary(local.explore(counters(4).given()))

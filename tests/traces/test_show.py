@@ -50,7 +50,7 @@ def test_no_line_is_too_long_at_any_width(which: str, request: pytest.FixtureReq
     witness: Witness = request.getfixturevalue(which)
     lanes = show.witness_view(witness).lanes
     for width in (*range(20, 80), *range(80, 201, 6)):
-        lines = text_of(witness, width).splitlines()[:-1]  # the last one is a command
+        lines = text_of(witness, width).splitlines()[:-1]  # the last line is a command
         assert max(map(len, lines)) <= width
         header = next(line for line in lines if line.startswith("  step"))
         if width >= 7 + 30 + sum(len(name) + show.GAP for name in lanes) + len("property") + 10:
@@ -115,7 +115,7 @@ def test_the_truth_of_each_kind_of_property(
     ],
 )
 def test_steps_without_visible_change_are_marked(id_: str, labels: list[str], end: str, through: Callable[..., Witness]) -> None:
-    """A witness that somebody has edited, or that belongs to a model that was mended."""
+    """An edited witness, or one of a model that was fixed."""
     assert show.witness_view(through(id_, *labels)).end == end
 
 

@@ -1,4 +1,4 @@
-"""Stores of releases before IPv6: bits 16 and 32 of sysFlag are a client's there, and hosts have four bytes whatever they say."""
+"""Stores of releases before IPv6: bits 16 and 32 of sysFlag belong to the client, and hosts always have four bytes."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
     for _ in range(300):
         count = chance.randrange(1, page - 2 * MARGIN)
         data = damage(chance, damage(chance, log(chance, 0, 8)))[:count]
-        # Once the first byte, once the last one lies at the edge.
+        # Once the first byte, once the last byte is at the edge.
         for start in (page + MARGIN, 2 * page - MARGIN - len(data)):
             memory[start : start + len(data)] = data
             at, limit = 0, chance.choice([len(data), 1 << 20])

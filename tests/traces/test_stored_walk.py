@@ -126,7 +126,7 @@ def test_each_range_equals_plain_reader(seed: int, size: int, mishaps: int, tmp_
 
 
 def test_record_inside_body_is_detected_when_ranges_are_repaired(tmp_path: Path) -> None:
-    """A body that holds two records, each at the very offset that it tells, deceives a range that begins before them."""
+    """A body that holds two records, each at its stated offset, deceives a range that begins before them."""
     chance = random.Random(5)
     first = record(chance, 0, topic=b"T", text=b"", body=b"x" * 300)
     inside = len(first) + 120

@@ -106,8 +106,11 @@ def test_url_leads_to_queues_with_percent_signs(tmp_path: Path) -> None:
 
 
 def nested(at: int, *, to_the_end: bool) -> bytes:
-    """A body that lies at an offset and holds records that are right in all they say. The last of them ends with the record that
-    the body is of if `to_the_end`: its properties are what follows the body there, up to the end of the topic `T` and the properties."""
+    """Build a body at an offset that contains valid records.
+
+    With `to_the_end` the last one extends to the end of the enclosing record: its properties are the topic `T` and the properties after
+    the body.
+    """
     found = b"x" * 50
     for number in range(3):
         found += record(Sent("Fake", body=bytes(number)), number, at + len(found))

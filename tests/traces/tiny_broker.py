@@ -27,7 +27,7 @@ State = tuple[tuple[Config | None, ...], tuple[tuple[int, int, int], ...], int |
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as the broker takes it. `since` and `until` are numbers of events; `answer` is what has to come, None if nobody knows."""
+    """A request as the broker takes it. `since` and `until` are event numbers; `answer` is the required response, None if unknown."""
 
     op: str
     topic: str
@@ -45,7 +45,7 @@ class Asked:
 
 @dataclass
 class Broker:
-    """One broker: its release, its settings, and the topics that one looks at. `crowded`: others may hold the lock, unseen from here."""
+    """One broker: its release, settings and observed topics. `crowded`: unobserved requests may hold the lock."""
 
     profile: str
     auto_create: bool
@@ -82,7 +82,7 @@ class Broker:
         return moved(state, number, ("arrived", False, 0, 0, 0))
 
     def steps(self, state: State) -> Iterator[State]:
-        """What may happen next, whoever does it."""
+        """Yield all states after one step of any request."""
         for number, job in enumerate(state[3]):
             if job is not None and job[0] != "done":
                 one = self.asked[number]
@@ -212,7 +212,7 @@ class Broker:
         return int(topic == TEMPLATE)
 
     def fits(self, one: Asked, job: Job | None) -> bool:
-        """Whether a request is over, with the answer that came."""
+        """Return whether a request is over with the recorded response."""
         if job is None or job[0] != "done" or one.answer is None:
             return False
         if one.op == "delete_topic":
@@ -240,7 +240,7 @@ def changed_at(table: tuple[Config | None, ...], t: int, config: Config | None) 
 
 
 def without_a_queue(state: State, t: int) -> Iterator[State]:
-    """What may become of a topic that is not there: one of its queues is taken away."""
+    """Return a missing topic's possible configuration: with one queue removed."""
     table, ends, *rest = state
     for queue in [q for topic, q, _ in ends if topic == t] if table[t] is None else []:
         yield table, counted(ends, t, queue, 0), *rest

@@ -1,8 +1,7 @@
-"""A second opinion about histories that shares nothing with the judge: a reader of events written by hand, and all states at once.
+"""A second opinion on histories that shares nothing with the judge: handwritten event reading, and all states at once.
 
-Every state is kept that explains the events so far: every order of every step of every request, nothing left out and nothing put together.
-What the judge's documentation says of its parts (another topic's creation may hold the lock, what a broker stores by itself may come at
-any time) is said here once more.
+It keeps every state that explains the events so far: every order of every step of every request, without reductions. It repeats the
+judge's documented rules about parts: creating another topic may hold the lock, and the broker's own stores may happen at any time.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class Call:
 
     @property
     def messages(self) -> int | None:
-        """How many messages a batch has, None if that is not told."""
+        """Return the number of messages of a batch, None if unknown."""
         if self.begun.op == "send":
             return 1
         if "body" not in self.begun.value:
@@ -100,7 +99,7 @@ class Reader:
         self.looks = [e for e in self.looks if e.seq >= begun]
 
     def unasked(self) -> list[int]:
-        """The looks at which topics are there first that nobody asked for, one for each topic."""
+        """Return, for each topic that no request created, the first state event that contains it."""
         firsts: dict[str, int] = {}
         asked = self.known.union(*self.groups())
         made = min((c.begun.seq for c in self.makers if not c.failed), default=self.over)
@@ -157,7 +156,7 @@ class Opinion:
         return min(ends)
 
     def first(self) -> int | None:
-        """The first event that no state explains, whatever the settings are that nobody told."""
+        """Return the first event that no state explains under any value of the unknown settings."""
         settings = self.found.header.origin.get("settings", {})
         said = settings.get("autoCreateTopicEnable")
         if said is not None:
@@ -227,7 +226,7 @@ class Opinion:
         return {**table, TEMPLATE: (8, 8, 7, False)} if auto else table
 
     def _starts(self, table: Mapping[str, Config], asked: Sequence[Asked]) -> list[dict[tuple[str, int], int]]:
-        """Where the queues may begin: at 0, or of topics that were there before, at any of the offsets that the history names."""
+        """Return the possible first offsets: 0, or for topics that existed before, any offset in the history."""
         if self.found.table is None or not any(t in table for t in self.topics):
             return [{}]
         named: dict[tuple[str, int], set[int]] = {}
@@ -274,7 +273,7 @@ class Opinion:
 
 
 def fallen(asked: Sequence[Asked], k: int) -> bool:
-    """Whether a queue was said to be further before this was asked."""
+    """Return whether an earlier query already showed a greater end of the queue."""
     one = asked[k]
     return one.op == "max_offset" and any(
         other.op == one.op and (other.topic, other.queue) == (one.topic, one.queue) and other.answer > one.answer

@@ -22,5 +22,5 @@ def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
 
 
 def judged(running: Deployment, folder: Path, *steps: Step) -> JudgedProgram:
-    """What the profile of an in-process target says of the program."""
+    """Judge the program under the profile of an in-process target."""
     return judge_file(performed(running, folder, *steps), running.name.partition(":")[2])

@@ -20,7 +20,7 @@ from rocketproof_properties.validation.validate import ValidationRequest, valida
 UNSEEN: Final = frozenset(
     {
         *("M-06", "M-07"),  # the draw of an older profile
-        *("M-10", "M-11", "M-30", "M-33", "M-34"),  # order topics, one millisecond, what no client is told
+        *("M-10", "M-11", "M-30", "M-33", "M-34"),  # order topics, one millisecond, data that clients never receive
         *("M-37", "M-38", "M-39", "M-40", "M-46"),  # the inside of the lock
         *(f"M-{n}" for n in range(41, 50)),  # files and registrations at a crash
         *(f"M-{n}" for n in range(52, 62)),  # files at a crash

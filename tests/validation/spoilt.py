@@ -39,8 +39,10 @@ class _Spoilt:
 
 
 class Spoilt(ValidationTarget):
-    """The implementation in this process, with its requests spoilt; one that `forgets` when it ends comes back empty, and only so often
-    does it start again."""
+    """The implementation in this process, with modified requests.
+
+    A deployment that `forgets` is empty after its end; it starts at most `starts` times.
+    """
 
     name, version, profile, offers = "spoilt", "", "P494", OF_TARGETS
 

@@ -18,7 +18,7 @@ Serve = Callable[[socket.socket], None]
 
 @contextmanager
 def server(serve: Serve) -> Iterator[str]:
-    """A server on a free port that does this with every connection; its address. It is gone behind the context."""
+    """Serve each connection with `serve` on a free port while the context is open. Yields the address."""
     listening = socket.create_server(("127.0.0.1", 0))
     listening.settimeout(10)
     connections: list[socket.socket] = []
@@ -115,7 +115,7 @@ main()
 
 
 def described(folder: Path, *, broker: str = "", store: str = "{store}", settings: str = "{settings}", more: str = "") -> Path:
-    """A description of `rocketproof serve` as if it were somebody's broker, with a start script that reads a file of settings."""
+    """Describe `rocketproof serve` as an external broker, with a start script that reads a file of settings."""
     (folder / "broker.py").write_text(BROKER, "utf-8")
     (folder / "none.properties").write_text("mappedFileSizeCommitLog=1048576\n", "utf-8")
     start = f'"{sys.executable}", "{{folder}}/broker.py"'

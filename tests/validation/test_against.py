@@ -110,7 +110,7 @@ def test_a_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
 
 
 def test_half_message_belongs_only_to_its_run(tmp_path: Path) -> None:
-    """Where it lies is not compared: the second broker had something before."""
+    """Its offset is not compared: the second broker has an earlier message."""
     half = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}
     steps = tuple((name, args) for record in (0, 1) for name, args in (("send", half), ("end", {"record": record})))
     one = performed("P494", tmp_path / "one", [Program(1, "test", steps)])[1].history
@@ -135,7 +135,7 @@ def test_differently_stored_record_is_difference(pair: tuple[RecordedProgram, Re
 
 
 def test_record_in_shared_topic_reveals_its_program(tmp_path: Path) -> None:
-    """A delayed half message goes back into the half topic, up to P45 (HAZ-39; zoo A24), where nobody was told its place."""
+    """Up to P45 a delayed half message returns to the half topic, at an unreported offset (HAZ-39; zoo A24)."""
     delayed = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}}
     steps = (("send", {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}), ("send", delayed), ("time", {"millis": 2500}))
     one, other = (performed(name, tmp_path / name, [Program(1, "test", steps)])[1].history for name in ("P45", "P49"))

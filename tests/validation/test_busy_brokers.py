@@ -1,4 +1,4 @@
-"""Brokers that stay busy: they are found, and what makes them so is left to programs whose brokers nobody else uses."""
+"""Brokers that stay busy: they are found, and programs that cause this use separate brokers."""
 
 from __future__ import annotations
 

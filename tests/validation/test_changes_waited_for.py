@@ -1,4 +1,4 @@
-"""A program goes on behind a changed topic when it is changed, also where the broker says so before (HAZ-60)."""
+"""A program continues after a topic change only when the topic is changed, also if the broker answers earlier (HAZ-60)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Line:
 
 
 def events(profile: str, call: RecordedCall, code: int = SUCCESS, *, deaf: bool = False) -> list[str]:
-    """What is asked and what is recorded, in order."""
+    """Return the requests and the recorded events, in order."""
     found: list[str] = []
     recording: Any = SimpleNamespace(add=lambda kind, *_: (found.append(kind), SimpleNamespace(seq=0))[1])
     deployment: Any = SimpleNamespace(address=lambda to: "here", connect=lambda part: Line(found, code, deaf=deaf))
@@ -47,7 +47,7 @@ def events(profile: str, call: RecordedCall, code: int = SUCCESS, *, deaf: bool 
 @pytest.mark.parametrize("deaf", [False, True])
 @pytest.mark.parametrize("profile", ["P452", "P460", "P470"])
 @pytest.mark.behaviour("TCM-30", "HAZ-60")
-def test_answered_change_ends_before_next_is_refused(profile: str, deaf: bool) -> None:
+def test_refused_second_change_shows_first_change_is_over(profile: str, deaf: bool) -> None:
     assert events(profile, CHANGE, deaf=deaf) == ["invoke", "asked 17 with 1 fields", "asked 17 with 0 fields", "ok"]
 
 

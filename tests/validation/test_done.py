@@ -1,4 +1,4 @@
-"""What programs did, from their histories: counted by operation, answer and boundary; what was promised and not done; what was not seen."""
+"""Coverage from histories: counts by operation, response and boundary; promised but missing; estimated unseen."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_programs_together_are_their_sums(done: ProgramStatistics) -> None:
 
 
 def test_single_occurrences_estimate_unseen_kinds() -> None:
-    """Of 100 requests 4 are the only ones of their kind, and 2 kinds came twice."""
+    """Of 100 requests, 4 are unique in their kind, and 2 kinds occurred twice."""
     kinds = {"often": 92, "a": 1, "b": 1, "c": 1, "d": 1, "e": 2, "f": 2}
     assert unseen(kinds) == {"share": 0.04, "kinds": 2.0}
     assert unseen({"often": 10}) == {"share": 0.0, "kinds": 0.0}

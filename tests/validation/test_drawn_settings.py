@@ -1,4 +1,4 @@
-"""Settings that programs have: each value that is legal is drawn, a history says which, and every judge knows what they change."""
+"""Settings of programs: each legal value is drawn, a history states it, and every judge knows its effects."""
 
 from __future__ import annotations
 

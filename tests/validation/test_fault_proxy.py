@@ -1,4 +1,4 @@
-"""The proxy of the tests does what its faults say, at the request that was named, and nothing else."""
+"""The test proxy injects exactly its faults, at the named request."""
 
 from __future__ import annotations
 

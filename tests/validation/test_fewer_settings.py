@@ -1,4 +1,4 @@
-"""A finding is told with those settings alone that it takes: the others that its program had by chance are left out."""
+"""A finding lists only the settings that it needs; other settings of its program are omitted."""
 
 from __future__ import annotations
 

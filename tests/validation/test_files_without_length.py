@@ -72,7 +72,7 @@ def test_it_is_not_blamed_where_something_else_ends_the_start(profile: str) -> N
 
 @pytest.mark.parametrize(("profile", "known"), [("P494", True), ("P533", False)])
 def test_file_without_length_is_reported_after_fault(profile: str, known: bool, tmp_path: Path) -> None:
-    """A finding where the profile says that the broker starts with it."""
+    """It is a finding if the profile states that the broker starts with such a file."""
     with InProcess("P494").open(Setup(settings=LARGE)) as running:
         store = PromisedStore(running, profile, Random(1), FaultTests("kill"), tmp_path)
         left(running)

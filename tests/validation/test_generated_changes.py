@@ -1,4 +1,4 @@
-"""Generated changes of the implementation: what is changed and what not, how they are drawn, and what becomes of a few."""
+"""Generated mutants of the implementation: which code they change, how they are drawn, and the outcomes of a few."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def row_of(change: sampling.GeneratedMutant, verdict: str) -> GeneratedResult:
 
 
 @pytest.mark.slow
-def test_argument_is_required_by_its_users() -> None:
+def test_argument_applies_only_to_unnoticed_mutants() -> None:
     one = sampling.changes("producer/send", "producer")[0]
     found = arguments.argued(row_of(one, SURVIVED), one, "P494")
     assert found.verdict == UNSEEN and found.how
@@ -215,7 +215,7 @@ def test_parameter_always_given_switch_is_folded(module: str, before: str, after
 
 @pytest.mark.parametrize(("profile", "verdict"), [("P494", EQUIVALENT), ("P533", UNREACHED)])
 def test_code_called_only_by_other_profile_is_equivalent(profile: str, verdict: str) -> None:
-    """Only 5.x asks which field of a request is null where nobody asks for it in 4.9.4; both ask whether one is null."""
+    """Only 5.x tests which field of a request is null when 4.9.4 does not; both test whether a field is null."""
     of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
     assert of_nulls and {arguments.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
     assert "is_null" in {one.name for one in called.functions()} - constant_folding.uncalled(PROFILES[profile])

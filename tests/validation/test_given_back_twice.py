@@ -1,4 +1,4 @@
-"""Which record each send-back of a message has stored, where it is given back twice and not all that comes of it can be read."""
+"""Which record each of two send-backs of a message stored, if not all of their effects are readable."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class Row:
 
 
 def found(path: Path, profile: str) -> set[str]:
-    """What is wrong by this profile, by property."""
+    """Return the findings under this profile, by property."""
     return {one.property for one in judge_file(path, profile).findings}
 
 
 @pytest.mark.behaviour("INV-48", "BACK-11", "BACK-12", "HAZ-31")
 def test_retried_message_belongs_to_request_naming_limit() -> None:
-    """A real 4.5.1 was accused: its group retries nothing, so that the first request, which names no limit, made a dead letter; the record
-    of the second, and the queue that was drawn for it, were taken for the first one's."""
+    """A real 4.5.1 was wrongly reported: its group retries nothing, so that the first request, without a limit, made a dead letter. The
+    judge took the second request's record and drawn queue for the first one's.
+    """
     assert found(TWICE, "P452") == set()
     rebuilt = rebuild(load(TWICE), PROFILES["P452"]).whole
     (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)

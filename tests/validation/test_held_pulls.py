@@ -1,4 +1,4 @@
-"""Pulls that a broker holds: one is answered when its message comes, and no broker may forget it or not wait."""
+"""Pulls that a broker holds: an arriving message answers them, and the broker must neither forget them nor answer early."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 
 
 def test_held_pull_gets_arriving_message(running: Deployment, tmp_path: Path) -> None:
-    for number in range(5):  # on a busy machine a pull may come behind its message
+    for number in range(5):  # on a busy machine a pull may arrive after its message
         folder = tmp_path / str(number)
         folder.mkdir()
         found = judged(running, folder, *STEPS)
@@ -65,11 +65,11 @@ def test_reference_answers_held_pull_of_last_message(running: Deployment, tmp_pa
     history = load(judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"})).path)
     *_, last = history.exchanges
     unknown = replace(last, closed="info", outcome={"error": "the connection was closed"})
-    history.items[history.items.index(last)] = unknown  # its outcome is unknown, so nothing comes after it
+    history.items[history.items.index(last)] = unknown  # its outcome is unknown, so nothing follows it
     reference = ReferenceReplay(history, PROFILES[history.origin["profile"]], history.items)
     assert [one.field for one in reference.compare()] == ["answer"]
     del reference
-    gc.collect()  # a thread that was never started would be told here
+    gc.collect()  # a thread that never started would raise a warning here
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A faultless target behind a connection that loses, garbles and doubles frames: nothing is held against it, and what it hides is said."""
+"""A faultless target on a connection that loses, garbles and doubles frames: no finding, and the report names hidden data."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: F
 
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.CLOSE_AFTER, Fault.CLOSE_BEFORE], ids=lambda fault: fault.name)
 def test_messages_after_lost_connection_use_another_port(performed: Perform, fault: Fault) -> None:
-    """The second or the third one-way send finds out that the connection has ended, and nobody waits for its answer."""
+    """The second or third one-way send detects that the connection has ended, and no response reveals it."""
     alone: Step = ("send", {"topic": "A", "one_way": True})
     judged, _ = performed((SEND, alone, alone, alone, SEND), at={2: fault})
     assert [str(one) for one in judged.findings] == []
@@ -106,7 +106,7 @@ def test_messages_after_lost_connection_use_another_port(performed: Perform, fau
 
 
 def test_messages_after_lost_wait_use_another_port(performed: Perform) -> None:
-    """All connections end by a request of another client, and who waits to be told of other consumers finds that out."""
+    """Another client's request closes all connections; the client that awaits consumer changes detects that."""
     meet: Step = ("meet", {})
     other: Step = ("send", {"topic": "A", "one_way": True, "client": 1})
     judged, _ = performed((SEND, meet, other, meet, ("notified", {}), meet, SEND), at={2: Fault.REFUSED})
@@ -171,7 +171,7 @@ class _Behind(Deployment):
 
 
 def test_records_of_earlier_run_are_never_own(faultless: Deployment, tmp_path: Path) -> None:
-    """Both runs delay messages, in a topic that they share; in the second nobody knows where that ended before."""
+    """Both runs delay messages in a shared topic; the second run does not know its earlier end."""
     found = []
     for run in ("first", "second"):
         (tmp_path / run).mkdir()
@@ -285,7 +285,7 @@ def test_witness_with_lost_responses_is_not_judged(tmp_path: Path) -> None:
 
 def test_unreadable_data_after_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
     found = FaultTests("kill")
-    gone = _Behind(faultless, "127.0.0.1:9")  # discard, where nobody listens
+    gone = _Behind(faultless, "127.0.0.1:9")  # the port of discard, without a listener
     store = PromisedStore(gone, PROFILE, random.Random(0), found, tmp_path)
     assert store.missing("topics", {"T"}) == []
     assert list(store.wrong_next_offsets({("T", 0): 1})) == []
@@ -324,7 +324,7 @@ def test_target_failing_after_programs_keeps_their_findings(tmp_path: Path, monk
 
 @pytest.mark.parametrize(("lost", "wanted", "times"), [(0, 10**8, 3), (0, 200, 4), (6, 200, 5), (60, 200, 14), (200, 200, 20)])
 def test_lossier_connection_requires_more_repeated_losses(lost: int, wanted: int, times: int) -> None:
-    """What counts are requests of other kinds: a broker that answers no send-back says nothing of the connection."""
+    """Only requests of other kinds count: a broker that answers no send-back shows nothing about the connection."""
     back = transport.TransportFault(transport.SILENT, "client 0, request 2 (send_back)", 3, "", "send_back")
     others = [
         transport.TransportFault(transport.SILENT, f"client 0, request {number} (send)", number, "", "send") for number in range(lost)

@@ -1,4 +1,4 @@
-"""What is said of a release that Maven does not fetch: one line with the fix, and nothing that Maven prints itself."""
+"""The message for a release that Maven does not fetch: one line with the fix, without output of Maven."""
 
 from __future__ import annotations
 

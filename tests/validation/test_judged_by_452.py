@@ -40,7 +40,7 @@ def performed(steps: tuple[Step, ...], folder: Path, source: str = "", profile: 
 
 
 def found(path: Path, profile: str) -> set[str]:
-    """What is wrong by this profile, by property."""
+    """Return the findings under this profile, by property."""
     return {one.property for one in judge_file(path, profile).findings}
 
 
@@ -187,7 +187,7 @@ def test_name_servers_knowing_versions_are_queried() -> None:
 
 @pytest.mark.behaviour("SEND-22", "TCM-10")
 def test_one_way_send_may_be_checked_late_and_stored_below_queue_0() -> None:
-    """A real 4.7.1 was accused: it told that there is no such topic, made it a moment later, and drew a queue that nobody can pull from."""
+    """A real 4.7.1 was wrongly reported: it answered that the topic is missing, created it a moment later, and drew an unreadable queue."""
     path = Path(__file__).parents[1] / "data" / "history-4.7.1-late-check.ndjson.gz"
     assert found(path, "P471") == set()
 
@@ -195,7 +195,7 @@ def test_one_way_send_may_be_checked_late_and_stored_below_queue_0() -> None:
 @pytest.mark.behaviour("CL-02", "SEND-22")
 @pytest.mark.parametrize("shared", [True, False])
 def test_waiting_message_draws_among_queues_another_program_may_have_set(shared: bool, tmp_path: Path) -> None:
-    """A real 4.5.1 was accused: the topic "" had more queues than this program would have made it with."""
+    """A real 4.5.1 was wrongly reported: the topic "" had more queues than this program requests."""
     path = Path(__file__).parents[1] / "data" / "history-4.5.1-shared-delayed.ndjson.gz"
     if not shared:
         data = gzip.decompress(path.read_bytes())

@@ -44,7 +44,7 @@ def test_a_refused_first_message_switches_creation_off_for_good() -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("HAZ-22", "INV-06", "CL-08")
 def test_a_message_larger_than_a_file_is_acknowledged_and_lost() -> None:
-    """On processes of their own: the files are those of the specification's scope."""
+    """Uses separate processes, whose files have the sizes of the specification's scope."""
     found = replay(Served(PROFILE), BY_HAZARD["HAZ-22"], mark())
     assert found.reproduced, found.said
     assert found.said[-1].endswith("where nothing is")
@@ -52,7 +52,7 @@ def test_a_message_larger_than_a_file_is_acknowledged_and_lost() -> None:
 
 @pytest.mark.behaviour("HAZ-02")
 def test_broker_keeping_template_does_not_follow_witness(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It refuses as the other one does, and changes only a copy of the template."""
+    """It refuses like other brokers, and changes only a copy of the template."""
     right = TopicConfigManager._template
 
     def copied(manager: TopicConfigManager, default_topic: str | None) -> TopicConfig | None:
@@ -87,7 +87,7 @@ def test_target_that_cannot_start_reports_what_is_lost() -> None:
 
 @pytest.mark.behaviour("HAZ-22")
 def test_unreproduced_witness_is_finding_in_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here no file is as small as the witness says, so that the message is stored."""
+    """Here no file is as small as the witness requires, so that the message is stored."""
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"
     found = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
@@ -114,7 +114,7 @@ def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pyt
 
 @pytest.mark.slow
 def test_kills_are_in_the_report(tmp_path: Path) -> None:
-    """A loss that there was not is put in, to see that it would be told."""
+    """A planted loss appears in the report."""
     folder = tmp_path / "report"
     found = validate(ValidationRequest(Served(PROFILE), folder, 1, 1, faults={"kill": 1}))
     (kills,) = found.faults

@@ -25,7 +25,7 @@ LOG = "rocketproof_impl.store.commitlog:CommitLog"
 
 
 def performed(profile: str, folder: Path) -> Path:
-    """The history of the programs that go to the last bytes of a file from both sides, one behind the other."""
+    """Return the history of the programs that approach the last bytes of a file from both sides, one after the other."""
     steps = [step for one in LEFT for side in one.sides for step in one.at(side, PROFILES[profile])]
     with InProcess(profile).open(Setup(settings=at_start(ALONE))) as running:
         runner = Runner(running, folder, {"profile": profile}, Bounds(1), "r000000-", clean=True)

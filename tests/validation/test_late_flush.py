@@ -1,4 +1,4 @@
-"""Releases that do not look again say of a message that begins a file that its flush is late (HAZ-21), and no program decides where."""
+"""Releases without a second check report a late flush for a message that begins a file (HAZ-21). No program controls where that happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rocketproof level`: how far a broker comes, and what it needs for the next level."""
+"""`rocketproof level`: the level a broker reaches, and the requirements of the next."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def described(folder: Path, spoilt: str = "") -> Path:
 
 
 def levels_of(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
-    """What `--json` says of a young broker with this fault, and the exit code."""
+    """Return the `--json` output for a young broker with this fault, and the exit code."""
     made = ["--report", str(folder / "r"), "--json", str(folder / "level.json"), "--report", f"badge:{folder / 'badge.svg'}"]
     code = run(["level", "--target", str(described(folder, spoilt)), *made, "--report", f"badge:{folder / 'badge.json'}"])
     return json.loads((folder / "level.json").read_text("utf-8")), code

@@ -54,7 +54,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 
 
 def accused(running: Deployment, folder: Path, kind: str, field: str, text: str) -> list[str]:
-    """What the judges say against the reference broker in a program whose request has the text in a field."""
+    """Return the findings against the reference broker for a program whose request has the text in a field."""
     before: tuple[Step, ...] = (("topic", {}), ("send", {}), *([HALF] if kind == "end" else []))
     answered = {"one_way": False} if kind == "end" else {}
     found = judged(running, folder, *before, (kind, {**answered, "altered": (field, text)}), ("send", {}), ("max_offset", {}))

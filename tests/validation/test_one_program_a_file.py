@@ -1,4 +1,4 @@
-"""A history is that of one program: what would append to another one is refused."""
+"""A history contains one program: appending to another one is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker beside a name server of another release: how a user names the pair, what starts, and by what it is judged."""
+"""A broker with a name server of another release: how a user names the pair, how it starts, and how it is judged."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_pair_expects_what_its_broker_expects() -> None:
 @pytest.mark.behaviour("NS-06")
 @pytest.mark.parametrize("profile", ["P494+P533", "P533+P494", "P49+P494", "P494+P49"])
 def test_name_server_answers_as_its_release(profile: str) -> None:
-    """A route of a topic that nobody has, and one of no topic."""
+    """Query the routes of an unknown topic and of an empty name."""
 
     def asked(of: str) -> list[tuple[int, str | None]]:
         with InProcess(of).open() as running:

@@ -1,5 +1,6 @@
-"""The pool of phrases and the table of boundaries: what is promised is drawn, each boundary is met where its steps lie, and the same seed
-gives the same programs."""
+"""The pool of phrases and the table of boundaries: promised values are drawn, steps reach each boundary, and the seed determines the
+programs.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def test_item_with_broker_additions_has_separate_boundary() -> None:
 
 @pytest.mark.behaviour("BAT-03", "HAZ-50")
 def test_a_broker_that_is_not_traced_adds_more() -> None:
-    """Nobody knows what a drawn program's broker has: what is beyond the limit without tracing is taken for lost with it too."""
+    """The broker of a drawn program is unknown: a record beyond the limit without tracing counts as lost with tracing too."""
     name = "bytes of an item's properties, with the broker's own"
     for profile, lost in (("P494", {1}), ("P533", {0, 1})):
         phrases = {one.boundary: one.unread for one in pool.phrases(PROFILES[profile])}
@@ -131,7 +132,7 @@ def test_least_seen_value_is_first() -> None:
 
 @pytest.mark.behaviour("APP-08", "BAT-03", "HAZ-50")
 def test_a_broker_without_traces_adds_a_byte_more() -> None:
-    """It stores that there is no trace, which is a letter longer: at the limit nobody can read the record."""
+    """It stores the absence of a trace, which is a letter longer: at the limit the record is unreadable."""
     (one,) = (one for one in BOUNDARIES if one.unread == about.OWN_PROPERTIES)
     (at, *_) = (sent for sent in pool.requests(one.at(0, PROFILES["P533"]), PROFILES["P533"]) if sent.op == "batch")
     assert [unread(at._replace(trace=trace)) for trace in ("true", "false")] == [set(), {about.OWN_PROPERTIES}]

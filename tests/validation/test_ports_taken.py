@@ -1,4 +1,4 @@
-"""A port that somebody else has when a broker comes back: it is waited for, and it is nothing that the broker has shown."""
+"""Another process has the port when a broker returns: the run waits for it, and reports nothing about the broker."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def numbers(number: int) -> Step:
 def found(
     folder: Path, profile: str, steps: tuple[Step, ...], monkeypatch: pytest.MonkeyPatch, changed: dict[str, Callable[..., Any]], perm: str
 ) -> JudgedProgram:
-    """What is said of a broker whose registrations are `changed`."""
+    """Judge a broker whose registrations are `changed`."""
     with InProcess(profile).open(Setup(settings={"brokerPermission": perm})) as running, monkeypatch.context() as patched:
         for name, otherwise in changed.items():
             patched.setattr(Registration, name, otherwise)
@@ -55,7 +55,7 @@ def found(
 
 
 def as_all(self: Registration, table: Any, *, alone: bool) -> Any:
-    """Of one topic what a registration of all tells, as if one of these had come behind its own."""
+    """Register one topic like a registration of all, as if a full one had followed it."""
     del alone
     return _REGISTERED(self, table, alone=False)
 
@@ -69,7 +69,7 @@ def with_more(self: Registration, table: Any, *, alone: bool) -> Any:
 
 
 def all_but(*hidden: int) -> Callable[..., Any]:
-    """A topic is registered alone, but not where it has so many queues."""
+    """Register single topics, except with a number of queues in `hidden`."""
 
     async def register(self: Registration, config: Any) -> None:
         if config.read_queue_nums not in hidden:
@@ -103,7 +103,7 @@ def test_limited_broker_may_register_all_topics_after_one(
 
 @pytest.mark.behaviour("NS-11")
 def test_unlimited_broker_registers_one_topic_like_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a limited one may say is no excuse for it."""
+    """The tolerance for a limited broker does not excuse it."""
 
     def limited(self: Registration, table: Any, *, alone: bool) -> Any:
         sent = {name: config.copy() for name, config in _REGISTERED(self, table, alone=alone).items()}
@@ -151,7 +151,7 @@ def test_other_faults_after_such_route_are_findings(tmp_path: Path, monkeypatch:
 @pytest.mark.behaviour("HAZ-37", "TCM-30")
 @pytest.mark.parametrize("always", [True, False])
 def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_path: Path) -> None:
-    """The program is repeated: what another's registration does by chance does not come again."""
+    """The program is repeated: accidental effects of another registration do not recur."""
     hides = [True]
     with Spoilt(lambda request: no_route(request) if hides[0] else None).open() as running:
         runner = Runner(running, tmp_path, {"profile": "P494"}, Bounds(1), mark())
@@ -175,7 +175,9 @@ def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_pat
 def test_of_two_brokers_with_a_lost_address_either_may_leave(
     profile: str, backwards: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name server has them in no order, which stays the same over all its losses. A real 5.4.0 was accused behind an even number."""
+    """A name server keeps them in arbitrary order, which is stable over all losses. A real 5.4.0 was wrongly reported after an even
+    number.
+    """
     remove, known, both = NameServer.remove, {"address": "10.0.0.1:1"}, {"A": (4, 4, 6), "B": (4, 4, 6)}
 
     def last(self: NameServer, who: Registrant) -> None:

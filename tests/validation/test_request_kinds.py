@@ -1,6 +1,6 @@
-"""The checker knows of every request of a broker whether it can create a topic, and whether it can change a group's offset.
+"""The checker knows for every request of a broker whether it can create a topic or change a group's offset.
 
-It stops at a request of an unknown kind: whatever comes later would be judged less, and no finding would say so.
+It stops at a request of unknown kind: later requests would be judged less strictly without any report.
 """
 
 import pytest

@@ -44,8 +44,9 @@ def test_route_query_is_retried_with_growing_delays(missed: int, pauses: list[in
 def test_topic_changes_only_after_its_creation_could_register(
     step: str, waits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A real 4.9.4 had the older entry in its name server behind 3 of 40 updates that followed a first message at once, and behind none of
-    120 that waited."""
+    """A real 4.9.4 kept the older entry in its name server after 3 of 40 updates that immediately followed a first message, and after none
+    of 120 that waited.
+    """
     waited: list[float] = []
     monkeypatch.setattr(client, "interrupts", SimpleNamespace(pause=waited.append))
     with InProcess("P494").open() as running:

@@ -55,7 +55,7 @@ def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path)
 
 
 def test_queue_may_be_rebuilt_from_records_before_topic_deletion(store: Path, tmp_path: Path) -> None:
-    """Then the first record behind the deletion has number 0 as well, and comes second."""
+    """Then the first record after the deletion has number 0 too, but is the second entry."""
     rebuilt = tmp_path / "rebuilt"
     shutil.copytree(store, rebuilt)
     (queue,) = (one for one in (rebuilt / "consumequeue").glob("*/0/*") if one.parts[-3].endswith("-A"))

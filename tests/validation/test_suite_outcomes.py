@@ -1,4 +1,4 @@
-"""What a run says of each entry: nothing passes untested, a known violation may not vanish, and every finding has an entry."""
+"""The result of each entry of a run: none passes untested, a known violation must not disappear, and every finding has an entry."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def outcome(made: ValidationReport, id_: str, folder: Path) -> EntryOutcome:
 
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
-    """A history of two sends, of which the first one's remark is hostile."""
+    """A history of two sends; the first response has a hostile remark."""
     path = tmp_path / "histories" / "00001.ndjson"
     path.parent.mkdir()
     program = Program(1, "plain messages", (("send", {}), ("send", {})))
@@ -102,7 +102,7 @@ def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -
     [
         ("accept_queue", "legal queue id", ("CHK-10",)),
         ("look_up_missing", "not: illegal characters", ("CHK-02",)),
-        ("refuse_blank", "blank name", ()),  # of several reasons to refuse, an answer does not tell which
+        ("refuse_blank", "blank name", ()),  # a response does not show which of several reasons applied
         ("", "", ()),
     ],
 )
@@ -134,7 +134,7 @@ def test_every_finding_contradicts_an_entry(verdict: ProgramFinding, id_: str) -
     assert entry(id_).id == id_
 
 
-# What puts an entry to the test
+# Programs that test an entry
 
 
 def test_program_tests_whatever_it_could_contradict(tmp_path: Path) -> None:

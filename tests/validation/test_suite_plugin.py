@@ -1,4 +1,4 @@
-"""The plugin in somebody else's folder: what is collected when, what is told once, and how an item shows what came of the run."""
+"""The plugin in a user's folder: which items are collected when, one-time messages, and the outcome of the run in each item."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run pytest with the plugin alone, inside this one."""
+    """Run pytest with only the plugin, inside this run."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name in [name for name in os.environ if name.startswith("ROCKETPROOF_") or name == "PYTEST_ADDOPTS"]:
         monkeypatch.delenv(name)
@@ -54,14 +54,14 @@ def collected(found: pytest.RunResult) -> list[str]:
     return [line for line in found.outlines if line.startswith("rocketproof::")]
 
 
-# What is collected
+# Collection
 
 
 def test_an_empty_folder_with_a_target_has_the_catalogue(inner: Run) -> None:
     nodes = collected(inner("--collect-only", "-q", *on(NOBODY)))
     assert {"rocketproof::INV-43", "rocketproof::INV-44[half messages]", "rocketproof::CHK-10", "rocketproof::reference.record"} <= {*nodes}
     assert len(nodes) == len(set(nodes)) > 50
-    assert "rocketproof::HAZ-02" not in nodes  # nobody can be started at an address
+    assert "rocketproof::HAZ-02" not in nodes  # no broker can be started at an address
 
 
 def test_without_target_nothing_is_collected(inner: Run) -> None:
@@ -195,7 +195,7 @@ def test_usage_error_or_missing_target_imports_nothing_heavy(pytester: pytest.Py
         assert done.stdout.splitlines()[-1] == "imported []", done
 
 
-# What came of the run
+# Outcomes of the run
 
 
 @pytest.fixture
@@ -306,7 +306,7 @@ def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...
 
 @pytest.mark.slow
 def test_a_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits less for an answer that is lost takes more answers for lost, which is as innocent."""
+    """A shorter timeout takes more responses for lost, which is equally harmless."""
     monkeypatch.setattr(client, "PATIENCE", 0.4)
     monkeypatch.setattr(readback, "SECONDS", 0.4)
     with (
@@ -334,7 +334,7 @@ def test_xdist_processes_share_one_run(inner: Run, broker: tuple[str, ...], pyte
 
 
 def test_a_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The item is skipped with the reason, and one error says how many verdicts are open and which option may decide them."""
+    """The item is skipped with the reason. One error states the number of undecided verdicts and the option that may decide them."""
     open_ = "2 verdicts not decided: program 3 by the specification; a larger --rocketproof-states may decide it"
     came = {"specification.send": EntryOutcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}
     made = SuiteResults("", str(tmp_path), "", "a summary", (), came, open_)

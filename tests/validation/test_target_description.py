@@ -1,4 +1,4 @@
-"""A target as a file: what is wrong with one is told in one line that begins with the file and the line."""
+"""A target described by a file: a mistake in it is one line that begins with file and line number."""
 
 from __future__ import annotations
 

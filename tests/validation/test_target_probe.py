@@ -1,4 +1,4 @@
-"""What is at an address: each of the ways in which it can be no broker is one line that names the address and helps."""
+"""Probing an address: each way in which it is no broker gives one line with the address and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets whose parts are processes, and nodes in this one: each capability does what it says, and nothing stays behind."""
+"""Targets with separate processes, and nodes in this process: each capability works, and nothing remains afterwards."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ALL = {
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Temporary folders of targets come into the test's."""
+    """Put temporary folders of targets into the test's folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
 
@@ -231,7 +231,7 @@ def test_no_process_outlives_the_program(how: str, number: signal.Signals | None
             assert not is_free(port)
             program.send_signal(number)
         program.wait(30)
-        if number is None:  # others are interrupted, and say so
+        if number is None:  # the other operations are interrupted and report it
             assert program.stderr.read() == ""
     end = time.monotonic() + 10
     while (left := [not is_free(port), *Path(tempfile.gettempdir()).iterdir()]) != [False] and time.monotonic() < end:

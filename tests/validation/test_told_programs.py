@@ -1,4 +1,4 @@
-"""What programs ask a name server and tell a broker of consumers: nothing is found in what is right, and what is wrong is."""
+"""Programs that query a name server and register consumers at a broker: correct responses give no finding, and wrong ones do."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
 
 
 def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, Any]:
-    """The topics, of which none says its own name."""
+    """The topics, none of which states its name."""
     found = table_to_data(table, version)
     for config in found["topicConfigTable"].values():
         del config["topicName"]
@@ -101,7 +101,7 @@ def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path,
 
 @pytest.mark.parametrize("asking_", [("pull", {}), ("find", {"key": "k"})], ids=["by its place", "by its key"])
 def test_record_too_large_to_write_is_pulled_and_found(asking_: Step, running: Deployment, tmp_path: Path) -> None:
-    """What stands in its place in a history is no record."""
+    """Its replacement in a history is not a record."""
     large = ("send", {"size": 2 * KEPT, "queue": 0, "properties": {"KEYS": "k"}})
     found = judged(running, tmp_path, large, asking_)
     assert "reference" in found.by and not found.findings and not found.unconfirmed
@@ -201,7 +201,7 @@ HOW_FAR: dict[str, Callable[..., None]] = {
 
 @pytest.mark.parametrize("what", HOW_FAR)
 def test_check_at_wrong_offset_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that begins with all ends of transactions anew after each start, or passes over some."""
+    """A broker that restarts its transaction ends after each start, or skips some."""
     profile = asking.name.partition(":")[2]
     steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("end", {"one_way": False}), ("checked", {})]
     monkeypatch.setattr(client, "QUESTION", 2.0)
@@ -237,7 +237,7 @@ def test_half_message_without_count_space_blocks_all_checks(
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 def test_broker_stopping_checks_for_other_reason_is_found(asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is known of messages that are too long is known of no others."""
+    """Knowledge about too long messages excuses no others."""
 
     async def refused(self: HalfQueueRound, message: Any) -> bool:
         return False

@@ -17,7 +17,7 @@ ORDINARY = SCOPE.topics.index("ordinary")
 
 @pytest.mark.parametrize("profile", few(PROFILES, 1))
 def test_transition_repeats_only_after_all_others_of_table(profile: str) -> None:
-    """The tables that one step leads to, each with all that may be done there."""
+    """The tables reachable by one step, each with all its possible actions."""
     machine, seen = tables(profile), DrawCounts(random.Random(1))
     for _ in range(40):
         tour(seen, profile)
@@ -28,7 +28,7 @@ def test_transition_repeats_only_after_all_others_of_table(profile: str) -> None
 
 @pytest.mark.slow
 def test_tour_covers_tables_that_chance_reaches_late() -> None:
-    """In as many steps, by the tables of one topic and what was done there."""
+    """With the same number of steps, by the tables of one topic and the actions on them."""
     toured, by_chance = DrawCounts(random.Random(5)), DrawCounts(random.Random(5), plain=True)
     for seen in (toured, by_chance):
         for _ in range(100):

@@ -1,4 +1,4 @@
-"""What is undecided is never passed and never refuted: the exit code, the text, each report and the suite, for generated combinations."""
+"""An undecided result neither passes nor fails: the exit code, the text, each report and the suite, for generated combinations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CHEAP = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCh
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history of one send, which stands for that of each program."""
+    """A history of one send, used for each program."""
     path = tmp_path_factory.mktemp("undecided") / "histories" / "00001.ndjson"
     path.parent.mkdir()
     writer = Writer(path, Header({"program": Program(1, "", (("send", {}),)).data(), "prefix": "r-1-", "broker": "broker-a"}, ""))
@@ -56,7 +56,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def judged(path: Path, number: int, came: str) -> JudgedProgram:
-    """What the specification's judge says of a program, or of a topic that programs share (number 0)."""
+    """The specification's verdict on a program, or on a topic shared by programs (number 0)."""
     made = JudgedProgram(number, path.with_name(f"{number:05}.ndjson"), "a source", frozenset(), by=("specification",), requests=1)
     made.actions, made.asked = frozenset({"append", "update_topic", "topic_config"}), frozenset({"send"})
     if came == "violated":
@@ -67,7 +67,7 @@ def judged(path: Path, number: int, came: str) -> JudgedProgram:
 
 
 def validated(history: Path, programs: Sequence[str], shared: Sequence[str]) -> ValidationReport:
-    """The report of a validation that came to this."""
+    """The report of a validation with these verdicts."""
     own = [judged(history, number, came) for number, came in enumerate(programs, 1)]
     common = [judged(history, 0, came) for came in shared]
     made = ValidationReport({"name": "a broker", "version": "", "offers": [], "note": ""}, PROFILE, 1, len(own), judged=own, shared=common)
@@ -219,7 +219,7 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
         one.unconfirmed.append(ProgramFinding("claims", property_, "lost", at=at))
         made.append(one)
     chosen = data.draw(st.sets(st.sampled_from(range(len(rows))))) if rows else set()
-    smaller = data.draw(st.booleans())  # whose history is another one than that of the program
+    smaller = data.draw(st.booleans())  # whose history differs from that of the program
     old = {
         "findings": [
             {"judge": "claims", "property": rows[place][0], "at": "elsewhere" if smaller else rows[place][1],

@@ -1,4 +1,4 @@
-"""What a target does not serve, or does not start with, is a finding each, and no program has it; what was accepted is not for ever."""
+"""Each request or setting that a target does not support is one finding without a program. Acceptance expires."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_broker_that_does_not_return_is_finding(starts: int, steps: tuple[Any, .
 
 
 def test_other_programs_continue_after_lost_broker(tmp_path: Path) -> None:
-    """One of four programs that end a process comes first; the ordinary one is performed all the same."""
+    """One of four programs that end a process is first; the ordinary one still runs."""
     ending = tuple(Program(number, "", (("send", {}), ("crash", {})), ENDED) for number in range(1, 5))
     remembered = (*ending, Program(5, "", BACK))
     found = validate(ValidationRequest(Spoilt(starts=0), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))

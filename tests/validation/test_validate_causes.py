@@ -1,4 +1,4 @@
-"""Findings of one fault are shown together, those of several are not, and none is left out."""
+"""Findings of one fault are shown together, those of several are not, and none is omitted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def finding(property_: str, *steps: Step, judge: Judge = "reference", again: int
 
 
 def grouped(*findings: ValidationFinding, **shows: str) -> list[list[str]]:
-    """The properties by cause; `shows` says which others a finding's program shows, as `a="b c"`."""
+    """Return the properties by cause; `shows` states which other findings a program shows, as `a="b c"`."""
     keys = {one.verdict.property: one.key for one in findings}
     shown = {
         one.key: frozenset(keys[name] for name in shows.get(one.verdict.property, "").split()) for one in findings if causes._is_small(one)

@@ -11,7 +11,7 @@ from target_doubles import Serve, described, greeting, server, silent, web
 from rocketproof_properties.brokers import probe
 from rocketproof_properties.commands import run
 
-FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # discard, where nobody listens
+FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # the port of discard, without a listener
 
 
 def refused(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:

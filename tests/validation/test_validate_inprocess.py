@@ -64,7 +64,7 @@ def test_the_implementation_is_as_described(tmp_path: Path) -> None:
 
 
 def test_clients_have_distinct_addresses_even_successively(runner: Runner) -> None:
-    """The reference, to which only programs go whose requests did not meet, must tell their clients apart as well."""
+    """The reference only gets programs without concurrent requests; it must distinguish their clients as well."""
     steps: list[Step] = [SEND, ("meet", {}), ("send", {"topic": "A", "body": "other", "client": 1}), ("meet", {}), SEND]
     path = runner.perform(Program(1, "", tuple((name, dict(args)) for name, args in steps)))
     judged = judge_file(path, PROFILE)
@@ -73,7 +73,7 @@ def test_clients_have_distinct_addresses_even_successively(runner: Runner) -> No
 
 
 def test_unreadable_drawn_queue_is_no_finding(runner: Runner) -> None:
-    """No answer and no record say which queue was drawn, only the queue's next offset does."""
+    """No response and no record reveals the drawn queue, only the queue's next offset."""
     steps = [("send", {"queue": -1, "one_way": True}), ("topic", {"read": 0})]
     for number in range(1, 9):  # a draw of queue 0 would be right by chance
         path = runner.perform(Program(number, "", tuple((name, dict(args)) for name, args in steps)))
@@ -132,13 +132,13 @@ def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report
 
 
 def altered(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """What is recorded of each answer is not what came: to the judges a broker that answers so."""
+    """Change each recorded response: the judges see a broker that answers this way."""
     right = session.answer_data
     monkeypatch.setattr(session, "answer_data", lambda answer: change(right(answer)))
 
 
 def _fields(change: Callable[[dict[str, str]], dict[str, str]]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A change of the answers that say when a message was stored."""
+    """Return a change of the response fields that contain store times."""
     return lambda data: data | {"fields": change(data["fields"])} if "timestamp" in data["fields"] else data
 
 
@@ -215,7 +215,7 @@ def test_a_broken_answer_about_a_queues_first_message_is_found(
 
 @pytest.mark.behaviour("REM-06", "REM-10")
 def test_request_refused_when_busy_has_no_effect(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says that it was too busy for the second message, and has stored it."""
+    """It rejects the second message as busy, but has stored it."""
     refused = {"code": 2, "remark": "[REJECTREQUEST]system busy", "fields": {}}
     altered(monkeypatch, lambda data: data | refused if data["fields"].get("queueOffset") == "1" else data)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE, ("reference",))
@@ -224,7 +224,7 @@ def test_request_refused_when_busy_has_no_effect(runner: Runner, monkeypatch: py
 
 @pytest.mark.parametrize("one_way", [True, False], ids=["one-way", "answered"])
 def test_only_one_way_requests_may_be_unserved_yet(runner: Runner, one_way: bool) -> None:
-    """What is read back is that of a moment before: the topic of the last send is not made, and nothing of it stored."""
+    """The final queries return an earlier state: the topic of the last send is missing, and its message too."""
     path = runner.perform(Program(1, "plain messages", (SEND, ("send", {"topic": "B", "one_way": one_way}))))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     looks = {row["op"]: row["value"] for row in rows if row.get("type") == "state"}
@@ -240,7 +240,7 @@ def test_only_one_way_requests_may_be_unserved_yet(runner: Runner, one_way: bool
 
 @pytest.mark.parametrize(("answer", "found"), [({"code": 22}, set()), ({"fields": {"offset": "1"}}, {"progress.offset"})])
 def test_in_5_queue_may_be_unknown_after_first_message(tmp_path: Path, answer: dict[str, Any], found: set[str]) -> None:
-    """How far a group is there that never was nobody knows before the message is dispatched; it is at the begin from then on."""
+    """Before the message is dispatched, a new group's offset is unknown; afterwards it is the begin of the queue."""
     with InProcess("P533").open() as running:
         runner = Runner(running, tmp_path, {"profile": "P533"}, Bounds(1), mark())
         path = runner.perform(Program(1, "", (SEND, ("progress", {}))))
@@ -310,7 +310,7 @@ def test_program_of_finding_runs_unchanged(
     assert "INV-30.records: as described" in capsys.readouterr().out
 
 
-# What is accepted
+# Accepted findings
 
 
 def write_accepted(path: Path, **keys: str) -> Path:
@@ -406,8 +406,9 @@ def test_without_name_server_routes_are_not_queried(running: Deployment, tmp_pat
 
 @pytest.mark.parametrize("topic", [SCHEDULE, "  "])
 def test_a_topic_that_another_program_has_made_is_no_finding(tmp_path: Path, topic: str) -> None:
-    """Up to 4.6 anybody can make the topic of delayed messages, and a blank one, which no prefix keeps apart: for others more queues are
-    there than they asked for, and what is in the last ones cannot be pulled."""
+    """Up to 4.6 any client can create the topic of delayed messages and the blank one, which no prefix separates. Other programs then find
+    more queues than they requested, and messages in the last ones cannot be pulled.
+    """
     made = ("send", {"topic": topic, "nums": 4, "queue": 0, "body": "made"})
     beyond = ("send", {"topic": topic, "nums": 1, "queue": 2, "body": "beyond"})
     back = [SEND, ("back", {"record": 0, "group": "g", "level": 0}), ("back", {"record": 0, "group": "g", "level": 18})]

@@ -1,4 +1,4 @@
-"""What is looked at when a program is over: wrong bytes, ids, tags, groups and queues are found, and the finding names the field."""
+"""Queries at the end of a program: wrong bytes, ids, tags, groups and queues are found, and the finding names the field."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ LOST: dict[str, tuple[Patch, str]] = {
 @pytest.mark.parametrize("fault", LOST)
 def test_data_lost_by_restart_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, property_ = LOST[fault]
-    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # the full timeout is spent on missing messages
     with changed(*patch) as running:
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
         runner.perform(Program(1, "plain messages", (SEND, KEYED, ("group", {"group": "g", "retries": 3}))))
@@ -319,8 +319,8 @@ UNTOLD: dict[str, tuple[Patch, bool, bool]] = {
 @pytest.mark.behaviour("NS-10")
 def test_data_missing_at_name_server_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, *shows = UNTOLD[fault]
-    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
-    monkeypatch.setattr("rocketproof_properties.validation.restarts.REGISTERED", 20.0)  # the first time is 10 s behind the start
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # the full timeout is spent on missing messages
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.REGISTERED", 20.0)  # the first time is 10 s after the start
     target = Forked(PROFILE, prepare(patch) if patch else None)
     try:
         running, other = target.open(), target.open(Setup(brokers=0))

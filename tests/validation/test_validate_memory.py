@@ -27,7 +27,7 @@ BACK = Program(0, "", (("back", {}),))
 
 @contextmanager
 def wrong_remarks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is recorded of each answer has a remark that none has."""
+    """Each recorded response has a remark that no release sends."""
     right = session.answer_data
     with monkeypatch.context() as changed:
         changed.setattr(session, "answer_data", lambda answer: {**right(answer), "remark": "all is well"})

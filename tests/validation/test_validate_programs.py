@@ -1,4 +1,4 @@
-"""Programs for the wire: the same seed gives the same ones, every step becomes a request, and no two programs share a name."""
+"""Programs for the wire: the seed determines them, every step becomes a request, and no two programs share a name."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_source_and_configuration_has_programs() -> None:
     programs = everything()
     assert len(programs) == 300
     assert {one.needs for one in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE}
-    older = generate(replace(EVERYTHING, profile="P45"))  # whose group commit takes a message in a new file for late
+    older = generate(replace(EVERYTHING, profile="P45"))  # whose group commit regards a message in a new file as late
     assert {LARGE, FLUSHED} & {one.needs for one in older} == {LARGE}
     assert max(one.clients for one in programs) == MOST_CLIENTS
     assert any(one.concurrent for one in programs)

@@ -1,4 +1,4 @@
-"""The fixtures of the pytest plugin: somebody's own tests send to a broker, and what came of it is judged."""
+"""The fixtures of the pytest plugin: a user's tests send to a broker, and the results are judged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_wrong(rocketproof_client, rocketproof_judge, monkeypatch):
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
-    """Run pytest with the plugin alone, inside this one."""
+    """Run pytest with only the plugin, inside this run."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 

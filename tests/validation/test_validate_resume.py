@@ -22,7 +22,7 @@ def request(folder: Path, *, resumes: bool = False) -> ValidationRequest:
 
 
 def interrupted(folder: Path, after: int) -> None:
-    """Ctrl-C when so many programs are judged."""
+    """Send Ctrl-C after `after` judged programs."""
 
     def progress(what: str, done: int, all_: int) -> None:
         if what == "program" and done == after:

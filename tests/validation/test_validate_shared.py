@@ -52,7 +52,7 @@ def test_the_programs_together_explain_each_queue_of_a_shared_topic(tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
-    """Planted: every message counts in its queue, prepared ones too. No program can tell by itself how far the queue should be."""
+    """Planted: every message counts in its queue, prepared ones too. No single program shows the correct end of the queue."""
     programs = judged(SeededFault("M-78"), tmp_path, PROGRAMS)
     assert [one.findings for one in programs] == [[]] * len(PROGRAMS)
     (found,) = judge_shared(programs, PROFILE)
@@ -64,7 +64,7 @@ def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
 
 
 def shifted(one: Touched, by: int) -> Touched:
-    """As if the broker had put its last message so many places further."""
+    """Shift the offset of the broker's last message by `by`."""
     *others, last = (each for each in one.exchanges if each.op == "send")
     assert last.response is not None
     fields = {**last.response["fields"], "queueOffset": str(int(last.response["fields"]["queueOffset"]) + by)}
@@ -108,7 +108,7 @@ def test_topic_created_under_earlier_settings_exists(tmp_path: Path) -> None:
 
 
 def test_queue_is_drawn_among_queues_of_creating_program(tmp_path: Path) -> None:
-    """Before 4.9 the schedule topic is made by whoever sends to it first."""
+    """Before 4.9 the first send creates the schedule topic."""
     first = Program(1, "", (("send", {"topic": SCHEDULE, "nums": 4}),))
     drawn = Program(2, "", tuple(("send", {"topic": SCHEDULE, "nums": 1, "queue": -1}) for _ in range(8)))
     _, found = judged(InProcess("P452"), tmp_path, [first, drawn], workers=1)

@@ -140,7 +140,7 @@ class Fake(Deployment):
 
 
 class Fakes(ValidationTarget):
-    """Targets whose setting says their name; one called bad cannot be had."""
+    """Targets named by a setting; the one called bad cannot be opened."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
@@ -260,7 +260,7 @@ def full(packed: Path) -> None:
 
 
 def unreadable(store: Path) -> None:
-    """Put a second file next to the log's first one that cannot be opened."""
+    """Put an unreadable second file next to the log's first one."""
     (store / FOLDER / f"{4096:020}").unlink()
     (store / FOLDER / f"{4096:020}").symlink_to(f"{4096:020}")
 

@@ -46,7 +46,7 @@ def comes_back(s: Specification) -> Expr:
 
 
 def is_changed(s: Specification) -> Expr:
-    """A message is stored in a topic that an administrator has made, though nobody may write there."""
+    """A message is stored in a topic that an administrator made write-protected."""
     job, t = s.job[0], s.scope.subject
     return (job.answer == "SUCCESS") & (job.topic == t) & ~job.created & (s.updates > 0) & (s.config[0, t].perm == 4)
 
@@ -120,7 +120,7 @@ def test_producer_without_retry_is_reported(refused_twice: Witness, monkeypatch:
     assert done.problem.startswith("look_up_missing(p=") and "the producer's send is over" in done.problem
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(

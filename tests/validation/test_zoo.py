@@ -1,4 +1,4 @@
-"""Real bugs of real releases: the list is whole, and what a validation says of one is told from what it says of others."""
+"""Real bugs of real releases: the list is complete, and a validation distinguishes the findings of one bug from others."""
 
 from __future__ import annotations
 

@@ -291,7 +291,9 @@ def load(root: Path) -> duckdb.DuckDBPyConnection:
     blank = [struct.unpack_from(">I", data, 4)[0] == BLANK for data in logs.values()]
     files = {"base": list(logs), "size": [len(data) for data in logs.values()], "row": range(len(logs)), "ledger": [False] * len(logs)}
     # A file that begins with a blank has no records.
-    connection.register("file", pa.table({**files, "end": [0 if one else 1 for one in blank], "blank": [int(one) for one in blank]}))
+    connection.register(
+        "file", pa.table({**files, "end": [0 if is_blank else 1 for is_blank in blank], "blank": [int(is_blank) for is_blank in blank]})
+    )
     pointed = [offset for (offset,) in connection.execute("select distinct entryOffset from entries").fetchall()]
     heads = [(offset, *found) for offset in pointed if (found := record_at(logs, offset)) is not None]
     names = ("place", "said", "saidQueue", "saidIndex", "flags")

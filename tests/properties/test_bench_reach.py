@@ -49,7 +49,7 @@ def test_feature_reached_only_by_earlier_version_has_row(programs: Path, tmp_pat
     before, now = tmp_path / "before.json", tmp_path / "now.json"
     before.write_text(json.dumps([{"kind": "operation", "name": "pull", "before": None, "now": 0.25}]))
     assert cli.run(["bench", "reach", "--of", str(programs), "--before", str(before), "--json", str(now)]) == 0
-    rows = {(one["kind"], one["name"]): (one["before"], one["now"]) for one in json.loads(now.read_text())}
+    rows = {(row["kind"], row["name"]): (row["before"], row["now"]) for row in json.loads(now.read_text())}
     assert rows["operation", "pull"] == (0.25, 0.0)
     assert rows["operation", "send"] == (0.0, 0.5)
 

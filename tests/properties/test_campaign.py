@@ -97,8 +97,8 @@ def test_a_campaign_writes_the_smallest_programs(few: list[CheckTask], tmp_path:
     assert done.totals.shards == done.of == len(parts(few))
     assert done.findings
     listed = json.loads((tmp_path / "campaign" / "findings.json").read_text())
-    assert [one["file"] for one in listed] == [one.file for one in done.findings]
-    witness = next(one for one in done.findings if one.file.endswith(".itf.json") and one.expected == "violated")
+    assert [row["file"] for row in listed] == [finding.file for finding in done.findings]
+    witness = next(finding for finding in done.findings if finding.file.endswith(".itf.json") and finding.expected == "violated")
     assert command(["replay", witness.file]) == 0
     assert f"{len(witness.steps)} steps" in capsys.readouterr().out or len(witness.steps) == 1
 
@@ -124,7 +124,7 @@ def test_campaign_resumes_where_it_stopped(few: list[CheckTask], tmp_path: Path)
     assert len(asked) == second.of - 2
     whole = running.run(wanted(tmp_path / "other", programs=10), few, here, quiet)
     assert second.totals == whole.totals
-    assert [one.steps for one in second.findings] == [one.steps for one in whole.findings]
+    assert [finding.steps for finding in second.findings] == [finding.steps for finding in whole.findings]
     assert all(json.loads(line) for line in log.read_text().splitlines())
 
 
@@ -158,7 +158,7 @@ def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[CheckTask], tmp_
     done = running.run(wanted(tmp_path), few, here, quiet)
     assert done.exit_code == 1
     assert done.unexpected
-    assert len({one.steps for one in done.unexpected}) == len(done.unexpected)
+    assert len({finding.steps for finding in done.unexpected}) == len(done.unexpected)
     for one in done.unexpected:
         assert len(one.steps) <= 4, one.steps
         assert Path(one.file).read_text().startswith("from rocketproof_properties.conformance.stateful.replay import replay")
@@ -176,4 +176,4 @@ def test_message_programs_run_requested_number(few: list[CheckTask]) -> None:
     easy = replace(part, expected=tuple((id_, verdict) for id_, verdict in part.expected if verdict == "violated"))
     assert easy.expected
     came = perform(Shard(easy, 5, 0, 20))
-    assert came.programs >= 20 and {one.claim for one in came.shown} == {id_ for id_, _ in easy.expected}
+    assert came.programs >= 20 and {example.claim for example in came.shown} == {id_ for id_, _ in easy.expected}

@@ -86,7 +86,7 @@ FORMS: dict[str, Any] = {"builder": lock, "model": lock(), "instance": lock().gi
 @pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
 def test_model_can_be_builder_model_instance_or_file(given: Any) -> None:
     found = check(given)
-    assert [(one.property.id, one.verdict) for one in found] == [
+    assert [(result.property.id, result.verdict) for result in found] == [
         ("exclusion", "holds"),
         ("entered", "holds"),
         ("crowd", "violated"),
@@ -95,7 +95,7 @@ def test_model_can_be_builder_model_instance_or_file(given: Any) -> None:
     ]
     assert (found["exclusion"].states, len(found["entered"].witness or ())) == (8, 2)
     assert found.vacuous == {"never asked"}
-    assert not found.held and [one.property.id for one in found.violated] == ["crowd", "progress"] and not found.undecided
+    assert not found.held and [result.property.id for result in found.violated] == ["crowd", "progress"] and not found.undecided
     assert found["at most one  process is inside"] is found["exclusion"] is found[0]
 
 
@@ -108,7 +108,7 @@ def test_sizes_and_constants_are_given_by_name() -> None:
 
 def test_the_specification_is_checked_in_a_scope_under_a_profile() -> None:
     found = check(property="REA-55", scope="flush", profile="P49")
-    assert [one.verdict for one in found] == ["holds"]
+    assert [result.verdict for result in found] == ["holds"]
 
 
 @pytest.mark.parametrize(("engine", "verdict"), [("symbolic", "holds"), ("simulate", "unknown")])
@@ -270,7 +270,7 @@ def test_a_folder_of_histories_can_be_used_again(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         with rocketproof.Target("inprocess", profile="P494", histories=tmp_path) as target:
             assert target.perform([("send", {"topic": "orders"}), ("topic", {"topic": "orders"})]).findings == []
-        assert sorted(path.name for path in tmp_path.iterdir()) == [f"{one:05}.ndjson" for one in range(1, number + 1)]
+        assert sorted(path.name for path in tmp_path.iterdir()) == [f"{index:05}.ndjson" for index in range(1, number + 1)]
 
 
 def test_targets_histories_and_stores_that_are_none_are_refused() -> None:

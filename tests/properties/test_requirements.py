@@ -460,11 +460,11 @@ def looked_up() -> Mapping[str, references.IdReferences]:
 def test_sources_of_id_are_listed(id_: str, looked_up: Mapping[str, references.IdReferences]) -> None:
     """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
     found = looked_up[id_]
-    names = {kind: [one.name for one in found.of(kind)] for kind in references.KINDS}
-    assert {one.rpartition(":")[2] for one in requiring.implemented().get(id_, ())} <= set(names["code"])
+    names = {kind: [reference.name for reference in found.of(kind)] for kind in references.KINDS}
+    assert {place.rpartition(":")[2] for place in requiring.implemented().get(id_, ())} <= set(names["code"])
     assert set(requiring.stated().get(id_, ())) <= set(names["action"])
-    assert {one.id for one in (*CLAIMS, *HISTORY_CLAIMS) if one.id.partition(".")[0] == id_} <= set(names["property"])
-    assert {one.id for one in HAZARDS.values() if id_ in (one.id, *one.asserts, *one.properties)} <= set(names["hazard"])
+    assert {claim.id for claim in (*CLAIMS, *HISTORY_CLAIMS) if claim.id.partition(".")[0] == id_} <= set(names["property"])
+    assert {hazard.id for hazard in HAZARDS.values() if id_ in (hazard.id, *hazard.asserts, *hazard.properties)} <= set(names["hazard"])
     assert {row.id for row in ROWS if id_ in (row.id, *row.killers)} <= set(names["mutant"])
     assert names["test"] and found.sentence
     for kind in references.KINDS:
@@ -475,7 +475,7 @@ def test_sources_of_id_are_listed(id_: str, looked_up: Mapping[str, references.I
 
 def test_rule_has_properties_named_by_its_mutants_and_hazards() -> None:
     (found,) = references.look_up(("CHK-10",))
-    assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
+    assert {"INV-30", "INV-31"} <= {reference.name for reference in found.of("property")}
     assert found.section == "D.3 Broker: checks of a message"
 
 

@@ -54,7 +54,7 @@ def written(property: str, capsys: pytest.CaptureFixture[str], *more: str) -> st
     """The test of a property's witness."""
     kept = Path(".rocketproof/witnesses")
     cli.run(["check", *more, "--property", property, "--engine", "explicit"])
-    (file,) = [one for one in kept.iterdir() if property.replace(" ", "-") in one.name]
+    (file,) = [path for path in kept.iterdir() if property.replace(" ", "-") in path.name]
     capsys.readouterr()
     assert cli.run(["to-test", str(file)]) == 0
     return capsys.readouterr().out

@@ -31,7 +31,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_adapter_passes_its_self_test(version: str) -> None:
     found = list(self_test(Apache(version)))
-    assert not [(one.what, one.problem) for one in found if not one.works]
+    assert not [(check.what, check.problem) for check in found if not check.works]
     assert len(found) == 10
 
 

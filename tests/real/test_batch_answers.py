@@ -22,7 +22,7 @@ def answers(deployment: Deployment) -> list[list[int]]:
             with running.connect("broker-a") as line:
                 first = line.ask(asked, SECONDS)
                 line.listen(1.0)
-                found.append([first.code, *(one.code for one in line.strays if one.is_response and one.opaque == first.opaque)])
+                found.append([first.code, *(stray.code for stray in line.strays if stray.is_response and stray.opaque == first.opaque)])
     return found
 
 

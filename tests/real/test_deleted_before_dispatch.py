@@ -49,7 +49,7 @@ def test_record_dispatched_after_deletion_takes_place_of_later_messages(version:
             topic = f"A{number}"
             assert ask("send", topic=topic).code == SUCCESS
             assert end(topic, 1) == 1
-            assert {line.ask(one, SECONDS).code for one in (BUSY, BUSY, plain("send", topic=topic))} == {SUCCESS}
+            assert {line.ask(request, SECONDS).code for request in (BUSY, BUSY, plain("send", topic=topic))} == {SUCCESS}
             ask("delete", topic=topic)  # a 5.x without timers answers with an error when it is done
             ask("topic", topic=topic)
             if end(topic, 1) == 2:

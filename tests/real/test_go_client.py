@@ -106,7 +106,7 @@ def test_one_way_messages_arrive(outcome: Outcome) -> None:
 
 def test_a_batch_is_three_messages_in_a_row(outcome: Outcome) -> None:
     told = outcome.steps["batch"]
-    found = [outcome.messages[one] for one in told["offsetMsgId"].split(",")]
+    found = [outcome.messages[id_] for id_ in told["offsetMsgId"].split(",")]
     assert [message.body for message in found] == [b"batch-0", b"batch-1", b"batch-2"]
     assert [message.queue_offset - told["queueOffset"] for message in found] == [0, 1, 2]
 

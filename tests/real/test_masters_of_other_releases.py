@@ -95,6 +95,6 @@ def answers(made: Callable[[str], ValidationTarget], first: str, second: str) ->
 def test_masters_of_different_releases_follow_their_profiles(first: str, second: str) -> None:
     real = list(answers(Apache, first, second))
     assert real == list(answers(lambda version: InProcess(nearest_profile(version)), first, second))
-    routes = [one["body"]["brokerDatas"] for one in real if one["request"] == MADE.code and one["body"]]
-    named = ["".join(broker["brokerName"][-1] for broker in one) for one in routes]
+    routes = [row["body"]["brokerDatas"] for row in real if row["request"] == MADE.code and row["body"]]
+    named = ["".join(broker["brokerName"][-1] for broker in route) for route in routes]
     assert named == ["a", "ab", "ab", "ab", "ab", "a", "ab"], "a name server forgets no topic that one of its brokers deletes"

@@ -20,5 +20,5 @@ def test_broker_and_other_releases_name_server_follow_their_profiles(tmp_path: P
     target = Apache(broker, name_server=name_server)
     target.offers = target.offers - {Capability.START}
     found = validate(ValidationRequest(target, tmp_path / "report", FEW, 1, shrink=0))
-    assert [f"{one.verdict.property}: {one.verdict.text} {one.program.steps}" for one in found.findings] == []
+    assert [f"{finding.verdict.property}: {finding.verdict.text} {finding.program.steps}" for finding in found.findings] == []
     assert (found.exit_code, len(found.judged), found.stopped) == (0, FEW, "")

@@ -198,9 +198,9 @@ def outcome(name: str, told: list[str], places: Mapping[str, list[Stored]]) -> O
     """What became of the messages of a name that ended so."""
     mine = [places.get(f"{name} {number}", []) for number in range(TIMES)]
     sent = {number: tuple(text.split()[1:]) for number, text in enumerate(told) if text.startswith("SEND_OK ")}
-    where = all(any(is_at(place, one.place) for one in mine[number]) for number, place in sent.items())
+    where = all(any(is_at(place, copy.place) for copy in mine[number]) for number, place in sent.items())
     often = Counter(min(len(found), 2) for found in mine)
-    one_id = all(len({one.id for one in found}) < 2 for found in mine)
+    one_id = all(len({copy.id for copy in found}) < 2 for found in mine)
     return Outcome(len(sent), TIMES - len(sent), often[0], often[1], often[2], where, one_id)
 
 

@@ -41,15 +41,15 @@ def test_recorded_process_writes_equal_strace_output(tmp_path: Path) -> None:
     child = Child((*strace.tracing_command(tmp_path / "calls"), sys.executable, "-c", WRITER, str(folder)), output=tmp_path / "out")
     child.wait(20)
     recorder.close()
-    kinds = [(one.kind, one.path) for one in recorder.done]
+    kinds = [(operation.kind, operation.path) for operation in recorder.done]
     assert [("truncate", "a.tmp"), ("append", "a.tmp"), ("rename", "a.tmp")] == kinds[:3]
     assert ("force", "log") in kinds and kinds[-1] == ("delete", "old")
     made = disk_of(before, recorder.done, strace.files_of(folder))
     assert {path: bytes(data)[:8192] for path, data in made.files.items()} == strace.files_of(folder)
     left = [lose(made, seed) for seed in range(40)]
-    assert all(one["log"][:3] == b"one" for one in left), "it was forced"
-    assert {one["log"][4096:4099] for one in left} == {b"two", bytes(3)}
-    assert {"old" in one for one in left} == {True, False}
+    assert all(files["log"][:3] == b"one" for files in left), "it was forced"
+    assert {files["log"][4096:4099] for files in left} == {b"two", bytes(3)}
+    assert {"old" in files for files in left} == {True, False}
 
 
 def test_power_loss_shows_only_known_losses_of_release() -> None:
@@ -57,14 +57,14 @@ def test_power_loss_shows_only_known_losses_of_release() -> None:
     power.run(Apache("5.3.3"), found, 1, seed=1, most=3)
     assert (found.rounds, found.states, found.findings) == (1, 3, [])
     assert found.acknowledged > 10
-    assert {one.claim for one in found.wrong} <= {"start", "topic lost", "group lost", "consume queue", "next offset", "phantom"}
+    assert {wrong.claim for wrong in found.wrong} <= {"start", "topic lost", "group lost", "consume queue", "next offset", "phantom"}
 
 
 def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
     found = FaultTests("disk")
     disk.run(Apache("5.3.3"), found, 1, seed=1)
     assert (found.rounds, found.findings) == (1, [])
-    assert any(one.claim == "confirmed" for one in found.wrong)
+    assert any(wrong.claim == "confirmed" for wrong in found.wrong)
 
 
 def test_slave_has_all_messages_acknowledged_by_real_master() -> None:
@@ -86,11 +86,11 @@ def struck(version: str, rounds: int) -> FaultTests:
 
 def test_error_ends_dispatch_before_the_fixed_release() -> None:
     found = struck("5.2.0", 1)
-    assert [(one.claim, bool(one.reason)) for one in found.wrong] == [("back", True)]
+    assert [(wrong.claim, bool(wrong.reason)) for wrong in found.wrong] == [("back", True)]
 
 
 def test_an_answer_that_finds_no_thread_is_never_given() -> None:
     found = struck("5.3.3", 2)
     assert (found.rounds, found.states, found.findings) == (2, 2, [])
-    assert [one.claim for one in found.wrong] == ["answered"]
+    assert [wrong.claim for wrong in found.wrong] == ["answered"]
     assert found.kept, "the messages are stored"

@@ -70,7 +70,7 @@ def test_unreadable_record_hides_following_records(version: str, asked: SizedReq
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 def test_half_message_without_count_space_blocks_later_checks(version: str, tmp_path: Path) -> None:
     target = Apache(version)
-    (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
+    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     held = {}
     for side in (0, 1):
         with target.open(Setup(settings=STARTED[ENDED])) as running:

@@ -54,7 +54,7 @@ def of_pair(master: Deployment, slave: Deployment) -> dict[str, Any]:
     asked = plain("progress", topic=COPIED, group="g")
     until(lambda: (call(here, asked).ext_fields or {}).get("offset") == "1", "what groups have told is not copied")
     (routed,) = loads(call(server, plain("route", topic=COPIED)).body or b"")["brokerDatas"]
-    mine, its = (table(one, codes.GET_ALL_TOPIC_CONFIG, "topicConfigTable")[COPIED] for one in (here, there))
+    mine, its = (table(broker, codes.GET_ALL_TOPIC_CONFIG, "topicConfigTable")[COPIED] for broker in (here, there))
     return {"topic": [name for name in sorted(TOLD) if mine[name] == its[name]], "routed": sorted(map(str, routed["brokerAddrs"]))}
 
 

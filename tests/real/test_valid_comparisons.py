@@ -44,7 +44,7 @@ def judged(runner: Runner, version: str, *steps: Step, needs: str = "") -> Judge
 
 
 def asked(found: JudgedProgram, op: str) -> list[Exchange]:
-    return [one for one in load(found.path).exchanges if one.op == op]
+    return [exchange for exchange in load(found.path).exchanges if exchange.op == op]
 
 
 def timed(key: str, **properties: object) -> Step:
@@ -59,8 +59,8 @@ def test_pulls_of_at_most_n(version: str, expected: Sequence[int], tmp_path: Pat
     with runner_on(version, tmp_path) as runner:
         steps = [("send", A)] * 5 + [("pull", {"topic": "A", "most": most}) for most in (1, 2, 3, 5, 6)]
         found = judged(runner, version, *steps)
-    assert [int(one.response_fields["nextBeginOffset"]) for one in asked(found, "pull")] == expected
-    assert [one.property for one in found.findings if one.seq >= 0] == []
+    assert [int(exchange.response_fields["nextBeginOffset"]) for exchange in asked(found, "pull")] == expected
+    assert [finding.property for finding in found.findings if finding.seq >= 0] == []
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_operation_queue_after_a_deletion(version: str, length: int, tmp_pat
         found = judged(
             runner, version, HALF, ("end", {}), ("send", {"topic": "B"}), ("time", {"millis": 300}), ends, ("delete", {"topic": "B"}), ends
         )
-    assert [one.response_fields["offset"] for one in asked(found, "max_offset")] == ["1", str(length)]
+    assert [exchange.response_fields["offset"] for exchange in asked(found, "max_offset")] == ["1", str(length)]
     assert (found.findings, found.unconfirmed) == ([], [])
 
 

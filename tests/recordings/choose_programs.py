@@ -45,7 +45,7 @@ def features(history: ParsedHistory) -> set[Hashable]:
     found: set[Hashable] = {("needs", history.program.needs)}
     found |= {(name, key, json.dumps(value, sort_keys=True)[:60]) for name, args in steps for key, value in args.items()}
     found |= {("behind", one, other) for (one, _), (other, _) in itertools.pairwise(steps)}
-    return found.union(*(_of_request(one) for one in history.exchanges))
+    return found.union(*(_of_request(exchange) for exchange in history.exchanges))
 
 
 def _of_request(one: Exchange) -> Iterator[Hashable]:

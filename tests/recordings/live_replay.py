@@ -107,7 +107,7 @@ class LiveReplay(CaseReplay):
         fields = dict(case.answer.fields)
         answered = answer.ext_fields or {}
         if "msgId" in fields:
-            fields["msgId"] = ",".join(_with_host(one, self._address) for one in fields["msgId"].split(","))
+            fields["msgId"] = ",".join(_with_host(id_, self._address) for id_ in fields["msgId"].split(","))
         drawn = self._drawn(case, answered)
         if drawn is not None:
             fields["queueId"] = str(drawn)

@@ -68,7 +68,7 @@ class Recorder:
             if answer.body is not None:
                 row["body"] = fastjson.loads(answer.body)
             if "msgId" in (answer.ext_fields or {}):
-                row["stored"] = [self._view(one) for one in (answer.ext_fields or {})["msgId"].split(",")]
+                row["stored"] = [self._view(id_) for id_ in (answer.ext_fields or {})["msgId"].split(",")]
         topic = fields.get("b" if code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE) else "topic")
         if topic is not None:
             row["topicConfig"] = self.topic(topic)

@@ -15,7 +15,7 @@ MADE_UP, OTHER = "C000020265A94E0E2F2A68626D850000", "C000020265A94E0E2F2A68626D
 
 
 def fields(comparing: RunComparison, recorded: dict[str, str], found: dict[str, str], *counted: str) -> list[str]:
-    return [one.field for one in comparing.answer(RecordedResponse(0, None, recorded), Command(0, found), counted)]
+    return [difference.field for difference in comparing.answer(RecordedResponse(0, None, recorded), Command(0, found), counted)]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,10 @@ def test_generated_ids_match_singly_and_in_lists() -> None:
 def test_offset_in_property_is_normalized_only_for_offset_properties() -> None:
     recorded, found = ({"physOffset": place, "props": {"ORIGIN_MESSAGE_ID": id_}} for place, id_ in ((100, HERE), (300, THERE)))
     assert not list(RunComparison("4.9.4", None).record("", recorded, found))
-    assert [one.field for one in RunComparison("4.9.4").record("", recorded, found)] == ["physOffset", "props.ORIGIN_MESSAGE_ID"]
+    assert [difference.field for difference in RunComparison("4.9.4").record("", recorded, found)] == [
+        "physOffset",
+        "props.ORIGIN_MESSAGE_ID",
+    ]
 
 
 def test_routes_share_queues_and_addresses_of_named_brokers() -> None:

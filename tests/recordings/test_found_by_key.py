@@ -21,7 +21,7 @@ def reaches(found: Collection[int]) -> dict[str, str]:
 
 def wrong(found: list[int], late: Collection[int] = (), /, *, most: int = 32, begin: int = 0, end: int = 1 << 62) -> list[str]:
     told = reaches(found)
-    return [one.field for one in keys.differences(keys.Sought(most, begin, end), THERE, STORED, told, found, late=late)]
+    return [difference.field for difference in keys.differences(keys.Sought(most, begin, end), THERE, STORED, told, found, late=late)]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_just_sent_message_is_optional_in_index() -> None:
 )
 def test_index_extends_to_last_found_message(found: list[int], told: dict[str, str], fields: list[str]) -> None:
     asked = keys.Sought(1 if found else 0, 0, 1 << 62)
-    assert [one.field for one in keys.differences(asked, THERE, STORED, told, found)] == fields
+    assert [difference.field for difference in keys.differences(asked, THERE, STORED, told, found)] == fields
 
 
 def test_refused_query_constrains_nothing() -> None:

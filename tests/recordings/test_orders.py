@@ -20,7 +20,7 @@ def send(number: int, *, one_way: bool = False, place: int | None = None, op: st
 
 
 def found(*items: Exchange | Other, born: dict[str, int], committed: dict[str, int] | None = None) -> set[tuple[str, ...]]:
-    return {tuple(word(one) for one in order) for order in orders(ParsedHistory({}, [], list(items)), born, committed or {})}
+    return {tuple(word(event) for event in order) for order in orders(ParsedHistory({}, [], list(items)), born, committed or {})}
 
 
 def word(item: Item) -> str:
@@ -36,7 +36,7 @@ def test_without_silent_requests_only_log_order_is_tried() -> None:
 def test_first_order_is_log_order() -> None:
     items = [send(1, one_way=True), send(2, place=100), send(3, place=500)]
     first = next(orders(ParsedHistory({}, [], list(items)), {"1": 300}, {}))
-    assert [word(one) for one in first] == ["2", "1", "3"]
+    assert [word(event) for event in first] == ["2", "1", "3"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_stored_messages_are_never_omitted() -> None:
 def test_requests_keep_send_order_and_follow_earlier_responses() -> None:
     items = [send(1, one_way=True), send(2, one_way=True), send(3, place=100), send(4, one_way=True)]
     for order in nonempty(found(*items, born={"1": 900, "2": 500, "4": 700})):
-        arrivals = [one for one in order if one.endswith("arrives")]
+        arrivals = [event for event in order if event.endswith("arrives")]
         assert arrivals in ([], ["3 arrives"], ["1 arrives", "2 arrives", "4 arrives"])
         if len(arrivals) > 1:
             assert order.index("2 arrives") < order.index("3") < order.index("4 arrives")

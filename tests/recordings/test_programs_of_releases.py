@@ -23,7 +23,7 @@ def histories(release: str) -> list[str]:
     """Split the file into histories; each starts with a header line."""
     text = lzma.decompress((DATA / f"programs-{release}.ndjson.xz").read_bytes()).decode()
     begin = '{"v": 1, "type": "header"'
-    return [begin + one for one in text.split(begin)[1:]]
+    return [begin + rest for rest in text.split(begin)[1:]]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -34,7 +34,7 @@ def test_implementation_repeats_program_of_release(release: str, part: int, tmp_
         path = tmp_path / f"{number}.ndjson"
         path.write_text(text, "utf-8")
         history = load(path)
-        found += [f"{history.program.steps}: {one}" for one in differences(history, PROFILES[RELEASES[release]])]
+        found += [f"{history.program.steps}: {difference}" for difference in differences(history, PROFILES[RELEASES[release]])]
     assert found == []
 
 
@@ -44,7 +44,7 @@ def test_the_programs_ask_for_everything(release: str, tmp_path: Path) -> None:
     for text in histories(release):
         path = tmp_path / "one.ndjson"
         path.write_text(text, "utf-8")
-        kinds |= {one.op for one in load(path).exchanges}
+        kinds |= {exchange.op for exchange in load(path).exchanges}
     assert {
         "send",
         "batch",

@@ -35,7 +35,9 @@ def cfg(name: str) -> Choice:
 
 
 def explained(outcomes: list[CaseOutcome]) -> str:
-    return "\n".join(f"{one.case.label}: {d.field} recorded {d.recorded!r}, found {d.found!r}" for one in outcomes for d in one.differences)
+    return "\n".join(
+        f"{outcome.case.label}: {d.field} recorded {d.recorded!r}, found {d.found!r}" for outcome in outcomes for d in outcome.differences
+    )
 
 
 GROUPS = {
@@ -66,16 +68,16 @@ GROUPS = {
 
 @pytest.mark.parametrize("chosen", [pytest.param(chosen, id=name, marks=RULES(*rules)) for name, (chosen, rules) in GROUPS.items()])
 def test_cases(chosen: Choice) -> None:
-    mine = [one for one in report().outcomes if chosen(one)]
+    mine = [outcome for outcome in report().outcomes if chosen(outcome)]
     assert mine
-    different = [one for one in mine if not one.same]
+    different = [case for case in mine if not case.same]
     assert not different, explained(different)
 
 
 def test_every_case_is_in_one_group() -> None:
     outcomes = report().outcomes
     assert len(outcomes) == 245
-    assert all(sum(chosen(one) for chosen, _ in GROUPS.values()) == 1 for one in outcomes)
+    assert all(sum(chosen(outcome) for chosen, _ in GROUPS.values()) == 1 for outcome in outcomes)
 
 
 def test_at_most_thirty_cases_may_differ_and_none_does() -> None:
@@ -85,7 +87,7 @@ def test_at_most_thirty_cases_may_differ_and_none_does() -> None:
 
 def test_p49_differs_where_494_refuses_more_or_words_differ() -> None:
     """Behind the five sends that only 4.9.4 refuses, the half topic and the log hold one message more."""
-    different = {one.case.number for one in replay(RECORDING, "P49").different if one.case.cfg == "A"}
+    different = {difference.case.number for difference in replay(RECORDING, "P49").different if difference.case.cfg == "A"}
     refused, remarks = {136, 137, 139, 140, 141}, {192, 193, 194, 195, 196, 199, 200, 212}
     assert refused | remarks <= different
     cascade = different - refused - remarks

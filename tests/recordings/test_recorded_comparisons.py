@@ -31,7 +31,7 @@ def judged(name: str, spoil: Spoil | None = None, profile: str = "") -> JudgedPr
 
 
 def properties(judged: JudgedProgram) -> list[str]:
-    return [one.property for one in judged.findings]
+    return [finding.property for finding in judged.findings]
 
 
 def timed(**changed: str | None) -> Spoil:
@@ -129,7 +129,7 @@ def test_other_fields_of_a_topic_with_attributes_are_noticed() -> None:
 def test_the_operation_queue_never_gets_shorter_from_490_on() -> None:
     """4.7.1 and 4.8.0 shorten it: their profiles state so, and P493 does not."""
     found = judged("4.9.3-operation-queue", answered("max_offset", 1, fields={"offset": "0"}))
-    assert [(one.property, "1 or more" in one.text) for one in found.findings] == [("max_offset.offset", True)]
+    assert [(finding.property, "1 or more" in finding.text) for finding in found.findings] == [("max_offset.offset", True)]
 
 
 def test_an_operation_queue_that_others_fill_is_not_compared() -> None:
@@ -143,7 +143,7 @@ def test_a_closed_connection_may_be_noticed_late(name: str) -> None:
     """It is a finding if each repetition of the program shows it."""
     found = judged(name)
     assert not found.findings
-    assert [one.property for one in found.unconfirmed] == ["route.code"]
+    assert [finding.property for finding in found.unconfirmed] == ["route.code"]
 
 
 def test_a_lost_route_without_a_next_registration_is_noticed() -> None:

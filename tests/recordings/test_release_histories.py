@@ -41,4 +41,4 @@ def test_the_page_is_made_of_this_data() -> None:
 
 def test_each_switch_has_its_sentence() -> None:
     assert all(sentence.endswith(".") for sentence in page.sentences().values())
-    assert {change.switch for one in PROFILES.values() if one.base for change in page.differing(one)} <= page.sentences().keys()
+    assert {change.switch for profile in PROFILES.values() if profile.base for change in page.differing(profile)} <= page.sentences().keys()

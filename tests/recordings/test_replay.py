@@ -37,7 +37,7 @@ def changed(tmp_path: Path, number: int, change: Change) -> list[tuple[int, str,
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= number)
     change(cases[-1])
     found = replay(write(tmp_path / "changed.jsonl", cases), "P494")
-    return [(one.case.number, d.field, d.recorded, d.found) for one in found.different for d in one.differences]
+    return [(difference.case.number, d.field, d.recorded, d.found) for difference in found.different for d in difference.differences]
 
 
 def case_of(number: int) -> RecordedCase:
@@ -86,7 +86,7 @@ def test_the_end_of_the_log_is_compared_once(tmp_path: Path) -> None:
     for row in cases[40:]:
         further(row)
     found = replay(write(tmp_path / "moved.jsonl", cases), "P494")
-    assert [(one.case.number, [d.field for d in one.differences]) for one in found.different] == [(41, ["position"])]
+    assert [(difference.case.number, [d.field for d in difference.differences]) for difference in found.different] == [(41, ["position"])]
 
 
 def test_a_difference_names_rules(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_settings_in_a_body_are_sent(tmp_path: Path) -> None:
     recorder.rows[0]["request"]["body"] = {"autoCreateTopicEnable": False}
     assert replay(recorder.save(tmp_path / "switched.jsonl"), "P494").same == 2
     recorder.rows[0]["request"]["body"] = "autoCreateTopicEnable=true\n"
-    assert [one.case.number for one in replay(recorder.save(tmp_path / "switched.jsonl"), "P494").different] == [1]
+    assert [difference.case.number for difference in replay(recorder.save(tmp_path / "switched.jsonl"), "P494").different] == [1]
 
 
 # Choice of the broker
@@ -269,7 +269,7 @@ def test_chain_of_sent_back_messages_replays(tmp_path: Path) -> None:
         last = max(message.physical_offset for message in recorder.broker.store.records() if message.topic != "other")
         place = last
     found = replay(recorder.save(tmp_path / "chain.jsonl"), "P494")
-    assert not found.different, [(one.case.label, one.differences) for one in found.different]
+    assert not found.different, [(difference.case.label, difference.differences) for difference in found.different]
 
 
 def scramble(seed: int) -> Recorder:
@@ -339,7 +339,7 @@ def scramble(seed: int) -> Recorder:
 @pytest.mark.parametrize("seed", range(12))
 def test_any_run_of_the_implementation_is_reproduced_from_its_recording(tmp_path: Path, seed: int) -> None:
     found = replay(scramble(seed).save(tmp_path / "scrambled.jsonl"), "P494")
-    assert not found.different, [(one.case.label, one.differences) for one in found.different[:3]]
+    assert not found.different, [(compared.case.label, compared.differences) for compared in found.different[:3]]
 
 
 # The command
@@ -372,7 +372,7 @@ def test_different_is_exit_code_1_and_is_printed(tmp_path: Path, capsys: pytest.
     ]
     assert json.loads(file.read_text("utf-8"))[-1]["differences"] == [{"field": "code", "recorded": 0, "found": 1}]
     results = json.loads(reported.read_text("utf-8"))["results"]
-    assert [(one["about"], one["message"]) for one in results if one["outcome"] == "differs"] == [
+    assert [(result["about"], result["message"]) for result in results if result["outcome"] == "differs"] == [
         ("A-39 send w4r8 qid=8", "code: recorded 0, found 1")
     ]
 
@@ -448,7 +448,7 @@ def test_usage_mistakes_are_one_line_and_exit_2(options: list[str], what: str, c
 def test_a_recording_may_begin_in_the_middle(first: int, different: list[int], tmp_path: Path) -> None:
     """A-187 asks how many messages a queue holds, A-185 and A-186 commit a message: both look back to what is not there."""
     found = replay(write(tmp_path / "part.jsonl", rows(lambda row: row["cfg"] == "A" and row["n"] >= first)), "P494")
-    assert [one.case.number for one in found.different] == different
+    assert [difference.case.number for difference in found.different] == different
 
 
 def test_setting_for_missing_broker_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,24 +67,28 @@ def test_sarif_follows_schema(made: Run) -> None:
 def test_sarif_lists_unexpected_results_with_location_and_stable_fingerprint() -> None:
     (log,) = json.loads(sarif.write(FULL))["runs"]
     first, second, accepted = log["results"]
-    assert [one["ruleId"] for one in log["results"]] == ["INV-01", "INV-02", "INV-05"]
+    assert [result["ruleId"] for result in log["results"]] == ["INV-01", "INV-02", "INV-05"]
     assert first["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": "topics.py"}, "region": {"startLine": 12}}
     assert second["locations"][0]["physicalLocation"]["region"] == {"startLine": 1, "byteOffset": 77, "byteLength": 0}
     assert accepted["suppressions"][0]["justification"] == "accepted until 2027-01-31: ours differs"
     told = {
-        one["associatedRule"]["id"]: one["level"] for one in log["invocations"][0]["toolExecutionNotifications"] if "associatedRule" in one
+        rule["associatedRule"]["id"]: rule["level"]
+        for rule in log["invocations"][0]["toolExecutionNotifications"]
+        if "associatedRule" in rule
     }
     assert told == {"INV-03": "error", "INV-04": "warning"}
     rules = log["tool"]["driver"]["rules"]
-    assert [rules[one["ruleIndex"]]["id"] for one in log["results"]] == ["INV-01", "INV-02", "INV-05"]
-    later = replace(FULL, started="2027-01-01T00:00:00+00:00", results=tuple(replace(one, message="otherwise") for one in FULL.results))
-    prints = [[one["partialFingerprints"] for one in json.loads(sarif.write(made))["runs"][0]["results"]] for made in (FULL, later)]
-    assert prints[0] == prints[1] and len({json.dumps(one) for one in prints[0]}) == 3
+    assert [rules[result["ruleIndex"]]["id"] for result in log["results"]] == ["INV-01", "INV-02", "INV-05"]
+    later = replace(
+        FULL, started="2027-01-01T00:00:00+00:00", results=tuple(replace(result, message="otherwise") for result in FULL.results)
+    )
+    prints = [[result["partialFingerprints"] for result in json.loads(sarif.write(made))["runs"][0]["results"]] for made in (FULL, later)]
+    assert prints[0] == prints[1] and len({json.dumps(fingerprint) for fingerprint in prints[0]}) == 3
 
 
 def test_sarif_marks_results_new_since_another_run() -> None:
     changes = compare(run(FULL.results[0]), FULL, "run.json")
-    states = {one["ruleId"]: one["baselineState"] for one in json.loads(sarif.write(FULL, changes))["runs"][0]["results"]}
+    states = {result["ruleId"]: result["baselineState"] for result in json.loads(sarif.write(FULL, changes))["runs"][0]["results"]}
     assert states == {"INV-01": "unchanged", "INV-02": "new", "INV-05": "new"}
 
 
@@ -151,7 +155,7 @@ def test_markdown_shows_hostile_texts_as_texts(made: Run) -> None:
     assert all(allowed.fullmatch(text) for text in html), html
     rows = [line for line in markdown.write(made).splitlines() if line.startswith("|")]
     wide = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
-    assert wide <= {2 + len({one.outcome for one in made.results}), 4, 7}
+    assert wide <= {2 + len({result.outcome for result in made.results}), 4, 7}
 
 
 # A page
@@ -198,7 +202,7 @@ def test_page_loads_nothing_and_allows_only_its_script(made: Run) -> None:
 def test_page_has_filterable_row_per_result() -> None:
     read = _Read(page.html(FULL))
     rows = {str(attrs["data-words"]).split()[0]: attrs["data-outcome"] for tag, attrs in read.tags if tag == "tr" and "data-words" in attrs}
-    assert rows == {one.id.lower(): one.outcome for one in FULL.results}
+    assert rows == {result.id.lower(): result.outcome for result in FULL.results}
     said = " ".join(" ".join(read.text).split())
     assert "2 findings of one cause: send.code" in said and "P49 : 2 of 3 actions happened; 1 guard gave" in said
     assert "crash a broker dies never crashes left the scope allows a crash (bound) no yes" in said

@@ -47,7 +47,7 @@ def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def uris(made: Run) -> list[str]:
     (log,) = json.loads(sarif.write(made))["runs"]
-    return [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in log["results"]]
+    return [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in log["results"]]
 
 
 @settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -55,7 +55,7 @@ def uris(made: Run) -> list[str]:
 def test_any_run_is_a_file_that_code_scanning_takes(found: list[object], source: str) -> None:
     made = run(*found, source=source)  # type: ignore[arg-type]
     assert list(breaches(sarif.write(made))) == []
-    assert len(uris(made)) == sum(one.outcome in sarif.SCANNED for one in made.results)
+    assert len(uris(made)) == sum(result.outcome in sarif.SCANNED for result in made.results)
 
 
 @pytest.mark.parametrize("made", [FULL, WILD, run(code=0)], ids=["usual", "hostile", "empty"])
@@ -69,7 +69,7 @@ def test_each_saved_result_converts_to_accepted_file(tmp_path: Path) -> None:
     for number, data in nonempty(enumerate(SAVED)):
         (tmp_path / "run.json").write_text(json.dumps(data))
         made = reporting.read(tmp_path / "run.json")
-        made = replace(made, results=tuple(replace(one, outcome="differs") for one in made.results)).placed(reporting._Places())
+        made = replace(made, results=tuple(replace(result, outcome="differs") for result in made.results)).placed(reporting._Places())
         assert uris(made) and list(breaches(sarif.write(made))) == [], number
 
 
@@ -109,7 +109,7 @@ def test_no_more_results_and_bytes_than_are_taken(monkeypatch: pytest.MonkeyPatc
     (log,) = json.loads(text)["runs"]
     kept = log["results"]
     assert len(text.encode()) <= 250_000 and 10 < len(kept) < 120 and list(breaches(text)) == []
-    assert {one["level"] for one in kept[:10]} == {"error"}, "what is not as expected comes before what is accepted"
+    assert {result["level"] for result in kept[:10]} == {"error"}, "what is not as expected comes before what is accepted"
     noted = log["invocations"][0]["toolExecutionNotifications"]
     assert f"{200 - len(kept)} of 200 results are left out" in noted[-1]["message"]["text"]
 

@@ -87,4 +87,4 @@ def test_command_uses_existing_session(
     assert "nothing unexpected" in capsys.readouterr().out
     assert (tmp_path / "c.json").read_text() == (tmp_path / "c" / "findings.json").read_text()
     kept = [json.loads(line) for line in (tmp_path / "c" / "shards.jsonl").read_text().splitlines()]
-    assert [one["programs"] for one in kept] == [40]
+    assert [line["programs"] for line in kept] == [40]

@@ -322,5 +322,5 @@ def mutated(scope: str) -> tuple[Part, tuple[Noticed, ...]]:
     s = part(scope)
     made = tuple(_MADE[scope](s) if isinstance(s, Specification) else of_fault(s))
     changed = copy(s)
-    changed.model = with_mutants(s.model, [one.mutant for one in made])
+    changed.model = with_mutants(s.model, [mutant.mutant for mutant in made])
     return changed, made

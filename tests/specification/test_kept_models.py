@@ -35,7 +35,7 @@ def test_cached_model_has_same_content_and_verdicts(cache: Path, monkeypatch: py
     assert kept.stated.content == Contents().model(kept.instance.model) == Contents().model(built.instance.model)
     assert list(kept.stated.claims.values()) == [Contents().claim(claim) for claim in built.properties]
     assert kept.instance.constants == built.instance.constants
-    found = [search.explore(one.instance, one.properties) for one in (kept, built)]
+    found = [search.explore(model.instance, model.properties) for model in (kept, built)]
     told = [[(o.property.id, o.verdict, o.states, o.witness and o.witness.labels()) for o in each.outcomes] for each in found]
     assert told[0] == told[1] and told[0]
 

@@ -43,16 +43,16 @@ def settings_of(one: Noticed) -> Settings:
 
 @cache
 def all_mutants() -> list[Noticed]:
-    return [one for scope in mutants.SCOPES for one in mutants.mutated(scope)[1]]
+    return [mutant for scope in mutants.SCOPES for mutant in mutants.mutated(scope)[1]]
 
 
 def test_at_least_25_mutants_exist() -> None:
-    assert len({one.mutant.id for one in all_mutants()}) == len(all_mutants()) >= 25
+    assert len({mutant.mutant.id for mutant in all_mutants()}) == len(all_mutants()) >= 25
 
 
 def test_every_lemma_has_a_mutant() -> None:
     lemmas = {c.id for c in catalogue.CLAIMS if c.kind == "lemma"}
-    assert lemmas <= {claim for one in all_mutants() for claim in one.claims}
+    assert lemmas <= {claim for mutant in all_mutants() for claim in mutant.claims}
 
 
 @pytest.mark.parametrize("scope", mutants.SCOPES)

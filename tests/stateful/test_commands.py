@@ -113,8 +113,8 @@ def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str]
     )
     rows = json.loads((here / "rows.json").read_text())
     made = json.loads((here / "r.run").read_text())
-    assert [one["verdict"] for one in made["results"]] == [row["verdict"] for row in rows]
-    assert {one["label"] for one in made["covered"]} == {"P45"} and made["covered"][0]["actions"][0]["sentence"]
+    assert [result["verdict"] for result in made["results"]] == [row["verdict"] for row in rows]
+    assert {row["label"] for row in made["covered"]} == {"P45"} and made["covered"][0]["actions"][0]["sentence"]
     assert {row["engine"] for row in rows} == {"stateful"}
     assert {row["scope"] for row in rows} == {"answers", "messages"}
     assert any(row["verdict"] == row["expected"] == "violated" for row in rows)

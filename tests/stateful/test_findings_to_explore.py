@@ -51,14 +51,14 @@ def test_a_breach_of_messages_leaves_its_history(tmp_path: Path) -> None:
     assert path is not None
     beside = tmp_path / "INV-44.ndjson"
     assert of_path(str(beside), "P49", quiet).document()["verdict"]["verdict"] == "ok"
-    task = next(one for one in programs.tasks("P49") if one.claim == "INV-44")
+    task = next(task for task in programs.tasks("P49") if task.claim == "INV-44")
     assert replace(undecided(task, ""), witness=path).record()["trace"] == str(beside)
     assert history.save(path, "P49", about.HALF_ONES, None, "violated") is None
     assert not beside.exists()
 
 
 def test_a_row_without_a_witness_has_no_trace() -> None:
-    task = next(one for one in programs.tasks("P49") if one.claim == "INV-44")
+    task = next(task for task in programs.tasks("P49") if task.claim == "INV-44")
     assert undecided(task, "").record()["trace"] is None
 
 

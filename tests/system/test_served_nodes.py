@@ -49,7 +49,7 @@ def until(client: Client, found: Callable[[], bool]) -> None:
 
 def brokers_of(client: Client, cluster: Parts, topic: str = "TBW102") -> list[str]:
     answer = client.call(cluster.name_server.address, Command(GET_ROUTEINFO_BY_TOPIC, {"topic": topic}), 20_000)
-    return sorted(one["brokerName"] for one in json.loads(answer.body)["brokerDatas"]) if answer.body else []
+    return sorted(broker["brokerName"] for broker in json.loads(answer.body)["brokerDatas"]) if answer.body else []
 
 
 def test_a_producer_sends_to_two_brokers_over_sockets(cluster: Parts, client: Client) -> None:
@@ -100,7 +100,7 @@ def test_answered_message_exists_after_restart(cluster: Parts, client: Client) -
     assert stored.code == SUCCESS
     cluster.stop("broker-a")
     again = cluster.broker()
-    assert [one.body for one in again.broker.store.records()] == [b"kept"]
+    assert [record.body for record in again.broker.store.records()] == [b"kept"]
     assert "T" in again.broker.topics.table
     following = client.call(again.settings.address, send_command(), 20_000)
     assert (following.ext_fields or {})["queueOffset"] == "1"
@@ -162,11 +162,11 @@ def test_fast_failure_is_driven_by_the_clock(cluster: Parts, client: Client) -> 
     client.call(node.settings.address, send_command(), 20_000)
     node.broker.store.commit_log.lock.held = True
     begun = [client.begin(node.settings.address, send_command(), 20_000) for _ in range(4)]
-    refused = [one.result(PATIENCE) for one in begun[2:]]
+    refused = [response.result(PATIENCE) for response in begun[2:]]
     assert [answer.code for answer in refused] == [SYSTEM_BUSY, SYSTEM_BUSY]
     assert all(str(answer.remark).startswith("[TIMEOUT_CLEAN_QUEUE]") for answer in refused)
     cluster.background.threads.loop.call_soon_threadsafe(node.broker.store.commit_log.lock.release)
-    assert [one.result(PATIENCE).code for one in begun[:2]] == [SUCCESS, SUCCESS]
+    assert [response.result(PATIENCE).code for response in begun[:2]] == [SUCCESS, SUCCESS]
 
 
 @behaviour("REM-07")
@@ -177,7 +177,7 @@ def test_a_full_queue_is_an_overload_on_the_wire(cluster: Parts, client: Client)
     begun = [client.begin(node.settings.address, send_command(), 20_000) for _ in range(3)]
     assert str(begun[2].result(PATIENCE).remark).startswith("[OVERLOAD]")
     cluster.background.threads.loop.call_soon_threadsafe(node.broker.store.commit_log.lock.release)
-    assert [one.result(PATIENCE).code for one in begun[:2]] == [SUCCESS, SUCCESS]
+    assert [response.result(PATIENCE).code for response in begun[:2]] == [SUCCESS, SUCCESS]
 
 
 def test_pools_have_sizes_of_settings() -> None:
@@ -196,8 +196,8 @@ def test_delayed_messages_are_delivered_and_registration_continues(cluster: Part
     producer = client.producer("group", name_servers=(cluster.name_server.address,))
     message = Message("late", body=b"x", properties={"DELAY": "1"})
     client.background.run(producer.send(message))
-    assert [one.topic for one in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX"]
-    until(client, lambda: [one.topic for one in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX", "late"])
+    assert [record.topic for record in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX"]
+    until(client, lambda: [record.topic for record in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX", "late"])
 
 
 def test_two_brokers_cannot_share_store_or_ports(cluster: Parts) -> None:
@@ -242,7 +242,7 @@ def test_many_connections_at_once_are_all_served(cluster: Parts) -> None:
         answer = raw.command()
         assert answer is not None and (answer.code, answer.opaque) == (SUCCESS, number)
         raw.socket.close()
-    assert {one.body for one in node.broker.store.records()} == {b"%d" % number for number in range(50)}
+    assert {record.body for record in node.broker.store.records()} == {b"%d" % number for number in range(50)}
 
 
 def test_dribbling_connection_delays_no_other(cluster: Parts, client: Client) -> None:

@@ -57,7 +57,7 @@ def test_responses_arrive_in_any_order(server: EchoServer) -> None:
     server.tcp._receiver = Silent()
     with Client() as client:
         begun = [client.begin(server.address, Command(code), 20_000) for code in (5, 6, 7)]
-        assert [one.result(PATIENCE).code for one in begun] == [5, 6, 7]
+        assert [response.result(PATIENCE).code for response in begun] == [5, 6, 7]
 
 
 @behaviour("REM-12")
@@ -65,7 +65,7 @@ def test_one_way_request_waits_for_nothing(server: EchoServer) -> None:
     with Client() as client:
         client.post(server.address, Command(8))
         client.call(server.address, Command(9), 20_000)
-    assert [(one.code, one.flag) for one in server.echo.received] == [(8, ONE_WAY), (9, 0)]
+    assert [(request.code, request.flag) for request in server.echo.received] == [(8, ONE_WAY), (9, 0)]
 
 
 def free_port() -> int:

@@ -55,7 +55,7 @@ def test_frames_arrive_in_any_pieces(server: EchoServer) -> None:
         for start in range(0, len(data), 7):
             raw.send(data[start : start + 7])
         found = [raw.command() for _ in range(20)]
-        assert [one.opaque for one in found if one] == list(range(20))
+        assert [response.opaque for response in found if response] == list(range(20))
 
 
 def test_one_way_request_gets_no_response(server: EchoServer) -> None:
@@ -154,7 +154,7 @@ def test_server_stops_reading_from_client_that_reads_nothing() -> None:
         data = frame.encode(Command(1, body=bytes(100_000))) * asked
         sender = threading.Thread(target=raw.send, args=(data,))
         sender.start()
-        wait_until(server, lambda: any(one._stuck for one in server.tcp.connections))
+        wait_until(server, lambda: any(connection._stuck for connection in server.tcp.connections))
         (connection,) = server.tcp.connections
         assert connection._transport.get_write_buffer_size() < 3 * 1024 * 1024
         assert len(server.echo.received) < asked
@@ -291,7 +291,9 @@ def test_requests_waiting_for_reader_are_served_when_it_leaves() -> None:
         with Raw(server.port) as raw:
             sender = threading.Thread(target=raw.send, args=(data * 40_000,))
             sender.start()
-            wait_until(server, lambda: any(one._stuck and len(one._buffer) > len(data) for one in server.tcp.connections))
+            wait_until(
+                server, lambda: any(connection._stuck and len(connection._buffer) > len(data) for connection in server.tcp.connections)
+            )
             (connection,) = server.tcp.connections
             served, waiting = len(server.echo.received), len(connection._buffer) // len(data)
             raw.socket.shutdown(socket.SHUT_RDWR)

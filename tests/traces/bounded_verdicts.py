@@ -55,8 +55,8 @@ def count(number: int, counts: Counts, profile: str = "", bounds: int = 1, most:
         counts.opinions["too large"] += 1
     else:
         counts.opinions["illegal" if naive else "ok"] += 1
-        if naive != [one.seq for one in whole.findings]:
-            counts.wrong.append(f"{label}: judged {[str(one) for one in whole.findings]}, the second opinion is {naive}")
+        if naive != [finding.seq for finding in whole.findings]:
+            counts.wrong.append(f"{label}: judged {[str(finding) for finding in whole.findings]}, the second opinion is {naive}")
     for _ in range(bounds):
         limit = round(10 ** chance.uniform(0, 3))
         seconds = 10 ** chance.uniform(-2, 0)
@@ -77,7 +77,7 @@ def contradictions(whole: HistoryVerdict, bounded: HistoryVerdict) -> list[str]:
         found.append(f"not decided without a bound: {whole.unknown}")
     if bounded.verdict == "unknown" and not bounded.unknown:
         found.append("unknown without saying what")
-    events = {one.part: one.seq for one in whole.findings}
+    events = {finding.part: finding.seq for finding in whole.findings}
     open_ = {text.partition(": ")[0] for text in bounded.unknown}
     for one in bounded.findings:
         if one.part not in events:

@@ -112,7 +112,7 @@ class Whole:
         self.deletes = any(wish.op == "delete" for wish in wishes)
         self.spec = specification(deletes=self.deletes)
         model = self.spec.model
-        given = {name: getattr(self.profile, name) for name in (one[0] for one in (*SWITCHES, *STORE_SWITCHES))}
+        given = {name: getattr(self.profile, name) for name in (switch[0] for switch in (*SWITCHES, *STORE_SWITCHES))}
         self.instance = model.given(
             **constants(profile), **given, auto_create=True, template_read=8, template_write=8, sends=0, update_budget=-1
         )
@@ -559,7 +559,7 @@ def regrouped(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 def deletions(chance: random.Random, made: Sequence[Wish]) -> Wish:
     if made and chance.random() < 0.35:
-        back = any(one.op == "back" for one in made)
+        back = any(wish.op == "back" for wish in made)
         return Wish("delete", topic=chance.choice((OWN, RETRY, DEAD) if back else (OWN, OWN, RETRY)))
     if chance.random() < 0.4:
         return sent(chance)
@@ -587,7 +587,7 @@ def spoilt(chance: random.Random, lines: Sequence[Line], wishes: Sequence[Wish])
     k = chance.choice(places)
     line = changed[k]
     if line.kind == "look":
-        begun = [wishes[one.number] for one in lines if one.kind == "invoke"]
+        begun = [wishes[line.number] for line in lines if line.kind == "invoke"]
         topics = {wish.topic for wish in begun if wish.op != "end"}
         topics |= {DEAD for wish in begun if wish.topic == RETRY and wish.op in ("back", "group", "ungroup")}
         other: Any = list(line.answer)

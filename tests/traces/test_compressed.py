@@ -32,7 +32,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 
 def judged(tmp: Path, source: Path) -> Any:
     data = local.judge(JudgingJob((str(source),), PROFILE, str(tmp / "out"), str(tmp / "shelf"))).data()
-    return [{**one, "history": "", "file": ""} for one in data["findings"]], data["events"], data["verdict"]
+    return [{**finding, "history": "", "file": ""} for finding in data["findings"]], data["events"], data["verdict"]
 
 
 @pytest.mark.parametrize("form", PACK)
@@ -81,7 +81,7 @@ def test_the_place_of_a_cut(tmp_path: Path) -> None:
         kept.extend(found)
     assert (len(kept), caught.value.place) == (len(events), f"{path}:{len(events) + 2}")
     findings, counted, verdict = judged(tmp_path, path)
-    assert [(one["line"], one["recorded"]) for one in findings] == [
+    assert [(finding["line"], finding["recorded"]) for finding in findings] == [
         (len(events) + 2, "cannot be read (its gzip data are cut off); copy the file again, or record again")
     ]
     assert (counted, verdict) == (len(events), "illegal")

@@ -82,7 +82,7 @@ def test_diff_shows_changes_at_divergence_and_aligns_rest() -> None:
 def test_refusing_guard_explains_divergence() -> None:
     poor = path(till().given(limit=2), ("pay", 1), ("pay", 1))
     found = compare(path(till().given(), ("pay", 1), ("pay", 3)), poor)
-    assert [(one.name, one.first, one.second) for one in found.constants] == [("limit", "9", "2")]
+    assert [(constant.name, constant.first, constant.second) for constant in found.constants] == [("limit", "9", "2")]
     assert found.first is not None and found.second is not None
     assert (found.first.guard, found.second.guard) == ("room", "")
     assert "    refused in the other one by guard 'room': the till has room (" in printed(
@@ -95,8 +95,8 @@ def test_diff_reports_continuation_other_starts_loops_and_properties() -> None:
     assert "then the first is at its end" in printed(short, ONE) and "then the second is at its end" in printed(ONE, short)
     looped = replace(short, loop=1)
     other = replace(short, property=replace(ONE.property, id="rich"))
-    assert [one.name for one in compare(short, looped).facts] == ["loop"] and not compare(short, looped).equal
-    assert [(one.first, one.second) for one in compare(short, other).facts] == [("poor", "rich")]
+    assert [fact.name for fact in compare(short, looped).facts] == ["loop"] and not compare(short, looped).equal
+    assert [(fact.first, fact.second) for fact in compare(short, other).facts] == [("poor", "rich")]
     later = Witness(short.instance, short.property, (), (short.states[1],))
     start = compare(later, path(till().given()))
     assert (start.common, start.facts[0].first, start.facts[0].second) == (0, "money = 1", "money = 0")

@@ -116,7 +116,7 @@ def test_page_of_long_history_shows_surroundings_of_event(recorded: tuple[Header
     refused = part()
     (row,) = [row for row in refused["operations"] if row["status"] == "refused"]
     assert row["end"] == answer.seq
-    places = [one["id"] for one in refused["operations"]]
+    places = [operation["id"] for operation in refused["operations"]]
     assert places.index(row["id"]) >= len(places) // 2, "most of it comes before what nothing explains"
     assert part(0)["left_out"]["before"] == 0
     assert part(events[-1].seq)["left_out"]["after"] == 0

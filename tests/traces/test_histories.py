@@ -233,7 +233,7 @@ NO_QUEUE = "request queueId[8] is illegal, TopicConfig [topicName=T, readQueueNu
 def test_remark_is_that_of_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
     """Many refusals share one code. A characteristic remark identifies the refusal; another remark, or none, does not."""
     found = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
-    assert [named in str(one) for one in found.findings] == ([] if named is None else [True])
+    assert [named in str(finding) for finding in found.findings] == ([] if named is None else [True])
     assert found.verdict == ("ok" if named is None else "illegal")
 
 
@@ -287,7 +287,7 @@ def test_finding_names_first_event_despite_lookahead_of_earlier_request() -> Non
         ("state", "broker-a", "topics", {"topics": {}}), ("invoke", "a", "update_topic", wanted),
         ("state", "broker-a", "topics", {"topics": there}), ("ok", "a", "update_topic", {"code": 3, "fields": {}}),
     )  # fmt: skip
-    assert [(one.seq, one.op, one.prefix) for one in found.findings] == [(3, "update_topic", (2,))]
+    assert [(finding.seq, finding.op, finding.prefix) for finding in found.findings] == [(3, "update_topic", (2,))]
     assert found.findings[0].state["topics"]["T"] == {"read": 1, "write": 1, "perm": 6, "order": False}
 
 
@@ -415,7 +415,7 @@ def test_the_end_of_a_queue_does_not_go_back() -> None:
     lines = [*sent("a", 0), *sent("a", 1), *call("b", "max_offset", question, end(2))]
     assert verdict(*lines, *call("c", "max_offset", question, end(2))).verdict == "ok"
     found = verdict(*lines, *call("c", "max_offset", question, end(1)))
-    assert [(one.seq, one.refused.specified) for one in found.findings] == [(7, "has answered 2 for queue 0 before")]
+    assert [(finding.seq, finding.refused.specified) for finding in found.findings] == [(7, "has answered 2 for queue 0 before")]
     assert "never goes back" in found.findings[0].refused.sentence
     assert verdict(*sent("a", 0), *call("b", "max_offset", inflight, end(1)), *call("b", "max_offset", question, end(0))).verdict == "ok"
     at_once: list[Line] = [("invoke", "b", "max_offset", question), *call("c", "max_offset", question, end(1))]
@@ -453,7 +453,9 @@ def test_topic_created_by_no_request_is_finding() -> None:
         return ("state", "broker-a", "topics", {"topics": {**dict.fromkeys(names, entry), "TBW102": {**entry, "perm": 7}}})
 
     found = verdict(look("U"), *sent("a", 0, queue=0), look("T", "U"), look("T", "U", "V"), look("T", "V"))
-    assert [(one.seq, one.part, one.refused.specified) for one in found.findings] == [(4, "V at broker-a", "has topic unknown")]
+    assert [(finding.seq, finding.part, finding.refused.specified) for finding in found.findings] == [
+        (4, "V at broker-a", "has topic unknown")
+    ]
     assert "made by a request that names it" in found.findings[0].refused.sentence
     for own in ("RMQ_SYS_TRACE_TOPIC", "%DLQ%g", "DefaultCluster_REPLY_TOPIC", "rmq_sys_REVIVE_LOG_DefaultCluster"):
         assert verdict(*sent("a", 0), look("T", own)).verdict == "ok"

@@ -151,7 +151,7 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
     for name, one in cases.items():
         write(folder / f"{name}.ndjson", HEADER, one.events)
     found = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
-    single = [one.judged() for one in cases.values()]
-    assert len(found.findings) == sum(len(one.findings) for one in single) == 1
-    assert found.explained == sum(one.explained for one in single)
-    assert found.out_of_reach == sum((Counter(one.out_of_reach) for one in single), Counter())
+    single = [case.judged() for case in cases.values()]
+    assert len(found.findings) == sum(len(verdict.findings) for verdict in single) == 1
+    assert found.explained == sum(verdict.explained for verdict in single)
+    assert found.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())

@@ -153,10 +153,10 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
     for name, one in cases.items():
         write(folder / f"{name}.ndjson", Header({}), one.events)
     found = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
-    single = [one.judged() for one in cases.values()]
-    assert len(found.findings) == sum(len(one.findings) for one in single) == 1
-    assert found.explained == sum(one.explained for one in single)
-    assert found.out_of_reach == sum((Counter(one.out_of_reach) for one in single), Counter())
+    single = [case.judged() for case in cases.values()]
+    assert len(found.findings) == sum(len(verdict.findings) for verdict in single) == 1
+    assert found.explained == sum(verdict.explained for verdict in single)
+    assert found.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())
 
 
 # All orders
@@ -200,8 +200,8 @@ def explained(lines: Sequence[Line]) -> bool:
         type_, client, op, value = lines[at]
         if type_ == "invoke":
             return go(at + 1, told, (*waiting, (client, op, value.get("offset", -1), None)))
-        mine = next(one for one in waiting if one[0] == client)
-        rest = tuple(one for one in waiting if one is not mine)
+        mine = next(call for call in waiting if call[0] == client)
+        rest = tuple(call for call in waiting if call is not mine)
         return mine[3] is not None and (op == "commit" or mine[3] == value["offset"]) and go(at + 1, told, rest)
 
     return go(0, 0, ())

@@ -157,7 +157,7 @@ def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
     assert not found.unexplained, str(found.unexplained[0])
     assert not found.out_of_reach
     unlimited = judge_recording(write(tmp_path / "more.jsonl", [*cases, group_of(9, cases), dead]), "P494")
-    assert [one.case.split()[0] for one in unlimited.unexplained] == ["A-402"]
+    assert [event.case.split()[0] for event in unlimited.unexplained] == ["A-402"]
 
 
 def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_undecodable_header_is_error_without_effect(tmp_path: Path, change: Call
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= 6)
     change(cases[-1])
     accepted = judge_recording(write(tmp_path / "header.jsonl", cases), "P494")
-    assert [one.case.split()[0] for one in accepted.unexplained] == ["A-6"]
+    assert [event.case.split()[0] for event in accepted.unexplained] == ["A-6"]
     cases[-1] |= {"response": {"code": 1}, "topicConfig": None, "stored": None}
     assert judge_recording(write(tmp_path / "refused.jsonl", cases), "P494").explained == 7
 

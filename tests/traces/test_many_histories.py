@@ -49,9 +49,9 @@ def test_each_finding_equals_that_of_single_history(tmp_path: Path) -> None:
     assert len(expected) == 2 and found.verdict == "illegal"
     single = [judge_history(header, events, PROFILE) for header, events in cases.values()]
     assert (found.events, found.explained, found.parts.total()) == (
-        sum(one.events for one in single),
-        sum(one.explained for one in single),
-        sum(one.parts for one in single),
+        sum(verdict.events for verdict in single),
+        sum(verdict.explained for verdict in single),
+        sum(verdict.parts for verdict in single),
     )
     assert found.out_of_reach == {"asked of the name server": 4, "no answer came": 6}
     table = pq.read_table(tmp_path / "out" / "findings.parquet")
@@ -152,7 +152,7 @@ def test_late_pieces_are_awaited(tmp_path: Path) -> None:
     assert (found.verdict, found.unknown, found.events) == ("unknown", ["a: events 50 to 89 did not come yet"], 50)
     assert judge(tmp_path, folder, late=1000.0).verdict == "unknown"
     given_up = judge(tmp_path, folder, late=100.0)
-    assert [(one["kind"], one["seq"], one["recorded"]) for one in given_up.findings] == [
+    assert [(finding["kind"], finding["seq"], finding["recorded"]) for finding in given_up.findings] == [
         ("not readable", 50, "events 50 to 89 never came"),
     ]
     write(folder / "2.ndjson", named, events[50:90])
@@ -168,7 +168,10 @@ def test_data_before_damage_is_judged(tmp_path: Path) -> None:
     twice = [*events[:30], events[29].__class__(29, "info", "x", "y", {})]
     write_parquet(tmp_path / "twice.parquet", {"t": twice})
     found = judge(tmp_path, whole, tmp_path / "corrupt.ndjson", tmp_path / "twice.parquet")
-    told = {Path(str(one["file"] or one["history"])).name: (one["line"], one["seq"], one["recorded"]) for one in found.findings}
+    told = {
+        Path(str(finding["file"] or finding["history"])).name: (finding["line"], finding["seq"], finding["recorded"])
+        for finding in found.findings
+    }
     assert told["cut.ndjson"] == (len(events) + 2, None, "the last line is cut off; delete it, or record again")
     assert told["corrupt.ndjson"][0] == 101 and "is not JSON" in told["corrupt.ndjson"][2]
     assert told["t"] == (None, 29, "is there twice, with different contents")
@@ -185,7 +188,7 @@ def test_where_nothing_can_be_judged(tmp_path: Path) -> None:
     names = ("empty.ndjson", "text.ndjson", "other.parquet", "broken.parquet")
     found = judge(tmp_path, *(tmp_path / name for name in names))
     assert found.verdict == "unreadable" and found.unread == len(names) == len(found.findings)
-    said = {Path(one["file"]).name: one["recorded"] for one in found.findings}
+    said = {Path(finding["file"]).name: finding["recorded"] for finding in found.findings}
     assert "is empty" in said["empty.ndjson"] and "has no column 'seq'" in said["other.parquet"]
     with pytest.raises(TraceError, match="holds no files"):
         judge(tmp_path, tmp_path / "empty")
@@ -230,7 +233,7 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
 def test_recordings_of_single_requests_are_histories(tmp_path: Path, version: str, profile: str) -> None:
     found = judge(tmp_path, DATA / f"rocketmq-{version}.jsonl", profile=profile)
     assert (found.verdict, found.findings) == ("ok", [])
-    assert {one["history"].rpartition("#")[2] for one in found.rows} == {"A", "L", "M", "N"}
+    assert {row["history"].rpartition("#")[2] for row in found.rows} == {"A", "L", "M", "N"}
     assert found.explained > 250
 
 
@@ -242,7 +245,7 @@ def test_a_recording_that_another_broker_made_is_not_explained(tmp_path: Path) -
     path.write_text("\n".join([*lines[:6], json.dumps(row), *lines[7:]]) + "\n")
     found = judge(tmp_path, path, profile="P494")
     said = "code 0 SUCCESS, queue 0, offset 1, stored in n2_4, queue 0, offset 0, transaction not"
-    assert [(one["op"], one["recorded"]) for one in found.findings] == [("send", said)]
+    assert [(finding["op"], finding["recorded"]) for finding in found.findings] == [("send", said)]
 
 
 def test_eight_producers_at_a_real_broker_are_explained(tmp_path: Path) -> None:
@@ -263,7 +266,7 @@ def spoiled(events: Sequence[Event], seq: int, value: Mapping[str, Any]) -> list
 def last_answer(events: Sequence[Event], topic: str) -> Event:
     """The answer to the last send to a topic."""
     calls = [call for call in paired(events) if isinstance(call, CallEvents) and call.begun.op == "send"]
-    return max((one.ended for one in calls if one.ended and one.begun.value["fields"]["topic"] == topic), key=lambda event: event.seq)
+    return max((call.ended for call in calls if call.ended and call.begun.value["fields"]["topic"] == topic), key=lambda event: event.seq)
 
 
 @pytest.mark.parametrize("code", ["0", None])
@@ -274,7 +277,7 @@ def test_invalid_response_is_named_and_rest_is_judged(code: object, tmp_path: Pa
     with pytest.raises(TraceError, match=f"event {bad}: the answer's code"):
         judge_history(header, changed, PROFILE)
     found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
-    assert [(one["kind"], one["seq"]) for one in found.findings] == [("not readable", bad)]
+    assert [(finding["kind"], finding["seq"]) for finding in found.findings] == [("not readable", bad)]
     assert found.verdict == "illegal" and found.parts == {"ok": 2, "unreadable": 1}
     assert found.explained == judge_history(header, events, PROFILE).explained - 2  # this one and the next
 
@@ -294,9 +297,9 @@ def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Pa
     header, events = history()
     bad = last_answer(events, "T1").seq
     changed = spoiled(events, bad, {"code": 0, "fields": UNTOLD[what]})
-    assert [one.seq for one in judge_history(header, changed, PROFILE).findings] == [bad]
+    assert [finding.seq for finding in judge_history(header, changed, PROFILE).findings] == [bad]
     found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
-    assert [(one["kind"], one["seq"]) for one in found.findings] == [("not explained", bad)]
+    assert [(finding["kind"], finding["seq"]) for finding in found.findings] == [("not explained", bad)]
 
 
 def test_request_with_non_numeric_size_is_named() -> None:
@@ -321,7 +324,7 @@ def test_non_object_value_ends_its_history(which: str, columns: str, text: str, 
     names = EVENTS.names if columns == "all" else ["history", "seq", "time", "process", "type", "op", "value"]
     pq.write_table(pa.Table.from_pylist(rows, EVENTS).select(names), tmp_path / "both.parquet")
     found = judge(tmp_path, tmp_path / "both.parquet")
-    assert [(one["history"], one["kind"], one["seq"]) for one in found.findings] == [("damaged", "not readable", seq)]
+    assert [(finding["history"], finding["kind"], finding["seq"]) for finding in found.findings] == [("damaged", "not readable", seq)]
     assert "its value is" in found.findings[0]["recorded"]
     assert found.histories == {"ok": 1, "unreadable": 1}
 

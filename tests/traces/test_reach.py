@@ -101,7 +101,7 @@ def test_long_message_of_google_library_is_shortened() -> None:
 def test_one_reachable_master_suffices(server: Callable[..., int]) -> None:
     port, away = server(None), [free(), free()]
     session._check_master(f"spark://127.0.0.1:{away[0]},127.0.0.1:{port}")
-    refused = ", ".join(f"no way to 127.0.0.1:{one}: Connection refused" for one in away)
+    refused = ", ".join(f"no way to 127.0.0.1:{port}: Connection refused" for port in away)
     with pytest.raises(TraceError, match=f"gives no session: {refused}; check the URL"):
         session._check_master(f"spark://127.0.0.1:{away[0]},127.0.0.1:{away[1]}")
 

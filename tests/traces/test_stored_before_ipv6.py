@@ -53,7 +53,7 @@ def test_a_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size
 def test_whoever_believes_the_flag_finds_damage(store: list[Stored], tmp_path: Path) -> None:
     data = (tmp_path / "commitlog" / f"{0:020d}").read_bytes()
     early = read_log(data, FILE_SIZE, hosts_by_flag=False)
-    assert [(record.at, record.parts_size) for record in early.records] == [(one.offset, one.size) for one in store]
+    assert [(record.at, record.parts_size) for record in early.records] == [(stored.offset, stored.size) for stored in store]
     assert early.damage is None
     later = read_log(data, FILE_SIZE)
     assert later.damage is not None and (later.damage.at, later.damage.reason) == (store[1].offset, Reason.LENGTHS)

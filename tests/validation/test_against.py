@@ -183,7 +183,7 @@ def test_program_with_awaited_response_is_shrunk(tmp_path: Path, monkeypatch: py
     )
     assert found.enough is not None and found.seen is not None and found.seen < found.seconds
     assert found.enough.again and [args.keys() for _, args in found.enough.program.steps] == [{"items"}]
-    assert {one.again for one in found.differing if one.cause.about == "send.remark"} == {None}
+    assert {difference.again for difference in found.differing if difference.cause.about == "send.remark"} == {None}
     (bug,) = chosen(["A7"])
     searched = compared(bug, "bad", "4.6.0", tmp_path, found)
     assert (searched.steps, searched.seconds, searched.programs) == (1, found.seen, 2)
@@ -237,7 +237,7 @@ def test_unresponsive_broker_is_restarted(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(InProcess, "open", counted)
     monkeypatch.setattr(staging, "serves", lambda runner: next(answers))
     programs = edges(3, 1, 1)
-    assert all(one.source == EDGES for one in programs)
+    assert all(program.source == EDGES for program in programs)
     assert sorted(performed("P533", tmp_path, programs)) == [1, 2, 3]
     assert len(opened) == 2
 

@@ -35,8 +35,8 @@ def test_a_broker_that_stays_busy_is_found(profile: str, monkeypatch: pytest.Mon
         running.act("time", millis=1100)
         found = list(busy(running, profile, "r0a0a0a-", ""))
     assert codes == [0, 1]
-    assert [one.verdict.property for one in found] == ([PROPERTY] if profile in BLOCKED else [])
-    assert all("rejects every message for 2 s and more ([REJECTREQUEST]system busy" in one.verdict.text for one in found)
+    assert [finding.verdict.property for finding in found] == ([PROPERTY] if profile in BLOCKED else [])
+    assert all("rejects every message for 2 s and more ([REJECTREQUEST]system busy" in finding.verdict.text for finding in found)
 
 
 def test_a_slave_that_rejects_all_is_not_busy() -> None:
@@ -61,9 +61,9 @@ def test_batches_that_fail_in_the_lock_are_known_by_profile(profile: str) -> Non
 def test_programs_with_such_batches_have_separate_broker(profile: str) -> None:
     programs = generate(ProgramOptions(profile, 300, 5, configure=True, start=True, end=True))
     flagged = [
-        one
-        for one in programs
-        if any(name == "send" and args.get("items") and args.get("sys_flag", 0) & HOSTS_IPV6 for name, args in one.steps)
+        program
+        for program in programs
+        if any(name == "send" and args.get("items") and args.get("sys_flag", 0) & HOSTS_IPV6 for name, args in program.steps)
     ]
     assert flagged
-    assert all((one.needs == ENDED) == (profile in BLOCKED) for one in flagged)
+    assert all((program.needs == ENDED) == (profile in BLOCKED) for program in flagged)

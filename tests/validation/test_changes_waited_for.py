@@ -54,4 +54,4 @@ def test_refused_second_change_shows_first_change_is_over(profile: str, deaf: bo
 @pytest.mark.parametrize(("profile", "call", "code"), [("P471", CHANGE, SUCCESS), ("P470", GROUP, SUCCESS), ("P470", CHANGE, SYSTEM_ERROR)])
 @pytest.mark.behaviour("TCM-30")
 def test_done_or_refused_changes_are_not_awaited(profile: str, call: RecordedCall, code: int) -> None:
-    assert len([one for one in events(profile, call, code) if one.startswith("asked")]) == 1
+    assert len([event for event in events(profile, call, code) if event.startswith("asked")]) == 1

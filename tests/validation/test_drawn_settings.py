@@ -105,10 +105,14 @@ def test_programs_with_equal_start_settings_share_broker() -> None:
 def test_programs_have_drawn_settings_unless_they_are_not_wanted() -> None:
     choice = ProgramOptions("P494", 200, 3, configure=True, start=True)
     named = {"", *CONFIGURED, *STARTED}
-    made = [one for one in generate(choice) if one.needs not in named]
-    assert len(made) > 10 and {one.source for one in made} == {POOL}
-    assert all(settings_of(one.needs) == one.settings for one in made)
-    assert not [one for one in generate(ProgramOptions("P494", 200, 3, configure=True, start=True, drawn=False)) if one.needs not in named]
+    made = [program for program in generate(choice) if program.needs not in named]
+    assert len(made) > 10 and {program.source for program in made} == {POOL}
+    assert all(settings_of(program.needs) == program.settings for program in made)
+    assert not [
+        program
+        for program in generate(ProgramOptions("P494", 200, 3, configure=True, start=True, drawn=False))
+        if program.needs not in named
+    ]
 
 
 def test_remembered_programs_are_those_with_supported_settings() -> None:

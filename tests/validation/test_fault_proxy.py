@@ -78,7 +78,7 @@ def test_response_arrives_modified(counting: tuple[Counting, str], fault: Fault,
     _, address = counting
     with FaultProxy(address, at={2: fault}) as proxy, TcpConnection(proxy.address) as line:
         assert [(ask(line).ext_fields or {})["count"] for _ in counts] == counts
-        assert [(one.ext_fields or {})["count"] for one in line.strays] == strays
+        assert [(stray.ext_fields or {})["count"] for stray in line.strays] == strays
 
 
 def test_listener_disappears_for_while(counting: tuple[Counting, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_broker_failing_with_fewer_settings_shows_nothing(monkeypatch: pytest.Mo
             return super().open(setup)
 
     found = validated(tmp_path / "report", Needing("P494"), wrong_of_region, monkeypatch)
-    assert {one.program.needs for one in found.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
+    assert {finding.program.needs for finding in found.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
 
 
 def test_running_broker_gets_its_settings_back_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -94,4 +94,4 @@ def test_running_broker_gets_its_settings_back_afterwards(monkeypatch: pytest.Mo
 
     validated(tmp_path / "report", Watched("P494"), wrong_of_region, monkeypatch)
     assert len(told) > 1
-    assert {(one["regionId"], one["traceOn"], one["commercialBaseCount"]) for one in told} == {("DefaultRegion", "true", "1")}
+    assert {(fields["regionId"], fields["traceOn"], fields["commercialBaseCount"]) for fields in told} == {("DefaultRegion", "true", "1")}

@@ -63,7 +63,7 @@ def all_edits() -> list[operators.Edit]:
     ],
 )
 def test_function_is_changed_in_one_place(kind: str, before: str, after: str) -> None:
-    (edit,) = [one for one in all_edits() if (one.kind, one.before, one.after) == (kind, before, after)]
+    (edit,) = [edit for edit in all_edits() if (edit.kind, edit.before, edit.after) == (kind, before, after)]
     (node,) = ast.parse(SOURCE).body
     assert isinstance(node, ast.FunctionDef)
     whole = ast.unparse(node)
@@ -73,13 +73,13 @@ def test_function_is_changed_in_one_place(kind: str, before: str, after: str) ->
 
 
 def test_texts_signatures_and_log_arguments_are_unchanged() -> None:
-    said = {one.before for one in all_edits()}
+    said = {edit.before for edit in all_edits()}
     assert not said & {"3", "'so do words'", "'words of an exception'", "log.info('so do words', a)", "'A docstring stays.'"}
-    assert {one.kind for one in all_edits()} <= operators.KINDS.keys()
+    assert {edit.kind for edit in all_edits()} <= operators.KINDS.keys()
 
 
 def test_change_knows_lines_of_its_statement() -> None:
-    lines = {(one.before, one.first, one.last) for one in all_edits()}
+    lines = {(edit.before, edit.first, edit.last) for edit in all_edits()}
     assert {("a < 2", 6, 6), ("continue", 11, 11), ("a + 1", 12, 12)} <= lines
 
 
@@ -88,16 +88,16 @@ def test_sample_is_even_over_modules_seeded_and_nested() -> None:
     few, more = (sampling.sample(count, 7, ("name server", "producer")) for count in (20, 40))
     assert few == sampling.sample(20, 7, ("name server", "producer")) != sampling.sample(20, 8, ("name server", "producer"))
     assert set(few) < set(more)
-    counts = Counter(one.module for one in more)
+    counts = Counter(change.module for change in more)
     assert len(counts) >= 8 and max(counts.values()) <= 2 * min(counts.values()) + 2
-    assert len({one.id for one in more}) == 40
+    assert len({change.id for change in more}) == 40
     for one in few:
         assert one.ready().swaps and sampling.chosen([one.id], 1, 0) == [one]
 
 
 def test_a_part_or_a_module_can_be_chosen() -> None:
-    assert {one.module for one in sampling.chosen(["route"], 5, 1)} == {"route"}
-    assert {one.part for one in sampling.chosen(["name server"], 5, 1)} == {"name server"}
+    assert {mutant.module for mutant in sampling.chosen(["route"], 5, 1)} == {"route"}
+    assert {mutant.part for mutant in sampling.chosen(["name server"], 5, 1)} == {"name server"}
     with pytest.raises(InputError, match="is no change; give a part"):
         sampling.chosen(["nowhere"], 5, 1)
 
@@ -194,7 +194,7 @@ def test_process_ending_programs_are_tried_on_mutants(monkeypatch: pytest.Monkey
     monkeypatch.setattr(baseline, "validate", performed)
     with pytest.raises(TargetError):
         baseline.baseline("P494", 20, 1, lambda what, done, of: None)
-    assert ENDED in {one.needs for request in asked for one in request.remembered}
+    assert ENDED in {program.needs for request in asked for program in request.remembered}
 
 
 @pytest.mark.slow
@@ -209,7 +209,7 @@ def test_process_ending_programs_are_tried_on_mutants(monkeypatch: pytest.Monkey
 def test_parameter_always_given_switch_is_folded(module: str, before: str, after: str, profile: str, other: str) -> None:
     part = "broker"
     found = [each for each in sampling.changes(module, part) if (each.before, each.after, each.kind) == (before, after, "fixed")]
-    verdicts = [{arguments.argued(row_of(one, SURVIVED), one, name).verdict for one in found} for name in (profile, other)]
+    verdicts = [{arguments.argued(row_of(change, SURVIVED), change, name).verdict for change in found} for name in (profile, other)]
     assert EQUIVALENT in verdicts[0] and EQUIVALENT not in verdicts[1]
 
 
@@ -217,8 +217,8 @@ def test_parameter_always_given_switch_is_folded(module: str, before: str, after
 def test_code_called_only_by_other_profile_is_equivalent(profile: str, verdict: str) -> None:
     """Only 5.x tests which field of a request is null when 4.9.4 does not; both test whether a field is null."""
     of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
-    assert of_nulls and {arguments.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
-    assert "is_null" in {one.name for one in called.functions()} - constant_folding.uncalled(PROFILES[profile])
+    assert of_nulls and {arguments.argued(row_of(change, UNREACHED), change, profile).verdict for change in of_nulls} == {verdict}
+    assert "is_null" in {function.name for function in called.functions()} - constant_folding.uncalled(PROFILES[profile])
 
 
 def test_keyword_equal_to_default_is_optional() -> None:
@@ -260,14 +260,14 @@ def test_every_argument_concerns_existing_mutants() -> None:
     of = {module: part for part in sampling.PARTS for module in sampling.modules(part)}
     for begin in nonempty(arguments.ARGUMENTS):
         named = [module for module in of if module.startswith(begin.partition(":")[0])]
-        assert any(one.id.startswith(begin) for module in named[:1] for one in sampling.changes(module, of[module])), begin
+        assert any(change.id.startswith(begin) for module in named[:1] for change in sampling.changes(module, of[module])), begin
 
 
 @pytest.mark.parametrize("profile", ["P420", "P494", "P550"])
 def test_switches_are_drawn_with_the_value_of_the_nearest_release(profile: str) -> None:
     all_ = switched.sample(profile, 1000, 0)
-    assert {one.change.switch for one in all_} == {switch for switch, known in values().items() if len(known) > 1}
-    assert all(one.change.value != getattr(PROFILES[profile], one.change.switch) for one in all_)
+    assert {mutant.change.switch for mutant in all_} == {switch for switch, known in values().items() if len(known) > 1}
+    assert all(mutant.change.value != getattr(PROFILES[profile], mutant.change.switch) for mutant in all_)
     few = switched.sample(profile, 5, 1)
     assert len(few) == 5 and set(few) <= set(all_) and few != switched.sample(profile, 5, 2)
     before = PROFILES[profile]

@@ -35,7 +35,7 @@ class Row:
 
 def found(path: Path, profile: str) -> set[str]:
     """Return the findings under this profile, by property."""
-    return {one.property for one in judge_file(path, profile).findings}
+    return {finding.property for finding in judge_file(path, profile).findings}
 
 
 @pytest.mark.behaviour("INV-48", "BACK-11", "BACK-12", "HAZ-31")
@@ -45,7 +45,7 @@ def test_retried_message_belongs_to_request_naming_limit() -> None:
     """
     assert found(TWICE, "P452") == set()
     rebuilt = rebuild(load(TWICE), PROFILES["P452"]).whole
-    (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
+    (retried,) = (exchange for exchange in rebuilt.exchanges if exchange.request.kind == "send_back" and exchange.stored)
     assert (retried.request.version, retried.retries) == (399, 0)
 
 
@@ -86,4 +86,6 @@ def test_limit_of_group_is_deleted_with_group(tmp_path: Path) -> None:
     with InProcess("P494").open() as running:
         path = performed(running, tmp_path, *steps)
     assert found(path, "P494") == set()
-    assert [one.retries for one in rebuild(load(path), PROFILES["P494"]).whole.exchanges if one.request.kind == "send_back"] == [16]
+    assert [
+        exchange.retries for exchange in rebuild(load(path), PROFILES["P494"]).whole.exchanges if exchange.request.kind == "send_back"
+    ] == [16]

@@ -25,7 +25,7 @@ from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.pool import PHRASES, phrases
 from rocketproof_properties.programs.program import ProgramOptions, generate
 
-(HELD,) = (one for one in PHRASES if one.name == "a pull that is held")
+(HELD,) = (phrase for phrase in PHRASES if phrase.name == "a pull that is held")
 STEPS = tuple((name, {key: of[0] for key, of in values.items()}) for name, values in HELD.steps)
 
 
@@ -53,11 +53,11 @@ def test_unwanted_held_pull_response_is_accepted_up_to_5_0(running: Deployment, 
     pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
     later = ("time", {"millis": 500, "client": 1}), ("topic", {"topic": "X", "client": 1})
     found = judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"}), *later)
-    (asked,) = (one for one in load(found.path).exchanges if one.op == "pull")
+    (asked,) = (exchange for exchange in load(found.path).exchanges if exchange.op == "pull")
     assert len(asked.strays) == (0 if PROFILES[running.name.partition(":")[2]].heeds_one_way else 1)
     assert not found.verdicts and not found.unconfirmed
     if asked.strays:
-        assert "INV-03" in [one.property for one in judge_file(found.path, "P533").verdicts]
+        assert "INV-03" in [verdict.property for verdict in judge_file(found.path, "P533").verdicts]
 
 
 def test_reference_answers_held_pull_of_last_message(running: Deployment, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_reference_answers_held_pull_of_last_message(running: Deployment, tmp_pa
     unknown = replace(last, closed="info", outcome={"error": "the connection was closed"})
     history.items[history.items.index(last)] = unknown  # its outcome is unknown, so nothing follows it
     reference = ReferenceReplay(history, PROFILES[history.origin["profile"]], history.items)
-    assert [one.field for one in reference.compare()] == ["answer"]
+    assert [difference.field for difference in reference.compare()] == ["answer"]
     del reference
     gc.collect()  # a thread that never started would raise a warning here
 
@@ -82,7 +82,7 @@ def test_forgotten_pull_is_reported(running: Deployment, tmp_path: Path, monkeyp
 def test_pull_not_held_is_reported(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pull, "PULL_SUSPENDS", 0)
     found = judged(running, tmp_path, *STEPS)
-    assert [one.property for one in found.findings] == ["pull.waits"]
+    assert [finding.property for finding in found.findings] == ["pull.waits"]
 
 
 def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:

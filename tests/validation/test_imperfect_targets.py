@@ -90,9 +90,9 @@ def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: Fault, number: int) -> None:
     judged, _ = performed((SEND, SEND, ("send", {"topic": "B"})), at={number: fault})
-    assert [str(one) for one in judged.findings] == []
-    assert [(one.kind, one.at) for one in judged.faults] == [(KINDS[fault], f"client 0, request {number} (send)")]
-    assert {one.at for one in judged.unconfirmed} <= {one.at for one in judged.faults}
+    assert [str(finding) for finding in judged.findings] == []
+    assert [(fault.kind, fault.at) for fault in judged.faults] == [(KINDS[fault], f"client 0, request {number} (send)")]
+    assert {finding.at for finding in judged.unconfirmed} <= {fault.at for fault in judged.faults}
     assert "INV-34.records" not in judged.claims, "nobody knows what the queue holds"
 
 
@@ -101,8 +101,8 @@ def test_messages_after_lost_connection_use_another_port(performed: Perform, fau
     """The second or third one-way send detects that the connection has ended, and no response reveals it."""
     alone: Step = ("send", {"topic": "A", "one_way": True})
     judged, _ = performed((SEND, alone, alone, alone, SEND), at={2: fault})
-    assert [str(one) for one in judged.findings] == []
-    assert (transport.CLOSED, "send") in [(one.kind, one.op) for one in judged.faults]
+    assert [str(finding) for finding in judged.findings] == []
+    assert (transport.CLOSED, "send") in [(fault.kind, fault.op) for fault in judged.faults]
 
 
 def test_messages_after_lost_wait_use_another_port(performed: Perform) -> None:
@@ -110,32 +110,32 @@ def test_messages_after_lost_wait_use_another_port(performed: Perform) -> None:
     meet: Step = ("meet", {})
     other: Step = ("send", {"topic": "A", "one_way": True, "client": 1})
     judged, _ = performed((SEND, meet, other, meet, ("notified", {}), meet, SEND), at={2: Fault.REFUSED})
-    (told,) = (one.value for one in load(judged.path).items if isinstance(one, Other) and one.op == "notified")
+    (told,) = (item.value for item in load(judged.path).items if isinstance(item, Other) and item.op == "notified")
     assert "ConnectionLost" in told["error"]
-    assert [str(one) for one in judged.findings] == []
+    assert [str(finding) for finding in judged.findings] == []
 
 
 @pytest.mark.parametrize("name", ["delete", "topic"])
 def test_a_change_that_names_no_topic_may_be_lost(performed: Perform, name: str) -> None:
     judged, _ = performed((SEND, (name, {"topic": "A", "without": "topic"}), SEND), at={3 if name == "delete" else 2: Fault.SILENT})
-    assert [str(one) for one in judged.findings] == []
-    assert any(one.leaves_doubt for one in judged.faults)
+    assert [str(finding) for finding in judged.findings] == []
+    assert any(fault.leaves_doubt for fault in judged.faults)
 
 
 def test_unsolicited_requests_are_not_judged_after_lost_responses(performed: Perform) -> None:
     half: Step = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     steps = (("heartbeat", {"group": "producers"}), half, SEND, ("question", {}))
     judged, _ = performed(steps, at={3: Fault.SILENT})
-    assert [str(one) for one in judged.findings] == [] and "AUX-33.asked" not in judged.claims
+    assert [str(finding) for finding in judged.findings] == [] and "AUX-33.asked" not in judged.claims
 
 
 @pytest.mark.parametrize("fault", [*LOST, Fault.REFUSED], ids=lambda fault: fault.name)
 def test_second_query_reveals_effects_of_lost_response(performed: Perform, fault: Fault) -> None:
     """The first answers that are lost are those to the questions about topics and the message."""
     judged, _ = performed((SEND,), at={2: fault, 4: fault})
-    assert [str(one) for one in judged.findings] == []
-    assert {one.at for one in judged.faults} == {transport.READING}
-    assert not any(one.leaves_doubt for one in judged.faults)
+    assert [str(finding) for finding in judged.findings] == []
+    assert {fault.at for fault in judged.faults} == {transport.READING}
+    assert not any(fault.leaves_doubt for fault in judged.faults)
     assert judged.claims["INV-34.records"][0] and judged.claims["INV-06.records"][0]
 
 
@@ -184,8 +184,8 @@ def test_records_of_earlier_run_are_never_own(faultless: Deployment, tmp_path: P
         under_way.close()
         made.close()
         found.append(load(under_way.path))
-        assert [str(one) for one in judge_file(under_way.path, PROFILE).findings] == []
-    assert [len(one.records) for one in found] == [1, 1]
+        assert [str(finding) for finding in judge_file(under_way.path, PROFILE).findings] == []
+    assert [len(log.records) for log in found] == [1, 1]
     first, second = found
     assert not first.records.keys() & second.records.keys()
 
@@ -215,8 +215,8 @@ def test_two_runs_have_no_time_of_birth_in_common(faultless: Deployment, tmp_pat
         first, last = (Context(made._names(number, "broker-a"), "broker-a").births for number in (1, 500))
         births.append(range(first.start, last.stop))
         made.close()
-    assert all(one.stop <= other.start or other.stop <= one.start for one in births for other in births if one is not other)
-    assert min(one.start for one in births) > 0
+    assert all(birth.stop <= other.start or other.stop <= birth.start for birth in births for other in births if birth is not other)
+    assert min(birth.start for birth in births) > 0
 
 
 def test_broker_without_reported_settings_cannot_be_judged(faultless: Deployment, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def run(target: ValidationTarget, folder: Path, programs: int, seed: int, shrink
 
 
 def accusations(found: ValidationReport) -> list[str]:
-    return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
+    return [f"{finding.verdict.property}: {finding.verdict.text}" for finding in found.findings] + [row.id for row in found.vanished]
 
 
 @pytest.mark.nightly
@@ -248,11 +248,11 @@ def accusations(found: ValidationReport) -> list[str]:
 def test_broker_never_answering_one_request_is_found(tmp_path: Path, fault: Fault, properties: set[str]) -> None:
     target = FaultyTarget(InProcess(PROFILE), of={codes.CONSUMER_SEND_MSG_BACK: fault})
     found = run(target, tmp_path / "r", 8, 3)
-    assert {one.verdict.property for one in found.open} == properties
-    assert all(one.reproduced and "(send_back)" in one.verdict.at for one in found.open)
+    assert {finding.verdict.property for finding in found.open} == properties
+    assert all(finding.reproduced and "(send_back)" in finding.verdict.at for finding in found.open)
     assert found.exit_code == 1
     anew = again(tmp_path / "r", None, ())
-    assert {one.verdict.property for one in anew.open} == {one.verdict.property for one in found.open}
+    assert {finding.verdict.property for finding in anew.open} == {finding.verdict.property for finding in found.open}
 
 
 @pytest.mark.nightly
@@ -277,7 +277,7 @@ def test_unconfirmed_finding_is_reported_as_such(
 def test_witness_with_lost_responses_is_not_judged(tmp_path: Path) -> None:
     """The target is asked for its topics; each answer is lost, in the repetition too."""
     target = FaultyTarget(InProcess(PROFILE), of={codes.GET_ALL_TOPIC_CONFIG: Fault.CLOSE_AFTER})
-    (wanted,) = (one for one in WITNESSES if one.hazard == "HAZ-02")
+    (wanted,) = (witness for witness in WITNESSES if witness.hazard == "HAZ-02")
     found = replay(target, wanted, mark())
     assert found.reproduced is None
     assert "closed the connection" in found.said[-1]
@@ -289,7 +289,7 @@ def test_unreadable_data_after_kill_is_not_missing(faultless: Deployment, tmp_pa
     store = PromisedStore(gone, PROFILE, random.Random(0), found, tmp_path)
     assert store.missing("topics", {"T"}) == []
     assert list(store.wrong_next_offsets({("T", 0): 1})) == []
-    assert [one.partition(": ")[2].partition(":")[0] for one in found.unknown] == ["topics", "next offset"]
+    assert [message.partition(": ")[2].partition(":")[0] for message in found.unknown] == ["topics", "next offset"]
     report = ValidationReport({}, PROFILE, 0, 1, judged=[JudgedProgram(1, tmp_path, "", frozenset())])
     assert report.exit_code == 0
     report.faults.append(found)

@@ -41,7 +41,7 @@ def performed(steps: tuple[Step, ...], folder: Path, source: str = "", profile: 
 
 def found(path: Path, profile: str) -> set[str]:
     """Return the findings under this profile, by property."""
-    return {one.property for one in judge_file(path, profile).findings}
+    return {finding.property for finding in judge_file(path, profile).findings}
 
 
 def left(profile: str, step: Step) -> bool:
@@ -88,7 +88,7 @@ def test_unreadable_dead_letters_make_messages_unverifiable(profile: str, seen: 
 def test_requests_unserved_by_name_server_are_not_awaited() -> None:
     def given(profile: str) -> int:
         programs = generate(ProgramOptions(profile, 500, seed=7))
-        return sum(name == "permit_writes" and bool(args.get("permitted")) for one in programs for name, args in one.steps)
+        return sum(name == "permit_writes" and bool(args.get("permitted")) for program in programs for name, args in program.steps)
 
     assert given("P492") > 0
     assert given("P491") == given("P452") == 0
@@ -107,7 +107,7 @@ def test_waiting_retry_does_not_belong_to_exhausted_send_back() -> None:
     path = Path(__file__).parents[1] / "data" / "history-4.4.0-given-up.ndjson.gz"
     assert found(path, "P440") == set()
     rebuilt = rebuild(load(path), PROFILES["P440"]).whole
-    (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
+    (retried,) = (exchange for exchange in rebuilt.exchanges if exchange.request.kind == "send_back" and exchange.stored)
     assert (retried.request.delay_level, retried.request.version) == (1, 120)
 
 
@@ -118,11 +118,11 @@ def test_only_store_refuses_long_retry_topic_name(length: int, code: int, judged
     path = performed((("group", {"group": "g"}), ("send", {"topic": "%RETRY%" + "g" * (length - len("%RETRY%"))})), tmp_path)
     assert found(path, "P452") == set()
     events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    (told,) = [one for one in events if one.get("op") == "send" and one["type"] == "ok"]
-    (asked,) = [one for one in events if one.get("op") == "send" and one["type"] == "invoke"]
+    (told,) = [event for event in events if event.get("op") == "send" and event["type"] == "ok"]
+    (asked,) = [event for event in events if event.get("op") == "send" and event["type"] == "invoke"]
     assert (len(asked["value"]["fields"]["topic"]), told["value"]["code"]) == (length, code)
     told["value"] |= {"code": MESSAGE_ILLEGAL if judged else SYSTEM_ERROR, "fields": {}}
-    path.write_text("".join(json.dumps(one) + "\n" for one in events), "utf-8")
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), "utf-8")
     assert ("specification.send" in found(path, "P452")) is judged
 
 
@@ -141,7 +141,7 @@ def test_address_under_two_ids_is_known_for_440(other: dict[str, object], moved:
             runner.close()
     judged = judge_file(path, "P440")
     assert (MOVED in judged.conditions) is moved
-    assert [(one.property, one.known) for one in judged.verdicts if one.property == "INV-60"] == [("INV-60", True)] * moved
+    assert [(verdict.property, verdict.known) for verdict in judged.verdicts if verdict.property == "INV-60"] == [("INV-60", True)] * moved
     assert judged.claims["INV-60"][1] == ("violated" if moved else "holds")
     assert ("INV-60" in found(path, "P452")) is moved
 
@@ -167,14 +167,14 @@ def test_dead_letter_is_searched_when_later_record_is_dispatched(tmp_path: Path,
 def test_release_without_half_messages_has_no_transaction_ends() -> None:
     step = ("end", {})
     assert left("P40", step) and left("P432", step) and not left("P420", step)
-    assert "end" not in {name for one in generate(ProgramOptions("P420", 60, seed=7)) for name, _ in one.steps}
+    assert "end" not in {name for program in generate(ProgramOptions("P420", 60, seed=7)) for name, _ in program.steps}
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("NS-09")
 def test_name_server_of_42_gets_no_version_query() -> None:
     def asked(profile: str) -> int:
-        return sum(name == "has_to_register" for one in generate(ProgramOptions(profile, 500, seed=7)) for name, _ in one.steps)
+        return sum(name == "has_to_register" for program in generate(ProgramOptions(profile, 500, seed=7)) for name, _ in program.steps)
 
     assert asked("P432") > asked("P420") == 0
 
@@ -213,9 +213,9 @@ def test_schedule_topic_queue_is_drawn_among_queues_another_program_set() -> Non
 def test_batch_answered_twice_is_known_only_for_4_1(tmp_path: Path) -> None:
     path = performed((("send", {"items": [("a", {}), ("b", {})]}), ("send", {})), tmp_path, profile="P410")
     judged = judge_file(path, "P410")
-    assert {(one.property, one.condition) for one in judged.verdicts} == {("INV-01", BATCHED), ("INV-02", BATCHED)}
+    assert {(verdict.property, verdict.condition) for verdict in judged.verdicts} == {("INV-01", BATCHED), ("INV-02", BATCHED)}
     assert (judged.findings, judged.unconfirmed) == ([], [])
-    assert {one.property for one in judge_file(path, "P420").unconfirmed} == {"INV-01", "INV-02"}
+    assert {finding.property for finding in judge_file(path, "P420").unconfirmed} == {"INV-01", "INV-02"}
 
 
 @pytest.mark.parametrize(("profile", "template"), [("P430", "AUTO_CREATE_TOPIC_KEY"), ("P432", "TBW102")])
@@ -223,7 +223,7 @@ def test_batch_answered_twice_is_known_only_for_4_1(tmp_path: Path) -> None:
 def test_a_program_names_the_template_as_the_release_calls_it(profile: str, template: str, tmp_path: Path) -> None:
     steps: tuple[Step, ...] = (("send", {}), ("send", {"topic": "B", "default": "nowhere"}), ("send", {"topic": "TBW102"}))
     path = performed(steps, tmp_path, profile=profile)
-    sends = [one.fields for one in load(path).exchanges if one.op == "send"]
-    assert [(one["defaultTopic"], one["topic"] == template) for one in sends][::2] == [(template, False), (template, True)]
+    sends = [exchange.fields for exchange in load(path).exchanges if exchange.op == "send"]
+    assert [(send["defaultTopic"], send["topic"] == template) for send in sends][::2] == [(template, False), (template, True)]
     assert found(path, profile) == set()
     assert "send.code" in found(path, "P432" if profile == "P430" else "P430")

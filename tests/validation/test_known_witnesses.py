@@ -91,12 +91,12 @@ def test_unreproduced_witness_is_finding_in_report(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"
     found = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
-    assert [one.hazard for one in found.not_reproduced] == ["HAZ-22"]
+    assert [witness.hazard for witness in found.not_reproduced] == ["HAZ-22"]
     assert found.exit_code == 1
     (row,) = json.loads((folder / "report.json").read_text())["witnesses"]
     assert (row["hazard"], row["reproduced"], row["steps"][0].partition("(")[0]) == ("HAZ-22", False, "request")
     cases = Xml.parse(folder / "junit.xml").iter("testcase")
-    case = next(one for one in cases if one.get("classname") == "rocketproof.validate.P494.HAZ-22")
+    case = next(case for case in cases if case.get("classname") == "rocketproof.validate.P494.HAZ-22")
     assert str(case.get("name")).startswith("HAZ-22: the witness of INV-06 in the model is what the target does")
     assert case.find("failure") is not None
     assert again(folder, None, ()).witnesses == found.witnesses
@@ -126,7 +126,7 @@ def test_kills_are_in_the_report(tmp_path: Path) -> None:
     assert found.exit_code == 0, "a known violation is none"
     kills.wrong.append(FaultViolation("kill 1, store 0", "lost", "a message"))
     assert (found.exit_code, found.data()["exit"]) == (1, 1)
-    told = {one.id: (one.outcome, one.message) for one in results.run(found.data()).results if one.id.startswith("faults")}
+    told = {result.id: (result.outcome, result.message) for result in results.run(found.data()).results if result.id.startswith("faults")}
     assert told == {
         "faults.kill.start": ("ok", "loss 1: it does not start"),
         "faults.kill.lost": ("differs", "kill 1, store 0: a message"),

@@ -20,13 +20,13 @@ from rocketproof_properties.programs.requests import batch_items, stored_bytes
 from rocketproof_properties.programs.settings import ALONE, at_start
 from rocketproof_properties.programs.vocabulary import request_of
 
-LEFT = [one for one in BOUNDARIES if one.needs == ALONE]
+LEFT = [boundary for boundary in BOUNDARIES if boundary.needs == ALONE]
 LOG = "rocketproof_impl.store.commitlog:CommitLog"
 
 
 def performed(profile: str, folder: Path) -> Path:
     """Return the history of the programs that approach the last bytes of a file from both sides, one after the other."""
-    steps = [step for one in LEFT for side in one.sides for step in one.at(side, PROFILES[profile])]
+    steps = [step for boundary in LEFT for side in boundary.sides for step in boundary.at(side, PROFILES[profile])]
     with InProcess(profile).open(Setup(settings=at_start(ALONE))) as running:
         runner = Runner(running, folder, {"profile": profile}, Bounds(1), "r000000-", clean=True)
         path = runner.perform(Program(1, "", tuple(steps), ALONE))
@@ -39,7 +39,9 @@ def performed(profile: str, folder: Path) -> Path:
 def test_record_and_batch_leave_seven_eight_and_nine_bytes(profile: str, tmp_path: Path) -> None:
     found = judge_file(performed(profile, tmp_path), profile)
     assert "reference" in found.by and not found.verdicts and not found.unconfirmed
-    assert {met for met in found.done.boundaries if "leaves" in met[0]} == {(one.name, SIDES[side]) for one in LEFT for side in one.sides}
+    assert {met for met in found.done.boundaries if "leaves" in met[0]} == {
+        (boundary.name, SIDES[side]) for boundary in LEFT for side in boundary.sides
+    }
 
 
 @pytest.mark.behaviour("APP-07", "BAT-04")
@@ -65,7 +67,7 @@ def test_a_batch_fills_a_file_by_its_last_message() -> None:
 @pytest.mark.slow
 def test_some_programs_of_three_hundred_fill_files() -> None:
     programs = generate(ProgramOptions("P494", 300, 1, configure=True, start=True, end=True))
-    left = [args["leave"] for one in programs if one.needs == ALONE for _, args in one.steps if "leave" in args]
+    left = [args["leave"] for program in programs if program.needs == ALONE for _, args in program.steps if "leave" in args]
     assert {7, 8, 9} <= set(left)
-    batches = [args["leave"] for one in programs for _, args in one.steps if "leave" in args and "items" in args]
+    batches = [args["leave"] for program in programs for _, args in program.steps if "leave" in args and "items" in args]
     assert {7, 8, 9} <= set(batches)

@@ -27,7 +27,7 @@ def test_a_message_that_begins_a_file_may_be_late(profile: str, tmp_path: Path) 
         with running.connect(BROKER) as line:
             line.ask(plain("send", topic="other", body="a" * 30_000))
         found = judged(running, tmp_path, LARGE, LARGE, LARGE, ("back", {"record": 0, "level": 1}))
-    asked = [one for one in load(found.path).exchanges if one.op == "send"]
-    assert [one.code for one in asked] == [SUCCESS, FLUSH_DISK_TIMEOUT, SUCCESS]
+    asked = [exchange for exchange in load(found.path).exchanges if exchange.op == "send"]
+    assert [exchange.code for exchange in asked] == [SUCCESS, FLUSH_DISK_TIMEOUT, SUCCESS]
     assert not found.verdicts
-    assert [one.property for one in judge_file(found.path, "P494").verdicts if one.text.count("[10, null]")] == ["send.code"]
+    assert [verdict.property for verdict in judge_file(found.path, "P494").verdicts if verdict.text.count("[10, null]")] == ["send.code"]

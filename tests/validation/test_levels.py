@@ -71,7 +71,7 @@ def test_broker_storing_nothing_gets_level_and_next_step(tmp_path: Path, capsys:
     (opens,) = [line for line in shown.splitlines() if "rocketproof explore" in line]
     assert opens.endswith(f"{found['levels'][-1]['history']} --profile P494")
     assert len(shown.splitlines()) < 60
-    wanted = {one["code"]: one["level"] for one in found["unserved"]}
+    wanted = {row["code"]: row["level"] for row in found["unserved"]}
     assert wanted[codes.PULL_MESSAGE] == 3 and wanted[codes.CONSUMER_SEND_MSG_BACK] == 4 and codes.SEND_MESSAGE_V2 not in wanted
     badge = json.loads((tmp_path / "badge.json").read_text("utf-8"))
     assert badge == {"schemaVersion": 1, "label": "rocketproof P494", "message": "level 2 of 6: takes a send", "color": "orange"}
@@ -164,7 +164,7 @@ def test_no_name_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             return running
 
     found = try_levels(Nameless(), tmp_path, mark(), wanted=2)
-    assert [one.reached for one in found.results] == [False, True] and found.level == 2 and found.exit_code == 0
+    assert [result.reached for result in found.results] == [False, True] and found.level == 2 and found.exit_code == 0
     assert found.results[0].untried == ("no name server is known; give --nameserver",)
 
 
@@ -179,12 +179,12 @@ def test_exit_codes() -> None:
 
 
 def test_levels_name_catalogue_entries_and_vocabulary_steps() -> None:
-    known = {one.id for profile in PROFILES for one in entries(profile, frozenset())}
+    known = {entry.id for profile in PROFILES for entry in entries(profile, frozenset())}
     for one in LEVELS:
         assert one.ids <= known, one.ids - known
         assert set(one.asks) <= REQUESTS.keys()
     assert REQUESTS.keys() <= STEPS.keys()
-    counted = [id_ for one in LEVELS for id_ in one.ids]
+    counted = [id_ for level in LEVELS for id_ in level.ids]
     assert len(counted) == len({*counted})
 
 
@@ -230,5 +230,5 @@ def test_a_level_that_the_judge_left_open_is_not_reached(tmp_path: Path, monkeyp
     found = try_levels(InProcess("P494"), tmp_path, mark(), wanted=2)
     assert (found.level, found.next, found.exit_code) == (0, None, 3)
     assert found.data()["levels"][0]["undecided"] == ["A: 3 expanded states are reached"]
-    assert [one.outcome for one in levelreport.run(found).results][:2] == ["undecided", "undecided"]
+    assert [result.outcome for result in levelreport.run(found).results][:2] == ["undecided", "undecided"]
     levelreport.render(found, tmp_path)

@@ -58,9 +58,9 @@ def accused(running: Deployment, folder: Path, kind: str, field: str, text: str)
     before: tuple[Step, ...] = (("topic", {}), ("send", {}), *([HALF] if kind == "end" else []))
     answered = {"one_way": False} if kind == "end" else {}
     found = judged(running, folder, *before, (kind, {**answered, "altered": (field, text)}), ("send", {}), ("max_offset", {}))
-    asked = [one for one in load(found.path).exchanges if one.fields.get(field) == text]
+    asked = [exchange for exchange in load(found.path).exchanges if exchange.fields.get(field) == text]
     assert len(asked) == 1 and found.by
-    return [str(one) for one in (*found.findings, *found.unconfirmed)]
+    return [str(finding) for finding in (*found.findings, *found.unconfirmed)]
 
 
 def is_known(kind: str, text: str) -> bool:

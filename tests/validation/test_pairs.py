@@ -99,7 +99,7 @@ def test_each_part_starts_with_jars_of_its_release(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(apache, "opened", opened)
     monkeypatch.setattr(apache, "Processes", lambda builder, setup: started.extend(builder.launch(Started(), part) for part in PARTS))
     Apache("4.9.4", name_server="5.3.3").open()
-    assert [one.command[one.command.index("-cp") + 1] for one in started] == ["/jars/5.3.3/*", "/jars/4.9.4/*"]
+    assert [process.command[process.command.index("-cp") + 1] for process in started] == ["/jars/5.3.3/*", "/jars/4.9.4/*"]
     packages = [(tmp_path / part / "conf" / "logback.xml").read_text("utf-8").count("rocketmq.logging") for part in PARTS]
     assert packages == [1, 0]
     assert "timerWheelEnable" not in (tmp_path / "broker-a" / "server.conf").read_text("utf-8")
@@ -139,7 +139,7 @@ def test_name_server_answers_as_its_release(profile: str) -> None:
             line = running.connect(NAME_SERVER)
             answers = [line.ask(Command(GET_ROUTEINFO_BY_TOPIC, fields), SECONDS) for fields in ({"topic": "T"}, {})]
             line.close()
-            return [(one.code, one.remark) for one in answers]
+            return [(answer.code, answer.remark) for answer in answers]
 
     broker, _, name_server = profile.partition("+")
     assert asked(profile) == asked(name_server) != asked(broker)

@@ -20,7 +20,7 @@ from rocketproof_properties.programs.program import POOL, Program, ProgramOption
 from rocketproof_properties.programs.settings import ENDED
 from rocketproof_properties.programs.vocabulary import Step
 
-BOUNDED = [pytest.param(one, side, id=f"{one.name} {SIDES[side]}") for one in BOUNDARIES for side in one.sides]
+BOUNDED = [pytest.param(boundary, side, id=f"{boundary.name} {SIDES[side]}") for boundary in BOUNDARIES for side in boundary.sides]
 
 
 def stored_unread(profile: str, *steps: Step) -> set[str]:
@@ -38,7 +38,7 @@ def test_boundary_steps_reach_boundary(one: Boundary, side: int, profile: str) -
 
 
 def test_each_boundary_names_existing_rules() -> None:
-    ids = {id_ for one in BOUNDARIES for id_ in one.rules.split()}
+    ids = {id_ for boundary in BOUNDARIES for id_ in boundary.rules.split()}
     assert {id_ for id_ in ids if not id_.startswith("HAZ-")} <= rules().keys()
 
 
@@ -66,7 +66,7 @@ def test_a_broker_that_is_not_traced_adds_more() -> None:
     """The broker of a drawn program is unknown: a record beyond the limit without tracing counts as lost with tracing too."""
     name = "bytes of an item's properties, with the broker's own"
     for profile, lost in (("P494", {1}), ("P533", {0, 1})):
-        phrases = {one.boundary: one.unread for one in pool.phrases(PROFILES[profile])}
+        phrases = {phrase.boundary: phrase.unread for phrase in pool.phrases(PROFILES[profile])}
         assert {side for side, word in SIDES.items() if phrases.get((name, word))} == lost
 
 
@@ -80,18 +80,18 @@ def test_ipv6_flags_are_used_if_profile_accepts_them() -> None:
 
 def test_unreadable_records_are_stored_only_in_private_queues() -> None:
     programs = generate(ProgramOptions("P494", 300, 3, configure=True, start=True, end=True))
-    ended = [one for one in programs if one.needs == ENDED]
-    assert all(one.steps[-1] in (("crash", {}), ("question", {})) for one in ended)
-    stored = set().union(*(stored_unread("P494", *one.steps) for one in ended))
+    ended = [program for program in programs if program.needs == ENDED]
+    assert all(program.steps[-1] in (("crash", {}), ("question", {})) for program in ended)
+    stored = set().union(*(stored_unread("P494", *program.steps) for program in ended))
     assert set(about.UNREAD) <= stored <= {*about.UNREAD, about.UNCOUNTED}
-    assert not set().union(*(stored_unread("P494", *one.steps) for one in programs if one.needs != ENDED))
-    assert not [one for one in generate(ProgramOptions("P494", 60, 3, configure=True, start=True)) if one.needs == ENDED]
+    assert not set().union(*(stored_unread("P494", *program.steps) for program in programs if program.needs != ENDED))
+    assert not [program for program in generate(ProgramOptions("P494", 60, 3, configure=True, start=True)) if program.needs == ENDED]
 
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
 def test_half_message_without_count_space_has_one_byte_too_many(profile: str) -> None:
-    (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
+    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     stored = {side: stored_unread(profile, *one.at(side, PROFILES[profile])) for side in SIDES}
     assert stored == {-1: set(), 0: set(), 1: {about.UNCOUNTED}}
     assert not one.applies(PROFILES["P40"]) and not [*one.measure(measured("P40", one.at(1, PROFILES["P45"])[1]))]
@@ -103,8 +103,10 @@ def measured(profile: str, step: Step) -> MeasuredRequest:
 
 
 def test_every_phrase_and_value_occurs_and_half_messages_often_end() -> None:
-    programs = [one for one in generate(ProgramOptions("P494", 1000, 4, configure=True, start=True, end=True)) if one.source == POOL]
-    steps = [step for one in programs for step in one.steps]
+    programs = [
+        program for program in generate(ProgramOptions("P494", 1000, 4, configure=True, start=True, end=True)) if program.source == POOL
+    ]
+    steps = [step for program in programs for step in program.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}
     offered = {
         (name, key, repr(value))
@@ -115,9 +117,9 @@ def test_every_phrase_and_value_occurs_and_half_messages_often_end() -> None:
         if value is not None
     }
     assert len(offered - drawn) <= len(offered) // 9
-    halves = [one for one in programs if any("TRAN_MSG" in str(args) for _, args in one.steps)]
-    assert sum(any(name == "end" for name, _ in one.steps) for one in halves) > len(halves) // 2
-    assert sum(any(name == "delete" for name, _ in one.steps) for one in programs) > len(programs) // 20
+    halves = [program for program in programs if any("TRAN_MSG" in str(args) for _, args in program.steps)]
+    assert sum(any(name == "end" for name, _ in half.steps) for half in halves) > len(halves) // 2
+    assert sum(any(name == "delete" for name, _ in program.steps) for program in programs) > len(programs) // 20
 
 
 def test_least_seen_value_is_first() -> None:
@@ -133,7 +135,7 @@ def test_least_seen_value_is_first() -> None:
 @pytest.mark.behaviour("APP-08", "BAT-03", "HAZ-50")
 def test_a_broker_without_traces_adds_a_byte_more() -> None:
     """It stores the absence of a trace, which is a letter longer: at the limit the record is unreadable."""
-    (one,) = (one for one in BOUNDARIES if one.unread == about.OWN_PROPERTIES)
+    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.OWN_PROPERTIES)
     (at, *_) = (sent for sent in pool.requests(one.at(0, PROFILES["P533"]), PROFILES["P533"]) if sent.op == "batch")
     assert [unread(at._replace(trace=trace)) for trace in ("true", "false")] == [set(), {about.OWN_PROPERTIES}]
 
@@ -141,20 +143,24 @@ def test_a_broker_without_traces_adds_a_byte_more() -> None:
 @cache
 def ordinary(*, plain: bool = False) -> list[Program]:
     """Programs without settings of their own, in the order of a run."""
-    return [one for one in generate(ProgramOptions("P533", 400, 3, configure=True, start=True, end=True, plain=plain)) if not one.needs]
+    return [
+        program
+        for program in generate(ProgramOptions("P533", 400, 3, configure=True, start=True, end=True, plain=plain))
+        if not program.needs
+    ]
 
 
 def test_unseen_value_is_first_in_short_run() -> None:
     programs = ordinary()
-    assert {True, False} == {one.source == POOL for one in programs[:20]}, "programs of all sources are mixed"
+    assert {True, False} == {program.source == POOL for program in programs[:20]}, "programs of all sources are mixed"
     drawn, by_chance = (
-        {(name, key, repr(value)) for one in first for name, args in one.steps for key, value in args.items()}
-        for first in ([one for one in chosen if one.source == POOL][:50] for chosen in (programs, ordinary(plain=True)))
+        {(name, key, repr(value)) for program in first for name, args in program.steps for key, value in args.items()}
+        for first in ([program for program in chosen if program.source == POOL][:50] for chosen in (programs, ordinary(plain=True)))
     )
     assert len(drawn) > 1.1 * len(by_chance)
 
 
 def test_each_optional_send_field_is_omitted_alone_and_early() -> None:
-    early = [step for one in ordinary()[:150] for step in one.steps]
+    early = [step for program in ordinary()[:150] for step in program.steps]
     left_out = {args["without"] for name, args in early if name == "send" and args.keys() == {"topic", "without"}}
     assert left_out == {"properties", "reconsumeTimes", "unitMode", "maxReconsumeTimes", "batch"}

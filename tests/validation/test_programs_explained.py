@@ -16,7 +16,7 @@ def test_undecodable_send_back_creates_no_topic(profile: str, tmp_path: Path) ->
     back = ("back", {"record": 0, "altered": ("offset", str(2**63))})
     with InProcess(profile).open() as running:
         found = judged(running, tmp_path, ("send", {"topic": "A"}), back)
-    assert [one.text for one in found.verdicts] == []
+    assert [verdict.text for verdict in found.verdicts] == []
 
 
 @pytest.mark.behaviour("REM-05", "HAZ-26")
@@ -24,7 +24,7 @@ def test_unserved_transaction_end_gets_response(tmp_path: Path) -> None:
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     with InProcess("P40").open() as running:
         found = judged(running, tmp_path, half, ("end", {"commit": True}))
-    assert [(one.property, one.known) for one in found.verdicts] == [("INV-03", True)]
+    assert [(verdict.property, verdict.known) for verdict in found.verdicts] == [("INV-03", True)]
 
 
 @pytest.mark.behaviour("BAT-04")
@@ -36,4 +36,4 @@ def test_batch_with_wrong_body_lengths_is_error(profile: str, more: int, cut: in
     batch = ("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})], "more": more, "cut": cut})
     with InProcess(profile).open() as running:
         found = judged(running, tmp_path, batch)
-    assert [one.text for one in found.verdicts] == []
+    assert [verdict.text for verdict in found.verdicts] == []

@@ -97,8 +97,8 @@ def test_limited_broker_may_register_all_topics_after_one(
     profile: str, changed: Callable[..., Any], findings: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = found(tmp_path, profile, _PERM_0, monkeypatch, {"_registered": changed}, "4")
-    assert {one.property for one in judged.findings if one.judge == "reference" or not findings} == findings
-    assert {one.property for one in judged.unconfirmed} == {QUEUES} - findings
+    assert {finding.property for finding in judged.findings if finding.judge == "reference" or not findings} == findings
+    assert {finding.property for finding in judged.unconfirmed} == {QUEUES} - findings
 
 
 @pytest.mark.behaviour("NS-11")
@@ -112,7 +112,7 @@ def test_unlimited_broker_registers_one_topic_like_all(tmp_path: Path, monkeypat
         return sent
 
     judged = found(tmp_path, "P511", _PERM_0, monkeypatch, {"_registered": limited}, "6")
-    assert {one.property for one in judged.findings if one.judge == "reference"} == {QUEUES} and not judged.unconfirmed
+    assert {finding.property for finding in judged.findings if finding.judge == "reference"} == {QUEUES} and not judged.unconfirmed
 
 
 @pytest.mark.behaviour("HAZ-37", "TCM-34")
@@ -129,23 +129,25 @@ def test_route_may_precede_last_change_of_topic(
 ) -> None:
     steps = (numbers(1), numbers(2), ROUTE)
     judged = found(tmp_path, profile, steps, monkeypatch, {"_register_alone": all_but(*hidden)}, "6")
-    assert {one.property for one in judged.findings if one.judge == "reference" or not certain} == ({property} if certain else set())
-    assert ({one.property for one in judged.unconfirmed} == {property}) is not certain
+    assert {finding.property for finding in judged.findings if finding.judge == "reference" or not certain} == (
+        {property} if certain else set()
+    )
+    assert ({finding.property for finding in judged.unconfirmed} == {property}) is not certain
 
 
 @pytest.mark.behaviour("HAZ-37")
 def test_topic_with_late_first_registration_may_lack_route(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = found(tmp_path, "P494", (numbers(1), ROUTE), monkeypatch, {"_register_alone": all_but(1)}, "6")
     assert not judged.findings
-    assert [(one.property, one.at) for one in judged.unconfirmed] == [(CODE, "client 0, request 5 (route)")]
+    assert [(finding.property, finding.at) for finding in judged.unconfirmed] == [(CODE, "client 0, request 5 (route)")]
 
 
 @pytest.mark.behaviour("HAZ-37")
 def test_other_faults_after_such_route_are_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = (numbers(1), numbers(2), ROUTE, numbers(3), numbers(4), ROUTE)
     judged = found(tmp_path, "P494", steps, monkeypatch, {"_register_alone": all_but(2, 3, 4)}, "6")
-    assert [one.property for one in judged.unconfirmed] == [QUEUES]
-    assert QUEUES in {one.property for one in judged.findings}
+    assert [finding.property for finding in judged.unconfirmed] == [QUEUES]
+    assert QUEUES in {finding.property for finding in judged.findings}
 
 
 @pytest.mark.behaviour("HAZ-37", "TCM-30")
@@ -159,13 +161,13 @@ def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_pat
             program = Program(1, "", (numbers(1), ROUTE))
             path = runner.perform(program)
             judged = judge_file(path, "P494")
-            assert not judged.findings and {one.property for one in judged.unconfirmed} == {CODE}
+            assert not judged.findings and {finding.property for finding in judged.unconfirmed} == {CODE}
             hides[0] = always
             repeated: set[tuple[str, str]] = set()
             Confirmation(runner, tmp_path / "again", "P494", (), lambda: False, repeated).confirm([judged], {path: program})
         finally:
             runner.close()
-    assert {one.property for one in judged.findings} == ({CODE} if always else set())
+    assert {finding.property for finding in judged.findings} == ({CODE} if always else set())
     assert (repeated == set()) is always, "one that did not come again is no longer open"
 
 
@@ -197,7 +199,7 @@ def test_of_two_brokers_with_a_lost_address_either_may_leave(
         if backwards:
             patched.setattr(NameServer, "remove", last)
         path = performed(running, tmp_path, *steps)
-    told = [one.outcome.get("code") for one in load(path).exchanges if one.op == "route"]
+    told = [exchange.outcome.get("code") for exchange in load(path).exchanges if exchange.op == "route"]
     assert told[-1] == (codes.TOPIC_NOT_EXIST if backwards else codes.SUCCESS)
     assert not judge_file(path, profile).findings
 
@@ -210,7 +212,7 @@ def test_name_server_knows_everything_after_all_attempts(profile: str, topic: st
     broker.topics.table["T"] = TopicConfig("T", 4, 4, 2)
 
     def known() -> dict[str, list[QueueData]]:
-        return {name: [one.copy() for one in rows] for name, rows in server.topic_queue_table.items()}
+        return {name: [row.copy() for row in rows] for name, rows in server.topic_queue_table.items()}
 
     before = known()
     others = had.others(topic, broker)

@@ -36,8 +36,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def judged(store: Path, path: Path) -> dict[str, bool]:
     assert storefiles.record(store, path, "broker-a", "", {}, PROFILE)
     found = judge_log(path, PROFILE)
-    items = {one.id: one for one in entries(PROFILE, frozenset(Capability))}
-    assert all(entry_of(one) in items for one in found.findings)
+    items = {entry.id: entry for entry in entries(PROFILE, frozenset(Capability))}
+    assert all(entry_of(finding) in items for finding in found.findings)
     assert puts_to_the_test(found, items["INV-41.stored"])
     return {id_: held for id_, (held, _, _) in found.claims.items()}
 
@@ -48,7 +48,7 @@ def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path)
     assert len(held) > 30 and all(held.values())
     spoiled = tmp_path / "spoiled"
     shutil.copytree(store, spoiled)
-    (log,) = (one for one in sorted((spoiled / "commitlog").iterdir()) if BODY in one.read_bytes())
+    (log,) = (path for path in sorted((spoiled / "commitlog").iterdir()) if BODY in path.read_bytes())
     log.write_bytes(log.read_bytes().replace(BODY, BODY.swapcase()))
     held = judged(spoiled, tmp_path / "logs" / "2.ndjson")
     assert not held["INV-41.stored"] and held["INV-37.stored"]
@@ -58,7 +58,7 @@ def test_queue_may_be_rebuilt_from_records_before_topic_deletion(store: Path, tm
     """Then the first record after the deletion has number 0 too, but is the second entry."""
     rebuilt = tmp_path / "rebuilt"
     shutil.copytree(store, rebuilt)
-    (queue,) = (one for one in (rebuilt / "consumequeue").glob("*/0/*") if one.parts[-3].endswith("-A"))
+    (queue,) = (path for path in (rebuilt / "consumequeue").glob("*/0/*") if path.parts[-3].endswith("-A"))
     entries_ = queue.read_bytes()
     queue.write_bytes(entries_[:20] * 2 + entries_[40:])
     numbers = itertools.count(1)
@@ -80,7 +80,7 @@ def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path:
     path = tmp_path / "logs" / "1.ndjson"
     assert storefiles.record(torn, path, "broker-a", "", {}, PROFILE)
     found = judge_log(path, PROFILE)
-    broken = {one.property for one in found.verdicts}
+    broken = {verdict.property for verdict in found.verdicts}
     assert found.exercised == found.claims.keys() == broken
     assert found.left_open and not found.left_open.keys() & broken
     assert all("topics.json" in reason for reason in found.left_open.values())
@@ -101,4 +101,4 @@ def test_folder_without_store_reports_nothing(tmp_path: Path) -> None:
 
 
 def test_files_have_items_only_where_they_can_be_read() -> None:
-    assert not {one.id for one in storefiles.rules()} & {one.id for one in entries(PROFILE, frozenset())}
+    assert not {rule.id for rule in storefiles.rules()} & {entry.id for entry in entries(PROFILE, frozenset())}

@@ -31,7 +31,7 @@ KNOWN = "INV-44[half messages]"
 
 
 def entry(id_: str, profile: str = "P494") -> SuiteEntry:
-    return next(one for one in entries(profile, EVERYTHING) if one.id == id_)
+    return next(entry for entry in entries(profile, EVERYTHING) if entry.id == id_)
 
 
 def judged(path: Path, number: int = 1, **more: Any) -> JudgedProgram:
@@ -75,13 +75,13 @@ def history(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_entries_have_unique_ids_and_sentences(profile: str) -> None:
     found = entries(profile, EVERYTHING)
-    assert len({one.id for one in found}) == len(found) > 60
-    assert all(one.sentence and one.title.startswith(one.id) for one in found)
-    assert {one.kind for one in found} == {"property", "rule", "specification", "reference", "hazard"}
+    assert len({entry.id for entry in found}) == len(found) > 60
+    assert all(entry.sentence and entry.title.startswith(entry.id) for entry in found)
+    assert {entry.kind for entry in found} == {"property", "rule", "specification", "reference", "hazard"}
 
 
 def test_visible_properties_and_expected_violations_have_entries() -> None:
-    found = {one.id: one for one in entries("P494", EVERYTHING)}
+    found = {entry.id: entry for entry in entries("P494", EVERYTHING)}
     assert {claim.id for claim in HISTORY_CLAIMS} - set(found) <= {"INV-54", "INV-55", "INV-56", "LIV-01", "LIV-02", "LIV-06"}
     assert found["INV-44"].expected == "holds" and found[KNOWN].expected == "violated" and "HAZ-13" in found[KNOWN].reason
     assert found["INV-06.records[records larger than a file]"].needs is Capability.START
@@ -93,7 +93,7 @@ def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -
     stated = guards(profile)
     assert {"CHK-10", "TCM-14"} <= set(stated.values()) <= set(rules())
     for action, guard in stated:
-        assert guard in {one.name for one in actions[action].guards}
+        assert guard in {guard.name for guard in actions[action].guards}
     assert ("CHK-04" in stated.values()) is PROFILES[profile].reserves_template
 
 
@@ -152,8 +152,8 @@ def test_program_tests_whatever_it_could_contradict(tmp_path: Path) -> None:
 
 def test_nothing_passes_that_no_program_put_to_the_test(tmp_path: Path) -> None:
     found = outcomes(report(judged(tmp_path)), entries("P494", EVERYTHING), tmp_path)
-    assert {one.status for one in found.values()} == {"skipped"}
-    assert all(one.words.startswith("not exercised: ") for one in found.values())
+    assert {outcome.status for outcome in found.values()} == {"skipped"}
+    assert all(outcome.words.startswith("not exercised: ") for outcome in found.values())
 
 
 def test_missing_target_capability_is_reported(tmp_path: Path) -> None:

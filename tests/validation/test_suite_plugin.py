@@ -248,7 +248,7 @@ def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteR
     cases = {case.get("name"): case for case in Xml.parse(pytester.path / "out.xml").iter("testcase")}
     failed = cases["INV-03 a one-way request gets no answer"]
     assert "the table" in (failed.findtext("failure") or "")
-    told = {one.get("name"): one.get("value") for one in failed.iter("property")}
+    told = {element.get("name"): element.get("value") for element in failed.iter("property")}
     assert told["rocketproof_profile"] == "P494" and told["rocketproof_expected"] == "holds" and told["rocketproof_history"] == "a/1.ndjson"
     assert any(name is not None and name.startswith("INV-44[half messages] the answered queue") for name in cases)
 

@@ -79,9 +79,9 @@ TARGETS: dict[str, Callable[[Path], ValidationTarget]] = {
 def test_adapter_passes_its_self_test(tmp_path: Path, name: str) -> None:
     target = TARGETS[name](tmp_path)
     found = list(self_test(target))
-    assert not [(one.what, one.problem) for one in found if not one.works]
+    assert not [(check.what, check.problem) for check in found if not check.works]
     without = {"kill", "restart after kill"} if Capability.KILL not in target.offers else set()
-    assert {one.what for one in found} == ALL - without
+    assert {check.what for check in found} == ALL - without
 
 
 @pytest.mark.parametrize("name", few(TARGETS, 1))
@@ -150,7 +150,7 @@ def test_unsupported_operation_is_refused_and_reported(tmp_path: Path) -> None:
 
 
 def problems(target: ValidationTarget) -> dict[str, str]:
-    return {one.what: one.problem for one in self_test(target) if not one.works}
+    return {check.what: check.problem for check in self_test(target) if not check.works}
 
 
 LESS = 'without = ["kill", "start", "configure"]\n'
@@ -170,7 +170,7 @@ LESS = 'without = ["kill", "start", "configure"]\n'
     ],
 )
 def test_an_adapter_that_only_seems_to_work_is_found(tmp_path: Path, change: dict[str, str], said: dict[str, str]) -> None:
-    problems = {one.what: one.problem for one in self_test(CommandTarget(described(tmp_path, **change)))}
+    problems = {check.what: check.problem for check in self_test(CommandTarget(described(tmp_path, **change)))}
     for what, text in nonempty(said.items()):
         assert text in problems[what] and "\n" not in problems[what]
 

@@ -64,7 +64,7 @@ def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, A
 
 
 def ordinary(name: str) -> list[Step]:
-    (phrase,) = (one for one in PHRASES if one.name == name)
+    (phrase,) = (phrase for phrase in PHRASES if phrase.name == name)
     return [(kind, {key: of[0] for key, of in values.items()}) for kind, values in phrase.steps]
 
 
@@ -107,12 +107,12 @@ def test_record_too_large_to_write_is_pulled_and_found(asking_: Step, running: D
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
-LACKING = [one for one in PHRASES if any(EVERY in values.get("without", ()) for _, values in one.steps)]
+LACKING = [phrase for phrase in PHRASES if any(EVERY in values.get("without", ()) for _, values in phrase.steps)]
 
 
 def without_any_field() -> list[Step]:
     """Each request that a phrase asks without any of its fields."""
-    return [(kind, {**args, "without": EVERY}) for one in LACKING for kind, args in ordinary(one.name) if "without" in args]
+    return [(kind, {**args, "without": EVERY}) for step in LACKING for kind, args in ordinary(step.name) if "without" in args]
 
 
 def test_request_without_fields_is_answered_like_reference(running: Deployment, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_broker_defaulting_missing_field_is_found(running: Deployment, tmp_path:
     with monkeypatch.context() as changed:
         changed.setattr(headers, "_empty", filled)
         path = performed(running, tmp_path, ("send", {}), ("max_offset", {"without": EVERY}))
-    assert [one.property for one in judge_file(path, running.name.partition(":")[2]).findings]
+    assert [finding.property for finding in judge_file(path, running.name.partition(":")[2]).findings]
 
 
 @pytest.fixture(scope="module", params=["P494", "P533"])
@@ -156,7 +156,7 @@ def without_fields(round_: HalfQueueRound, message: Any) -> Command:
 def test_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary("a half message that is asked about"))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
-    (question,) = (one for one in load(found.path).items if isinstance(one, Other) and one.op == "question")
+    (question,) = (item for item in load(found.path).items if isinstance(item, Other) and item.op == "question")
     assert question.value["code"] == CHECK_TRANSACTION_STATE and question.value["fields"]["commitLogOffset"]
 
 
@@ -167,7 +167,7 @@ OFTEN = "a half message that is asked about as often as may be"
 def test_half_message_is_checked_up_to_limit(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary(OFTEN))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
-    *_, last = (one.value["asked"] for one in load(found.path).items if isinstance(one, Other) and one.op == "checked")
+    *_, last = (item.value["asked"] for item in load(found.path).items if isinstance(item, Other) and item.op == "checked")
     assert last == ["2"]  # a step has waited for the first question
 
 
@@ -177,7 +177,7 @@ def test_excess_checks_are_found(wrong: str, asking: Deployment, tmp_path: Path)
     planted = Text(f"{HalfQueueRound.__module__}:HalfQueueRound._asked_often_enough", "times >=", wrong)
     with prepare([planted]).applied(), InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
         path = performed(own, tmp_path, *ordinary(OFTEN))
-    assert "event.checked" in [one.property for one in judge_file(path, profile).findings]
+    assert "event.checked" in [finding.property for finding in judge_file(path, profile).findings]
 
 
 @pytest.mark.parametrize("what", ABOUT_HALVES)
@@ -189,7 +189,7 @@ def test_a_wrong_question_about_a_half_message_is_found(
     with monkeypatch.context() as changed:
         changed.setattr(owner, attribute, otherwise)
         path = performed(asking, tmp_path, *ordinary("a half message that is asked about"))
-    assert [one.property for one in judge_file(path, asking.name.partition(":")[2]).findings]
+    assert [finding.property for finding in judge_file(path, asking.name.partition(":")[2]).findings]
 
 
 _COMMIT = HalfQueueRound._commit
@@ -208,7 +208,7 @@ def test_check_at_wrong_offset_is_found(what: str, asking: Deployment, tmp_path:
     with monkeypatch.context() as changed, InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
         changed.setattr(HalfQueueRound, "_commit", HOW_FAR[what])
         path = performed(own, tmp_path, *steps)
-    assert "event.checked" in [one.property for one in judge_file(path, profile).findings]
+    assert "event.checked" in [finding.property for finding in judge_file(path, profile).findings]
 
 
 def test_unfollowed_program_is_undecided_by_reference(asking: Deployment, tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_half_message_without_count_space_blocks_all_checks(
 ) -> None:
     """The claim holds at the limit, and is known to be violated above it; nothing else is found, since the implementation does the same."""
     monkeypatch.setattr(client, "QUESTION", 3.0)
-    (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
+    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ENDED])) as own:
         found = judged(own, tmp_path, *one.at(side, PROFILES[asking.name.partition(":")[2]]))
     assert not found.findings and not found.unconfirmed and "AUX-33.asked" in found.exercised
@@ -247,5 +247,5 @@ def test_broker_stopping_checks_for_other_reason_is_found(asking: Deployment, tm
         changed.setattr(HalfQueueRound, "_put_back", refused)
         with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ASKED])) as own:
             path = performed(own, tmp_path, *ordinary("a half message that is asked about"))
-    (found, *_) = (one for one in judge_file(path, asking.name.partition(":")[2]).findings if one.judge == "claims")
+    (found, *_) = (finding for finding in judge_file(path, asking.name.partition(":")[2]).findings if finding.judge == "claims")
     assert found.property == "AUX-33.asked" and "was asked about none of its half messages" in found.text

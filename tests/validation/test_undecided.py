@@ -38,7 +38,7 @@ SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "propertie
 Came = Literal["holds", "violated", "undecided"]
 CAME = st.sampled_from(("holds", "violated", "undecided"))
 GIVEN_UP = "A at broker-a: after 1 answers, 100,000 expanded states are reached"
-ITEMS = tuple(one for one in entries(PROFILE, frozenset(Capability)) if one.kind == "specification")
+ITEMS = tuple(entry for entry in entries(PROFILE, frozenset(Capability)) if entry.kind == "specification")
 CHEAP = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -71,7 +71,9 @@ def validated(history: Path, programs: Sequence[str], shared: Sequence[str]) -> 
     own = [judged(history, number, came) for number, came in enumerate(programs, 1)]
     common = [judged(history, 0, came) for came in shared]
     made = ValidationReport({"name": "a broker", "version": "", "offers": [], "note": ""}, PROFILE, 1, len(own), judged=own, shared=common)
-    made.findings = report.gather((*own, *common), {one.path: Program(one.program, "", (("send", {}),)) for one in (*own, *common)})
+    made.findings = report.gather(
+        (*own, *common), {outcome.path: Program(outcome.program, "", (("send", {}),)) for outcome in (*own, *common)}
+    )
     for finding in made.findings:
         finding.history = "histories/00001.ndjson"
     return made
@@ -95,14 +97,14 @@ def test_all_outputs_agree_on_undecided_results(
     SCHEMA.validate(data)
 
     open_ = [number for number, one in enumerate(programs, 1) if one == "undecided"] + [0] * shared.count("undecided")
-    assert [one["program"] for one in data["undecided"]] == open_
-    row = next(one for one in data["verdicts"] if one["id"] == "specification")
+    assert [row["program"] for row in data["undecided"]] == open_
+    row = next(row for row in data["verdicts"] if row["id"] == "specification")
     assert (row["tried"], row["undecided"]) == (len(came) - len(open_), len(open_))
     assert row["agrees"] is (False if "violated" in came else None if open_ else True)
 
     text = printed(made, capsys)
     named = [f"program {number} by the specification (histories/{number:05}.ndjson)" if number else "a shared topic" for number in open_]
-    assert all(one in text for one in named) and ("validate --again v --states 1000000" in text) is bool(open_)
+    assert all(name in text for name in named) and ("validate --again v --states 1000000" in text) is bool(open_)
     assert (f"{len(open_)} not decided" in text) is bool(open_)
 
     for run in (results.run(data), saved.read(json.loads(saved.write(results.run(data))), "a run")):
@@ -114,10 +116,14 @@ def test_all_outputs_agree_on_undecided_results(
 def agree(run: Run, open_: Sequence[int]) -> None:
     """Each form of a run names each undecided program with its reason."""
     names = [f"histories/{number:05}.ndjson" for number in open_]
-    skipped = [one.get("message", "") for one in Xml.fromstring(junit.write(run).encode()).iter("skipped")]
-    assert sum(one.startswith("undecided: ") and GIVEN_UP in one for one in skipped) == len(open_)
+    skipped = [element.get("message", "") for element in Xml.fromstring(junit.write(run).encode()).iter("skipped")]
+    assert sum(message.startswith("undecided: ") and GIVEN_UP in message for message in skipped) == len(open_)
     (log,) = json.loads(sarif.write(run))["runs"]
-    noted = [one["message"]["text"] for one in log["invocations"][0]["toolExecutionNotifications"] if one["level"] == "warning"]
+    noted = [
+        notification["message"]["text"]
+        for notification in log["invocations"][0]["toolExecutionNotifications"]
+        if notification["level"] == "warning"
+    ]
     warnings = [line for line in github.commands(run) if line.startswith("::warning")]
     for text in (" ".join(noted), " ".join(warnings), page.html(run), markdown.write(run)):
         assert all(name in text for name in names)
@@ -137,7 +143,7 @@ def test_suite_item_passes_only_without_undecided_program(programs: list[Came], 
 
 
 def test_rule_contradicted_only_by_undecided_program_is_undecided(history: Path) -> None:
-    rule = next(one for one in entries(PROFILE, frozenset(Capability)) if one.id == "CHK-10")
+    rule = next(entry for entry in entries(PROFILE, frozenset(Capability)) if entry.id == "CHK-10")
     assert outcomes(validated(history, ["undecided"], []), [rule], history.parents[1])["CHK-10"].status == "undecided"
     made = validated(history, ["undecided", "holds"], [])
     made.judged[1].kept = frozenset({"CHK-10"})
@@ -151,8 +157,8 @@ def test_exit_3_or_1_still_gives_result(came: str, code: int, history: Path) -> 
     made.over = ["accepted deviation x is over"] if came == "violated" else []
     run = results.run(made.data())
     assert (bool(run.of("differs")), bool(run.of("undecided"))) == (code == DIFFERS, code == STOPPED)
-    assert ("accept" in [one.id for one in run.of("differs")]) is bool(made.over)
-    assert {one.verdict for one in results.run(ValidationReport(made.target, PROFILE, 1, 1).data()).results} == {"none was judged"}
+    assert ("accept" in [result.id for result in run.of("differs")]) is bool(made.over)
+    assert {result.verdict for result in results.run(ValidationReport(made.target, PROFILE, 1, 1).data()).results} == {"none was judged"}
 
 
 @pytest.mark.parametrize(("came", "kept"), [("holds", 0), ("undecided", 1), ("violated", 1)])
@@ -229,7 +235,7 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
     }  # fmt: skip
     restore(made, old)
     assert {place for place, one in enumerate(made) if one.verdicts} == chosen
-    assert all(len(one.verdicts) + len(one.unconfirmed) == 1 for one in made)
+    assert all(len(program.verdicts) + len(program.unconfirmed) == 1 for program in made)
 
 
 @pytest.mark.parametrize("repeated", [True, False])
@@ -238,6 +244,6 @@ def test_unconfirmed_verdict_is_undecided_until_rerun(repeated: bool, history: P
     made.judged[1].unconfirmed.append(ProgramFinding("claims", "INV-01", "no answer", at="client 0, request 1 (send)"))
     made.repeated = {("claims", "INV-01")} if repeated else set()
     data = made.data()
-    assert (data["exit"], [one["repeated"] for one in data["unconfirmed"]]) == (OK if repeated else STOPPED, [repeated])
+    assert (data["exit"], [row["repeated"] for row in data["unconfirmed"]]) == (OK if repeated else STOPPED, [repeated])
     assert (data["findings"], bool(data["undecided"])) == ([], not repeated)
     assert bool(re.search(r"program 2 by the claims .*INV-01 .* was not repeated", printed(made, capsys))) is not repeated

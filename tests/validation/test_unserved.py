@@ -34,14 +34,14 @@ def validated(folder: Path, until: str = "") -> ValidationReport:
 
 def test_unserved_request_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = validated(tmp_path)
-    assert [one.verdict.property for one in found.open] == ["request.back"] and found.exit_code == 1
-    assert not any("send_back" in one.asked for one in found.judged) and len(found.judged) == 3
+    assert [finding.verdict.property for finding in found.open] == ["request.back"] and found.exit_code == 1
+    assert not any("send_back" in program.asked for program in found.judged) and len(found.judged) == 3
     show.render(found, tmp_path / "r")
     shown = " ".join(capsys.readouterr().out.split())
     assert "Requests that are not served; no program has them" in shown and "retries and dead letters" in shown
     assert json.loads((tmp_path / "r" / "report.json").read_text("utf-8"))["findings"][0]["level"] == 4
     later = again(tmp_path / "r", None, ())
-    assert [one.verdict for one in later.open] == [one.verdict for one in found.open]
+    assert [finding.verdict for finding in later.open] == [finding.verdict for finding in found.open]
 
 
 def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +49,7 @@ def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "b").mkdir()
     assert validated(tmp_path / "a", "2999-01-01").exit_code == 0
     late = validated(tmp_path / "b", "2020-01-01")
-    assert late.exit_code == 1 and [one.verdict.property for one in late.open] == ["request.back"]
+    assert late.exit_code == 1 and [finding.verdict.property for finding in late.open] == ["request.back"]
     show.render(late, tmp_path / "b" / "r")
     said = "accepted deviation request.back (consumers come later, until 2020-01-01) is over: mend it"
     assert said in " ".join(capsys.readouterr().out.split())

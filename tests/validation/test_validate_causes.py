@@ -25,11 +25,13 @@ def finding(property_: str, *steps: Step, judge: Judge = "reference", again: int
 
 def grouped(*findings: ValidationFinding, **shows: str) -> list[list[str]]:
     """Return the properties by cause; `shows` states which other findings a program shows, as `a="b c"`."""
-    keys = {one.verdict.property: one.key for one in findings}
+    keys = {finding.verdict.property: finding.key for finding in findings}
     shown = {
-        one.key: frozenset(keys[name] for name in shows.get(one.verdict.property, "").split()) for one in findings if causes._is_small(one)
+        finding.key: frozenset(keys[name] for name in shows.get(finding.verdict.property, "").split())
+        for finding in findings
+        if causes._is_small(finding)
     }
-    return [[one.verdict.property for one in group] for group in causes.groups(findings, shown)]
+    return [[finding.verdict.property for finding in group] for group in causes.groups(findings, shown)]
 
 
 def test_findings_of_one_smallest_program_share_cause() -> None:
@@ -83,7 +85,7 @@ def test_report_names_causes_and_lists_their_findings(
     for number, one in enumerate(findings, 1):
         one.file = f"programs/finding-{number}.py"
     causes.name_causes(findings, tmp_path, "P494")
-    assert [one.record()["cause"] for one in findings] == ["send.code by reference", "x by reference", "send.code by reference"]
+    assert [finding.record()["cause"] for finding in findings] == ["send.code by reference", "x by reference", "send.code by reference"]
     report = ValidationReport({"name": "a broker"}, "P494", 1, 5, findings=findings)
     show.render(report, Path("report"))
     printed = capsys.readouterr().out

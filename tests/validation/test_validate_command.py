@@ -135,7 +135,7 @@ def test_target_adapter_is_tested_and_missing_capabilities_reported(capsys: pyte
     assert "all that it offers works" in said
     assert "kill: programs with a crash are left out" in said
     found = json.loads(path.read_text("utf-8"))
-    assert {one["what"] for one in found["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
+    assert {check["what"] for check in found["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
     assert (list(found["lost"]), found["exit"]) == (["kill"], 0)
 
 

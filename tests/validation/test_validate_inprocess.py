@@ -58,7 +58,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.ValidationRep
 @pytest.mark.slow
 def test_the_implementation_is_as_described(tmp_path: Path) -> None:
     found = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 60, 3, shrink=1))
-    assert [str(one.verdict) for one in found.findings] == []
+    assert [str(finding.verdict) for finding in found.findings] == []
     assert len(found.judged) == 60
     assert found.exit_code == 0
 
@@ -85,7 +85,7 @@ def test_the_report_is_written_for_people_and_programs(done: tuple[report.Valida
     data = json.loads((folder / "report.json").read_text())
     assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 2, PROFILE, 0)
     assert found.findings == [] and data["programs"]["judged"] == COUNT
-    assert data["requests"] == sum(one.requests for one in found.judged) > 100
+    assert data["requests"] == sum(program.requests for program in found.judged) > 100
     assert {row["id"] for row in data["verdicts"]} >= {"INV-06.records", "INV-34.records", "INV-43", "reference", "specification"}
     suite = Xml.parse(folder / "junit.xml").getroot().find("testsuite")
     assert suite is not None and suite.get("failures") == "0" and suite.get("tests") == str(len(data["verdicts"]))
@@ -125,7 +125,7 @@ def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report
     for row in saved["findings"]:
         row["again"] = row["repeats"] = 2
     path.write_text(json.dumps(saved), "utf-8")
-    assert {one.again for one in again(copy, "P40", ()).findings if one.verdict.judge == "reference"} == {2}
+    assert {finding.again for finding in again(copy, "P40", ()).findings if finding.verdict.judge == "reference"} == {2}
 
 
 # Wrong answers
@@ -168,7 +168,7 @@ def test_a_wrong_answer_is_found(
 ) -> None:
     altered(monkeypatch, change)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE)
-    assert {one.property for one in judged.findings} >= found
+    assert {finding.property for finding in judged.findings} >= found
 
 
 EARLIEST = ("earliest", {"topic": "A"})
@@ -191,7 +191,7 @@ def test_first_message_time_of_queue_is_its_record_time(
 ) -> None:
     altered(monkeypatch, _field("timestamp", change))
     judged = judge_file(runner.perform(Program(1, "plain messages", steps)), PROFILE)
-    assert {one.property for one in judged.findings} == found
+    assert {finding.property for finding in judged.findings} == found
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_broken_answer_about_a_queues_first_message_is_found(
 ) -> None:
     altered(monkeypatch, change)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, EARLIEST))), PROFILE)
-    assert {one.property for one in judged.findings} == found
+    assert {finding.property for finding in judged.findings} == found
 
 
 @pytest.mark.behaviour("REM-06", "REM-10")
@@ -219,7 +219,7 @@ def test_request_refused_when_busy_has_no_effect(runner: Runner, monkeypatch: py
     refused = {"code": 2, "remark": "[REJECTREQUEST]system busy", "fields": {}}
     altered(monkeypatch, lambda data: data | refused if data["fields"].get("queueOffset") == "1" else data)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE, ("reference",))
-    assert {one.property for one in judged.findings} == {"queue.next offset"}
+    assert {finding.property for finding in judged.findings} == {"queue.next offset"}
 
 
 @pytest.mark.parametrize("one_way", [True, False], ids=["one-way", "answered"])
@@ -234,7 +234,7 @@ def test_only_one_way_requests_may_be_unserved_yet(runner: Runner, one_way: bool
     looks["queues"]["queues"] = [row for row in looks["queues"]["queues"] if row[0] != topic]
     looks["records"]["records"] = [row for row in looks["records"]["records"] if row["at"] not in gone]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = {one.property for one in judge_file(path, PROFILE, ("reference",)).findings}
+    found = {finding.property for finding in judge_file(path, PROFILE, ("reference",)).findings}
     assert found == (set() if one_way else {"topic.the broker's entry"})
 
 
@@ -251,7 +251,7 @@ def test_in_5_queue_may_be_unknown_after_first_message(tmp_path: Path, answer: d
     assert (asked["code"], asked["fields"]["offset"]) == (0, "0")
     asked |= {"fields": {}} | answer
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert {one.property for one in judge_file(path, "P533", ("reference",)).findings} == found
+    assert {finding.property for finding in judge_file(path, "P533", ("reference",)).findings} == found
 
 
 @pytest.mark.behaviour("INV-02", "INV-03")
@@ -263,8 +263,8 @@ def test_second_and_unwanted_responses_are_found(runner: Runner) -> None:
         rows.append({**row, "type": "info", "op": "stray", "value": {"of": row["seq"], **answer}, "seq": len(rows) - 1})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     judged = judge_file(path, PROFILE, ("claims",))
-    assert {one.property for one in judged.unconfirmed} == {"INV-01", "INV-02"}, "they count when they come again"
-    assert {one.property for one in judged.findings} == {"INV-03"}
+    assert {finding.property for finding in judged.unconfirmed} == {"INV-01", "INV-02"}, "they count when they come again"
+    assert {finding.property for finding in judged.findings} == {"INV-03"}
 
 
 def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, mo
         1, "plain messages", (SEND, ("route", {"topic": "A"}), ("send", {"topic": "B"}), SEND, ("send", {"topic": "C", "flag": 3}))
     )
     path = runner.perform(program)
-    verdict = next(one for one in judge_file(path, PROFILE).findings if one.judge == "reference")
+    verdict = next(finding for finding in judge_file(path, PROFILE).findings if finding.judge == "reference")
     small = shrink(runner, tmp_path, program, verdict, path, PROFILE, 20)
     assert [name for name, _ in small.program.steps] == ["send", "send"]
     assert (small.again, small.repeats) == (3, 3)
@@ -295,7 +295,7 @@ def test_program_of_finding_runs_unchanged(
 ) -> None:
     altered(monkeypatch, _field("queueId", lambda text: "7"))
     path = runner.perform(Program(1, "", (SEND,)))
-    verdict = next(one for one in judge_file(path, PROFILE).findings if one.property == "INV-30.records")
+    verdict = next(finding for finding in judge_file(path, PROFILE).findings if finding.property == "INV-30.records")
     finding = report.ValidationFinding(verdict, load(path).program, path.name, file="programs/finding-1.py")
     names: dict[str, Any] = {"__name__": "kept"}
     exec(compile(report.source(finding, PROFILE), "finding-1.py", "exec"), names)
@@ -324,8 +324,8 @@ def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: 
     judged = judge_file(runner.perform(Program(1, "", (SEND,))), PROFILE, ("claims",))
     entries = accept.read(write_accepted(tmp_path / "accept.toml"))
     before, after = (accept.sort(judged.findings, entries, day) for day in (date(2998, 1, 1), date(2999, 1, 2)))
-    assert "INV-30.records" not in {one.property for one in before.left} and not before.notes
-    assert "INV-30.records" in {one.property for one in after.left} and after.over[0].endswith(
+    assert "INV-30.records" not in {deviation.property for deviation in before.left} and not before.notes
+    assert "INV-30.records" in {deviation.property for deviation in after.left} and after.over[0].endswith(
         "is over: mend it, or give the entry a later day"
     )
     assert accept.sort([], entries, date(2999, 1, 2)).over[0].endswith("is over, and no finding fits: take it out")
@@ -400,8 +400,8 @@ def test_without_name_server_routes_are_not_queried(running: Deployment, tmp_pat
         alone = Runner(brokers, tmp_path, {"profile": PROFILE}, Bounds(1), mark())
         told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))
         alone.close()
-    assert [one.op for one in told.exchanges] == ["send"]
-    assert NAME_SERVER not in {one.request["to"] for one in told.exchanges}
+    assert [exchange.op for exchange in told.exchanges] == ["send"]
+    assert NAME_SERVER not in {exchange.request["to"] for exchange in told.exchanges}
 
 
 @pytest.mark.parametrize("topic", [SCHEDULE, "  "])
@@ -417,4 +417,4 @@ def test_a_topic_that_another_program_has_made_is_no_finding(tmp_path: Path, top
         programs = [Program(number, "", tuple(steps)) for number, steps in enumerate(([made], [beyond], back), 1)]
         found = [judge_file(path, "P45") for _, path in runner.run(programs)]
         runner.close()
-    assert [str(one) for each in found for one in each.findings] == []
+    assert [str(finding) for each in found for finding in each.findings] == []

@@ -229,7 +229,7 @@ def test_a_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> No
     patch, steps, property_ = FAULTS[fault]
     with changed(*patch) as running:
         found = performed(running, tmp_path, *steps)
-    assert any(one.property.startswith(property_) for one in found), [str(one) for one in found]
+    assert any(finding.property.startswith(property_) for finding in found), [str(finding) for finding in found]
 
 
 def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_data_lost_by_restart_is_found(fault: str, tmp_path: Path, monkeypatch: 
         written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
         (judged,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written)
         (again,) = restart_each(running, restarts.KILLED, [], ProgramNames(PREFIX, 0), written)
-    found = {one.property for one in judged.findings}
+    found = {finding.property for finding in judged.findings}
     assert property_ in found if property_ else not found and not again.findings
     assert judged.path.exists() and "restart.topics" in judged.exercised | {property_}
 
@@ -329,12 +329,12 @@ def test_data_missing_at_name_server_is_found(fault: str, tmp_path: Path, monkey
         runner.close()
         written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
         (again,) = restart_name_server(running, ProgramNames(PREFIX, 0), written)
-        servers = [str(one.name_server) for one in (running, other)]
+        servers = [str(deployment.name_server) for deployment in (running, other)]
         (further,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written, servers)
     finally:
         target.end()
     for judged, shown in zip((again, further), shows, strict=True):
-        assert {one.property for one in judged.findings} == ({restarts.ROUTES} if shown else set())
+        assert {finding.property for finding in judged.findings} == ({restarts.ROUTES} if shown else set())
         assert restarts.ROUTES in judged.exercised
     assert set(again.claims) == {restarts.ROUTES}
     assert len(load(further.path).states[restarts.STATE]["after"]["others"]) == 1
@@ -425,7 +425,7 @@ def test_known_restart_losses_depend_on_release(profile: str, known: bool, tmp_p
     recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": after})
     recording.close()
     judged = restarts.judge(load(path), path, profile)
-    assert [(one.property, one.known) for one in judged.verdicts] == [("restart.delayed", known)]
+    assert [(verdict.property, verdict.known) for verdict in judged.verdicts] == [("restart.delayed", known)]
     assert judged.claims["restart.delayed"][1] == ("violated" if known else "holds")
 
 

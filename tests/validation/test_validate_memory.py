@@ -59,7 +59,7 @@ def test_failing_program_is_tried_first_until_it_passes(
     assert f"tried first: 0 still show one, {remembered} no more and are forgotten" in " ".join(capsys.readouterr().out.split())
     assert not kept.exists()
     headers = [json.loads(path.read_text().splitlines()[0]) for path in sorted((tmp_path / "third/histories").iterdir())]
-    numbers = [one["origin"]["program"]["number"] for one in headers]
+    numbers = [header["origin"]["program"]["number"] for header in headers]
     assert max(numbers[:remembered]) > 3 and sorted(numbers) == list(range(1, 4 + remembered))
 
 
@@ -73,15 +73,15 @@ def test_interrupted_run_resumes_same_programs(tmp_path: Path) -> None:
 
     assert validate(request(resumes=False), progress).stopped == "Ctrl-C"
     found = validate(request(resumes=True))
-    assert sorted(one.program for one in found.judged) == [1, 2, 3, 4] and found.exit_code == 0
+    assert sorted(program.program for program in found.judged) == [1, 2, 3, 4] and found.exit_code == 0
     assert found.notes == ["1 program of earlier findings tried first: 0 still show one, 1 no more and are forgotten"]
 
 
 def test_unreached_or_unperformable_programs_stay_remembered(tmp_path: Path) -> None:
     needy = [Program(0, "", SEND.steps, FUTURE), Program(0, "", SEND.steps, NARROW)]
-    assert [one.needs for one in memory.numbered([SEND, *needy], 10, configure=False, start=False)] == [""]
+    assert [program.needs for program in memory.numbered([SEND, *needy], 10, configure=False, start=False)] == [""]
     tried = memory.numbered([SEND, BACK, *needy], 10, configure=True, start=True)
-    assert [one.number for one in tried] == [11, 12, 13, 14]
+    assert [program.number for program in tried] == [11, 12, 13, 14]
     report = ValidationReport({}, "P494", 1, 10)
     report.judged = [_judged(11), _judged(12, ProgramFinding("claims", "INV-30", "is wrong"))]
     report.findings = [ValidationFinding(report.judged[1].findings[0], SEND, "h")]

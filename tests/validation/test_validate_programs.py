@@ -57,7 +57,7 @@ def test_existing_sources_do_not_affect_seed(tmp_path: Path) -> None:
 
 
 def test_first_message_of_each_used_queue_is_queried() -> None:
-    drawn = [one.steps for one in everything() if one.source == QUEUES]
+    drawn = [program.steps for program in everything() if program.source == QUEUES]
     assert sum(name == "send" for steps in drawn for name, _ in steps) > 5
     for steps in drawn:
         sent = {(args["topic"], args["queue"]): at for at, (name, args) in reversed(list(enumerate(steps))) if name == "send"}
@@ -68,16 +68,16 @@ def test_first_message_of_each_used_queue_is_queried() -> None:
 def test_every_source_and_configuration_has_programs() -> None:
     programs = everything()
     assert len(programs) == 300
-    assert {one.needs for one in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE}
+    assert {program.needs for program in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE}
     older = generate(replace(EVERYTHING, profile="P45"))  # whose group commit regards a message in a new file as late
-    assert {LARGE, FLUSHED} & {one.needs for one in older} == {LARGE}
-    assert max(one.clients for one in programs) == MOST_CLIENTS
-    assert any(one.concurrent for one in programs)
+    assert {LARGE, FLUSHED} & {program.needs for program in older} == {LARGE}
+    assert max(program.clients for program in programs) == MOST_CLIENTS
+    assert any(program.concurrent for program in programs)
 
 
 def test_programs_on_a_broker_without_write_permission_ask_for_routes() -> None:
-    mine = [one for one in everything() if one.needs == READ_ONLY]
-    assert mine and all(one.steps[-1][0] == "route" for one in mine if any(name in ("send", "topic") for name, _ in one.steps))
+    mine = [program for program in everything() if program.needs == READ_ONLY]
+    assert mine and all(program.steps[-1][0] == "route" for program in mine if any(name in ("send", "topic") for name, _ in program.steps))
 
 
 def test_programs_ending_process_come_early_and_only_once() -> None:
@@ -87,12 +87,12 @@ def test_programs_ending_process_come_early_and_only_once() -> None:
     stages = stages_of(groups)
     first, large, *rest = stages
     assert [*first] == [ENDED] and 0 < len(first[ENDED]) < len(groups[ENDED])
-    asking = [one for one in groups[ENDED] if one.steps[-1] == ("question", {})]
+    asking = [program for program in groups[ENDED] if program.steps[-1] == ("question", {})]
     assert asking and first[ENDED][-len(asking) :] == asking and len(first[ENDED]) > len(asking)
     assert large == {FLUSHED: groups[FLUSHED]}
     assert next(iter(rest[0])) == ""
-    performed = [one for stage in stages for group in stage.values() for one in group]
-    assert sorted(one.number for one in performed) == [*range(1, 601)]
+    performed = [program for stage in stages for group in stage.values() for program in group]
+    assert sorted(program.number for program in performed) == [*range(1, 601)]
     assert stages_of({ENDED: groups[ENDED]}) == [{ENDED: groups[ENDED]}]
 
 
@@ -104,7 +104,7 @@ def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
     with_nothing = [number for number, stage in enumerate(stages) if "" in stage]
     assert with_nothing[-1] == len(stages) - 1 and [*stages[-1]] == [""]
     assert len(stages[with_nothing[0]][""]) == FIRST
-    assert [one for stage in stages for one in stage.get("", ())] == groups[""]
+    assert [program for stage in stages for program in stage.get("", ())] == groups[""]
     assert {*groups} == {needs for stage in stages for needs in stage}
     few = {"": groups[""][: 2 * FIRST - 1], **{needs: group for needs, group in groups.items() if needs}}
     assert len([stage for stage in stages_of(few) if "" in stage]) == 1
@@ -113,7 +113,7 @@ def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
 
 def test_target_without_capabilities_gets_no_demanding_program() -> None:
     programs = generate(ProgramOptions("P494", 200, 7))
-    assert {one.needs for one in programs} == {""}
+    assert {program.needs for program in programs} == {""}
     assert len(programs) == 200
 
 
@@ -196,4 +196,4 @@ def test_unknown_step_is_one_line(step: tuple[str, dict[str, object]], said: str
 
 
 def test_file_filling_programs_form_separate_group() -> None:
-    assert all(name == "send" for one in everything() if one.needs == ALONE for name, _ in one.steps)
+    assert all(name == "send" for program in everything() if program.needs == ALONE for name, _ in program.steps)

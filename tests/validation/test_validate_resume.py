@@ -52,8 +52,8 @@ def test_recorded_programs_are_not_run_again(tmp_path: Path) -> None:
     assert numbers(folder) == list(range(1, PROGRAMS + 1))
     assert (len(found.judged), found.stopped, found.exit_code) == (PROGRAMS, "", 0)
     plain = validate(request(tmp_path / "plain"))
-    assert sorted((one.program, one.source, one.requests) for one in found.judged) == sorted(
-        (one.program, one.source, one.requests) for one in plain.judged
+    assert sorted((program.program, program.source, program.requests) for program in found.judged) == sorted(
+        (program.program, program.source, program.requests) for program in plain.judged
     )
 
 

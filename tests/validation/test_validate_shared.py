@@ -54,7 +54,7 @@ def test_the_programs_together_explain_each_queue_of_a_shared_topic(tmp_path: Pa
 def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
     """Planted: every message counts in its queue, prepared ones too. No single program shows the correct end of the queue."""
     programs = judged(SeededFault("M-78"), tmp_path, PROGRAMS)
-    assert [one.findings for one in programs] == [[]] * len(PROGRAMS)
+    assert [program.findings for program in programs] == [[]] * len(PROGRAMS)
     (found,) = judge_shared(programs, PROFILE)
     (verdict,) = found.findings
     assert (verdict.property, found.program) == ("specification.send", 0)
@@ -76,11 +76,11 @@ def shifted(one: Touched, by: int) -> Touched:
 def test_pending_data_of_earlier_configuration_may_still_arrive(tmp_path: Path) -> None:
     delayed = Program(1, "", (("send", {"topic": CLUSTER, "queue": 0, "properties": {"DELAY": "1"}}),))
     after = Program(2, "", (SENDS[0], SENDS[0]))
-    first, second = (one.shared for one in judged(InProcess(PROFILE), tmp_path, [delayed, after], workers=1))
+    first, second = (program.shared for program in judged(InProcess(PROFILE), tmp_path, [delayed, after], workers=1))
     assert first is not None and second is not None
 
     def explained(*programs: Touched) -> list[bool]:
-        return [one.finding is None for one in judge_topics(programs, PROFILE, EXPANDED)]
+        return [verdict.finding is None for verdict in judge_topics(programs, PROFILE, EXPANDED)]
 
     second = replace(second, needs="other settings")
     assert explained(first, second) == [True, True]
@@ -95,12 +95,12 @@ def test_topic_created_under_earlier_settings_exists(tmp_path: Path) -> None:
     """A broker that looks at no names makes a blank one too, which programs cannot have each for itself."""
     made = Program(1, "", (("send", {"topic": "  ", "nums": 1}),))
     after = Program(2, "", (("send", {"topic": "  ", "queue": 1}), ("send", {"topic": "  ", "nums": 2})))
-    first, second = (one.shared for one in judged(InProcess("P452"), tmp_path, [made, after], workers=1))
+    first, second = (program.shared for program in judged(InProcess("P452"), tmp_path, [made, after], workers=1))
     assert first is not None and second is not None
     second = replace(second, needs="other settings")
 
     def explained(*programs: Touched) -> list[bool]:
-        return [one.finding is None for one in judge_topics(programs, "P452", EXPANDED)]
+        return [verdict.finding is None for verdict in judge_topics(programs, "P452", EXPANDED)]
 
     assert explained(first, second) == [True, True]
     assert explained(second) == [False]
@@ -112,13 +112,13 @@ def test_queue_is_drawn_among_queues_of_creating_program(tmp_path: Path) -> None
     first = Program(1, "", (("send", {"topic": SCHEDULE, "nums": 4}),))
     drawn = Program(2, "", tuple(("send", {"topic": SCHEDULE, "nums": 1, "queue": -1}) for _ in range(8)))
     _, found = judged(InProcess("P452"), tmp_path, [first, drawn], workers=1)
-    queues = {one.response_fields["queueId"] for one in load(found.path).exchanges}
+    queues = {exchange.response_fields["queueId"] for exchange in load(found.path).exchanges}
     assert queues - {"0"}
     assert differences(load(found.path), PROFILES["P452"]) == []
 
 
 def test_brokers_that_others_use_too_are_left_out(tmp_path: Path) -> None:
-    assert {one.shared for one in judged(InProcess(PROFILE), tmp_path, PROGRAMS[:2], clean=False)} == {None}
+    assert {program.shared for program in judged(InProcess(PROFILE), tmp_path, PROGRAMS[:2], clean=False)} == {None}
 
 
 def test_automatically_created_topic_is_judged_by_its_responses(tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def test_topic_created_when_time_is_due_may_have_route(tmp_path: Path) -> None:
     steps = (("route", {"topic": HALF_TOPIC}), ("route", {"topic": "nowhere"}), ("send", {"topic": HALF_TOPIC}))
     (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
     text = found.path.read_text("utf-8")
-    assert {(one.op, one.code) for one in load(found.path).exchanges} == {("route", 17), ("send", 16)}
+    assert {(exchange.op, exchange.code) for exchange in load(found.path).exchanges} == {("route", 17), ("send", 16)}
 
     def differs(before: str, after: str) -> set[str]:
         found.path.write_text(text.replace(before, after), "utf-8")
         history = load(found.path)
-        return {history.names.bare(one.where.partition("(")[2]) for one in differences(history, PROFILES[PROFILE])}
+        return {history.names.bare(difference.where.partition("(")[2]) for difference in differences(history, PROFILES[PROFILE])}
 
     assert differs('"code": 17', '"code": 0') == {"route nowhere)"}
     assert differs('"code": 16', '"code": 1') == {f"send {HALF_TOPIC})"}

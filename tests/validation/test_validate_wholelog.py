@@ -43,15 +43,15 @@ FILE = "00000000000000000000"
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("logs") / "report"
     found = validate(ValidationRequest(InProcess(PROFILE), folder, 24, 5, shrink=0))
-    assert [str(one.verdict) for one in found.findings] == []
-    assert found.logs and all(one.claims for one in found.logs)
+    assert [str(finding.verdict) for finding in found.findings] == []
+    assert found.logs and all(log.claims for log in found.logs)
     return folder
 
 
 def logged(done: Path) -> ParsedHistory:
     """The log of the broker with the most records, as it was written down."""
     found = (load(path) for path in sorted((done / "logs").glob("*.ndjson")))
-    return max((one for one in found if "log" in one.states), key=lambda one: len(read(one, PROFILE, done / "logs").records))
+    return max((history for history in found if "log" in history.states), key=lambda one: len(read(one, PROFILE, done / "logs").records))
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
 
 def test_shared_topics_are_judged_over_all_programs(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())["shared"]
-    assert (data["unknown"], [one.findings for one in again(done, None, ()).shared]) == ([], [[]] * data["parts"])
+    assert (data["unknown"], [part.findings for part in again(done, None, ()).shared]) == ([], [[]] * data["parts"])
     assert data["explained"] > data["parts"] > 0
 
 
@@ -76,7 +76,7 @@ def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], No
     target = folder / "store" / FOLDER
     target.mkdir(parents=True)
     data = bytearray(source(done))
-    change(data, [one.at for one in log.records])
+    change(data, [record.at for record in log.records])
     (target / FILE).write_bytes(data.ljust(log.file_size, b"\0"))
     path = folder / "logs" / "1.ndjson"
     deleted = logged(done).origin["deleted"]
@@ -104,7 +104,7 @@ def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int
         at = places[1] + place
         data[at : at + len(value)] = value
 
-    assert found in {one.property for one in judge_log(stored(done, tmp_path, change), PROFILE).findings}
+    assert found in {finding.property for finding in judge_log(stored(done, tmp_path, change), PROFILE).findings}
     assert not judge_log(stored(done, tmp_path / "right", lambda data, places: None), PROFILE).findings
 
 
@@ -120,7 +120,7 @@ def test_batch_may_have_earlier_store_time_up_to_490(done: Path, tmp_path: Path,
         before = int.from_bytes(data[places[0] + 56 : places[0] + 64], "big")
         data[times] = (before - millis).to_bytes(8, "big")
 
-    assert {one.property for one in judge_log(stored(done, tmp_path, change), profile).findings} & {"INV-42"} == found
+    assert {finding.property for finding in judge_log(stored(done, tmp_path, change), profile).findings} & {"INV-42"} == found
 
 
 def test_a_store_without_a_log_is_not_judged(tmp_path: Path) -> None:
@@ -314,8 +314,8 @@ def test_report_without_kept_log_is_undecided(done: Path, tmp_path: Path, capsys
     data = json.loads((folder / "report.json").read_text())
     (open_,) = data["undecided"]
     assert "cannot be written (No space left on device); make room there" in open_["reason"]
-    row = next(one for one in data["verdicts"] if one["id"] == "INV-37")
+    row = next(row for row in data["verdicts"] if row["id"] == "INV-37")
     assert (row["undecided"], row["broken"], row["agrees"]) == (1, 0, None)
-    items = [one for one in entries(PROFILE, frozenset(Capability)) if one.id in ("INV-37", "INV-39")]
+    items = [entry for entry in entries(PROFILE, frozenset(Capability)) if entry.id in ("INV-37", "INV-39")]
     for outcome in nonempty(outcomes(again(folder, None, ()), items, folder).values()):
         assert outcome.status == "undecided" and open_["reason"] in outcome.words

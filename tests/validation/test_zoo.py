@@ -31,7 +31,7 @@ SCHEMA = Draft202012Validator(json.loads(_FILE.read_text("utf-8")))
 
 def test_each_bug_states_description_location_and_violations() -> None:
     found = bugs()
-    assert len({one.id for one in found}) == len(found) >= 30
+    assert len({bug.id for bug in found}) == len(found) >= 30
     for one in found:
         assert one.category in "ABC" and one.cause.endswith(".") and one.issue and one.bad
         assert one.breaks and all(map(is_known, one.breaks)), one.id
@@ -49,7 +49,7 @@ def test_each_bug_states_description_location_and_violations() -> None:
 def reported(*properties: str, programs: int = 10, stopped: str = "") -> ValidationReport:
     made = ValidationReport({}, "P494", 0, 10, stopped=stopped)
     made.judged = [JudgedProgram(number, Path(f"{number}.ndjson"), "", frozenset()) for number in range(programs)]
-    made.findings = [ValidationFinding(ProgramFinding("claims", one, "words"), Program(1, "", ()), "") for one in properties]
+    made.findings = [ValidationFinding(ProgramFinding("claims", property_, "words"), Program(1, "", ()), "") for property_ in properties]
     return made
 
 
@@ -66,7 +66,7 @@ def reported(*properties: str, programs: int = 10, stopped: str = "") -> Validat
 def test_search_separates_its_bug_from_other_findings(
     properties: tuple[str, ...], on: searching.On, first: str | None, others: tuple[str, ...], agrees: bool, tmp_path: Path
 ) -> None:
-    bug = next(one for one in bugs() if one.id == "A8")
+    bug = next(bug for bug in bugs() if bug.id == "A8")
     found = searching.judged(bug, on, "4.1.0", tmp_path, reported(*properties))
     assert (found.first, found.others, found.agrees) == (first, others, agrees)
 
@@ -84,7 +84,7 @@ def test_search_separates_its_bug_from_other_findings(
 def test_stopped_search_does_not_show_bug_is_absent(
     properties: tuple[str, ...], programs: int, stopped: str, agrees: bool | None, code: int, tmp_path: Path
 ) -> None:
-    bug = next(one for one in bugs() if one.id == "A8")
+    bug = next(bug for bug in bugs() if bug.id == "A8")
     report = reported(*properties, programs=programs, stopped=stopped)
     found = searching.judged(bug, "good", "4.2.0", tmp_path, report)
     assert (found.agrees, found.exit_code) == (agrees, code)
@@ -92,7 +92,7 @@ def test_stopped_search_does_not_show_bug_is_absent(
 
 @pytest.mark.parametrize(("again", "steps"), [(3, 2), (0, None)])
 def test_search_reports_first_sighting_and_shortest_program(again: int, steps: int | None, tmp_path: Path) -> None:
-    bug = next(one for one in bugs() if one.id == "A8")
+    bug = next(bug for bug in bugs() if bug.id == "A8")
     report = reported("send.code", "INV-02", "INV-02")
     for number, one in enumerate(report.findings):
         one.program = Program(1, "", (("send", {}),) * (1, 3, 2)[number])
@@ -104,7 +104,7 @@ def test_search_reports_first_sighting_and_shortest_program(again: int, steps: i
 
 @pytest.mark.parametrize(("reproduced", "agrees"), [(True, True), (False, False), (None, None)])
 def test_bug_with_hazard_is_shown_by_model_witness(reproduced: bool | None, agrees: bool | None, tmp_path: Path) -> None:
-    bug = next(one for one in bugs() if one.id == "A18")
+    bug = next(bug for bug in bugs() if bug.id == "A18")
     report = reported(programs=0)
     report.witnesses = [HazardReplayed("HAZ-04", "INV-14", "", "", (), reproduced, ())]
     found = searching.judged(bug, "bad", "5.5.0", tmp_path, report)
@@ -117,7 +117,7 @@ def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
     printed = capsys.readouterr().out
     rows: list[dict[str, Any]] = json.loads(path.read_text())
     assert not list(SCHEMA.iter_errors(rows))
-    assert [row["id"] for row in rows] == [one.id for one in bugs()]
+    assert [row["id"] for row in rows] == [bug.id for bug in bugs()]
     assert all(row["id"] in printed for row in rows) and printed.splitlines()[-1].startswith(f"{len(rows)} bugs")
     assert run(["zoo", "A16"]) == 0
     assert "#7149" in (said := capsys.readouterr().out) and "breaks NS-11" in said
@@ -171,14 +171,14 @@ def test_bug_is_searched_by_profile_of_release_without_it(monkeypatch: pytest.Mo
 
 
 def test_text_quoted_in_response_is_recognized_in_finding() -> None:
-    bug = next(one for one in bugs() if one.id == "A14")
+    bug = next(bug for bug in bugs() if bug.id == "A14")
     remark = 'java.lang.NullPointerException: Cannot invoke "java.lang.Boolean.booleanValue()" because "v2.m" is null'
     assert bug.matches("send.code", str(FieldDifference("code", [1, remark], [0, None])))
     assert not bug.matches("send.code", str(FieldDifference("code", [1, remark.replace("v2.m", "v2.n")], [0, None])))
 
 
 def test_finding_with_same_name_and_other_words_is_different() -> None:
-    bug = next(one for one in bugs() if one.id == "A1")
+    bug = next(bug for bug in bugs() if bug.id == "A1")
     known = ProgramFinding("claims", "INV-06.records", "at 5: expected true", known=True, condition="records larger than a file")
     assert not bug.fits(known)
     assert bug.fits(replace(known, condition="batches whose properties are too long with the broker's own"))

@@ -45,13 +45,13 @@ def test_consume_queues_of_recorded_store_lead_to_its_records(recorded: Path) ->
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-34", "REC-02", "REC-03", "PER-05", "FLU-03")
 def test_acknowledged_messages_survive_kill() -> None:
     done: list[tuple[int, int]] = []
-    found = FaultTests("kill")
-    campaign.run(Served("P494"), found, 3, seed=11, progress=lambda number, of: done.append((number, of)))
-    assert found.findings == [] == found.known
-    assert (found.rounds, found.states) == (3, 3)
+    faults = FaultTests("kill")
+    campaign.run(Served("P494"), faults, 3, seed=11, progress=lambda number, of: done.append((number, of)))
+    assert faults.findings == [] == faults.known
+    assert (faults.rounds, faults.states) == (3, 3)
     assert sorted(set(done)) == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert found.acknowledged > 30
-    assert found.topics > 5
+    assert faults.acknowledged > 30
+    assert faults.topics > 5
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_broker_with_transient_pool_loses_acknowledged_messages() -> None:
         "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "100000", "commitCommitLogThoroughInterval": "600000",
         "mappedFileSizeCommitLog": str(64 << 20),  # a full file would be taken out of its buffer
     }  # fmt: skip
-    found = FaultTests("kill")
-    kills.run(Served("P494"), found, 1, seed=3, settings=settings)
-    assert found.acknowledged > 0
-    assert sum(": lost: " in finding for finding in found.findings) == found.acknowledged
+    faults = FaultTests("kill")
+    kills.run(Served("P494"), faults, 1, seed=3, settings=settings)
+    assert faults.acknowledged > 0
+    assert sum(": lost: " in finding for finding in faults.findings) == faults.acknowledged

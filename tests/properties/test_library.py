@@ -85,18 +85,18 @@ FORMS: dict[str, Any] = {"builder": lock, "model": lock(), "instance": lock().gi
 
 @pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
 def test_model_can_be_builder_model_instance_or_file(given: Any) -> None:
-    found = check(given)
-    assert [(result.property.id, result.verdict) for result in found] == [
+    results = check(given)
+    assert [(result.property.id, result.verdict) for result in results] == [
         ("exclusion", "holds"),
         ("entered", "holds"),
         ("crowd", "violated"),
         ("never asked", "holds"),
         ("progress", "violated"),
     ]
-    assert (found["exclusion"].states, len(found["entered"].witness or ())) == (8, 2)
-    assert found.vacuous == {"never asked"}
-    assert not found.held and [result.property.id for result in found.violated] == ["crowd", "progress"] and not found.undecided
-    assert found["at most one  process is inside"] is found["exclusion"] is found[0]
+    assert (results["exclusion"].states, len(results["entered"].witness or ())) == (8, 2)
+    assert results.vacuous == {"never asked"}
+    assert not results.held and [result.property.id for result in results.violated] == ["crowd", "progress"] and not results.undecided
+    assert results["at most one  process is inside"] is results["exclusion"] is results[0]
 
 
 def test_sizes_and_constants_are_given_by_name() -> None:
@@ -107,8 +107,8 @@ def test_sizes_and_constants_are_given_by_name() -> None:
 
 
 def test_the_specification_is_checked_in_a_scope_under_a_profile() -> None:
-    found = check(property="REA-55", scope="flush", profile="P49")
-    assert [result.verdict for result in found] == ["holds"]
+    results = check(property="REA-55", scope="flush", profile="P49")
+    assert [result.verdict for result in results] == ["holds"]
 
 
 @pytest.mark.parametrize(("engine", "verdict"), [("symbolic", "holds"), ("simulate", "unknown")])

@@ -224,8 +224,8 @@ def test_results_that_cannot_be_written_stop_before_the_tests(pytester: pytest.P
     ],
 )
 def test_import_is_cheap(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], module: str, heavy: set[str]) -> None:
-    found = pytester.run(sys.executable, "-c", f"import sys, {module}; print(*sys.modules.keys() & {heavy!r})")
-    assert found.ret == 0 and found.outlines == [""]
+    result = pytester.run(sys.executable, "-c", f"import sys, {module}; print(*sys.modules.keys() & {heavy!r})")
+    assert result.ret == 0 and result.outlines == [""]
 
 
 # The report

@@ -65,9 +65,9 @@ def test_a_store_with_many_damages(seed: int, sound: tuple[Path, list[Stored]], 
     for damage in DAMAGES:
         if not damage.whole:
             damage.do(store)
-    found = by_sql(store.root)
-    assert by_audit(store.root) == found
-    there = {id_ for id_, places in found.items() if places}
+    broken = by_sql(store.root)
+    assert by_audit(store.root) == broken
+    there = {id_ for id_, places in broken.items() if places}
     assert {"INV-30.sign", "INV-30.stored", "INV-34.first", *IDS["entry"]} <= there
     assert len(there & (IDS["record"] | IDS["log"] | IDS["line"])) >= 20
 
@@ -80,9 +80,9 @@ OF_ALL = [damage for damage in DAMAGES if damage.whole and damage.name not in ("
 def test_files_and_topics(damage: Damage, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 7)
     damage.do(store)
-    found = by_sql(store.root)
-    assert by_audit(store.root) == found
-    assert found.get(damage.property, True), "the damage is not one that is looked for here"
+    broken = by_sql(store.root)
+    assert by_audit(store.root) == broken
+    assert broken.get(damage.property, True), "the damage is not one that is looked for here"
 
 
 @pytest.mark.slow
@@ -90,6 +90,6 @@ def test_files_and_topics(damage: Damage, sound: tuple[Path, list[Stored]], tmp_
 def test_entries_past_log_end_are_found(entries: int, behind: int, wrong: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 7)
     points_behind(store, entries, behind)
-    found = by_sql(store.root)
-    assert by_audit(store.root) == found
-    assert len(found["INV-44.record"]) == wrong
+    broken = by_sql(store.root)
+    assert by_audit(store.root) == broken
+    assert len(broken["INV-44.record"]) == wrong

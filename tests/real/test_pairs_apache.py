@@ -19,6 +19,6 @@ def test_broker_and_other_releases_name_server_follow_their_profiles(tmp_path: P
     """Uses only programs that one broker can serve with default settings, so that a single start suffices."""
     target = Apache(broker, name_server=name_server)
     target.offers = target.offers - {Capability.START}
-    found = validate(ValidationRequest(target, tmp_path / "report", FEW, 1, shrink=0))
-    assert [f"{finding.verdict.property}: {finding.verdict.text} {finding.program.steps}" for finding in found.findings] == []
-    assert (found.exit_code, len(found.judged), found.stopped) == (0, FEW, "")
+    report = validate(ValidationRequest(target, tmp_path / "report", FEW, 1, shrink=0))
+    assert [f"{finding.verdict.property}: {finding.verdict.text} {finding.program.steps}" for finding in report.findings] == []
+    assert (report.exit_code, len(report.judged), report.stopped) == (0, FEW, "")

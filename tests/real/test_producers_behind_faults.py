@@ -96,10 +96,10 @@ def ours(profile: Profile, name_server: str) -> Iterator[Sends]:
 
         def send(number: int, name: str) -> str:
             try:
-                found = client.background.run(made.send(Message(TOPIC, body=f"{name} {number}".encode()), MILLIS))
+                result = client.background.run(made.send(Message(TOPIC, body=f"{name} {number}".encode()), MILLIS))
             except (RemotingError, ClientError, BrokerError) as problem:
                 return type(problem).__name__
-            return f"{found.status.value} {found.queue.broker_name} {found.queue.queue_id} {found.queue_offset}"
+            return f"{result.status.value} {result.queue.broker_name} {result.queue.queue_id} {result.queue_offset}"
 
         yield lambda name: [send(number, name) for number in range(TIMES)]
 

@@ -53,35 +53,35 @@ def test_recorded_process_writes_equal_strace_output(tmp_path: Path) -> None:
 
 
 def test_power_loss_shows_only_known_losses_of_release() -> None:
-    found = FaultTests("power")
-    power.run(Apache("5.3.3"), found, 1, seed=1, most=3)
-    assert (found.rounds, found.states, found.findings) == (1, 3, [])
-    assert found.acknowledged > 10
-    assert {wrong.claim for wrong in found.wrong} <= {"start", "topic lost", "group lost", "consume queue", "next offset", "phantom"}
+    faults = FaultTests("power")
+    power.run(Apache("5.3.3"), faults, 1, seed=1, most=3)
+    assert (faults.rounds, faults.states, faults.findings) == (1, 3, [])
+    assert faults.acknowledged > 10
+    assert {wrong.claim for wrong in faults.wrong} <= {"start", "topic lost", "group lost", "consume queue", "next offset", "phantom"}
 
 
 def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
-    found = FaultTests("disk")
-    disk.run(Apache("5.3.3"), found, 1, seed=1)
-    assert (found.rounds, found.findings) == (1, [])
-    assert any(wrong.claim == "confirmed" for wrong in found.wrong)
+    faults = FaultTests("disk")
+    disk.run(Apache("5.3.3"), faults, 1, seed=1)
+    assert (faults.rounds, faults.findings) == (1, [])
+    assert any(wrong.claim == "confirmed" for wrong in faults.wrong)
 
 
 def test_slave_has_all_messages_acknowledged_by_real_master() -> None:
-    found = FaultTests("slave")
-    slaves.run(Apache("4.9.4"), found, 2, seed=1)
-    assert (found.rounds, found.states, found.findings, found.unknown) == (2, 2, [], [])
-    assert found.acknowledged > 10
+    faults = FaultTests("slave")
+    slaves.run(Apache("4.9.4"), faults, 2, seed=1)
+    assert (faults.rounds, faults.states, faults.findings, faults.unknown) == (2, 2, [], [])
+    assert faults.acknowledged > 10
 
 
 def struck(version: str, rounds: int) -> FaultTests:
     """Run rounds without threads, and repeat rounds in which none was needed: on a busy machine little happens in three seconds."""
     for seed in range(1, 6):
-        found = FaultTests("threads")
-        threads.run(Apache(version), found, rounds, seed=seed)
-        if found.wrong:
+        faults = FaultTests("threads")
+        threads.run(Apache(version), faults, rounds, seed=seed)
+        if faults.wrong:
             break
-    return found
+    return faults
 
 
 def test_error_ends_dispatch_before_the_fixed_release() -> None:

@@ -19,10 +19,10 @@ SECONDS = 10.0
 
 
 def test_real_broker_keeps_acknowledged_messages() -> None:
-    found = FaultTests("kill")
-    kills.run(Apache("4.9.4"), found, 2, seed=5)
-    assert found.findings == []
-    assert found.acknowledged > 30
+    faults = FaultTests("kill")
+    kills.run(Apache("4.9.4"), faults, 2, seed=5)
+    assert faults.findings == []
+    assert faults.acknowledged > 30
 
 
 @pytest.mark.behaviour("REC-02", "HAZ-59")

@@ -187,9 +187,9 @@ def audited(root: Path, version: str) -> dict[str, int]:
     """How often each rule about stored data is broken."""
     profile = nearest_profile(version)
     plan = audits.plan_of(profile, (), 100)
-    found = audits.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
-    assert found.problems == []
-    return {rule.id: found.count(rule.id) for rule in found.rules if found.count(rule.id)}
+    result = audits.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
+    assert result.problems == []
+    return {rule.id: result.count(rule.id) for rule in result.rules if result.count(rule.id)}
 
 
 @pytest.mark.behaviour("INV-06", "INV-45", "TRX-05")

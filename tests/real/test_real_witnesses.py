@@ -37,8 +37,8 @@ FAILOVER = replace(
 
 @pytest.mark.parametrize("wanted", WITNESSES, ids=lambda wanted: wanted.hazard)
 def test_4_9_4_reproduces_the_witness(wanted: KnownHazard) -> None:
-    found = replay(Apache("4.9.4"), wanted, mark())
-    assert found.reproduced, found.said
+    replayed = replay(Apache("4.9.4"), wanted, mark())
+    assert replayed.reproduced, replayed.said
 
 
 def failover() -> Witness:

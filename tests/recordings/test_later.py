@@ -57,10 +57,10 @@ def test_all_cases_match(version: str, profile: Profile, folder: Path) -> None:
 @pytest.mark.behaviour("TCM-13", "TCM-31", "TCM-34", "NS-04", "DLQ-02")
 @pytest.mark.parametrize(("version", "profile", "silent"), [("4.9.4", "P494", 8), ("5.3.3", "P533", 0)])
 def test_the_specification_explains_every_case_that_has_an_answer(version: str, profile: str, silent: int) -> None:
-    found = judge_recording(DATA / f"later-{version}.jsonl.gz", profile)
-    assert not found.unexplained
-    assert found.explained == 129 - silent
-    assert found.out_of_reach == ({"no answer came": silent} if silent else {})
+    verdict = judge_recording(DATA / f"later-{version}.jsonl.gz", profile)
+    assert not verdict.unexplained
+    assert verdict.explained == 129 - silent
+    assert verdict.out_of_reach == ({"no answer came": silent} if silent else {})
 
 
 @pytest.mark.parametrize("switch", SWITCHES)

@@ -42,8 +42,8 @@ def different(profile: Profile) -> set[str]:
 @pytest.mark.behaviour("CHK-02", "CHK-10", "TCM-01", "TCM-03", "TCM-30", "NS-06", "SEND-03", "SEND-25", "SEND-46", "DLQ-02", "TRX-04")
 def test_all_cases_match_without_exceptions() -> None:
     assert not [key for key in EXCEPTIONS if key[0] == "P533"]
-    found = replay(RECORDING, "P533")
-    assert (len(found.outcomes), found.same, found.excepted) == (245, 245, ())
+    replayed = replay(RECORDING, "P533")
+    assert (len(replayed.outcomes), replayed.same, replayed.excepted) == (245, 245, ())
 
 
 def test_the_earlier_profile_differs_in_most() -> None:
@@ -68,25 +68,25 @@ def test_every_switch_has_its_reason() -> None:
 
 @pytest.mark.nightly
 def test_specification_explains_all_modelled_requests() -> None:
-    found = judge_recording(RECORDING, "P533")
-    assert not found.unexplained
-    assert found.explained == 245
+    verdict = judge_recording(RECORDING, "P533")
+    assert not verdict.unexplained
+    assert verdict.explained == 245
 
 
 @pytest.mark.nightly
 def test_other_profile_does_not_explain_what_limit_leaves_undecided() -> None:
-    found = judge_recording(RECORDING, "P494", limit=300)
-    assert len(found.unexplained) > 40 and found.unknown
-    assert found.out_of_reach["not decided within the limit"] > 5
-    assert found.cases == 245
+    verdict = judge_recording(RECORDING, "P494", limit=300)
+    assert len(verdict.unexplained) > 40 and verdict.unknown
+    assert verdict.out_of_reach["not decided within the limit"] > 5
+    assert verdict.cases == 245
 
 
 @pytest.mark.nightly
 def test_another_profile_is_decided_within_the_limit() -> None:
     """Records that the broker may have stored by itself do not multiply the states: most cases are not near them."""
-    found = judge_recording(RECORDING, "P494", limit=1000)
-    assert not found.unknown
-    assert found.cases == 245 and len(found.unexplained) == 61
+    verdict = judge_recording(RECORDING, "P494", limit=1000)
+    assert not verdict.unknown
+    assert verdict.cases == 245 and len(verdict.unexplained) == 61
 
 
 def test_sent_values_are_compared_and_generated_values_are_not() -> None:

@@ -98,7 +98,7 @@ def test_p49_differs_where_494_refuses_more_or_words_differ() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 def test_any_recording_is_compared_under_any_profile(version: str, profile: str) -> None:
-    found = replay(DATA / f"rocketmq-{version}.jsonl", profile)
-    assert len(found.outcomes) == 245
-    assert 0 < found.same <= 245
-    assert len(found.different) == 245 - found.same
+    replayed = replay(DATA / f"rocketmq-{version}.jsonl", profile)
+    assert len(replayed.outcomes) == 245
+    assert 0 < replayed.same <= 245
+    assert len(replayed.different) == 245 - replayed.same

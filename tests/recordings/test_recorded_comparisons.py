@@ -101,8 +101,8 @@ def test_timer_at_point_in_time_follows_target_clock() -> None:
 def test_keys_of_cancelled_timers_differ_by_release() -> None:
     """Under the other rule the reference implementation delivers the message, and the release has not."""
     parsed = history("5.3.3-recalled-by-topic")
-    found = judge(parsed, Path("x"), "P533", ("reference",))
-    assert not found.findings
+    judged = judge(parsed, Path("x"), "P533", ("reference",))
+    assert not judged.findings
     other = judge(parsed, Path("x"), "P540", ("reference",))
     assert other.findings
 
@@ -159,6 +159,6 @@ def test_pull_of_too_few_records_is_noticed_at_once(profile: str, most: int) -> 
     header, events = read(DATA / "releases/P410-stops_pulls_early.ndjson.gz")
     parsed = parse(list(events), header)
     assert parsed.exchanges[-1].sent_millis - parsed.exchanges[0].sent_millis < 1000
-    found = judge(parsed, Path("x"), profile, ("reference",))
-    assert bool(found.findings) is (most == 2)
+    judged = judge(parsed, Path("x"), profile, ("reference",))
+    assert bool(judged.findings) is (most == 2)
     assert PROFILES[profile].stops_pulls_early is (most == 1)

@@ -36,8 +36,8 @@ def changed(tmp_path: Path, number: int, change: Change) -> list[tuple[int, str,
     """The differences after one case of cfg A was changed, with the cases up to it."""
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= number)
     change(cases[-1])
-    found = replay(write(tmp_path / "changed.jsonl", cases), "P494")
-    return [(difference.case.number, d.field, d.recorded, d.found) for difference in found.different for d in difference.differences]
+    replayed = replay(write(tmp_path / "changed.jsonl", cases), "P494")
+    return [(difference.case.number, d.field, d.recorded, d.found) for difference in replayed.different for d in difference.differences]
 
 
 def case_of(number: int) -> RecordedCase:
@@ -85,14 +85,16 @@ def test_the_end_of_the_log_is_compared_once(tmp_path: Path) -> None:
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= 60)
     for row in cases[40:]:
         further(row)
-    found = replay(write(tmp_path / "moved.jsonl", cases), "P494")
-    assert [(difference.case.number, [d.field for d in difference.differences]) for difference in found.different] == [(41, ["position"])]
+    replayed = replay(write(tmp_path / "moved.jsonl", cases), "P494")
+    assert [(difference.case.number, [d.field for d in difference.differences]) for difference in replayed.different] == [
+        (41, ["position"])
+    ]
 
 
 def test_a_difference_names_rules(tmp_path: Path) -> None:
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] == 39)
-    found = replay(write(tmp_path / "one.jsonl", cases), "P494")
-    assert "CHK-10" in found.different[0].rules  # the topic was made before, so here it has other queues
+    replayed = replay(write(tmp_path / "one.jsonl", cases), "P494")
+    assert "CHK-10" in replayed.different[0].rules  # the topic was made before, so here it has other queues
 
 
 # Masked values
@@ -268,8 +270,8 @@ def test_chain_of_sent_back_messages_replays(tmp_path: Path) -> None:
         place = recorder.send("other")["stored"][0]["physOffset"]
         last = max(message.physical_offset for message in recorder.broker.store.records() if message.topic != "other")
         place = last
-    found = replay(recorder.save(tmp_path / "chain.jsonl"), "P494")
-    assert not found.different, [(difference.case.label, difference.differences) for difference in found.different]
+    replayed = replay(recorder.save(tmp_path / "chain.jsonl"), "P494")
+    assert not replayed.different, [(difference.case.label, difference.differences) for difference in replayed.different]
 
 
 def scramble(seed: int) -> Recorder:
@@ -338,8 +340,8 @@ def scramble(seed: int) -> Recorder:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_any_run_of_the_implementation_is_reproduced_from_its_recording(tmp_path: Path, seed: int) -> None:
-    found = replay(scramble(seed).save(tmp_path / "scrambled.jsonl"), "P494")
-    assert not found.different, [(compared.case.label, compared.differences) for compared in found.different[:3]]
+    replayed = replay(scramble(seed).save(tmp_path / "scrambled.jsonl"), "P494")
+    assert not replayed.different, [(compared.case.label, compared.differences) for compared in replayed.different[:3]]
 
 
 # The command
@@ -349,10 +351,10 @@ def test_equal_replay_exits_0_and_file_lists_every_case(tmp_path: Path, capsys: 
     file = tmp_path / "found.json"
     assert run(["test", "--recording", str(RECORDING), "--profile", "P494", "--json", str(file)]) == 0
     assert capsys.readouterr().out.strip() == "245 cases compared under P494: 245 alike, 0 excepted, 0 different"
-    found = json.loads(file.read_text("utf-8"))
-    assert [(row["cfg"], row["n"]) for row in found] == [(row["cfg"], row["n"]) for row in rows(lambda _: True)]
-    assert set(found[0]) == {"n", "cfg", "case", "alike", "differences", "exception"}
-    assert found[0] == {"n": 0, "cfg": "A", "case": "route:TBW102", "alike": True, "differences": [], "exception": None}
+    data = json.loads(file.read_text("utf-8"))
+    assert [(row["cfg"], row["n"]) for row in data] == [(row["cfg"], row["n"]) for row in rows(lambda _: True)]
+    assert set(data[0]) == {"n", "cfg", "case", "alike", "differences", "exception"}
+    assert data[0] == {"n": 0, "cfg": "A", "case": "route:TBW102", "alike": True, "differences": [], "exception": None}
 
 
 def test_different_is_exit_code_1_and_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -447,8 +449,8 @@ def test_usage_mistakes_are_one_line_and_exit_2(options: list[str], what: str, c
 @pytest.mark.parametrize(("first", "different"), [(30, []), (100, [187]), (185, [185, 186, 187]), (200, [])])
 def test_a_recording_may_begin_in_the_middle(first: int, different: list[int], tmp_path: Path) -> None:
     """A-187 asks how many messages a queue holds, A-185 and A-186 commit a message: both look back to what is not there."""
-    found = replay(write(tmp_path / "part.jsonl", rows(lambda row: row["cfg"] == "A" and row["n"] >= first)), "P494")
-    assert [difference.case.number for difference in found.different] == different
+    replayed = replay(write(tmp_path / "part.jsonl", rows(lambda row: row["cfg"] == "A" and row["n"] >= first)), "P494")
+    assert [difference.case.number for difference in replayed.different] == different
 
 
 def test_setting_for_missing_broker_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

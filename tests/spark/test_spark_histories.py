@@ -51,9 +51,9 @@ def test_a_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
     waiting = histories.judge(spark, wanted)
     assert waiting.unknown == ["pieces: events 0 to 69 did not come yet"]
     write(folder / "late-1.ndjson", named, events[:80])
-    found = histories.judge(spark, wanted)
-    assert found.data() == local.judge(plain).data()
-    assert len(found.findings) == 5 and not found.unknown
+    judged = histories.judge(spark, wanted)
+    assert judged.data() == local.judge(plain).data()
+    assert len(judged.findings) == 5 and not judged.unknown
     after = set((tmp_path / "spark" / "out" / "verdicts").iterdir())
     histories.judge(spark, wanted)
     assert len(after - before) == 2 and set((tmp_path / "spark" / "out" / "verdicts").iterdir()) == after
@@ -74,9 +74,9 @@ def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path,
         return verdict
 
     monkeypatch.setattr(histories, "judge_calls", dying)
-    found = histories.judge(spark, order(tmp_path, "spark", path))
+    judged = histories.judge(spark, order(tmp_path, "spark", path))
     assert died.exists()
-    assert found.data() == local.judge(order(tmp_path, "local", path)).data()
+    assert judged.data() == local.judge(order(tmp_path, "local", path)).data()
 
 
 def test_stopped_run_resumes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,8 +61,8 @@ def _plain(id_: str) -> str:
 )
 def test_verdicts_on_the_implementation(profile: str, condition: str) -> None:
     due = UNITS[profile, condition]
-    found = campaign(profile, condition, due, programs=FEW, seed=1)
-    broken = {id_: (breach.text, breach.steps) for id_, breach in found.breaches.items()}
+    result = campaign(profile, condition, due, programs=FEW, seed=1)
+    broken = {id_: (breach.text, breach.steps) for id_, breach in result.breaches.items()}
     assert broken.keys() == {id_ for id_, verdict in due.items() if verdict == "violated"}, broken
 
 
@@ -85,8 +85,8 @@ def test_same_seed_same_programs() -> None:
 
 @pytest.mark.behaviour("INV-44", "HAZ-13")
 def test_a_breach_is_made_as_small_as_it_can_be() -> None:
-    found = campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=1)
-    [(name, args)] = found.breaches["INV-44"].steps
+    result = campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=1)
+    [(name, args)] = result.breaches["INV-44"].steps
     assert name == "send" and args.keys() == {"properties"} and args["properties"].keys() == {"DELAY"}
 
 

@@ -185,10 +185,10 @@ def test_pools_have_sizes_of_settings() -> None:
         settings = BrokerSettings(send_message_thread_pool_nums=3, send_thread_pool_queue_capacity=5)
         return {name: (pool.threads, pool.capacity) for name, pool in sized_pools(Threads(), settings).items()}
 
-    found = asyncio.run(sizes())
-    assert found["send"] == (3, 5)
-    assert found["admin"] == (16, None)
-    assert found.keys() == POOLS.keys()
+    result = asyncio.run(sizes())
+    assert result["send"] == (3, 5)
+    assert result["admin"] == (16, None)
+    assert result.keys() == POOLS.keys()
 
 
 def test_delayed_messages_are_delivered_and_registration_continues(cluster: Parts, client: Client) -> None:

@@ -634,14 +634,14 @@ def compared(kind: str, seed: int, most: int, profile: str = "", least: int = 3,
     for lines in (right, spoilt(chance, right, wishes), spoilt(chance, right, wishes)):
         events = whole.events(lines)
         settings = {"autoCreateTopicEnable": "true", "autoCreateSubscriptionGroup": str(auto_groups).lower()}
-        found = judge_history(Header({"settings": settings}), events, profile)
-        seen = found.findings[0].seq if found.findings else None
-        if whole.crowded != (found.parts > 1):
+        verdict = judge_history(Header({"settings": settings}), events, profile)
+        seen = verdict.findings[0].seq if verdict.findings else None
+        if whole.crowded != (verdict.parts > 1):
             whole.crowded = not whole.crowded
             whole.within.cache_clear()
         first = whole.first_unexplained(lines)
         assert lines is not right or first is None, (kind, seed, profile, wishes, lines)
-        yield Compared(first, seen, found.verdict, lines, events, f"{profile} {'; '.join(map(str, found.findings))} {found.unknown}")
+        yield Compared(first, seen, verdict.verdict, lines, events, f"{profile} {'; '.join(map(str, verdict.findings))} {verdict.unknown}")
 
 
 def printed(one: Compared) -> str:

@@ -62,10 +62,10 @@ LOADS = [
 @given(st.sampled_from(LOADS), st.integers(0, 10**6))
 def test_immediate_responses_of_implementation_are_explained(load: Load, seed: int) -> None:
     header, events = contend(load, seed)
-    found = judge_history(header, events, load.profile)
-    assert found.verdict == "ok", [str(f) for f in found.findings]
+    verdict = judge_history(header, events, load.profile)
+    assert verdict.verdict == "ok", [str(f) for f in verdict.findings]
     closed = sum(e.type == "ok" for e in events)
-    assert found.explained >= closed
+    assert verdict.explained >= closed
 
 
 def swapped(events: list[Event], chance: Any) -> list[Event] | None:
@@ -149,9 +149,9 @@ def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[
     header, events = contend(Load(events=210, topics=2, queues=3), seed)
     changed = change(events, Random(seed))
     assert changed is not None, "the history has no place for this change"
-    found = judge_history(header, changed, "P49")
-    assert found.verdict == "illegal"
-    first = found.findings[0]
+    verdict = judge_history(header, changed, "P49")
+    assert verdict.verdict == "illegal"
+    first = verdict.findings[0]
     assert changed[first.seq].type in ("ok", "state")
     cut = [e for e in changed if e.seq < first.seq]
     assert judge_history(header, cut, "P49").verdict == "ok", "the history before the finding is not explained"
@@ -199,9 +199,9 @@ def test_topic_is_created_from_template_of_its_release(profile: str, template: s
 
 
 def test_finding_states_event_reason_and_explained_prefix() -> None:
-    found = verdict(*sent("a", 0), *sent("a", 0, queue=8))
-    one = found.findings[0]
-    assert (found.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
+    judged = verdict(*sent("a", 0), *sent("a", 0, queue=8))
+    one = judged.findings[0]
+    assert (judged.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
     assert (one.refused.action, one.refused.guard) == ("accept_queue", "legal queue id")
     assert one.refused.values["job.queue"] == 8
     assert str(one).startswith("event 3 (send of a; T at broker-a): recorded code 0 SUCCESS, queue 8, offset 0; the specification answers")
@@ -232,9 +232,9 @@ NO_QUEUE = "request queueId[8] is illegal, TopicConfig [topicName=T, readQueueNu
 )
 def test_remark_is_that_of_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
     """Many refusals share one code. A characteristic remark identifies the refusal; another remark, or none, does not."""
-    found = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
-    assert [named in str(finding) for finding in found.findings] == ([] if named is None else [True])
-    assert found.verdict == ("ok" if named is None else "illegal")
+    judged = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
+    assert [named in str(finding) for finding in judged.findings] == ([] if named is None else [True])
+    assert judged.verdict == ("ok" if named is None else "illegal")
 
 
 def test_each_remark_belongs_to_one_action() -> None:
@@ -283,12 +283,12 @@ def test_finding_names_first_event_despite_lookahead_of_earlier_request() -> Non
     """The update took effect before its response, whose code denies that."""
     there = {"T": {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6}}
     wanted = {"to": "broker-a", "fields": {"topic": "T", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6"}}
-    found = verdict(
+    judged = verdict(
         ("state", "broker-a", "topics", {"topics": {}}), ("invoke", "a", "update_topic", wanted),
         ("state", "broker-a", "topics", {"topics": there}), ("ok", "a", "update_topic", {"code": 3, "fields": {}}),
     )  # fmt: skip
-    assert [(finding.seq, finding.op, finding.prefix) for finding in found.findings] == [(3, "update_topic", (2,))]
-    assert found.findings[0].state["topics"]["T"] == {"read": 1, "write": 1, "perm": 6, "order": False}
+    assert [(finding.seq, finding.op, finding.prefix) for finding in judged.findings] == [(3, "update_topic", (2,))]
+    assert judged.findings[0].state["topics"]["T"] == {"read": 1, "write": 1, "perm": 6, "order": False}
 
 
 def test_request_that_ended_before_response_has_ended() -> None:
@@ -310,17 +310,17 @@ def test_a_batch_takes_its_offsets_at_once() -> None:
 
 def test_delayed_messages_are_delivered_unasked() -> None:
     delayed = send(properties="DELAY\x013\x02")
-    found = verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 1))
-    assert (found.verdict, found.explained, found.out_of_reach) == ("ok", 2, {})
+    judged = verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 1))
+    assert (judged.verdict, judged.explained, judged.out_of_reach) == ("ok", 2, {})
     assert verdict(*sent("b", 1)).verdict == "illegal"
     assert verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 2)).verdict == "illegal"
 
 
 def test_a_part_ends_where_the_specification_has_no_word() -> None:
     stop = call("a", "configure", {"to": "broker-a", "fields": {}}, {"code": 0, "fields": {}})
-    found = verdict(*sent("a", 0), *stop, *sent("b", 9))
-    assert (found.verdict, found.explained) == ("ok", 1)
-    assert sum(found.out_of_reach.values()) == 2
+    judged = verdict(*sent("a", 0), *stop, *sent("b", 9))
+    assert (judged.verdict, judged.explained) == ("ok", 1)
+    assert sum(judged.out_of_reach.values()) == 2
 
 
 def deleted(topic: str = "T", code: int = 0, remark: str = "", by: str = "a") -> list[Line]:
@@ -332,9 +332,9 @@ def test_queues_of_deleted_topic_restart_or_continue() -> None:
     """A queue without an entry is not found, and goes on; each does one of the two."""
     before = [*sent("a", 0), *sent("a", 0, queue=1), *sent("a", 1), *deleted()]
     for after, expected in (((0, 1), "ok"), ((2, 3), "ok"), ((1,), "illegal"), ((3,), "illegal"), ((0, 3), "illegal"), ((2, 0), "illegal")):
-        found = verdict(*before, *(line for offset in after for line in sent("b", offset)))
-        assert found.verdict == expected, after
-        assert not found.out_of_reach
+        judged = verdict(*before, *(line for offset in after for line in sent("b", offset)))
+        assert judged.verdict == expected, after
+        assert not judged.out_of_reach
     assert verdict(*before, *sent("b", 0), *sent("b", 1, queue=1)).verdict == "ok"
     assert verdict(*before, *deleted(), *sent("b", 2), *deleted(), *sent("b", 3), *sent("b", 0, queue=1)).verdict == "ok"
 
@@ -393,8 +393,8 @@ def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
 def test_queue_end_after_deletion_is_not_judged() -> None:
     """Entries of before may follow."""
     looked = call("a", "max_offset", {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}, {"code": 0, "fields": {"offset": "7"}})
-    found = verdict(*sent("a", 0), *deleted(), *looked)
-    assert (found.verdict, found.out_of_reach) == ("ok", {"the ends of queues after a deletion": 1})
+    judged = verdict(*sent("a", 0), *deleted(), *looked)
+    assert (judged.verdict, judged.out_of_reach) == ("ok", {"the ends of queues after a deletion": 1})
 
 
 def test_how_far_a_queue_is() -> None:
@@ -414,9 +414,9 @@ def test_the_end_of_a_queue_does_not_go_back() -> None:
 
     lines = [*sent("a", 0), *sent("a", 1), *call("b", "max_offset", question, end(2))]
     assert verdict(*lines, *call("c", "max_offset", question, end(2))).verdict == "ok"
-    found = verdict(*lines, *call("c", "max_offset", question, end(1)))
-    assert [(finding.seq, finding.refused.specified) for finding in found.findings] == [(7, "has answered 2 for queue 0 before")]
-    assert "never goes back" in found.findings[0].refused.sentence
+    judged = verdict(*lines, *call("c", "max_offset", question, end(1)))
+    assert [(finding.seq, finding.refused.specified) for finding in judged.findings] == [(7, "has answered 2 for queue 0 before")]
+    assert "never goes back" in judged.findings[0].refused.sentence
     assert verdict(*sent("a", 0), *call("b", "max_offset", inflight, end(1)), *call("b", "max_offset", question, end(0))).verdict == "ok"
     at_once: list[Line] = [("invoke", "b", "max_offset", question), *call("c", "max_offset", question, end(1))]
     assert verdict(*sent("a", 0), *at_once, ("ok", "b", "max_offset", end(0))).verdict == "ok"
@@ -431,9 +431,9 @@ def test_slow_judgement_is_undecided_by_name() -> None:
     lines += call("b", "topic_config", {"to": "broker-a", "fields": {"topic": "T"}}, {"code": 17})
     events = [Event(k, *line) for k, line in enumerate(lines)]
     header = Header({"settings": {"autoCreateTopicEnable": "true"}})
-    found = judge_history(header, events, "P494", seconds=0.02)
+    verdict = judge_history(header, events, "P494", seconds=0.02)
     said = "0.02 seconds are spent at event 15 (topic_config of b), with 12 requests open that have no answer"
-    assert (found.verdict, found.unknown) == ("unknown", (f"T at broker-a: after 1 answers, {said}",))
+    assert (verdict.verdict, verdict.unknown) == ("unknown", (f"T at broker-a: after 1 answers, {said}",))
 
 
 @pytest.mark.parametrize(("profile", "made"), [("P40", True), ("P45", True), ("P49", False)])
@@ -442,8 +442,8 @@ def test_schedule_topic_exists_at_start_since_4_9(profile: str, made: bool) -> N
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
     look: Line = ("state", "broker-a", "topics", {"topics": {"SCHEDULE_TOPIC_XXXX": entry}})
     asked = send("SCHEDULE_TOPIC_XXXX", defaultTopicQueueNums="4")
-    found = verdict(*call("a", "send", asked, place(0, 0)), look, profile=profile)
-    assert (found.verdict == "ok") is made
+    judged = verdict(*call("a", "send", asked, place(0, 0)), look, profile=profile)
+    assert (judged.verdict == "ok") is made
 
 
 def test_topic_created_by_no_request_is_finding() -> None:
@@ -452,11 +452,11 @@ def test_topic_created_by_no_request_is_finding() -> None:
     def look(*names: str) -> Line:
         return ("state", "broker-a", "topics", {"topics": {**dict.fromkeys(names, entry), "TBW102": {**entry, "perm": 7}}})
 
-    found = verdict(look("U"), *sent("a", 0, queue=0), look("T", "U"), look("T", "U", "V"), look("T", "V"))
-    assert [(finding.seq, finding.part, finding.refused.specified) for finding in found.findings] == [
+    judged = verdict(look("U"), *sent("a", 0, queue=0), look("T", "U"), look("T", "U", "V"), look("T", "V"))
+    assert [(finding.seq, finding.part, finding.refused.specified) for finding in judged.findings] == [
         (4, "V at broker-a", "has topic unknown")
     ]
-    assert "made by a request that names it" in found.findings[0].refused.sentence
+    assert "made by a request that names it" in judged.findings[0].refused.sentence
     for own in ("RMQ_SYS_TRACE_TOPIC", "%DLQ%g", "DefaultCluster_REPLY_TOPIC", "rmq_sys_REVIVE_LOG_DefaultCluster"):
         assert verdict(*sent("a", 0), look("T", own)).verdict == "ok"
     heartbeat = call("b", "heartbeat", {"to": "broker-a"}, {"code": 0})
@@ -494,9 +494,9 @@ def test_unreported_switch_has_either_value() -> None:
 
 def test_bound_is_reported() -> None:
     header, events = contend(Load(events=100, topics=1), 0)
-    found = judge_history(header, events, "P49", limit=5)
-    assert found.verdict == "unknown"
-    assert "5 expanded states are reached at event 13" in found.unknown[0]
+    verdict = judge_history(header, events, "P49", limit=5)
+    assert verdict.verdict == "unknown"
+    assert "5 expanded states are reached at event 13" in verdict.unknown[0]
 
 
 def test_interruption_keeps_judged_histories(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,9 +510,9 @@ def test_interruption_keeps_judged_histories(monkeypatch: pytest.MonkeyPatch) ->
         return tried(*args)
 
     monkeypatch.setattr(histories, "_search_settings", stop)
-    found = judge_history(header, events, "P49")
-    assert found.interrupted and found.verdict == "unknown"
-    assert found.explained > 0 and len(found.unknown) == 2
+    verdict = judge_history(header, events, "P49")
+    assert verdict.interrupted and verdict.verdict == "unknown"
+    assert verdict.explained > 0 and len(verdict.unknown) == 2
 
 
 def test_events_that_are_no_requests_are_named() -> None:

@@ -65,8 +65,8 @@ def switched_off() -> Told:
 
 def test_topic_is_created_only_before_switch_change() -> None:
     assert switched_off().sends(0, "A").stored(0, 1).sends(0, "B").refused(0).judged().verdict == "ok"
-    found = switched_off().sends(0, "B").stored(0, 0).judged()
-    assert found.verdict == "illegal" and found.findings[0].part.startswith("B")
+    verdict = switched_off().sends(0, "B").stored(0, 0).judged()
+    assert verdict.verdict == "illegal" and verdict.findings[0].part.startswith("B")
     assert Told().sends(0, "A").refused(0).judged().verdict == "illegal"
 
 
@@ -92,8 +92,8 @@ def test_switch_change_with_lost_response_is_optional() -> None:
 
 @pytest.mark.parametrize("line", ["flushDiskType=SYNC_FLUSH", f"{OFF}\nmaxMessageSize=10", "autoCreateTopicEnable=perhaps", ""])
 def test_other_settings_end_the_judging(line: str) -> None:
-    found = Told().sends(0, "A").stored(0, 0).sets(line).set().sends(0, "A").stored(0, 7).judged()
-    assert found.verdict == "ok" and found.out_of_reach["the broker's settings were changed"] == 1
+    verdict = Told().sends(0, "A").stored(0, 0).sets(line).set().sends(0, "A").stored(0, 7).judged()
+    assert verdict.verdict == "ok" and verdict.out_of_reach["the broker's settings were changed"] == 1
 
 
 def test_a_permission_is_changed_too() -> None:
@@ -150,8 +150,8 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
     cases["other"] = Told().sends(0, "A").stored(0, 0).sets("flushDiskType=SYNC_FLUSH").set().sends(0, "A").stored(0, 7)
     for name, one in cases.items():
         write(folder / f"{name}.ndjson", HEADER, one.events)
-    found = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
+    judged = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
     single = [case.judged() for case in cases.values()]
-    assert len(found.findings) == sum(len(verdict.findings) for verdict in single) == 1
-    assert found.explained == sum(verdict.explained for verdict in single)
-    assert found.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())
+    assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1
+    assert judged.explained == sum(verdict.explained for verdict in single)
+    assert judged.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())

@@ -358,6 +358,6 @@ def test_delayed_message_reaches_deleted_topic() -> None:
 @pytest.mark.behaviour("REM-06", "REM-10")
 def test_a_request_that_a_busy_broker_rejects_has_not_begun(profile: str) -> None:
     """Rejected send-backs, sends and deletions have no effect; the offsets of other requests continue."""
-    found = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
-    assert (found.verdict, found.out_of_reach.get("a busy broker")) == ("ok", 3)
+    verdict = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
+    assert (verdict.verdict, verdict.out_of_reach.get("a busy broker")) == ("ok", 3)
     assert Story().send(0, 0).back(2).send(0, 0).judged(profile).verdict == "illegal"

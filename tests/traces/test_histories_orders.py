@@ -136,9 +136,9 @@ def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatc
 
     class Both(partition_checker.Search):
         def run(self, starts: Sequence[Point], first: int = 0) -> SearchEnd:
-            found = super().run(starts, first)
-            compared.append((found.end, *explained(list(self.requests), list(self.answers), starts[0].shared)))
-            return found
+            result = super().run(starts, first)
+            compared.append((result.end, *explained(list(self.requests), list(self.answers), starts[0].shared)))
+            return result
 
     monkeypatch.setattr(partition_checker, "Search", Both)
     verdicts = set()

@@ -71,10 +71,10 @@ def overlapping() -> Told:
 
 @pytest.mark.parametrize(("offset", "verdict"), [(1, "ok"), (2, "ok"), (0, "illegal"), (3, "illegal")])
 def test_concurrent_commits_count_in_either_order(offset: int, verdict: str) -> None:
-    found = overlapping().ends(0, "progress", offset).judged()
-    assert found.verdict == verdict and not found.out_of_reach
+    judged = overlapping().ends(0, "progress", offset).judged()
+    assert judged.verdict == verdict and not judged.out_of_reach
     if verdict == "ok":
-        assert found.explained == 3 and "commit_offset" in found.actions
+        assert judged.explained == 3 and "commit_offset" in judged.actions
 
 
 def test_second_query_never_decreases() -> None:
@@ -140,8 +140,8 @@ def test_later_releases_refuse_offset_of_unknown_topic_or_group() -> None:
 )
 def test_offsets_that_others_may_have_committed_are_not_judged(op: str, fields: dict[str, str]) -> None:
     assert changes_offsets_unseen(op, fields)
-    found = overlapping().ends(0, "progress", 2).asks(op, {"code": 0}, **fields).begins(0, "progress").ends(0, "progress", 77).judged()
-    assert found.verdict == "ok" and found.out_of_reach["offsets of groups of which others may have told"] >= 1
+    verdict = overlapping().ends(0, "progress", 2).asks(op, {"code": 0}, **fields).begins(0, "progress").ends(0, "progress", 77).judged()
+    assert verdict.verdict == "ok" and verdict.out_of_reach["offsets of groups of which others may have told"] >= 1
 
 
 def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
@@ -152,11 +152,11 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
     cases["unheard"] = unheard.ends(0, "progress", 77)
     for name, one in cases.items():
         write(folder / f"{name}.ndjson", Header({}), one.events)
-    found = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
+    judged = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
     single = [case.judged() for case in cases.values()]
-    assert len(found.findings) == sum(len(verdict.findings) for verdict in single) == 1
-    assert found.explained == sum(verdict.explained for verdict in single)
-    assert found.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())
+    assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1
+    assert judged.explained == sum(verdict.explained for verdict in single)
+    assert judged.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())
 
 
 # All orders
@@ -275,8 +275,8 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.mark.parametrize("profile", ["P45", "P49", "P533"])
 def test_broker_responses_are_explained(profile: str) -> None:
     for seed in range(5):
-        found = answered(profile, seed).judged(profile)
-        assert found.verdict == "ok" and found.explained > 20 and not found.out_of_reach.keys() - {"no answer came"}
+        verdict = answered(profile, seed).judged(profile)
+        assert verdict.verdict == "ok" and verdict.explained > 20 and not verdict.out_of_reach.keys() - {"no answer came"}
 
 
 def test_a_broker_that_keeps_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

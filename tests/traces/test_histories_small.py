@@ -18,6 +18,6 @@ def test_the_judge_agrees_with_the_enumeration(seed: int, *, auto_create: bool) 
     for lines in (right, spoilt(chance, right), spoilt(chance, right), spoilt(chance, spoilt(chance, right))):
         first = whole.first_unexplained(lines)
         assert lines is not right or first is None
-        found = judge_history(whole.origin, whole.events(lines), "P494")
-        seen = found.findings[0].seq - 1 if found.findings else None
-        assert (found.verdict, seen) == ("ok" if first is None else "illegal", first), (lines, [str(f) for f in found.findings])
+        verdict = judge_history(whole.origin, whole.events(lines), "P494")
+        seen = verdict.findings[0].seq - 1 if verdict.findings else None
+        assert (verdict.verdict, seen) == ("ok" if first is None else "illegal", first), (lines, [str(f) for f in verdict.findings])

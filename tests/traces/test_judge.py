@@ -29,16 +29,16 @@ def first_sends(row: dict[str, Any]) -> bool:
 
 @pytest.mark.slow
 def test_a_real_broker_is_explained_case_by_case() -> None:
-    found = judge_recording(RECORDING, "P494")
-    assert not found.unexplained, str(found.unexplained[0])
-    assert found.cases == 245
-    assert found.explained == 245 and not found.out_of_reach
+    verdict = judge_recording(RECORDING, "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
+    assert verdict.cases == 245
+    assert verdict.explained == 245 and not verdict.out_of_reach
 
 
 def test_first_sends_and_the_switches_are_explained(tmp_path: Path) -> None:
-    found = judge_recording(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
-    assert found.explained == 51 and not found.out_of_reach
+    verdict = judge_recording(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
+    assert verdict.explained == 51 and not verdict.out_of_reach
 
 
 @pytest.mark.slow
@@ -53,9 +53,9 @@ def tampered(tmp_path: Path, number: int, change: Callable[[dict[str, Any]], Non
     """The text of the first refusal after one case of cfg A was changed."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= number)
     change(next(c for c in cases if c["n"] == number))
-    found = judge_recording(write(tmp_path / "tampered.jsonl", cases), "P494")
-    assert len(found.unexplained) == 1
-    return str(found.unexplained[0])
+    verdict = judge_recording(write(tmp_path / "tampered.jsonl", cases), "P494")
+    assert len(verdict.unexplained) == 1
+    return str(verdict.unexplained[0])
 
 
 def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
     """A dead letter after retryMaxTimes retries is not refused, though the request names no limit."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3)
-    found = judge_recording(write(tmp_path / "group.jsonl", [*cases, group_of(2, cases), dead]), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
-    assert not found.out_of_reach
+    verdict = judge_recording(write(tmp_path / "group.jsonl", [*cases, group_of(2, cases), dead]), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
+    assert not verdict.out_of_reach
     unlimited = judge_recording(write(tmp_path / "more.jsonl", [*cases, group_of(9, cases), dead]), "P494")
     assert [event.case.split()[0] for event in unlimited.unexplained] == ["A-402"]
 
@@ -165,8 +165,8 @@ def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3, version=99)
     dead["request"]["extFields"]["l"] = 9
-    found = judge_recording(write(tmp_path / "old.jsonl", [*cases, group_of(2, cases), dead]), "P494")
-    assert not found.out_of_reach and not found.unexplained
+    verdict = judge_recording(write(tmp_path / "old.jsonl", [*cases, group_of(2, cases), dead]), "P494")
+    assert not verdict.out_of_reach and not verdict.unexplained
 
 
 @pytest.mark.parametrize(
@@ -192,13 +192,13 @@ def test_fields_that_a_recorder_may_leave_out(tmp_path: Path) -> None:
         for record in case.get("stored", ()):
             record.pop("physOffset")
             record.pop("size")
-    found = judge_recording(write(tmp_path / "few.jsonl", cases), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
+    verdict = judge_recording(write(tmp_path / "few.jsonl", cases), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
 
 
 def test_switches_are_found_by_their_effects(tmp_path: Path) -> None:
-    found = judge_recording(write(tmp_path / "n.jsonl", rows(lambda r: r["cfg"] == "N" and r["to"] == "b")), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
+    verdict = judge_recording(write(tmp_path / "n.jsonl", rows(lambda r: r["cfg"] == "N" and r["to"] == "b")), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
 
 
 def test_an_answered_queue_beyond_reason_is_only_unexplained(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def test_limited_broker_registers_its_topics_again() -> None:
 
 
 def test_setting_unknown_to_specification_is_out_of_scope() -> None:
-    found = Recorded().configure("flushDiskType=SYNC_FLUSH").send(0, 0).judged()
-    assert (found.verdict, found.out_of_reach) == ("ok", {"changes of settings: flushDiskType": 1})
+    verdict = Recorded().configure("flushDiskType=SYNC_FLUSH").send(0, 0).judged()
+    assert (verdict.verdict, verdict.out_of_reach) == ("ok", {"changes of settings: flushDiskType": 1})
     assert Recorded().configure("brokerPermission=6", code=1).verdict() == "illegal"
 
 
@@ -207,8 +207,8 @@ def test_only_older_releases_create_group_with_illegal_name(name: str) -> None:
 
 
 def test_offsets_that_others_may_have_committed_are_out_of_scope() -> None:
-    found = Recorded().update().ask("other", 11, {}, {"code": 0}).commit(5).progress(0).judged()
-    assert (found.verdict, found.out_of_reach) == ("ok", {"request code 11": 1, "offsets of groups of which others may have told": 2})
+    verdict = Recorded().update().ask("other", 11, {}, {"code": 0}).commit(5).progress(0).judged()
+    assert (verdict.verdict, verdict.out_of_reach) == ("ok", {"request code 11": 1, "offsets of groups of which others may have told": 2})
     assert Recorded().progress(0, topic=None).judged().out_of_reach == {UNREADABLE: 1}
     assert Recorded().commit("x").judged().out_of_reach == {UNREADABLE: 1}
 

@@ -44,16 +44,16 @@ def test_each_finding_equals_that_of_single_history(tmp_path: Path) -> None:
     for name, (header, events) in cases.items():
         path = write(folder / f"{name}.ndjson", header, events)
         expected += alone(str(path), header, events)
-    found = judge(tmp_path, folder)
-    assert found.findings == sorted(expected, key=lambda row: (row["history"], row["seq"]))
-    assert len(expected) == 2 and found.verdict == "illegal"
+    judged = judge(tmp_path, folder)
+    assert judged.findings == sorted(expected, key=lambda row: (row["history"], row["seq"]))
+    assert len(expected) == 2 and judged.verdict == "illegal"
     single = [judge_history(header, events, PROFILE) for header, events in cases.values()]
-    assert (found.events, found.explained, found.parts.total()) == (
+    assert (judged.events, judged.explained, judged.parts.total()) == (
         sum(verdict.events for verdict in single),
         sum(verdict.explained for verdict in single),
         sum(verdict.parts for verdict in single),
     )
-    assert found.out_of_reach == {"asked of the name server": 4, "no answer came": 6}
+    assert judged.out_of_reach == {"asked of the name server": 4, "no answer came": 6}
     table = pq.read_table(tmp_path / "out" / "findings.parquet")
     assert table.schema == FINDINGS and table.num_rows == 2
 
@@ -135,10 +135,10 @@ def test_the_form_changes_nothing(tmp_path: Path, form: str) -> None:
             pieces = [mixed[:100], mixed[100:], mixed[90:130]]
         for number, piece_ in enumerate(pieces):
             write(folder / f"{number}.ndjson", Header({"history": "a"}), piece_)
-    found = judge(tmp_path, folder)
+    judged = judge(tmp_path, folder)
     names = ("a", "b") if form == "parquet" else ("a",)
-    assert found.findings == [row for name in names for row in alone(name, header, events)]
-    assert found.events == len(events) * len(names)
+    assert judged.findings == [row for name in names for row in alone(name, header, events)]
+    assert judged.events == len(events) * len(names)
 
 
 def test_late_pieces_are_awaited(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ def test_late_pieces_are_awaited(tmp_path: Path) -> None:
     named = Header({**header.origin, "history": "a"})
     write(folder / "1.ndjson", named, events[:50])
     write(folder / "3.ndjson", named, events[90:])
-    found = judge(tmp_path, folder)
-    assert (found.verdict, found.unknown, found.events) == ("unknown", ["a: events 50 to 89 did not come yet"], 50)
+    judged = judge(tmp_path, folder)
+    assert (judged.verdict, judged.unknown, judged.events) == ("unknown", ["a: events 50 to 89 did not come yet"], 50)
     assert judge(tmp_path, folder, late=1000.0).verdict == "unknown"
     given_up = judge(tmp_path, folder, late=100.0)
     assert [(finding["kind"], finding["seq"], finding["recorded"]) for finding in given_up.findings] == [
@@ -167,16 +167,16 @@ def test_data_before_damage_is_judged(tmp_path: Path) -> None:
     (tmp_path / "corrupt.ndjson").write_text("".join(lines))
     twice = [*events[:30], events[29].__class__(29, "info", "x", "y", {})]
     write_parquet(tmp_path / "twice.parquet", {"t": twice})
-    found = judge(tmp_path, whole, tmp_path / "corrupt.ndjson", tmp_path / "twice.parquet")
+    judged = judge(tmp_path, whole, tmp_path / "corrupt.ndjson", tmp_path / "twice.parquet")
     told = {
         Path(str(finding["file"] or finding["history"])).name: (finding["line"], finding["seq"], finding["recorded"])
-        for finding in found.findings
+        for finding in judged.findings
     }
     assert told["cut.ndjson"] == (len(events) + 2, None, "the last line is cut off; delete it, or record again")
     assert told["corrupt.ndjson"][0] == 101 and "is not JSON" in told["corrupt.ndjson"][2]
     assert told["t"] == (None, 29, "is there twice, with different contents")
-    assert found.verdict == "illegal" and found.events == len(events) + 99 + 30
-    assert found.histories == {"unreadable": 3} and found.unread == 0
+    assert judged.verdict == "illegal" and judged.events == len(events) + 99 + 30
+    assert judged.histories == {"unreadable": 3} and judged.unread == 0
 
 
 def test_where_nothing_can_be_judged(tmp_path: Path) -> None:
@@ -186,9 +186,9 @@ def test_where_nothing_can_be_judged(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "empty").mkdir()
     names = ("empty.ndjson", "text.ndjson", "other.parquet", "broken.parquet")
-    found = judge(tmp_path, *(tmp_path / name for name in names))
-    assert found.verdict == "unreadable" and found.unread == len(names) == len(found.findings)
-    said = {Path(finding["file"]).name: finding["recorded"] for finding in found.findings}
+    judged = judge(tmp_path, *(tmp_path / name for name in names))
+    assert judged.verdict == "unreadable" and judged.unread == len(names) == len(judged.findings)
+    said = {Path(finding["file"]).name: finding["recorded"] for finding in judged.findings}
     assert "is empty" in said["empty.ndjson"] and "has no column 'seq'" in said["other.parquet"]
     with pytest.raises(TraceError, match="holds no files"):
         judge(tmp_path, tmp_path / "empty")
@@ -202,8 +202,8 @@ def test_long_history_is_split_into_files_and_judged_equally(tmp_path: Path, mon
     expected = judge(tmp_path / "held", path)
     monkeypatch.setattr(local, "HELD", 100)
     monkeypatch.setattr(partition, "KEPT", 100)
-    found = judge(tmp_path / "spilled", path)
-    assert found.data() == expected.data() and found.findings == alone(str(path), header, events)
+    judged = judge(tmp_path / "spilled", path)
+    assert judged.data() == expected.data() and judged.findings == alone(str(path), header, events)
 
 
 @pytest.mark.slow
@@ -211,9 +211,9 @@ def test_several_processes_equal_one(tmp_path: Path) -> None:
     for number in range(3):
         write(tmp_path / f"{number}.ndjson", *history(wrong="T1" if number == 1 else ""))
     order = JudgingJob(tuple(str(tmp_path / f"{n}.ndjson") for n in range(3)), PROFILE, str(tmp_path / "out"), str(tmp_path / "cache"))
-    found = local.judge(order, cores=2)
+    judged = local.judge(order, cores=2)
     shutil.rmtree(tmp_path / "out")
-    assert local.judge(order).data() == found.data()
+    assert local.judge(order).data() == judged.data()
 
 
 def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
@@ -231,10 +231,10 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("version", "profile"), [("4.9.4", "P494"), ("5.3.3", "P533")])
 def test_recordings_of_single_requests_are_histories(tmp_path: Path, version: str, profile: str) -> None:
-    found = judge(tmp_path, DATA / f"rocketmq-{version}.jsonl", profile=profile)
-    assert (found.verdict, found.findings) == ("ok", [])
-    assert {row["history"].rpartition("#")[2] for row in found.rows} == {"A", "L", "M", "N"}
-    assert found.explained > 250
+    judged = judge(tmp_path, DATA / f"rocketmq-{version}.jsonl", profile=profile)
+    assert (judged.verdict, judged.findings) == ("ok", [])
+    assert {row["history"].rpartition("#")[2] for row in judged.rows} == {"A", "L", "M", "N"}
+    assert judged.explained > 250
 
 
 def test_a_recording_that_another_broker_made_is_not_explained(tmp_path: Path) -> None:
@@ -243,9 +243,9 @@ def test_a_recording_that_another_broker_made_is_not_explained(tmp_path: Path) -
     row["response"]["extFields"]["queueOffset"] = "1"
     path = tmp_path / "changed.jsonl"
     path.write_text("\n".join([*lines[:6], json.dumps(row), *lines[7:]]) + "\n")
-    found = judge(tmp_path, path, profile="P494")
+    judged = judge(tmp_path, path, profile="P494")
     said = "code 0 SUCCESS, queue 0, offset 1, stored in n2_4, queue 0, offset 0, transaction not"
-    assert [(finding["op"], finding["recorded"]) for finding in found.findings] == [("send", said)]
+    assert [(finding["op"], finding["recorded"]) for finding in judged.findings] == [("send", said)]
 
 
 def test_eight_producers_at_a_real_broker_are_explained(tmp_path: Path) -> None:
@@ -254,9 +254,9 @@ def test_eight_producers_at_a_real_broker_are_explained(tmp_path: Path) -> None:
     header, lines = reading.read(path)
     events = list(lines)
     assert len({event.process for event in events}) == 8
-    found = judge(tmp_path, path, profile="P494")
-    assert (found.verdict, found.findings, found.events) == ("ok", [], len(events))
-    assert found.explained == judge_history(header, events, "P494").explained > 1800
+    judged = judge(tmp_path, path, profile="P494")
+    assert (judged.verdict, judged.findings, judged.events) == ("ok", [], len(events))
+    assert judged.explained == judge_history(header, events, "P494").explained > 1800
 
 
 def spoiled(events: Sequence[Event], seq: int, value: Mapping[str, Any]) -> list[Event]:
@@ -276,10 +276,10 @@ def test_invalid_response_is_named_and_rest_is_judged(code: object, tmp_path: Pa
     changed = spoiled(events, bad, {"code": code, "fields": {"queueId": "0", "queueOffset": "5"}})
     with pytest.raises(TraceError, match=f"event {bad}: the answer's code"):
         judge_history(header, changed, PROFILE)
-    found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
-    assert [(finding["kind"], finding["seq"]) for finding in found.findings] == [("not readable", bad)]
-    assert found.verdict == "illegal" and found.parts == {"ok": 2, "unreadable": 1}
-    assert found.explained == judge_history(header, events, PROFILE).explained - 2  # this one and the next
+    judged = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
+    assert [(finding["kind"], finding["seq"]) for finding in judged.findings] == [("not readable", bad)]
+    assert judged.verdict == "illegal" and judged.parts == {"ok": 2, "unreadable": 1}
+    assert judged.explained == judge_history(header, events, PROFILE).explained - 2  # this one and the next
 
 
 UNTOLD: dict[str, object] = {
@@ -298,8 +298,8 @@ def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Pa
     bad = last_answer(events, "T1").seq
     changed = spoiled(events, bad, {"code": 0, "fields": UNTOLD[what]})
     assert [finding.seq for finding in judge_history(header, changed, PROFILE).findings] == [bad]
-    found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
-    assert [(finding["kind"], finding["seq"]) for finding in found.findings] == [("not explained", bad)]
+    judged = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
+    assert [(finding["kind"], finding["seq"]) for finding in judged.findings] == [("not explained", bad)]
 
 
 def test_request_with_non_numeric_size_is_named() -> None:
@@ -323,10 +323,10 @@ def test_non_object_value_ends_its_history(which: str, columns: str, text: str, 
             row["value"] = text
     names = EVENTS.names if columns == "all" else ["history", "seq", "time", "process", "type", "op", "value"]
     pq.write_table(pa.Table.from_pylist(rows, EVENTS).select(names), tmp_path / "both.parquet")
-    found = judge(tmp_path, tmp_path / "both.parquet")
-    assert [(finding["history"], finding["kind"], finding["seq"]) for finding in found.findings] == [("damaged", "not readable", seq)]
-    assert "its value is" in found.findings[0]["recorded"]
-    assert found.histories == {"ok": 1, "unreadable": 1}
+    judged = judge(tmp_path, tmp_path / "both.parquet")
+    assert [(finding["history"], finding["kind"], finding["seq"]) for finding in judged.findings] == [("damaged", "not readable", seq)]
+    assert "its value is" in judged.findings[0]["recorded"]
+    assert judged.histories == {"ok": 1, "unreadable": 1}
 
 
 def test_data_before_invalid_number_is_judged(tmp_path: Path) -> None:
@@ -335,8 +335,8 @@ def test_data_before_invalid_number_is_judged(tmp_path: Path) -> None:
     table = pa.Table.from_pylist(rows, EVENTS).select(["history", "seq", "process", "type", "op", "value"])
     numbers = pa.array([seq if seq < 30 else None for seq in table["seq"].to_pylist()], pa.int64())
     pq.write_table(table.set_column(1, "seq", numbers), tmp_path / "one.parquet")
-    found = judge(tmp_path, tmp_path / "one.parquet")
-    assert found.events == 30 and "event None: is no event" in found.findings[0]["recorded"]
+    judged = judge(tmp_path, tmp_path / "one.parquet")
+    assert judged.events == 30 and "event None: is no event" in judged.findings[0]["recorded"]
 
 
 def test_a_table_without_rows_is_nothing_to_judge(tmp_path: Path) -> None:

@@ -182,10 +182,10 @@ def test_bounds_and_content_of_queue_are_found(tmp_path: Path) -> None:
     assert (empty.min, empty.max, queue.min, queue.max) == (0, 0, 57, 105)
     assert queue.between(6050, 10200) == (61, 102) and queue.between(0, 1 << 60) == (57, 105)
     assert empty.between(0, 100) == (0, 0)
-    found = queue.entries(56, 52)
-    assert found.found.tolist() == [FILLER] + [ENTRY] * 48 + [NO_ENTRY] * 3
-    assert found.physicalOffset[1:49].tolist() == [100 * n for n in range(57, 105)]
-    assert found.tagsCode[48] == 1 << 62
+    entries = queue.entries(56, 52)
+    assert entries.found.tolist() == [FILLER] + [ENTRY] * 48 + [NO_ENTRY] * 3
+    assert entries.physicalOffset[1:49].tolist() == [100 * n for n in range(57, 105)]
+    assert entries.tagsCode[48] == 1 << 62
     names = NameTable(["T", "Empty", "Other"])
     rows = [(0, 3, 57), (0, 3, 104), (0, 3, 105), (0, 3, 56), (0, 2, 57), (1, 0, 0), (2, 0, 0), (-1, 0, 0), (0, 3, 99), (0, -1, 0)]
     looked = EntryLookup(queues, names).find(*(np.array(each) for each in zip(*rows, strict=True)))

@@ -127,11 +127,11 @@ def test_every_entry_of_a_real_queue_has_its_record(real_store: Path) -> None:
 def test_the_index_of_a_real_store(real_store: Path) -> None:
     (file,) = index_files([str(real_store)])
     assert (file.slots, file.limit, file.count) == (1000, 4000, 49)
-    found = file.entries(1, 1 << 20)
-    assert len(found.physicalOffset) == 48
+    entries = file.entries(1, 1 << 20)
+    assert len(entries.physicalOffset) == 48
     offsets = {row["offset"] for row in listing()}
-    assert set(found.physicalOffset.tolist()) <= offsets
-    assert found.physicalOffset[0] == file.begin_offset and found.physicalOffset[-1] == file.end_offset
+    assert set(entries.physicalOffset.tolist()) <= offsets
+    assert entries.physicalOffset[0] == file.begin_offset and entries.physicalOffset[-1] == file.end_offset
     heads = file.heads(0, file.slots)
     assert (heads > 0).sum() == file.used_slots and heads.max() == file.count - 1
 

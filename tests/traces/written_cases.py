@@ -81,9 +81,9 @@ class Recorded:
         return judge_history(Header(header), self.events, profile, make=make)
 
     def verdict(self, profile: str = "P533") -> str:
-        found = self.judged(profile)
-        assert not found.out_of_reach
-        return found.verdict
+        verdict = self.judged(profile)
+        assert not verdict.out_of_reach
+        return verdict.verdict
 
 
 def _counts(read: int, write: int, perm: int) -> dict[str, str]:

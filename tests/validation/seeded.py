@@ -71,9 +71,9 @@ def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", worker
     with tempfile.TemporaryDirectory() as folder:
         target, until = SeededFault(mutant, profile), attrgetter("findings")
         request = ValidationRequest(target, Path(folder) / "report", programs, seed, workers, shrink=0, until=until)
-        found = validate(request)
-    first = found.findings[0].verdict if found.findings else None
+        report = validate(request)
+    first = report.findings[0].verdict if report.findings else None
     said = "" if first is None else f"{first.judge}: {first.property}"
-    if first is None and found.stopped:
-        said = found.stopped
-    return Hunt(mutant, bool(said), len(found.judged), said, found.seconds)
+    if first is None and report.stopped:
+        said = report.stopped
+    return Hunt(mutant, bool(said), len(report.judged), said, report.seconds)

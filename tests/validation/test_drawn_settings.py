@@ -124,12 +124,12 @@ def test_remembered_programs_are_those_with_supported_settings() -> None:
 
 def test_program_with_settings_is_performed_judged_and_reported(tmp_path: Path) -> None:
     program = Program(0, "", (("send", {"nums": 8}), ("send", {"queue": 5})), BOTH)
-    found = validate(ValidationRequest(InProcess("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
-    assert not found.findings and not found.stopped
-    (judged,) = found.judged
+    report = validate(ValidationRequest(InProcess("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
+    assert not report.findings and not report.stopped
+    (judged,) = report.judged
     assert judged.by == ("claims", "reference")  # the specification does not know other numbers of queues
-    assert found.done.values == {("regionId", "eu"): 1, ("defaultTopicQueueNums", "3"): 1}
-    assert found.done.data()["values"] == {"defaultTopicQueueNums": {"3": 1}, "regionId": {"eu": 1}}
+    assert report.done.values == {("regionId", "eu"): 1, ("defaultTopicQueueNums", "3"): 1}
+    assert report.done.data()["values"] == {"defaultTopicQueueNums": {"3": 1}, "regionId": {"eu": 1}}
     text = judged.path.read_text("utf-8")
     assert '"MSG_REGION":"eu"' in text.replace(": ", ":") and "illegal" in text  # three queues, so that the sixth is none
 
@@ -140,8 +140,8 @@ def test_setting_not_applied_by_broker_is_reported(tmp_path: Path) -> None:
             return super().open()
 
     program = Program(0, "", (("send", {}),), needs_of({"defaultTopicQueueNums": "3"}))
-    found = validate(ValidationRequest(Deaf("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
-    assert [note for note in found.notes if "may ignore" in note and note.endswith(": defaultTopicQueueNums")]
+    report = validate(ValidationRequest(Deaf("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
+    assert [note for note in report.notes if "may ignore" in note and note.endswith(": defaultTopicQueueNums")]
 
 
 def test_programs_that_share_settings_are_counted_by_value() -> None:

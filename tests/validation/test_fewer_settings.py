@@ -56,9 +56,9 @@ def test_a_finding_has_the_settings_that_it_takes(
     change: Callable[[Answer], Answer], needed: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "report"
-    found = validated(folder, InProcess("P494"), change, monkeypatch)
-    assert found.findings
-    for one in found.findings:
+    report = validated(folder, InProcess("P494"), change, monkeypatch)
+    assert report.findings
+    for one in report.findings:
         assert one.program.needs == needs_of(needed)
         history = load(folder / one.history)
         assert (history.program, history.program.settings) == (one.program, needed), "what is kept is what was done"
@@ -72,8 +72,8 @@ def test_broker_failing_with_fewer_settings_shows_nothing(monkeypatch: pytest.Mo
                 raise TargetError("no")
             return super().open(setup)
 
-    found = validated(tmp_path / "report", Needing("P494"), wrong_of_region, monkeypatch)
-    assert {finding.program.needs for finding in found.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
+    report = validated(tmp_path / "report", Needing("P494"), wrong_of_region, monkeypatch)
+    assert {finding.program.needs for finding in report.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
 
 
 def test_running_broker_gets_its_settings_back_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -247,12 +247,12 @@ def accusations(found: ValidationReport) -> list[str]:
 )
 def test_broker_never_answering_one_request_is_found(tmp_path: Path, fault: Fault, properties: set[str]) -> None:
     target = FaultyTarget(InProcess(PROFILE), of={codes.CONSUMER_SEND_MSG_BACK: fault})
-    found = run(target, tmp_path / "r", 8, 3)
-    assert {finding.verdict.property for finding in found.open} == properties
-    assert all(finding.reproduced and "(send_back)" in finding.verdict.at for finding in found.open)
-    assert found.exit_code == 1
+    result = run(target, tmp_path / "r", 8, 3)
+    assert {finding.verdict.property for finding in result.open} == properties
+    assert all(finding.reproduced and "(send_back)" in finding.verdict.at for finding in result.open)
+    assert result.exit_code == 1
     anew = again(tmp_path / "r", None, ())
-    assert {finding.verdict.property for finding in anew.open} == {finding.verdict.property for finding in found.open}
+    assert {finding.verdict.property for finding in anew.open} == {finding.verdict.property for finding in result.open}
 
 
 @pytest.mark.nightly
@@ -262,11 +262,11 @@ def test_unconfirmed_finding_is_reported_as_such(
     """One answer of the whole run has another remark."""
     left = iter([True])
     monkeypatch.setattr(client, "answer_data", lambda answer: answer_data(answer) | ({"remark": "once"} if next(left, False) else {}))
-    found = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
-    assert found.findings and found.open == [] and found.exit_code == 3
-    (one,) = found.not_seen_again
+    result = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
+    assert result.findings and result.open == [] and result.exit_code == 3
+    (one,) = result.not_seen_again
     assert (one.again, one.reproduced, one.record()["reproduced"]) == (0, False, False)
-    render(found, tmp_path / "r")
+    render(result, tmp_path / "r")
     said = capsys.readouterr().out
     assert "? not reproduced 1: " in said and "no finding, 1 not reproduced" in said
     assert "not reproduced in" in (tmp_path / "r" / "junit.xml").read_text()
@@ -278,30 +278,30 @@ def test_witness_with_lost_responses_is_not_judged(tmp_path: Path) -> None:
     """The target is asked for its topics; each answer is lost, in the repetition too."""
     target = FaultyTarget(InProcess(PROFILE), of={codes.GET_ALL_TOPIC_CONFIG: Fault.CLOSE_AFTER})
     (wanted,) = (witness for witness in WITNESSES if witness.hazard == "HAZ-02")
-    found = replay(target, wanted, mark())
-    assert found.reproduced is None
-    assert "closed the connection" in found.said[-1]
+    replayed = replay(target, wanted, mark())
+    assert replayed.reproduced is None
+    assert "closed the connection" in replayed.said[-1]
 
 
 def test_unreadable_data_after_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
-    found = FaultTests("kill")
+    faults = FaultTests("kill")
     gone = _Behind(faultless, "127.0.0.1:9")  # the port of discard, without a listener
-    store = PromisedStore(gone, PROFILE, random.Random(0), found, tmp_path)
+    store = PromisedStore(gone, PROFILE, random.Random(0), faults, tmp_path)
     assert store.missing("topics", {"T"}) == []
     assert list(store.wrong_next_offsets({("T", 0): 1})) == []
-    assert [message.partition(": ")[2].partition(":")[0] for message in found.unknown] == ["topics", "next offset"]
+    assert [message.partition(": ")[2].partition(":")[0] for message in faults.unknown] == ["topics", "next offset"]
     report = ValidationReport({}, PROFILE, 0, 1, judged=[JudgedProgram(1, tmp_path, "", frozenset())])
     assert report.exit_code == 0
-    report.faults.append(found)
+    report.faults.append(faults)
     assert report.exit_code == 3
 
 
 def test_response_without_position_is_finding_after_kill(faultless: Deployment, tmp_path: Path) -> None:
-    found = FaultTests("kill")
-    store = PromisedStore(faultless, PROFILE, random.Random(0), found, tmp_path)
+    faults = FaultTests("kill")
+    store = PromisedStore(faultless, PROFILE, random.Random(0), faults, tmp_path)
     store.where = "kill 1"
     assert store.remember({"topic": "T"}, {"msgId": "?", "queueId": "0", "queueOffset": "0"}, b"") is None
-    assert found.findings == ["kill 1: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
+    assert faults.findings == ["kill 1: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
 
 
 def test_probe_retries_after_lost_connection(faultless: Deployment) -> None:
@@ -318,8 +318,8 @@ def test_target_failing_after_programs_keeps_their_findings(tmp_path: Path, monk
         raise TargetError("the files are gone")
 
     monkeypatch.setattr(stores, "record", refuse)
-    found = run(InProcess(PROFILE), tmp_path / "r", 3, 3)
-    assert (found.stopped, found.exit_code, len(found.judged)) == ("the files are gone", 3, 3)
+    result = run(InProcess(PROFILE), tmp_path / "r", 3, 3)
+    assert (result.stopped, result.exit_code, len(result.judged)) == ("the files are gone", 3, 3)
 
 
 @pytest.mark.parametrize(("lost", "wanted", "times"), [(0, 10**8, 3), (0, 200, 4), (6, 200, 5), (60, 200, 14), (200, 200, 20)])

@@ -37,9 +37,9 @@ def performed(profile: str, folder: Path) -> Path:
 @pytest.mark.behaviour("APP-07")
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
 def test_record_and_batch_leave_seven_eight_and_nine_bytes(profile: str, tmp_path: Path) -> None:
-    found = judge_file(performed(profile, tmp_path), profile)
-    assert "reference" in found.by and not found.verdicts and not found.unconfirmed
-    assert {met for met in found.done.boundaries if "leaves" in met[0]} == {
+    judged = judge_file(performed(profile, tmp_path), profile)
+    assert "reference" in judged.by and not judged.verdicts and not judged.unconfirmed
+    assert {met for met in judged.done.boundaries if "leaves" in met[0]} == {
         (boundary.name, SIDES[side]) for boundary in LEFT for side in boundary.sides
     }
 

@@ -163,9 +163,9 @@ def test_no_name_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             running.name_server = None
             return running
 
-    found = try_levels(Nameless(), tmp_path, mark(), wanted=2)
-    assert [result.reached for result in found.results] == [False, True] and found.level == 2 and found.exit_code == 0
-    assert found.results[0].untried == ("no name server is known; give --nameserver",)
+    levels = try_levels(Nameless(), tmp_path, mark(), wanted=2)
+    assert [result.reached for result in levels.results] == [False, True] and levels.level == 2 and levels.exit_code == 0
+    assert levels.results[0].untried == ("no name server is known; give --nameserver",)
 
 
 def test_exit_codes() -> None:
@@ -227,8 +227,8 @@ def test_a_level_that_the_judge_left_open_is_not_reached(tmp_path: Path, monkeyp
     judge = leveltrials.judge_file
     open_ = ("A: 3 expanded states are reached",)
     monkeypatch.setattr(leveltrials, "judge_file", lambda path, profile: replace(judge(path, profile), unknown=open_))
-    found = try_levels(InProcess("P494"), tmp_path, mark(), wanted=2)
-    assert (found.level, found.next, found.exit_code) == (0, None, 3)
-    assert found.data()["levels"][0]["undecided"] == ["A: 3 expanded states are reached"]
-    assert [result.outcome for result in levelreport.run(found).results][:2] == ["undecided", "undecided"]
-    levelreport.render(found, tmp_path)
+    levels = try_levels(InProcess("P494"), tmp_path, mark(), wanted=2)
+    assert (levels.level, levels.next, levels.exit_code) == (0, None, 3)
+    assert levels.data()["levels"][0]["undecided"] == ["A: 3 expanded states are reached"]
+    assert [result.outcome for result in levelreport.run(levels).results][:2] == ["undecided", "undecided"]
+    levelreport.render(levels, tmp_path)

@@ -51,5 +51,5 @@ def test_earlier_history_may_contain_such_setting(tmp_path: Path) -> None:
     origin = json.loads(header)
     origin["origin"]["settings"] |= {"mappedFileSizeCommitLog": "1G", "transactionCheckInterval": "60s"}
     judged.path.write_text("\n".join([json.dumps(origin), *events]) + "\n")
-    found = judge_file(judged.path, PROFILE)
-    assert found.findings == [] and "reference" not in found.by and "INV-39" not in found.claims
+    verdict = judge_file(judged.path, PROFILE)
+    assert verdict.findings == [] and "reference" not in verdict.by and "INV-39" not in verdict.claims

@@ -35,11 +35,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def judged(store: Path, path: Path) -> dict[str, bool]:
     assert storefiles.record(store, path, "broker-a", "", {}, PROFILE)
-    found = judge_log(path, PROFILE)
+    judged = judge_log(path, PROFILE)
     items = {entry.id: entry for entry in entries(PROFILE, frozenset(Capability))}
-    assert all(entry_of(finding) in items for finding in found.findings)
-    assert puts_to_the_test(found, items["INV-41.stored"])
-    return {id_: held for id_, (held, _, _) in found.claims.items()}
+    assert all(entry_of(finding) in items for finding in judged.findings)
+    assert puts_to_the_test(judged, items["INV-41.stored"])
+    return {id_: held for id_, (held, _, _) in judged.claims.items()}
 
 
 @pytest.mark.slow
@@ -79,11 +79,11 @@ def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path:
     (torn / "config" / "topics.json").write_text("{")
     path = tmp_path / "logs" / "1.ndjson"
     assert storefiles.record(torn, path, "broker-a", "", {}, PROFILE)
-    found = judge_log(path, PROFILE)
-    broken = {verdict.property for verdict in found.verdicts}
-    assert found.exercised == found.claims.keys() == broken
-    assert found.left_open and not found.left_open.keys() & broken
-    assert all("topics.json" in reason for reason in found.left_open.values())
+    judged = judge_log(path, PROFILE)
+    broken = {verdict.property for verdict in judged.verdicts}
+    assert judged.exercised == judged.claims.keys() == broken
+    assert judged.left_open and not judged.left_open.keys() & broken
+    assert all("topics.json" in reason for reason in judged.left_open.values())
 
 
 def test_ctrl_c_ends_an_audit(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

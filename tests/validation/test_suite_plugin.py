@@ -84,9 +84,9 @@ def test_own_tests_on_target_add_no_suite_items(
     pytester: pytest.Pytester, inner: Run, theirs: str, arguments: tuple[str, ...], has: bool
 ) -> None:
     pytester.makepyfile(test_theirs=THEIRS[theirs])
-    found = inner("--collect-only", "-q", *on(NOBODY), *arguments)
-    assert "test_theirs.py::test_theirs" in found.outlines
-    assert ("rocketproof::INV-43" in found.outlines) is has
+    result = inner("--collect-only", "-q", *on(NOBODY), *arguments)
+    assert "test_theirs.py::test_theirs" in result.outlines
+    assert ("rocketproof::INV-43" in result.outlines) is has
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_items_are_chosen_by_name_and_marker(inner: Run, arguments: tuple[str, .
 
 
 def test_collected_item_names_its_subject(inner: Run) -> None:
-    found = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
-    found.stdout.fnmatch_lines(["*INV-44[[]half messages] the answered queue * the message *: violated under P494 with half messages>"])
+    result = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
+    result.stdout.fnmatch_lines(["*INV-44[[]half messages] the answered queue * the message *: violated under P494 with half messages>"])
 
 
 def test_hazard_items_exist_for_startable_brokers_and_match_properties(inner: Run) -> None:
@@ -121,9 +121,9 @@ def test_foreign_markers_and_options_are_untouched(pytester: pytest.Pytester, in
 
 
 def test_all_that_is_registered_has_the_prefix(inner: Run) -> None:
-    found = inner("--markers", "--help")
+    result = inner("--markers", "--help")
     with_plugin = inner("--fixtures", "--markers")
-    for line in (*found.outlines, *with_plugin.outlines):
+    for line in (*result.outlines, *with_plugin.outlines):
         if "rocketproof" in line and line.startswith(("@pytest.mark.", "  --")):
             assert line.removeprefix("@pytest.mark.").strip().startswith(("rocketproof", "--rocketproof-")), line
 
@@ -164,11 +164,11 @@ def test_command_line_precedes_environment_which_precedes_file(
 )
 def test_wrong_option_is_one_line_before_collection(pytester: pytest.Pytester, inner: Run, arguments: tuple[str, ...], said: str) -> None:
     pytester.makepyfile(test_theirs=THEIRS["plain"])
-    found = inner(*arguments)
-    assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines([f"ERROR: {said}"])
-    assert len([line for line in found.errlines if line.strip()]) == 1
-    found.stdout.no_fnmatch_line("*collected *")
+    result = inner(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {said}"])
+    assert len([line for line in result.errlines if line.strip()]) == 1
+    result.stdout.no_fnmatch_line("*collected *")
 
 
 def test_wrong_option_of_file_or_variable_is_named_so(pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,10 +229,10 @@ ITEMS = tuple(f"rocketproof::{id_}" for id_ in OUTCOMES)
 
 def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteResults], list[int]], pytester: pytest.Pytester) -> None:
     runs = came(SuiteResults(summary="a broker under P494", folder="a", notes=("accepted deviation x is over",), outcomes=OUTCOMES))
-    found = inner("-v", "-rfs", "--junitxml=out.xml", *on(NOBODY), *ITEMS)
-    found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1)
+    result = inner("-v", "-rfs", "--junitxml=out.xml", *on(NOBODY), *ITEMS)
+    result.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1)
     assert runs == [1]
-    found.stdout.fnmatch_lines_random(
+    result.stdout.fnmatch_lines_random(
         [
             "rocketproof::INV-44[[]half messages] VIOLATED AS EXPECTED*",
             "rocketproof::INV-02 PASSED*",
@@ -256,23 +256,23 @@ def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteR
 @pytest.mark.parametrize("of", ["items", "client"])
 def test_target_error_is_reported_once(inner: Run, pytester: pytest.Pytester, of: str) -> None:
     pytester.makepyfile(test_theirs="def test_a(rocketproof_client): pass\ndef test_b(rocketproof_client): pass")
-    found = inner("-rs", *on(NOBODY), *(ITEMS[:2] if of == "items" else ()))
-    found.assert_outcomes(errors=1, skipped=1)
-    found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused); start the broker or give another address"])
+    result = inner("-rs", *on(NOBODY), *(ITEMS[:2] if of == "items" else ()))
+    result.assert_outcomes(errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused); start the broker or give another address"])
 
 
 def test_lost_broker_is_reported_once_and_recorded_results_count(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="broker-a at 127.0.0.1:9 does not answer any more", outcomes=OUTCOMES))
-    found = inner(*on(NOBODY), *ITEMS)
-    found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1, errors=1)
-    found.stdout.fnmatch_lines(["the run says less than it was asked for: broker-a at 127.0.0.1:9 does not answer any more"])
+    result = inner(*on(NOBODY), *ITEMS)
+    result.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1, errors=1)
+    result.stdout.fnmatch_lines(["the run says less than it was asked for: broker-a at 127.0.0.1:9 does not answer any more"])
 
 
 def test_run_ending_at_its_limit_is_no_error(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="--time 3.0", outcomes=OUTCOMES))
-    found = inner(*on(NOBODY), *ITEMS[:1])
-    found.assert_outcomes(passed=1)
-    found.stdout.fnmatch_lines(["stopped: --time 3.0"])
+    result = inner(*on(NOBODY), *ITEMS[:1])
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["stopped: --time 3.0"])
 
 
 @pytest.mark.slow
@@ -292,8 +292,8 @@ def broker() -> Iterator[tuple[str, ...]]:
 
 
 def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
-    found = inner(*broker)
-    assert found.ret == pytest.ExitCode.OK
+    result = inner(*broker)
+    assert result.ret == pytest.ExitCode.OK
     folder = pytester.path / ".rocketproof" / "suite" / "1"
     assert {"suite.json", "report.json", "histories"} <= {path.name for path in folder.iterdir()}
     data = json.loads((folder / "suite.json").read_text())
@@ -315,18 +315,18 @@ def test_a_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.
         FaultProxy(str(running.name_server), MILD, seed=2) as server,
     ):
         more = (f"--rocketproof-nameserver={server.address}", "--rocketproof-programs=40")
-        found = inner(*on(broker.address, *more))
+        result = inner(*on(broker.address, *more))
         happened = broker.happened + server.happened
     assert happened.total() > 5
-    assert set(found.parseoutcomes()) == {"passed", "skipped"}
-    found.stdout.fnmatch_lines(["faults of the connection, which are held against nobody: *"])
+    assert set(result.parseoutcomes()) == {"passed", "skipped"}
+    result.stdout.fnmatch_lines(["faults of the connection, which are held against nobody: *"])
 
 
 @pytest.mark.slow
 def test_xdist_processes_share_one_run(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
-    found = inner("-p", "xdist", "-n", "2", "--dist=worksteal", "--junitxml=out.xml", *broker)
-    assert found.ret == pytest.ExitCode.OK
-    assert found.parseoutcomes()["passed"] > 20
+    result = inner("-p", "xdist", "-n", "2", "--dist=worksteal", "--junitxml=out.xml", *broker)
+    assert result.ret == pytest.ExitCode.OK
+    assert result.parseoutcomes()["passed"] > 20
     assert [path.name for path in (pytester.path / ".rocketproof" / "suite").iterdir()] == ["1"]
     assert len(list((pytester.path / ".rocketproof" / "suite" / "1" / "histories").glob("*.ndjson"))) == 12
     names = [case.get("name") for case in Xml.parse(pytester.path / "out.xml").iter("testcase")]
@@ -340,9 +340,9 @@ def test_a_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch:
     made = SuiteResults("", str(tmp_path), "", "a summary", (), came, open_)
     asked: list[int | None] = []
     monkeypatch.setattr(shared, "_perform", lambda options, base, progress: asked.append(options.states) or made)
-    found = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
-    found.assert_outcomes(skipped=2, errors=1)
-    assert (found.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])
-    found.stdout.fnmatch_lines(["*the run says less than it was asked for: 2 verdicts not decided*", "*reached its bound in 2 programs*"])
+    result = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
+    result.assert_outcomes(skipped=2, errors=1)
+    assert (result.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])
+    result.stdout.fnmatch_lines(["*the run says less than it was asked for: 2 verdicts not decided*", "*reached its bound in 2 programs*"])
     (tmp_path / "suite.json").write_text(json.dumps(made.data()), "utf-8")
     assert SuiteResults.read(tmp_path / "suite.json") == made

@@ -87,8 +87,8 @@ def test_wrong_responses_are_found(name: str, running: Deployment, tmp_path: Pat
     with monkeypatch.context() as changed:
         changed.setattr(owner, attribute, otherwise)
         path = performed(running, tmp_path, *ordinary(name))
-    found = judge_file(path, running.name.partition(":")[2])
-    assert [*found.findings, *found.unconfirmed]
+    judged = judge_file(path, running.name.partition(":")[2])
+    assert [*judged.findings, *judged.unconfirmed]
 
 
 def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

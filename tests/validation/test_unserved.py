@@ -33,15 +33,15 @@ def validated(folder: Path, until: str = "") -> ValidationReport:
 
 
 def test_unserved_request_is_one_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = validated(tmp_path)
-    assert [finding.verdict.property for finding in found.open] == ["request.back"] and found.exit_code == 1
-    assert not any("send_back" in program.asked for program in found.judged) and len(found.judged) == 3
-    show.render(found, tmp_path / "r")
+    report = validated(tmp_path)
+    assert [finding.verdict.property for finding in report.open] == ["request.back"] and report.exit_code == 1
+    assert not any("send_back" in program.asked for program in report.judged) and len(report.judged) == 3
+    show.render(report, tmp_path / "r")
     shown = " ".join(capsys.readouterr().out.split())
     assert "Requests that are not served; no program has them" in shown and "retries and dead letters" in shown
     assert json.loads((tmp_path / "r" / "report.json").read_text("utf-8"))["findings"][0]["level"] == 4
     later = again(tmp_path / "r", None, ())
-    assert [finding.verdict for finding in later.open] == [finding.verdict for finding in found.open]
+    assert [finding.verdict for finding in later.open] == [finding.verdict for finding in report.open]
 
 
 def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,11 +59,11 @@ def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.Capture
 def test_broker_that_does_not_return_is_finding(starts: int, steps: tuple[Any, ...], tmp_path: Path) -> None:
     """Behind programs, or in one that ends it, which is the finding's."""
     remembered = (Program(1, "", (("send", {}), ("crash", {})), ENDED),)
-    found = validate(ValidationRequest(Spoilt(starts=starts), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
-    (one,) = found.open
-    assert one.verdict.property == "start.again" and "code 1: no log" in one.verdict.text and found.exit_code == 1
+    report = validate(ValidationRequest(Spoilt(starts=starts), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
+    (one,) = report.open
+    assert one.verdict.property == "start.again" and "code 1: no log" in one.verdict.text and report.exit_code == 1
     assert one.program.steps == steps
-    assert "does not start again" in found.stopped
+    assert "does not start again" in report.stopped
     assert [(each.verdict, each.program) for each in again(tmp_path / "r", None, ()).open] == [(one.verdict, one.program)]
 
 
@@ -71,10 +71,10 @@ def test_other_programs_continue_after_lost_broker(tmp_path: Path) -> None:
     """One of four programs that end a process is first; the ordinary one still runs."""
     ending = tuple(Program(number, "", (("send", {}), ("crash", {})), ENDED) for number in range(1, 5))
     remembered = (*ending, Program(5, "", BACK))
-    found = validate(ValidationRequest(Spoilt(starts=0), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
-    (one,) = found.open
+    report = validate(ValidationRequest(Spoilt(starts=0), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
+    (one,) = report.open
     assert one.verdict.property == "start.again" and one.program.steps == ending[0].steps
-    assert any("send_back" in each.asked for each in found.judged) and "does not start again" in found.stopped
+    assert any("send_back" in each.asked for each in report.judged) and "does not start again" in report.stopped
 
 
 class Choosy(Spoilt):
@@ -87,9 +87,9 @@ class Choosy(Spoilt):
 
 
 def test_settings_preventing_start_are_finding_and_run_continues(tmp_path: Path) -> None:
-    found = validate(ValidationRequest(Choosy(), tmp_path / "r", 2, 1, shrink=0, remembered=(Program(1, "", BACK, NARROW),)))
-    (one,) = (each for each in found.open if each.verdict.property.startswith("start."))  # no process ends here
-    assert one.verdict.property == "start.no_cluster_topic" and not found.stopped and found.exit_code == 1
+    report = validate(ValidationRequest(Choosy(), tmp_path / "r", 2, 1, shrink=0, remembered=(Program(1, "", BACK, NARROW),)))
+    (one,) = (each for each in report.open if each.verdict.property.startswith("start."))  # no process ends here
+    assert one.verdict.property == "start.no_cluster_topic" and not report.stopped and report.exit_code == 1
     assert "1 program on a broker with no cluster topic (clusterTopicEnable=false, defaultTopicQueueNums=3)" in one.verdict.text
-    assert len(found.judged) == 2 and "code 70: unknown setting" in one.verdict.text
+    assert len(report.judged) == 2 and "code 70: unknown setting" in one.verdict.text
     assert one.verdict in [each.verdict for each in again(tmp_path / "r", None, ()).open]

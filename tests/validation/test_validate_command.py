@@ -134,9 +134,9 @@ def test_target_adapter_is_tested_and_missing_capabilities_reported(capsys: pyte
     said = capsys.readouterr().out
     assert "all that it offers works" in said
     assert "kill: programs with a crash are left out" in said
-    found = json.loads(path.read_text("utf-8"))
-    assert {check["what"] for check in found["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
-    assert (list(found["lost"]), found["exit"]) == (["kill"], 0)
+    data = json.loads(path.read_text("utf-8"))
+    assert {check["what"] for check in data["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
+    assert (list(data["lost"]), data["exit"]) == (["kill"], 0)
 
 
 def test_an_adapter_that_only_seems_to_work_is_a_finding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

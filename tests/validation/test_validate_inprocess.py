@@ -57,10 +57,10 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.ValidationRep
 
 @pytest.mark.slow
 def test_the_implementation_is_as_described(tmp_path: Path) -> None:
-    found = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 60, 3, shrink=1))
-    assert [str(finding.verdict) for finding in found.findings] == []
-    assert len(found.judged) == 60
-    assert found.exit_code == 0
+    report = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 60, 3, shrink=1))
+    assert [str(finding.verdict) for finding in report.findings] == []
+    assert len(report.judged) == 60
+    assert report.exit_code == 0
 
 
 def test_clients_have_distinct_addresses_even_successively(runner: Runner) -> None:
@@ -367,10 +367,10 @@ def test_lost_broker_ends_run_and_histories_stay(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Runner, "perform", perform)
     monkeypatch.setattr(session, "PATIENCE", 1.0)
     monkeypatch.setattr(runner_, "AWAY", 0.5)
-    found = validate(ValidationRequest(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
-    assert "does not answer any more" in found.stopped
-    assert found.exit_code == 3
-    assert len(found.judged) == 6
+    report = validate(ValidationRequest(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
+    assert "does not answer any more" in report.stopped
+    assert report.exit_code == 3
+    assert len(report.judged) == 6
     assert len(list((tmp_path / "report" / "histories").glob("*.ndjson"))) == 7
     assert again(tmp_path / "report", None, ()).exit_code == 3
 
@@ -380,8 +380,8 @@ def test_ctrl_c_keeps_and_judges_completed_programs(tmp_path: Path) -> None:
         if done == 5:
             raise KeyboardInterrupt
 
-    found = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 30, 3, workers=1, shrink=0), interrupt)
-    assert (found.stopped, found.exit_code, len(found.judged)) == ("Ctrl-C", 3, 5)
+    report = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 30, 3, workers=1, shrink=0), interrupt)
+    assert (report.stopped, report.exit_code, len(report.judged)) == ("Ctrl-C", 3, 5)
     assert json.loads((tmp_path / "report" / "report.json").read_text())["stopped"] == "Ctrl-C"
 
 

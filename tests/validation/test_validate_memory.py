@@ -72,9 +72,9 @@ def test_interrupted_run_resumes_same_programs(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     assert validate(request(resumes=False), progress).stopped == "Ctrl-C"
-    found = validate(request(resumes=True))
-    assert sorted(program.program for program in found.judged) == [1, 2, 3, 4] and found.exit_code == 0
-    assert found.notes == ["1 program of earlier findings tried first: 0 still show one, 1 no more and are forgotten"]
+    report = validate(request(resumes=True))
+    assert sorted(program.program for program in report.judged) == [1, 2, 3, 4] and report.exit_code == 0
+    assert report.notes == ["1 program of earlier findings tried first: 0 still show one, 1 no more and are forgotten"]
 
 
 def test_unreached_or_unperformable_programs_stay_remembered(tmp_path: Path) -> None:

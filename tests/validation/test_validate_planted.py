@@ -41,9 +41,9 @@ def test_planted_mutant_is_found_and_nothing_without_it(mutant: str, programs: i
 @pytest.mark.nightly
 def test_run_ending_program_is_shrunk_afterwards(tmp_path: Path) -> None:
     asked = ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 120, 1, shrink=60, until=attrgetter("findings"))
-    found = validate(asked)
-    assert len(found.judged) < 120
-    assert found.enough is not None and found.enough < found.seconds
-    (first, *_) = found.findings
+    report = validate(asked)
+    assert len(report.judged) < 120
+    assert report.enough is not None and report.enough < report.seconds
+    (first, *_) = report.findings
     assert first.again == first.repeats > 1
     assert len(first.program.steps) <= 2

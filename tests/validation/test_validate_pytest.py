@@ -57,9 +57,9 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 
 def test_without_a_target_the_tests_are_skipped(inner: Callable[..., pytest.RunResult]) -> None:
-    found = inner(SUITE)
-    found.assert_outcomes(skipped=2)
-    found.stdout.fnmatch_lines(["*no broker: give one with --rocketproof-target*"])
+    result = inner(SUITE)
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*no broker: give one with --rocketproof-target*"])
 
 
 def test_a_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult]) -> None:
@@ -68,16 +68,16 @@ def test_a_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult])
 
 @pytest.mark.parametrize(("accept", "outcome"), [("()", "failed"), ("['send.remark', 'specification.send']", "passed")])
 def test_deviation_fails_test_unless_accepted(inner: Callable[..., pytest.RunResult], accept: str, outcome: str) -> None:
-    found = inner(WRONG.replace("ACCEPT", accept), "--rocketproof-target=inprocess")
-    found.assert_outcomes(**{outcome: 1})
+    result = inner(WRONG.replace("ACCEPT", accept), "--rocketproof-target=inprocess")
+    result.assert_outcomes(**{outcome: 1})
     if outcome == "failed":
-        found.stdout.fnmatch_lines(['*send.remark: event 0*remark is "all is well"*', "*recorded in *.ndjson*"])
+        result.stdout.fnmatch_lines(['*send.remark: event 0*remark is "all is well"*', "*recorded in *.ndjson*"])
 
 
 def test_missing_listener_is_reported_once(inner: Callable[..., pytest.RunResult]) -> None:
-    found = inner(SUITE, "--rocketproof-target=127.0.0.1:9")
-    found.assert_outcomes(errors=1, skipped=1)
-    found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused)*"])
+    result = inner(SUITE, "--rocketproof-target=127.0.0.1:9")
+    result.assert_outcomes(errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused)*"])
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_missing_listener_is_reported_once(inner: Callable[..., pytest.RunResult
     ],
 )
 def test_wrong_option_is_reported_once_before_collection(inner: Callable[..., pytest.RunResult], options: list[str], said: str) -> None:
-    found = inner(SUITE, *options)
-    assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines([said])
-    found.stdout.no_fnmatch_line("*collected*")
+    result = inner(SUITE, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+    result.stdout.no_fnmatch_line("*collected*")

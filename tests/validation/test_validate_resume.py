@@ -46,13 +46,13 @@ def test_recorded_programs_are_not_run_again(tmp_path: Path) -> None:
     interrupted(folder, 5)
     before = contents(folder)
     assert len(before) < PROGRAMS
-    found = validate(request(folder, resumes=True))
+    report = validate(request(folder, resumes=True))
     after = contents(folder)
     assert before.items() <= after.items()
     assert numbers(folder) == list(range(1, PROGRAMS + 1))
-    assert (len(found.judged), found.stopped, found.exit_code) == (PROGRAMS, "", 0)
+    assert (len(report.judged), report.stopped, report.exit_code) == (PROGRAMS, "", 0)
     plain = validate(request(tmp_path / "plain"))
-    assert sorted((program.program, program.source, program.requests) for program in found.judged) == sorted(
+    assert sorted((program.program, program.source, program.requests) for program in report.judged) == sorted(
         (program.program, program.source, program.requests) for program in plain.judged
     )
 
@@ -66,8 +66,8 @@ def test_truncated_program_runs_again_and_history_is_set_aside(tmp_path: Path) -
     cut, headless, *_ = sorted((folder / "histories").glob("*.ndjson"))
     cut.write_bytes(cut.read_bytes()[:-40])
     headless.write_bytes(b"")
-    found = validate(request(folder, resumes=True))
-    assert (len(found.judged), found.exit_code) == (PROGRAMS, 0)
+    report = validate(request(folder, resumes=True))
+    assert (len(report.judged), report.exit_code) == (PROGRAMS, 0)
     assert numbers(folder) == list(range(1, PROGRAMS + 1))
     assert sorted(path.name for path in (folder / "interrupted").iterdir()) == sorted((cut.name, headless.name))
 

@@ -42,9 +42,9 @@ FILE = "00000000000000000000"
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("logs") / "report"
-    found = validate(ValidationRequest(InProcess(PROFILE), folder, 24, 5, shrink=0))
-    assert [str(finding.verdict) for finding in found.findings] == []
-    assert found.logs and all(log.claims for log in found.logs)
+    report = validate(ValidationRequest(InProcess(PROFILE), folder, 24, 5, shrink=0))
+    assert [str(finding.verdict) for finding in report.findings] == []
+    assert report.logs and all(log.claims for log in report.logs)
     return folder
 
 
@@ -283,9 +283,9 @@ def test_unreadable_log_leaves_its_claims_undecided(why: str, tmp_path: Path, mo
     }[why]
     assert record(store, path, "broker-a", "", {"prefix": "r"}, ())
     assert not os.path.lexists(path.with_suffix(PACKED))
-    found = judge_log(path, PROFILE)
-    assert (found.claims, found.exercised, set(found.left_open.values())) == ({}, frozenset(), {said})
-    assert {"INV-37", "INV-39"} <= found.left_open.keys() <= set(CLAIMS)
+    judged = judge_log(path, PROFILE)
+    assert (judged.claims, judged.exercised, set(judged.left_open.values())) == ({}, frozenset(), {said})
+    assert {"INV-37", "INV-39"} <= judged.left_open.keys() <= set(CLAIMS)
 
 
 def test_full_temporary_folder_leaves_log_claims_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,8 +67,8 @@ def test_search_separates_its_bug_from_other_findings(
     properties: tuple[str, ...], on: searching.On, first: str | None, others: tuple[str, ...], agrees: bool, tmp_path: Path
 ) -> None:
     bug = next(bug for bug in bugs() if bug.id == "A8")
-    found = searching.judged(bug, on, "4.1.0", tmp_path, reported(*properties))
-    assert (found.first, found.others, found.agrees) == (first, others, agrees)
+    verdict = searching.judged(bug, on, "4.1.0", tmp_path, reported(*properties))
+    assert (verdict.first, verdict.others, verdict.agrees) == (first, others, agrees)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_stopped_search_does_not_show_bug_is_absent(
 ) -> None:
     bug = next(bug for bug in bugs() if bug.id == "A8")
     report = reported(*properties, programs=programs, stopped=stopped)
-    found = searching.judged(bug, "good", "4.2.0", tmp_path, report)
-    assert (found.agrees, found.exit_code) == (agrees, code)
+    verdict = searching.judged(bug, "good", "4.2.0", tmp_path, report)
+    assert (verdict.agrees, verdict.exit_code) == (agrees, code)
 
 
 @pytest.mark.parametrize(("again", "steps"), [(3, 2), (0, None)])
@@ -98,8 +98,8 @@ def test_search_reports_first_sighting_and_shortest_program(again: int, steps: i
         one.program = Program(1, "", (("send", {}),) * (1, 3, 2)[number])
         one.again, one.repeats = again, 3
     report.seconds, report.enough = 300.0, 20.0
-    found = searching.judged(bug, "bad", "4.1.0", tmp_path, report)
-    assert (found.seconds, found.steps) == (20.0, steps)
+    verdict = searching.judged(bug, "bad", "4.1.0", tmp_path, report)
+    assert (verdict.seconds, verdict.steps) == (20.0, steps)
 
 
 @pytest.mark.parametrize(("reproduced", "agrees"), [(True, True), (False, False), (None, None)])
@@ -107,8 +107,8 @@ def test_bug_with_hazard_is_shown_by_model_witness(reproduced: bool | None, agre
     bug = next(bug for bug in bugs() if bug.id == "A18")
     report = reported(programs=0)
     report.witnesses = [HazardReplayed("HAZ-04", "INV-14", "", "", (), reproduced, ())]
-    found = searching.judged(bug, "bad", "5.5.0", tmp_path, report)
-    assert (found.first, found.agrees) == ("HAZ-04" if reproduced else None, agrees)
+    verdict = searching.judged(bug, "bad", "5.5.0", tmp_path, report)
+    assert (verdict.first, verdict.agrees) == ("HAZ-04" if reproduced else None, agrees)
 
 
 def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,9 +157,9 @@ def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_pat
     path = tmp_path / "found.json"
     asked = ["zoo", "A8", "--on", "good", "--programs", "2", "--report", str(tmp_path / "report"), "--json", str(path)]
     assert run(asked) == 0
-    found = json.loads(path.read_text())
-    assert not list(SCHEMA.iter_errors(found))
-    assert (found["id"], found["release"], found["first"], found["agrees"]) == ("A8", "4.2.0", None, True)
+    data = json.loads(path.read_text())
+    assert not list(SCHEMA.iter_errors(data))
+    assert (data["id"], data["release"], data["first"], data["agrees"]) == ("A8", "4.2.0", None, True)
     assert "A8 on 4.2.0: not seen in 2 programs" in capsys.readouterr().out
 
 

@@ -331,7 +331,7 @@ def _entries(root: Path) -> pa.Table:
 
 
 def record_at(logs: dict[int, bytes], offset: int) -> tuple[str, int, int, int] | None:
-    """Topic, queue id, queue offset and flags of what begins at a physical offset like a record; None if nothing does."""
+    """Return topic, queue id, queue offset and flags of what looks like a record at a physical offset; None without one."""
     for name, data in logs.items():
         at = offset - name
         if 0 <= at <= len(data) - 91 and struct.unpack_from(">I", data, at + 4)[0] == MAGIC:

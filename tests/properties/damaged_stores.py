@@ -47,7 +47,6 @@ class Stored:
 
 
 def read_records(root: Path) -> list[Stored]:
-    """All records of an undamaged store."""
     found = []
     for path in sorted((root / "commitlog").iterdir()):
         data, at = path.read_bytes(), 0
@@ -76,7 +75,6 @@ class Damaged:
 
     @property
     def log(self) -> Path:
-        """The folder of the log's files."""
         return next(self.root.glob("dledger-*/data"), self.root / "commitlog")
 
     def take(self, wanted: Callable[[Stored], bool] = lambda r: r.is_plain, apart: int = 1) -> Stored:
@@ -91,7 +89,7 @@ class Damaged:
         raise AssertionError("the store has no such record left")
 
     def of_queue(self, record: Stored, first: int, past: int) -> list[Stored]:
-        """The records of the same queue around one."""
+        """Return neighbouring records of the record's queue."""
         wanted = range(record.index + first, record.index + past)
         return [
             r for r in self.records if (r.topic, r.queue) == (record.topic, record.queue) and r.index in wanted and r.flags & 12 in (0, 8)
@@ -103,7 +101,7 @@ class Damaged:
             file.write(data)
 
     def put(self, record: Stored, at: int, form: str, value: int) -> int:
-        """Change a number of a record, and give the record's offset."""
+        """Change a number of a record, and return the record's offset."""
         self.write(record.path, record.at + at, struct.pack(form, value))
         return record.offset
 
@@ -316,7 +314,6 @@ DAMAGES = [
 
 
 def copied(source: Path, records: list[Stored], to: Path, seed: int) -> Damaged:
-    """A copy of a store, to be damaged."""
     shutil.copytree(source, to)
     there = [replace(record, path=to / record.path.relative_to(source)) for record in records]
     return Damaged(to, there, random.Random(seed))

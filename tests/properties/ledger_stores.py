@@ -66,7 +66,7 @@ def as_ledger(source: Path, records: list[Stored], to: Path, without_record: int
 
 
 def _field(at: int, form: str, change: Callable[[int], int]) -> Callable[[Damaged], int]:
-    """Change a number of an entry's header; gives the place of the entry."""
+    """Change a number in an entry's header. The damage returns the entry's offset."""
 
     def do(d: Damaged) -> int:
         record = d.take()
@@ -78,7 +78,7 @@ def _field(at: int, form: str, change: Callable[[int], int]) -> Callable[[Damage
 
 
 def _in_index(at: int, data: bytes) -> Callable[[Damaged], int]:
-    """Write over the entry of the index; gives the place of the log's entry."""
+    """Overwrite the entry of the index. The damage returns the offset of the log's entry."""
 
     def do(d: Damaged) -> int:
         record = d.take()
@@ -107,7 +107,7 @@ def _blank_file(d: Damaged) -> int:
 
 
 def _body_and_checksum(d: Damaged) -> int:
-    """A checksum is set, and is of something else."""
+    """Set a checksum that does not match."""
     return _field(40, ">i", lambda _: 12345)(d)
 
 
@@ -130,7 +130,7 @@ def _zeros_behind_header(d: Damaged) -> int:
 
 
 def _of_entry(damage: Damage) -> Damage:
-    """The same, where the entry as a whole is lost: found where that begins."""
+    """Expect the damage at the begin of its entry, because the whole entry is lost."""
 
     def do(d: Damaged) -> int:
         offset = damage.do(d)

@@ -46,7 +46,7 @@ def test_a_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_damage_is_found(damage: Damage, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
-    """With the right property and offset, and nothing but what the damage brings with it."""
+    """The finding has the right property and offset, and only consequences of the damage accompany it."""
     store = copied(*sound, tmp_path / "store", 1)
     offset = damage.do(store)
     totals = audited(store.root)
@@ -69,7 +69,7 @@ def test_the_parts_make_no_difference(size: int, workers: int, sound: tuple[Path
 
 
 def test_a_thread_uses_its_workspace_again(sound: tuple[Path, list[Stored]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For all ranges of a store, and not where it knows too much. The findings are the same."""
+    """Ranges of one store reuse it, except with too many known values. The findings are equal."""
     store = copied(*sound, tmp_path / "store", 5)
     for damage in DAMAGES:
         if not damage.whole:

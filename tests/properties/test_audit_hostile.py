@@ -43,7 +43,7 @@ PLAN = command.plan_of("P533", (), 100)
 
 
 def record(topic: str, offset: int, index: int, properties: str, *, flags: int = 0, half: int = 0, body: bytes = b"body") -> bytes:
-    """A record whose lengths, place and checksum are right."""
+    """A record with correct lengths, offset and checksum."""
     text, name = properties.encode(), topic.encode()
     size = 91 + len(body) + len(name) + len(text)
     fixed = struct.pack(
@@ -59,7 +59,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def store_with(root: Path, number: str, *, folder: bool = False) -> None:
-    """A store that has a number wherever a file of a store has one that is text: in properties, bodies and tables; or names a folder."""
+    """Write a store that contains a number wherever a real one has a numeric text: properties, bodies, tables or folder names."""
     log = record("Orders", 0, 0, "TAGS\1a\2")
     half = len(log)
     log += record(HALF, half, 0, f"REAL_TOPIC\1Orders\2REAL_QID\1{number}\2TRAN_MSG\1true\2", flags=PREPARED)
@@ -114,7 +114,7 @@ QUEUES = {"0": 0, "3": 1, "+3": 1, "2147483647": 1, "2147483648": 1, "9" * 20: 1
 
 @pytest.mark.parametrize("number", QUEUES)
 def test_half_message_of_other_range_uses_queue_of_same_range(number: str, tmp_path: Path) -> None:
-    """It is looked up by other code than the walk's; both read the same numbers."""
+    """Different code reads it than the walk's; both interpret the same numbers."""
     log = record("Orders", 0, 0, "TAGS\1a\2")
     half = len(log)
     log += record(HALF, half, 0, f"REAL_TOPIC\1Orders\2REAL_QID\1{number}\2TRAN_MSG\1true\2", flags=PREPARED)

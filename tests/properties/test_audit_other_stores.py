@@ -259,7 +259,6 @@ def test_brokers_before_4_9_do_not_read_run_on_tags(value: str, tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def small_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]:
-    """A store whose queues have files of 30 entries."""
     return made(tmp_path_factory.mktemp("small") / "store", replace(SMALL, queue_file_size=600))
 
 
@@ -322,7 +321,6 @@ def test_retry_topic_of_one_topic_has_plus() -> None:
 
 
 def add(store: Damaged, **perms: int) -> None:
-    """Add topics of 4 queues to the table, each with its permission."""
     path = store.root / "config" / "topics.json"
     table = json.loads(path.read_text())
     for name, perm in perms.items():
@@ -333,13 +331,13 @@ def add(store: Damaged, **perms: int) -> None:
 
 @pytest.mark.behaviour("INV-10", "HAZ-05")
 def test_reply_topic_does_not_identify_cluster_topic(store: Damaged) -> None:
-    """Only what looks like the cluster's own topic in all is left out: 16 queues, and a permission that may be inherited."""
+    """Only a topic that equals the cluster's own in everything is skipped: 16 queues, and a permission that may be inherited."""
     add(store, Mine=7, Mine_REPLY_TOPIC=6, Lost=0, Lost_REPLY_TOPIC=6)
     assert found(store.root) == {"INV-10.stored": 1, "HAZ-05.stored": 1}
 
 
 def test_a_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
-    """Its records have their entries, in a folder of that name; only its id is a warning, and under later releases an error."""
+    """Its records have entries in a folder of that name; only its id is a warning, and under later releases an error."""
     ends = {(r.topic, r.queue) for r in store.records if r.flags == 8}
     taken = store.take(lambda r: r.is_plain and (r.topic, r.queue) not in ends)
     moved = [r for r in store.records if (r.topic, r.queue) == (taken.topic, taken.queue)]

@@ -39,7 +39,7 @@ def plan_of(profile: str = "P494", property: tuple[str, ...] = (), limit: int = 
 
 
 def audited(store: Path, out: Path, plan: AuditPlan, *, stops: bool) -> int:
-    """How many ranges an audit has read, which is stopped when all of them are or goes on to its end."""
+    """Return the number of ranges that an audit read. It is stopped after the last range, or completes."""
     asked: list[str] = []
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
@@ -63,7 +63,7 @@ def keep(path: Path, text: bytes) -> None:
 
 
 def other_rules() -> tuple[Rule, ...]:
-    """The rules, the formula of one of them being another."""
+    """Return the rules, one with another formula."""
     first, *rest = stored_rules()
     return replace(first, claim=replace(first.claim, formula=~first.claim.formula)), *rest
 
@@ -116,14 +116,14 @@ def test_another_plan_is_noticed(name: str, store: Path, tmp_path: Path) -> None
 
 
 def test_other_code_is_noticed(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as of a later version, which reads files otherwise."""
+    """A later version may read files differently."""
     ranges = audited(store, tmp_path / "found", plan_of(), stops=True)
     monkeypatch.setattr(running, "_code", lambda: "of a later version")
     assert audited(store, tmp_path / "found", plan_of(), stops=False) == ranges
 
 
 def test_unreadable_files_are_read_again(store: Path, tmp_path: Path) -> None:
-    """It may be there the next time."""
+    """They may be readable next time."""
     ranges = audited(store, tmp_path / "found", plan_of(), stops=True)
     text = (tmp_path / "found" / command.KEPT).read_text()
     assert text.count("\n") == ranges

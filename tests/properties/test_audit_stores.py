@@ -35,12 +35,11 @@ SMALL: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that stops leaves a second to its last puts; here each put has been answered by then."""
+    """A stopping broker waits a second for its last puts; here each put has its response already."""
     monkeypatch.setattr(threads, "LAST_PUTS", 0)
 
 
 def counts(root: Path, profile: str) -> dict[str, int]:
-    """How often each rule is broken."""
     plan = command.plan_of(profile, (), 100)
     audited = command.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
     assert audited.problems == []
@@ -49,7 +48,7 @@ def counts(root: Path, profile: str) -> dict[str, int]:
 
 
 def written(root: Path, profile: str, fill: Callable[[str], object], **settings: Any) -> None:
-    """The store of a broker of ours after it was filled and stopped."""
+    """Fill and stop a reference broker, and keep its store."""
 
     async def go() -> None:
         made = replace(BrokerSettings(store_path_root_dir=str(root), listen_port=0, name_servers=()), **{**SMALL, **settings})
@@ -65,7 +64,6 @@ def written(root: Path, profile: str, fill: Callable[[str], object], **settings:
 
 
 def send(address: str, topic: str, body: bytes = b"body", **given: Any) -> int:
-    """The code of the answer."""
     code = _sent(address, topic, body, **given).code
     assert code is not None
     return code
@@ -74,14 +72,13 @@ def send(address: str, topic: str, body: bytes = b"body", **given: Any) -> int:
 def _sent(
     address: str, topic: str, body: bytes = b"body", *, queue: int = 0, flags: int = 0, times: int = 0, queues: int = 4, **properties: str
 ) -> Command:
-    """The answer."""
     text = properties_text(properties, trailing=False)
     header = SendMessageRequestHeader("producers", topic, "TBW102", queues, queue, flags, 1_600_000_000_000, 7, text, times, False, 16)
     return ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
 
 
 def everyday(address: str) -> None:
-    """Messages over several files and queues, delayed and transactional ones among them."""
+    """Send messages that fill several files and queues, some delayed or transactional."""
     for number in range(150):
         topic, queue = ("Orders", number % 4) if number % 3 else ("Events", number % 2)
         body = f"{topic}-{number}".encode() * (1 + number % 120)
@@ -100,7 +97,7 @@ def test_a_store_of_ours_is_sound(profile: str, tmp_path: Path) -> None:
 
 
 def test_the_recorded_store(tmp_path: Path) -> None:
-    """Exactly what its requests have made of it: see the table in traces/docs/audit.md."""
+    """The findings are exactly the effects of its requests: see the table in traces/docs/audit.md."""
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     assert counts(tmp_path / "store-4.9.4", "P494") == {
@@ -124,7 +121,7 @@ def test_index_leads_to_records_of_largest_size(tmp_path: Path) -> None:
 
 
 def _too_large(address: str) -> None:
-    """HAZ-22: acknowledged, and nothing is stored of it but blanks."""
+    """HAZ-22: acknowledged, but only blanks are stored."""
     assert send(address, "Orders", b"fits") == 0
     assert send(address, "Orders", bytes(40_000)) == 0
     assert send(address, "Orders", b"fits again") == 0
@@ -146,7 +143,7 @@ def _half_and_delayed_committed(address: str) -> None:
 
 
 def _retry_committed(address: str) -> None:
-    """HAZ-47: it is no half message, and is committed as one. A real 5.1.1 was accused."""
+    """HAZ-47: it is no half message, but is committed like one. A real 5.1.1 was wrongly reported."""
     _delayed_committed(address, "%RETRY%group", times=1)
 
 
@@ -166,7 +163,7 @@ def _no_queues(address: str) -> None:
 
 
 def _dead_letter(address: str) -> None:
-    """HAZ-31, and INV-47: it was sent there directly."""
+    """HAZ-31 and INV-47: it was sent there directly."""
     assert send(address, "%RETRY%group", b"x", times=16) == 0
 
 
@@ -176,7 +173,7 @@ def _to_the_schedule(address: str) -> None:
 
 
 def _waits(address: str) -> None:
-    """INV-57: it keeps its WAIT as a half message, where that is the broker's doing."""
+    """INV-57: as a half message it keeps WAIT if the broker added it."""
     assert send(address, "Orders", b"x", WAIT="true") == 0
 
 

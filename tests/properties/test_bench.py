@@ -24,7 +24,7 @@ KEYS = {
 
 @pytest.mark.slow
 def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The specification is measured in this process: one with an empty cache, which compiles everything, shows how it is done."""
+    """The specification is measured in this process: an empty cache, which compiles everything, is sufficient."""
     monkeypatch.setenv("PATH", str(tmp_path))
     apart = search_speed._measured
     monkeypatch.setattr(search_speed, "_measured", lambda order, cache: apart(order, cache) if "file" in order else measure(order))

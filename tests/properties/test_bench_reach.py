@@ -22,7 +22,6 @@ PROGRAMS = (
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The folder of a report."""
     (tmp_path / "report" / HISTORIES).mkdir(parents=True)
     for number, (needs, steps, answers) in enumerate(PROGRAMS, 1):
         header = Header({"program": {"needs": needs, "steps": steps}})

@@ -28,7 +28,7 @@ SCOPES = ("persistence", "flush", "answers")
 
 @pytest.fixture(scope="module")
 def few() -> list[CheckTask]:
-    """The tasks of some parts that are quick, and of one condition of messages."""
+    """Tasks of some quick parts, and of one condition of messages."""
     every = tasks("P49")
     sources = list(dict.fromkeys(task.source for task in every))
     small = [source for source in sources if source.scope in SCOPES][:4]
@@ -37,7 +37,7 @@ def few() -> list[CheckTask]:
 
 
 def here(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-    """The shards, one after another in this process."""
+    """Run the shards sequentially in this process."""
     return map(function, items)
 
 

@@ -23,7 +23,7 @@ def themes() -> Iterator[ModuleType]:
 
 
 def forms(module: ModuleType) -> Iterator[tuple[str, str]]:
-    """The ids that a file states, each with what it is over: states, or rows of some kind."""
+    """Yield the ids that a file states, each with its domain: states, or rows of a kind."""
     for claim in getattr(module, "CLAIMS", ()):
         yield claim.id, f"{claim.part.__name__} {claim.kind}"
     for rule in getattr(module, "RULES", ()):

@@ -19,7 +19,6 @@ DATA = Path(__file__).parents[1] / "data"
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    """The store that a real 4.9.4 wrote."""
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     (store,) = tmp_path.iterdir()

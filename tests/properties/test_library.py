@@ -290,7 +290,7 @@ def test_targets_histories_and_stores_that_are_none_are_refused() -> None:
 
 
 def document(file: Path) -> Any:
-    """What a page was written with."""
+    """Return the document embedded in a page."""
     found = re.search(r'<script type="application/json" id="document">(.*?)</script>', file.read_text("utf-8"), re.DOTALL)
     assert found is not None
     return json.loads(found[1])

@@ -489,7 +489,7 @@ def test_a_limit_of_time(shop: Path) -> None:
 
 
 def test_ctrl_c(shop: Path) -> None:
-    """What runs is ended: the endless loop of M-3 too. Each process that sells leaves a file with its number."""
+    """Running processes are ended, including the endless loop of M-3. Each process that sells leaves a file named by its number."""
     source = shop / "toyshop" / "shop.py"
     place = "        if n > self.stock:\n            raise ValueError(n)\n"
     assert place in SHOP
@@ -512,7 +512,7 @@ def test_ctrl_c(shop: Path) -> None:
 
 @pytest.mark.slow
 def test_a_mutant_by_hand(shop: Path) -> None:
-    """The plugin alone: a patch of the real table would do, the toy's is there."""
+    """The plugin alone suffices; the toy has a patch for it."""
     (shop / "pytest.ini").unlink()
     lines = PROGRAM.replace("commands.main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))")
     (shop / "by_hand.py").write_text(lines)
@@ -532,7 +532,7 @@ def test_a_mutant_by_hand(shop: Path) -> None:
 
 
 def test_the_table() -> None:
-    """In the order of their numbers, all up to 118 among them, each with ids of tests."""
+    """They are ordered by number, include all up to 118, and have ids of tests."""
     numbers = [int(row.id.removeprefix("M-")) for row in ROWS]
     assert numbers == sorted(set(numbers)) and set(numbers) >= set(range(1, 119))
     for row in ROWS:

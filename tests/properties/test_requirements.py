@@ -118,7 +118,7 @@ def test_unknown_ids(id_: str) -> None:
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
-    """Run pytest in a process of its own, in which no plugin is found but those named and every warning is an error."""
+    """Run pytest in a separate process with only the named plugins, in which every warning is an error."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
@@ -233,7 +233,6 @@ def test_import_is_cheap(pytester: pytest.Pytester, inner: Callable[..., pytest.
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Write a package from its modules' texts and return its name."""
 
     def write(**modules: str) -> str:
         folder = tmp_path / "code" / "stand_in"
@@ -321,7 +320,7 @@ def rocketproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 def results(**left_out: Any) -> dict[str, Any]:
-    """A passed test for every rule, but for those given otherwise."""
+    """Build a passed test for every rule, except the given results."""
     full = {id_: {"passed": [f"t.py::{id_}"], "failed": [], "skipped": []} for id_ in rules()}
     return full | {id_.replace("_", "-"): outcomes for id_, outcomes in left_out.items()}
 
@@ -458,7 +457,7 @@ def looked_up() -> Mapping[str, references.IdReferences]:
 @pytest.mark.slow
 @pytest.mark.parametrize("id_", LOOKED_UP)
 def test_sources_of_id_are_listed(id_: str, looked_up: Mapping[str, references.IdReferences]) -> None:
-    """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
+    """The imported code, specification, catalogue, gallery and table of mutants have the same sources."""
     found = looked_up[id_]
     names = {kind: [reference.name for reference in found.of(kind)] for kind in references.KINDS}
     assert {place.rpartition(":")[2] for place in requiring.implemented().get(id_, ())} <= set(names["code"])

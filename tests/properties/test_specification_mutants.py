@@ -51,7 +51,7 @@ def test_report_states_what_detects_mutant_or_why_nothing_does(some: Specificati
 
 
 def test_survivor_is_reported_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without claims, and with an implementation that shows nothing, a mutant that differs survives."""
+    """Without claims, and with an implementation that detects nothing, a deviating mutant survives."""
     from rocketproof_lab.specification.trial import ExploredInstance
 
     monkeypatch.setattr(ExploredInstance, "by_claims", lambda *_: None)
@@ -122,7 +122,7 @@ def test_interrupted_run_keeps_results_and_resumes(
 
 
 def test_findings_of_large_instances_count_in_order(sample: tuple[run.SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever process is the first to answer: the answer of a later instance about what an earlier one has noticed is left out."""
+    """The order of responses does not matter: a later instance's result is ignored once an earlier one detected the mutant."""
     one, two, both = sample[:3]
     finds = {7: [one, both], 3: [two, both]}
     work = run._Work([one, two, both], 2, None, lambda *_: None)
@@ -190,7 +190,7 @@ BAD_FILES = {
 
 @pytest.mark.parametrize(("text", "words"), BAD_FILES.values(), ids=BAD_FILES)
 def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | None, words: str, tmp_path: Path) -> None:
-    """A dictionary is what differs from a right file, which takes seconds to make: not while tests are collected."""
+    """Each dictionary describes a change of a valid file, which takes seconds to make and is thus not made at collection."""
     file = tmp_path / "mutants.json"
     if text is not None:
         file.write_text(text if isinstance(text, str) else json.dumps({**SpecificationReport().record(), **text}))

@@ -24,7 +24,7 @@ SMALL = {"hand-over": 3, "packing": 3, "unpacking": 3, "send": 3, "first send": 
 
 @pytest.fixture
 def works(monkeypatch: pytest.MonkeyPatch) -> dict[str, speed.Workload]:
-    """All works but the stateful engine's, which takes seconds to build, in tiny sizes."""
+    """Return tiny workloads, without the stateful engine's, which takes seconds to build."""
     monkeypatch.setattr(speed, "programs", lambda: speed.sends)
     known = speed.kinds()
     return {name: replace(known[name], size=size) for name, size in SMALL.items()}

@@ -24,7 +24,7 @@ Case = tuple[str, dict[str, Any], Row, Row | None, set[str]]
 
 
 def cases() -> Iterator[Case]:
-    """Rows that are written, as (over, settings, row, the row after it, the rules broken)."""
+    """Return handwritten rows as (over, settings, row, the row after it, the rules broken)."""
     for kind, rows in ROWS.items():
         for row, broken in rows:
             yield kind, {}, row, None, broken
@@ -75,7 +75,6 @@ def test_functions_decide_the_same(case: Case) -> None:
 
 @pytest.mark.parametrize("over", KINDS)
 def test_column_programs_agree_with_row_rules(over: str) -> None:
-    """All rows of a kind as one table."""
     made = instance(KINDS[over][0], {})
     chosen = [case for case in CASES if case[0] == over and not case[1]]
     program = compile_columns(made, {rule.id: rule.claim.formula for rule in rules_over(over)})
@@ -128,12 +127,12 @@ def test_every_profile_has_its_settings(profile: str) -> None:
 
 
 def is_extreme(e: Expr) -> bool:
-    """The smaller or larger of two numbers, where it makes no difference which one is taken of equal ones."""
+    """Return whether it is the smaller or larger of two numbers, where either may be taken of equal ones."""
     return e.op == "ite" and e.args[0].op == "lt" and set(e.args[0].args) == set(e.args[1:])
 
 
 def spoilt(rule: Rule) -> Iterator[tuple[str, Expr]]:
-    """The rule's formula, spoilt in one place each: negated, given up, a part of it given up, a border moved by one."""
+    """Yield mutants of the rule's formula: negated, dropped, partly dropped, or with a limit moved by one."""
     formula = rule.claim.formula
     yield "negated", ~formula
     yield "given up", const(1, Bool)
@@ -157,7 +156,7 @@ def _instead(formula: Expr, old: Expr, new: Expr) -> Expr:
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
 def test_a_spoilt_rule_is_noticed(rule: Rule) -> None:
-    """Some row is judged otherwise, so that the test above would fail."""
+    """Some row gets another verdict, so that the test above would fail."""
     for what, formula in nonempty(spoilt(rule)):
         if formula is rule.claim.formula:
             continue

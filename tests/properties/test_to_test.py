@@ -51,7 +51,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(property: str, capsys: pytest.CaptureFixture[str], *more: str) -> str:
-    """The test of a property's witness."""
     kept = Path(".rocketproof/witnesses")
     cli.run(["check", *more, "--property", property, "--engine", "explicit"])
     (file,) = [path for path in kept.iterdir() if property.replace(" ", "-") in path.name]
@@ -61,7 +60,7 @@ def written(property: str, capsys: pytest.CaptureFixture[str], *more: str) -> st
 
 
 def outcome(source: str, tmp_path: Path) -> Callable[[], dict[str, str]]:
-    """Runs the functions of a test: "" for one that passes, else the error."""
+    """Return a function that runs the functions of a test: "" for a passed one, otherwise the error."""
     names: dict[str, Any] = {}
     exec(compile(source, str(tmp_path / "test_it.py"), "exec"), names)
 

@@ -26,7 +26,6 @@ BUILD_RUST = "ROCKETPROOF_BUILD_RUST"
 
 @functools.cache
 def node_packages(*packages: str) -> Path:
-    """A folder with these packages of Node's, and what they need, in `node_modules`."""
     npm = Path(ROOT_DIR) / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     how = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
     return _kept("node", "+".join(packages), lambda folder: [NODE, npm, "install", *how, "--prefix", folder, *packages])
@@ -34,14 +33,13 @@ def node_packages(*packages: str) -> Path:
 
 @functools.cache
 def python_packages(*packages: str) -> Path:
-    """A folder with these packages of Python's, for PYTHONPATH."""
     uv = Path(sys.executable).with_name("uv")
     return _kept("python", "+".join(packages), lambda folder: [uv, "pip", "install", "--quiet", "--target", folder, *packages])
 
 
 @functools.cache
 def go_program() -> Path:
-    """Go's client, built once for the same sources."""
+    """Build the Go client once per source version."""
     name = f"client-{_digest(GO, 'main.go', 'go.mod', 'go.sum')}"
     return _kept("go", name, lambda folder: ["go", "build", "-o", folder / "client", "."], where=GO) / "client"
 
@@ -61,7 +59,7 @@ def _digest(folder: Path, *names: str) -> str:
 
 
 def _kept(kind: str, name: str, command: Callable[[Path], Sequence[str | Path]], where: Path | None = None) -> Path:
-    """The folder that the command fills, as it was filled the first time."""
+    """Return the folder that the command fills; it runs once."""
     place = jars.cache() / kind / name
     if not place.is_dir():
         place.parent.mkdir(parents=True, exist_ok=True)

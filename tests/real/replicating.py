@@ -35,7 +35,6 @@ class Load:
         return self._client.background.run(self._producer.send(Message(COPIED, body=body, properties=dict(properties)), 10_000))
 
     def wait_for_slave(self) -> None:
-        """Send until a slave has it."""
         until(lambda: self.send().status is SendStatus.SEND_OK, "no slave has followed")
 
     def run(self, times: int = 120) -> list[SendResult]:

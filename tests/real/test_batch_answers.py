@@ -15,7 +15,7 @@ ITEMS = [["a", {}], ["b", {}]]
 
 
 def answers(deployment: Deployment) -> list[list[int]]:
-    """The codes of all answers to a message, to a batch that is stored, and to one that is refused for its queue."""
+    """Return the codes of all responses to a message, to a stored batch, and to a batch refused for its queue."""
     found = []
     with deployment as running:
         for asked in (plain("send"), plain("send", items=ITEMS), plain("send", items=ITEMS, queue=99)):

@@ -39,7 +39,7 @@ DRAWS = 60  # sends to a queue below 0: some of them are drawn below 0 where Jav
 
 
 def batch(address: str, topic: str, queue: int, sizes: list[int]) -> None:
-    """Messages of these sizes as one batch."""
+    """Send messages of these sizes as one batch."""
     number = count()
     messages = [Message(topic, bytes(size), properties={"KEYS": f"b{size}"}) for size in sizes]
     whole = batch_of(messages, lambda: f"B{topic}{queue}{next(number)}")
@@ -50,7 +50,6 @@ def batch(address: str, topic: str, queue: int, sizes: list[int]) -> None:
 
 
 def done(address: str, code: int, header: WithNulls) -> None:
-    """Ask for it, and it is done."""
     answer = ask(address, Command(code, encode(header, layout(type(header)))))
     assert answer.code == codes.SUCCESS, answer.remark
 
@@ -61,7 +60,7 @@ def place(answer: dict[str, str]) -> int:
 
 
 def everything(address: str) -> None:
-    """Sends, batches, delayed messages, transactions of each outcome, send-backs to a retry topic and to the dead letters, odd queues."""
+    """Send batches, delayed messages, transactions of each outcome, send-backs to a retry topic and to the dead letters, odd queues."""
     fill(address, rounds=20)
     for queue in range(3):
         batch(address, "Batches", queue, [1, 200, 3000])

@@ -31,7 +31,7 @@ WANTED |= {b"delayed"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the client reported by step, and the messages that it left, by their ids."""
+    """The client's reports by step, and the messages that it left, by id."""
 
     steps: Mapping[str, Any]
     messages: Mapping[str, Message]
@@ -54,7 +54,7 @@ def outcome() -> Iterator[Outcome]:
 
 
 def read_all(brokers: list[str]) -> dict[str, Message]:
-    """Pull every queue until everything is there, or 20 seconds are over."""
+    """Pull every queue until everything is read, or for 20 seconds."""
     end = time.monotonic() + 20
     while True:
         found = [message for address in brokers for queue in QUEUES for message in pulled(address, queue)]
@@ -84,7 +84,7 @@ def pulled(address: str, queue: int) -> list[Message]:
 
 
 def stored(outcome: Outcome, told: dict[str, Any]) -> Message:
-    """The message that an answer names, at the place that it names."""
+    """Return the message that a response names, at its stated position."""
     message = outcome.messages[told["offsetMsgId"]]
     assert (message.queue_id, message.queue_offset) == (told["queueId"], told["queueOffset"])
     return message

@@ -23,7 +23,7 @@ LONGEST = 120
 
 
 def seen(deployment: Deployment, profile: str) -> Mapping[str, Any]:
-    """The answers to an administrator by name and whether there is such a group then, and which groups are there when they are deleted."""
+    """Return the responses to an administrator by name, whether the group then exists, and the groups existing at deletion."""
     with deployment as running:
         return _seen(running, profile)
 

@@ -27,7 +27,7 @@ Steps = dict[str, dict[str, Any]]
 
 
 def steps(target: ValidationTarget) -> Steps:
-    """Run `Clients`, and end broker-b where it asks for that; what it reported, by the name of the step."""
+    """Run `Clients`, and end broker-b when requested. Return the reports by step name."""
     with target.open(SETUP) as running, PROGRAMS.started("Clients", str(running.name_server), "down") as child:
         assert child.stdout is not None and child.stdin is not None and child.stderr is not None
         found: Steps = {}
@@ -96,7 +96,7 @@ def test_message_is_retried_then_dead_lettered(ours: Steps) -> None:
 
 @pytest.mark.behaviour("TRX-01", "TRX-04")
 def test_transactions_end_as_producer_decides(ours: Steps) -> None:
-    """The one without an outcome is asked for, and committed then; its flag is lost on the way, on the real broker too."""
+    """The producer is asked about the one without an outcome, and then commits; its flag is lost in transit, on the real broker too."""
     left = ours["what transactions left"]["result"]["messages"]
     assert [(each["body"], each["flag"]) for each in left] == [("COMMIT_MESSAGE", 3), ("UNKNOW", 0)]
     (checked,) = ours["what was checked"]["result"]
@@ -111,7 +111,7 @@ def test_send_fails_over_if_broker_refuses_or_is_down(ours: Steps) -> None:
 
 
 def test_new_topics_are_on_one_broker_as_recorded() -> None:
-    """One first message, and each of 12 topics stays on one broker; five, and none does."""
+    """With one first message, each of 12 topics stays on one broker; with five, none does."""
     with Served("P494").open(Setup(brokers=2)) as running:
         found = [json.loads(line)["result"] for line in PROGRAMS.run("Skew", str(running.name_server), "12", "1", "5")]
     assert [(each["first"], each["alone"]) for each in found] == [(1, 12), (5, 0)]

@@ -80,7 +80,7 @@ topic that a message has made."""
 
 
 class Asking:
-    """Steps of a program as requests to a target that runs; a broker that is not there has a connection of its own, which stays."""
+    """Send steps of a program as requests to a running target; a missing broker has its own permanent connection."""
 
     def __init__(self, running: Deployment) -> None:
         self.deployment = running
@@ -118,7 +118,7 @@ def asking(running: Deployment) -> Iterator[Asking]:
 
 
 def seen(running: Deployment) -> dict[str, Any]:
-    """What a client sees of each switch."""
+    """Return the observable effect of each switch."""
     with running, asking(running) as ask:
         nameless = ask("send", without="topic")
         kind = re.split("[:,]", str(nameless.remark))[0]  # a Java machine leaves out the rest if it likes
@@ -168,14 +168,13 @@ def forgotten(ask: Asking, topic: str) -> None:
 
 
 def soon(true: Callable[[], bool], seconds: float) -> None:
-    """Wait until it is true, but no longer than this."""
     until = time.monotonic() + seconds
     while not true() and time.monotonic() < until:
         time.sleep(0.05)
 
 
 def given_up(ask: Asking) -> tuple[int, int]:
-    """Codes of two send-backs to the dead letters, one that does not name its topic and one that does."""
+    """Return the codes of two send-backs to the dead letters, without and with a topic."""
     answer = ask("send", topic="A")
     place = int((answer.ext_fields or {})["msgId"][16:], 16)
     return ask("back", offset=place, level=-1, named=False).code, ask("back", offset=place, level=-1).code
@@ -205,7 +204,7 @@ def ordered(ask: Asking, topic: str) -> bool:
 
 
 def changes(ask: Asking) -> int:
-    """How many versions an update makes that changes nothing."""
+    """Return the number of versions that an update without changes creates."""
     ask("topic", topic="E")
     before = ask.table()["dataVersion"]["counter"]
     ask("topic", topic="E")
@@ -224,7 +223,7 @@ def remembered(ask: Asking) -> list[str | None]:
 
 
 def heard(ask: Asking) -> list[int]:
-    """The answers to a pull that was held and wants none."""
+    """Return the codes of responses to a held one-way pull."""
     ask("send", topic="H", queue=0)
     line = ask.line("pull", BROKER)
     last = Command(codes.GET_MAX_OFFSET, {"topic": ask.context.names.topic("H"), "queueId": "0"})
@@ -239,7 +238,7 @@ def heard(ask: Asking) -> list[int]:
 
 
 def left(ask: Asking) -> list[str]:
-    """The ids that are left of the broker; a name server of 5.x takes its time."""
+    """Return the remaining ids of the broker; a name server of 5.x removes them later."""
     until = time.monotonic() + 10
     while True:
         ((*_, addresses),) = route(ask("route", topic="D").body, lambda name: name.endswith("-z"))["brokerDatas"]
@@ -288,7 +287,7 @@ def registered_alone(running: Deployment) -> tuple[list[int], bool]:
 )
 @pytest.mark.behaviour("TCM-17", "TCM-30", "TCM-34", "REM-05")
 def test_topic_is_registered_by_request_unknown_to_old_name_server(target: Apache, profile: str, expected: tuple[list[int], bool]) -> None:
-    """It leaves it without an answer, and broker and clients wait."""
+    """The name server does not respond, and broker and clients wait."""
     alone = Setup(settings={"enableSingleTopicRegister": "true"})
     assert registered_alone(target.open(alone)) == expected
     assert registered_alone(InProcess(profile).open(alone)) == expected

@@ -90,7 +90,6 @@ Sends = Callable[[str], list[str]]
 
 @contextmanager
 def ours(profile: Profile, name_server: str) -> Iterator[Sends]:
-    """The reference implementation's producer."""
     with Client(notices_ends=profile.notices_ends) as client:
         made = client.producer("producers", name_servers=(name_server,), profile=profile)
 
@@ -125,14 +124,14 @@ def node(name_server: str) -> AbstractContextManager[Sends]:
 
 
 def python(name_server: str) -> AbstractContextManager[Sends]:
-    """Python's, which is C++'s."""
+    """The Python producer, which wraps the C++ one."""
     packages = python_packages("rocketmq==0.4.4")
     return sending([sys.executable, PROGRAMS / "sends.py"], name_server, PYTHONPATH=str(packages))
 
 
 @contextmanager
 def sending(started: Sequence[str | Path], name_server: str, **env: str) -> Iterator[Sends]:
-    """A program that sends for each line that it reads."""
+    """Run a program that sends for each line of its input."""
     command = [*started, name_server, TOPIC, str(TIMES), str(MILLIS)]
     pipe, variables = subprocess.PIPE, {**os.environ, **env}
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=variables) as child:
@@ -171,14 +170,14 @@ PRODUCERS: Mapping[str, tuple[str, Made]] = {
 
 
 class Stored(NamedTuple):
-    """A message that a broker has: its place, and the id that its producer gave it."""
+    """A message that a broker has: its position, and its producer's id."""
 
     place: tuple[str, int, int]
     id: str
 
 
 def stored(running: Deployment) -> dict[str, list[Stored]]:
-    """The messages of the topic, by their bodies."""
+    """Return the messages of the topic by body."""
     found: dict[str, list[Stored]] = {}
     for broker in running.brokers:
         reader = Reader(running, broker)
@@ -195,7 +194,7 @@ def stored(running: Deployment) -> dict[str, list[Stored]]:
 
 
 def outcome(name: str, told: list[str], places: Mapping[str, list[Stored]]) -> Outcome:
-    """What became of the messages of a name that ended so."""
+    """Return the outcome of the messages of a name."""
     mine = [places.get(f"{name} {number}", []) for number in range(TIMES)]
     sent = {number: tuple(text.split()[1:]) for number, text in enumerate(told) if text.startswith("SEND_OK ")}
     where = all(any(is_at(place, copy.place) for copy in mine[number]) for number, place in sent.items())

@@ -27,7 +27,7 @@ NAME = "broker-a"
 
 @contextmanager
 def our_broker(running: Deployment, folder: Path, **settings: Any) -> Iterator[BrokerNode]:
-    """A broker of ours that registers at the target's name server."""
+    """Run a reference broker that registers at the target's name server."""
     assert running.name_server is not None
     chosen = BrokerSettings(
         broker_name=NAME,

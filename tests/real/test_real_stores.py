@@ -46,12 +46,11 @@ HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
 
 
 def send(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> str:
-    """The id that the broker gives the message."""
+    """Send a message and return its id from the broker."""
     return put(address, topic, body, queue, sys_flag, **properties)["msgId"]
 
 
 def put(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> dict[str, str]:
-    """The fields of the answer to a send."""
     text = properties_text(properties, trailing=False)
     header = SendMessageRequestHeader("producers", topic, "TBW102", 4, queue, sys_flag, 1_600_000_000_000, 7, text, 0, False, 16)
     answer = ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
@@ -61,7 +60,7 @@ def put(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0
 
 
 def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
-    """Messages of every kind, over more than one file of a queue: body by id. One is delayed for longer than any test takes."""
+    """Send messages of every kind, over several files of a queue: body by id. One is delayed for longer than any test takes."""
     sent: dict[str, bytes] = {}
     for number in range(rounds):
         for topic, queue in (("Orders", number % 4), ("Events", 0), ("Events", 1)):
@@ -76,7 +75,7 @@ def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
 
 
 def stored(address: str, msg_id: str) -> bytes:
-    """The record as the broker gives it out."""
+    """Return the record that the broker returns."""
     answer = ask(address, Command(codes.VIEW_MESSAGE_BY_ID, {"offset": str(int(msg_id[16:], 16))}))
     assert answer.code == codes.SUCCESS, answer.remark
     assert answer.body is not None
@@ -120,7 +119,7 @@ def files_of(root: Path) -> dict[str, bytes]:
 
 
 def rebuilt(root: Path, copy: Path, version: str) -> dict[str, bytes]:
-    """The files after a start of ours on the log alone."""
+    """Return the files after a start of the reference on only the log."""
     shutil.copytree(root / "commitlog", copy / "commitlog")
     with opened(copy, version) as (store, _):
         assert store.behind() == 0
@@ -184,7 +183,6 @@ def test_real_store_is_sound_and_opens_in_reference(version: str, ended: Callabl
 
 
 def audited(root: Path, version: str) -> dict[str, int]:
-    """How often each rule about stored data is broken."""
     profile = nearest_profile(version)
     plan = audits.plan_of(profile, (), 100)
     result = audits.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
@@ -233,7 +231,7 @@ def entries_of(root: Path) -> list[tuple[int, ...]]:
 @pytest.mark.behaviour("INV-37", "INV-44")
 @pytest.mark.parametrize("mixed", [False, True], ids=["from the start", "after a plain log"])
 def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
-    """Entries and their index are as they are described, and nothing is found in them; a message too large for a file is refused."""
+    """Entries and their index have the described form, without findings; a message too large for a file is refused."""
     root = tmp_path / "store"
     small = {"mappedFileSizeCommitLog": "32768"}
     if mixed:
@@ -276,7 +274,7 @@ def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Call
 
 
 def filled_by_us(root: Path, *, clean: bool) -> tuple[dict[str, bytes], dict[tuple[str, int], int], list[Message]]:
-    """The store of a broker of ours that was stopped, or killed; ids and bodies, ends of queues, and all records."""
+    """Return the store of a reference broker that was stopped or killed: bodies by id, ends of queues, and all records."""
 
     async def run() -> dict[str, bytes]:
         settings = BrokerSettings(store_path_root_dir=str(root), listen_port=0, name_servers=(), **SMALL)

@@ -91,7 +91,7 @@ def test_4_9_4_follows_witnesses_of_missed_deadlines(claim: str) -> None:
 
 
 def follows(version: str, scope: str, claim: str, given: dict[str, object]) -> None:
-    """A release ends where a witness of a small model ends."""
+    """Require that a release ends in the final state of a small model's witness."""
     target = Apache(version)
     source = ModelSource(scope, target.profile, tuple(sorted(given.items())))
     witness = find(source, claim)

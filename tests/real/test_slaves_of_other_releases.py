@@ -38,7 +38,7 @@ def lengths(address: str) -> list[str | None]:
 
 
 def of_pair(master: Deployment, slave: Deployment) -> dict[str, Any]:
-    """What the slave has, each thing as soon as it is as on the master."""
+    """Return the slave's data, each kind as soon as it equals the master's."""
     there, here, server = master.brokers[NAME], slave.brokers[NAME], master.name_server
     assert server is not None
     call(there, plain("group", group="g"))

@@ -44,7 +44,7 @@ def sent(running: Deployment, topic: str, size: int) -> int:
 
 
 def forced(calls: str) -> list[str]:
-    """The files of the log that were forced, in order."""
+    """Return the synced files of the log, in order."""
     mapped: list[tuple[int, int, str]] = []
     found = []
     for line in calls.splitlines():

@@ -82,7 +82,7 @@ def test_the_operation_queue_after_a_deletion(version: str, length: int, tmp_pat
 
 @pytest.mark.parametrize("version", ["5.0.0", "5.1.0", "5.2.0", "5.3.3", "5.4.0", "5.5.0"])
 def test_timers(version: str, tmp_path: Path) -> None:
-    """Messages for a point in time, delivered ones, and ones that are cancelled by key, or by topic and key."""
+    """Messages with a time: delivered ones, and ones cancelled by key, or by topic and key."""
     pause: Step = ("time", {"millis": 5500})
     with runner_on(version, tmp_path, WHEEL) as runner:
         now = round(time.time() * 1000)
@@ -116,7 +116,7 @@ def test_half_messages_beyond_check_limit_are_recorded(version: str, tmp_path: P
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 def test_brokers_that_register_while_their_old_connection_closes(version: str, tmp_path: Path) -> None:
-    """In 5.3.3 the name server forgets some of them, and leaves topics of others that the new registration does not have."""
+    """In 5.3.3 the name server forgets some of them, and keeps topics of others that the new registration omits."""
     first, second = {"A": (4, 4, 6), "B": (4, 4, 6)}, {"B": (4, 4, 6), "C": (1, 1, 6)}
     with runner_on(version, tmp_path) as runner:
         for topics, counter in nonempty(((first, 1), (second, 2)) * 60):

@@ -40,7 +40,6 @@ _FOLDER: Final = re.compile(rb'/(?:[\w.-]+/)*rocketproof-[^"\\]*')
 
 
 def features(history: ParsedHistory) -> set[Hashable]:
-    """What a history shows."""
     steps = history.program.steps
     found: set[Hashable] = {("needs", history.program.needs)}
     found |= {(name, key, json.dumps(value, sort_keys=True)[:60]) for name, args in steps for key, value in args.items()}
@@ -61,7 +60,7 @@ def _of_request(one: Exchange) -> Iterator[Hashable]:
 
 
 def choose(folder: Path, profile: str, count: int) -> Iterator[Path]:
-    """The histories, those that show most first."""
+    """Yield the histories, those with the most features first."""
     left: dict[Path, set[Hashable]] = {}
     for path in sorted(folder.glob("*.ndjson")):
         if path.stat().st_size <= _LARGEST:

@@ -57,7 +57,7 @@ class Queues:
         return 0 <= unseen <= self._delayed[queue]
 
     def seen(self, queue: Queue, held: int) -> None:
-        """Record that the queue holds `offset` messages."""
+        """Record that the queue holds `held` messages."""
         unseen = held - self._next[queue] - self._committed[queue]
         self._delayed[queue] = max(0, self._delayed[queue] - max(0, unseen))
         self._committed[queue] = 0
@@ -71,7 +71,7 @@ class Queues:
 
 
 class LiveReplay(CaseReplay):
-    """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
+    """The cases of one `cfg` on a broker started for them with the settings of that `cfg`."""
 
     def __init__(self, deployment: Deployment, broker: str, cases: Sequence[RecordedCase]) -> None:
         super().__init__(deployment, broker, cases)
@@ -81,7 +81,7 @@ class LiveReplay(CaseReplay):
         self._halves: dict[int, Queue] = {}  # recorded position of a half message to the queue it is meant for
 
     def perform(self, case: RecordedCase) -> Iterator[FieldDifference]:
-        """Once; or until nothing differs or it was asked often enough, if it only reads."""
+        """Perform once. A read-only request is repeated until nothing differs, up to a limit."""
         found = list(self.compare(case))
         for _ in range(LOOKS if case.code in READS else 0):
             if not found:
@@ -125,7 +125,7 @@ class LiveReplay(CaseReplay):
         return replace(moved, stored=(*stored, *(case.stored or ())[len(stored) :])) if case.stored is not None else moved
 
     def _drawn(self, case: RecordedCase, answered: Mapping[str, str]) -> int | None:
-        """The queue that the broker drew, if it had to draw one and that is one of the topic's."""
+        """Return the queue that the broker drew, if it had to draw one of the topic's queues."""
         config = self.topic(case.topic)
         if case.random_queue is None or config is None or "queueId" not in answered:
             return None
@@ -155,18 +155,18 @@ class LiveReplay(CaseReplay):
         return moved
 
     def _moved_body(self, body: Any) -> Any:
-        """A route with this broker's address."""
+        """Rewrite a route to this broker's address."""
         if body is None or self._host is None:
             return body
         return json.loads(json.dumps(body).replace(f"{self._host[0]}:{self._host[1]}", self._address))
 
 
 def started_with(cfg: str) -> dict[str, str]:
-    """The settings by which a broker is started for a `cfg`; its address is its own."""
+    """Return the settings that start a broker for a `cfg`, except its address."""
     return {**SHARED, **OWN.get(cfg, {})}
 
 
 def _with_host(msg_id: str, address: str) -> str:
-    """A message id as the broker at this address makes it (APP-02)."""
+    """Rewrite a message id to this broker's address (APP-02)."""
     host, _, port = address.rpartition(":")
     return "".join(f"{int(part):02X}" for part in host.split(".")) + f"{int(port):08X}" + msg_id[16:] if len(msg_id) == 32 else msg_id

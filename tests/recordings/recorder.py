@@ -29,7 +29,7 @@ NOT_KEPT = ("bodyCRC", "bornTimestamp", "storeHost")
 
 
 class Recorder:
-    """One broker of a `cfg`, and the rows of what it was asked."""
+    """One broker of a `cfg`, and the rows of its requests."""
 
     def __init__(self, cfg: str = "A", *settings: str, profile: str = "P494", seed: int = 0) -> None:
         self.cfg, self.version = cfg, "4.9.4"
@@ -41,7 +41,7 @@ class Recorder:
         self.rows: list[dict[str, Any]] = []
 
     def ask(self, code: int, fields: dict[str, Any], body: bytes = b"", *, text: str | None = None) -> dict[str, Any]:
-        """One case; a text goes into the recording, a body does not."""
+        """Perform one case; a text is recorded, a body is not."""
         data = body if text is None else text.encode()
         request = Command(code, {name: _wire(value) for name, value in fields.items() if value is not None}, data or None)
         began = self.now()
@@ -77,17 +77,16 @@ class Recorder:
         return row
 
     def now(self) -> float:
-        """Milliseconds since some time."""
         return self.cluster.clock.now()
 
     def topic(self, name: str) -> dict[str, Any] | None:
-        """What the broker has of a topic."""
+        """Return the broker's configuration of a topic."""
         config = self.broker.topics.select(name)
         found: dict[str, Any] | None = config and table_to_data({name: config}, DataVersion(0))["topicConfigTable"][name]
         return found
 
     def sleep(self, millis: int) -> None:
-        """Time passes, and the delay service looks at its queues now and then."""
+        """Let time pass, in which the delay service checks its queues."""
         for step in (0, *[POLL_MILLIS] * (millis // POLL_MILLIS), millis % POLL_MILLIS):
             self.deployment.act("time", millis=step)
 

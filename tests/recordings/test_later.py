@@ -31,7 +31,7 @@ def recorded(version: str, folder: Path) -> tuple[RecordedCase, ...]:
 
 
 def different(profile: Profile, cases: tuple[RecordedCase, ...]) -> list[str]:
-    """The cases that are not as recorded, such as T-5."""
+    """Return the cases that differ from the recording, such as T-5."""
     found = []
     for cfg in dict.fromkeys(case.cfg for case in cases):
         mine = [case for case in cases if case.cfg == cfg]

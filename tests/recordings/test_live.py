@@ -17,7 +17,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def different(version: str, profile: str, cfg: str) -> list[tuple[str, tuple[FieldDifference, ...]]]:
-    """The cases of a `cfg` that differ on a broker at another address than the recorded one."""
+    """Return the differing cases of a `cfg` on a broker at another address than the recorded one."""
     cases = [case for case in read(DATA / f"rocketmq-{version}.jsonl").cases if case.cfg == cfg]
     cluster = Cluster(0, profile=profile)
     cluster.add(settings_of(cfg, (), {}, ("listenPort=23456",)))

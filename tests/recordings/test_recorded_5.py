@@ -30,7 +30,7 @@ def recorded() -> tuple[RecordedCase, ...]:
 
 
 def different(profile: Profile) -> set[str]:
-    """The cases that are not as recorded, such as A-5."""
+    """Return the cases that differ from the recording, such as A-5."""
     found = set()
     for cfg in dict.fromkeys(case.cfg for case in recorded()):
         cases = [case for case in recorded() if case.cfg == cfg]
@@ -83,7 +83,7 @@ def test_other_profile_does_not_explain_what_limit_leaves_undecided() -> None:
 
 @pytest.mark.nightly
 def test_another_profile_is_decided_within_the_limit() -> None:
-    """Records that the broker may have stored by itself do not multiply the states: most cases are not near them."""
+    """Possible spontaneous records of the broker do not multiply the states: most cases are unrelated to them."""
     verdict = judge_recording(RECORDING, "P494", limit=1000)
     assert not verdict.unknown
     assert verdict.cases == 245 and len(verdict.unexplained) == 61

@@ -86,7 +86,7 @@ def test_at_most_thirty_cases_may_differ_and_none_does() -> None:
 
 
 def test_p49_differs_where_494_refuses_more_or_words_differ() -> None:
-    """Behind the five sends that only 4.9.4 refuses, the half topic and the log hold one message more."""
+    """After the five sends that only 4.9.4 refuses, the half topic and the log contain one more message."""
     different = {difference.case.number for difference in replay(RECORDING, "P49").different if difference.case.cfg == "A"}
     refused, remarks = {136, 137, 139, 140, 141}, {192, 193, 194, 195, 196, 199, 200, 212}
     assert refused | remarks <= different

@@ -35,7 +35,7 @@ def properties(judged: JudgedProgram) -> list[str]:
 
 
 def timed(**changed: str | None) -> Spoil:
-    """The last record read back has other properties; None takes one away."""
+    """Change properties of the last record read back; None removes one."""
 
     def spoil(event: Event) -> Event:
         if event.op != "records":
@@ -52,7 +52,7 @@ def timed(**changed: str | None) -> Spoil:
 
 
 def answered(op: str, number: int, **changed: object) -> Spoil:
-    """The answer to a request of a kind, by its number among these, is another one."""
+    """Change the response to the `number`-th request of a kind."""
     seen = iter(range(1000))
 
     def spoil(event: Event) -> Event:
@@ -99,7 +99,7 @@ def test_timer_at_point_in_time_follows_target_clock() -> None:
 
 
 def test_keys_of_cancelled_timers_differ_by_release() -> None:
-    """Under the other rule the reference implementation delivers the message, and the release has not."""
+    """Under the other rule the reference delivers the message, and the release does not."""
     parsed = history("5.3.3-recalled-by-topic")
     judged = judge(parsed, Path("x"), "P533", ("reference",))
     assert not judged.findings

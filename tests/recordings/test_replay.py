@@ -33,7 +33,7 @@ def write(path: Path, cases: list[dict[str, Any]]) -> Path:
 
 
 def changed(tmp_path: Path, number: int, change: Change) -> list[tuple[int, str, Any, Any]]:
-    """The differences after one case of cfg A was changed, with the cases up to it."""
+    """Return the differences after changing one case of cfg A, with the cases up to it."""
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= number)
     change(cases[-1])
     replayed = replay(write(tmp_path / "changed.jsonl", cases), "P494")
@@ -227,7 +227,7 @@ def test_replay_uses_recorded_random_queue(tmp_path: Path, profile: str) -> None
 
 @pytest.mark.behaviour("REC-05")
 def test_deliveries_are_found_by_the_places_of_later_messages(tmp_path: Path) -> None:
-    """The recording does not show that time passed."""
+    """The recording does not show the passage of time."""
     recorder = Recorder()
     recorder.send("t", i="DELAY\x013\x02KEYS\x01a\x02")
     recorder.sleep(9_500)
@@ -275,7 +275,6 @@ def test_chain_of_sent_back_messages_replays(tmp_path: Path) -> None:
 
 
 def scramble(seed: int) -> Recorder:
-    """A recording of all kinds of requests, at random."""
     chance = random.Random(seed)
     recorder = Recorder(chance.choice("ANMX"), seed=seed)
     halves: list[dict[str, str]] = []
@@ -448,7 +447,7 @@ def test_usage_mistakes_are_one_line_and_exit_2(options: list[str], what: str, c
 
 @pytest.mark.parametrize(("first", "different"), [(30, []), (100, [187]), (185, [185, 186, 187]), (200, [])])
 def test_a_recording_may_begin_in_the_middle(first: int, different: list[int], tmp_path: Path) -> None:
-    """A-187 asks how many messages a queue holds, A-185 and A-186 commit a message: both look back to what is not there."""
+    """A-187 queries the number of messages of a queue, A-185 and A-186 commit a message: both refer to earlier cases."""
     replayed = replay(write(tmp_path / "part.jsonl", rows(lambda row: row["cfg"] == "A" and row["n"] >= first)), "P494")
     assert [difference.case.number for difference in replayed.different] == different
 

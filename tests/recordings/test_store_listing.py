@@ -47,7 +47,7 @@ def real_log() -> bytes:
 
 @cache
 def replayed() -> MessageStore:
-    """What the replay of cfg A leaves, with the real bodies in its requests."""
+    """Return the store after replaying cfg A, with the real bodies in its requests."""
     cases = [with_real_body(case) for case in read(DATA / "rocketmq-4.9.4.jsonl").cases if case.cfg == "A"]
     stage = SimulatedReplay(PROFILES["P494"], cases, settings_of("A", cases, {}, ()))
     assert not any(differences for differences in stage.play())
@@ -69,7 +69,7 @@ def with_real_body(case: RecordedCase) -> RecordedCase:
 
 
 def masked(data: bytes) -> bytes:
-    """A record without the time it was stored at and its caller's port; the broker's own are born when they are stored."""
+    """Mask a record's store time and caller's port; the broker's own records are born when stored."""
     message = decode(data, exact=False)
     assert message is not None
     born = bytes(8) if message.topic == "RMQ_SYS_TRANS_OP_HALF_TOPIC" else data[40:48]

@@ -16,7 +16,6 @@ def result(id_: str = "INV-01", outcome: str = "differs", **more: object) -> Res
 
 
 def run(*results: Result, code: int = 1, **more: object) -> Run:
-    """A run with these results."""
     return Run("check", "the specification", results, code, "P49", "2026-01-02T03:04:05+00:00", 1.25, "9.9", **more)  # type: ignore[arg-type]
 
 

@@ -44,7 +44,7 @@ ODD = st.sampled_from([None, True, -1, 1.5, "", "x", [], [1], {}, {"a": 1}, [[]]
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every container in a document with each of its keys."""
+    """Return every container in a document with each of its keys."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
     return [found for key in keys for found in ((value, key), *places(value[key]))]
 

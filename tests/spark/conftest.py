@@ -54,7 +54,6 @@ def _installed() -> None:
 
 @pytest.fixture(scope="session")
 def spark(_installed: None) -> Iterator[SparkSession]:
-    """The session of the run, on two cores."""
     made = session(cores=2)
     yield made
     made.stop()

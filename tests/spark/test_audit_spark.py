@@ -61,7 +61,7 @@ def test_a_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_command_writes_the_same_files(spark: SparkSession, tmp_path: Path) -> None:
-    """The command uses the session that is there."""
+    """The command uses the existing session."""
     store, _ = damaged(tmp_path / "store", 22)
     assert run(["audit", str(store.root), "--out", str(tmp_path / "spark"), "--json", str(tmp_path / "spark.json")]) == 1
     assert run(["audit", str(store.root), "--engine", "local", "--out", str(tmp_path / "local")]) == 1
@@ -73,7 +73,7 @@ def test_the_command_writes_the_same_files(spark: SparkSession, tmp_path: Path) 
 
 
 def dies_once(folder: str, function: Callable[[str], str], item: str) -> str:
-    """The answer; the first worker to ask is killed in the middle of its task."""
+    """Kill the first worker that runs this during its task; later ones return the result."""
     found = function(item)
     try:
         os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL)
@@ -97,7 +97,7 @@ print([each.data() for each in found.totals[0].findings] == eval(sys.stdin.read(
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """In a process of its own: one local task may fail there, as the command's session allows."""
+    """This runs in a separate process: one local task may fail there, as the command's session allows."""
     store, _ = damaged(tmp_path / "store", 23)
     here = [found.data() for found in outcome(store.root, on_processes(1), 50_000).totals[0].findings]
     folders = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "properties")]
@@ -112,7 +112,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["spark", "local"])
 def test_a_store_of_a_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Nothing is found in the sound store, and every damage at its random place, none missed."""
+    """The sound store has no finding, and all damage at random offsets is found."""
     spread = on_spark(request.getfixturevalue("spark")) if engine == "spark" else on_processes(2)
     plan = Made(1 << 30, seed=7, bodies=(200, 1900), delayed=20, transactions=20, file_size=256 << 20)
     root, records = made(tmp_path / "store", plan)

@@ -30,7 +30,6 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server on two cores."""
     log, port, java = tmp_path_factory.mktemp("connect") / "server.log", free_port(), find_java()
     conf = {
         "spark.master": "local[2,2]",

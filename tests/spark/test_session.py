@@ -72,7 +72,7 @@ PLACES = os.pathsep.join(import_places())
 
 
 def python(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A fresh process without JAVA_HOME and without anything on its path."""
+    """Run a fresh process with an empty path and no JAVA_HOME."""
     environment = {"PATH": os.devnull, "HOME": os.environ.get("HOME", ""), "PYTHONPATH": PLACES, "PYTHONWARNINGS": "ignore", **variables}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
 

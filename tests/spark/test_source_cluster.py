@@ -25,7 +25,6 @@ WAIT = 900  # a limit for what hangs
 
 @contextlib.contextmanager
 def process(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process with its own group, which ends with the block."""
     environment = {
         **os.environ,
         **spark_variables(find_java(), HOME),
@@ -68,7 +67,7 @@ def wait_for(log: Path, text: str, times: int = 1) -> None:
 
 
 def begun(marks: Path) -> list[str]:
-    """The executor of each task that has begun."""
+    """Return the executor of each started task."""
     return [mark.name.split("-")[0] for mark in marks.iterdir()]
 
 
@@ -80,7 +79,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A master's URL, and one of its two workers."""
+    """Return a master's URL, and one of its two workers."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
     with contextlib.ExitStack() as running:

@@ -15,7 +15,7 @@ ROOM = Path(__file__).parents[2] / "traces"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two hours of messages: `orders` uses one of its four queues, group g retried twice and gave up once; one record is damaged."""
+    """Two hours of messages: `orders` uses one of its four queues; group g retried twice and dead-lettered once; one record is damaged."""
     folder = tmp_path_factory.mktemp("docs") / "store"
     hour = 1_700_000_000_000 // 3_600_000 * 3_600_000
     sent = [Sent("orders", 0, bytes(100), stored_at=hour + n) for n in range(40)]

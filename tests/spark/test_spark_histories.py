@@ -29,7 +29,7 @@ def order(tmp: Path, name: str, *sources: Path) -> JudgingJob:
 
 
 def fill(folder: Path) -> Path:
-    """A history that is right, one that is not, one cut off, two in Parquet, and one compressed and cut off."""
+    """Write a correct history, a wrong one, a truncated one, two in Parquet, and a compressed and truncated one."""
     folder.mkdir()
     right = write(folder / "right.ndjson", *history())
     (folder / "small.ndjson.gz").write_bytes(gzip.compress(right.read_bytes())[:-20])
@@ -80,7 +80,7 @@ def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path,
 
 
 def test_stopped_run_resumes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped after the pieces were written and before the verdicts were, the next run judges them, once."""
+    """The run stopped between writing pieces and verdicts; the next run judges the pieces once."""
     folder = fill(tmp_path / "in")
     wanted = order(tmp_path, "spark", folder)
 

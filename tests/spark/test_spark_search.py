@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def summary(found: Explored) -> object:
-    """All that has to be equal."""
+    """Return the parts that must be equal."""
     outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
     return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
 
@@ -70,7 +70,7 @@ def test_a_folder_that_only_the_driver_has_is_refused(spark: "SparkSession", tmp
 
 
 def test_more_than_a_million_states(spark: "SparkSession", tmp_path: Path) -> None:
-    """The store's scope: small levels by the driver, large ones on workers."""
+    """The store's scope: the driver expands small levels, workers large ones."""
     instance = specified("store")
     claims = properties(part("store"))
     result = search.explore(spark, instance, claims, scratch=tmp_path, alone=200_000)
@@ -79,7 +79,7 @@ def test_more_than_a_million_states(spark: "SparkSession", tmp_path: Path) -> No
 
 
 def test_more_than_two_million_states(spark: "SparkSession", tmp_path: Path) -> None:
-    """The routing model with three brokers, whose counts are known from three other checkers."""
+    """The routing model with three brokers; three other checkers gave its counts."""
     instance = routing.model(**routing.SCOPES["three"]).given()
     result = search.explore(spark, instance, scratch=tmp_path, alone=100_000)
     assert (result.states, result.transitions, result.depth) == (2_836_801, 13_660_153, 18)

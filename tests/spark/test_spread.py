@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def dies_once(item: str) -> str:
-    """The item; the first to ask, over all processes, is killed."""
+    """Return the item; the first caller over all processes is killed."""
     folder, word = item.split("|")
     try:
         os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL)
@@ -43,7 +43,7 @@ def test_shards_equal_those_of_this_process(spark: SparkSession) -> None:
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """In a process of its own: one local task may fail there, as the command's session allows."""
+    """This runs in a separate process: one local task may fail there, as the command's session allows."""
     program = (
         "import sys; from rocketproof_traces.spark.session import session; from rocketproof_traces.spark.spread import spread\n"
         "from test_spread import dies_once\n"
@@ -59,7 +59,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 
 def origin(item: str) -> tuple[str, int, str]:
-    """The item, which task of its job does it, and what its process was forked from."""
+    """Return the item, the number of its task, and the origin of its process."""
     context = TaskContext.get()
     assert context is not None
     return item, context.partitionId(), Path(f"/proc/{os.getppid()}/cmdline").read_text()

@@ -36,7 +36,6 @@ from rocketproof_spec.waiting import Step, WaitingRequests
 
 
 def of_fault(s: Part) -> list[Noticed]:
-    """All mutants of a fault's scope."""
     return _MADE[type(s)](s)
 
 

@@ -27,7 +27,7 @@ _READ_MORE = {"existing": True, "existing_read": 2, "existing_write": 1}
 
 
 class _Terms:
-    """The terms of one request, its broker and its topics, by which mutants are written."""
+    """The terms of one request, its broker and its topics, used by mutants."""
 
     def __init__(self, s: Specification) -> None:
         self.s = s
@@ -318,7 +318,7 @@ SCOPES = (*_MADE, *FAULTS)
 
 @cache
 def mutated(scope: str) -> tuple[Part, tuple[Noticed, ...]]:
-    """The specification of a scope with all its mutants, and what notices each: mutant number k is the k-th, from 1."""
+    """Return the specification of a scope with all its mutants, and their detectors: mutant number k is the k-th, from 1."""
     s = part(scope)
     made = tuple(_MADE[scope](s) if isinstance(s, Specification) else of_fault(s))
     changed = copy(s)

@@ -21,7 +21,7 @@ FLUSH = ModelSource("flush", "P49")
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, with one model in it."""
+    """A cache that contains one model."""
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
     monkeypatch.setattr(sources, "_stated", sources._stated.__wrapped__)  # each call simulates another process
     FLUSH.kept()

@@ -26,7 +26,7 @@ def instance_of(scope: str, number: int, profile: str, settings: Settings) -> In
 
 
 def verdicts(scope: str, number: int, profile: str, settings: Settings, ids: Iterable[str]) -> dict[str, str]:
-    """Return the verdicts of these claims for a mutant, from one search for all that a search decides; number 0 is no mutant."""
+    """Return the verdicts of these claims for a mutant, from one search for all; number 0 is no mutant."""
     instance = instance_of(scope, number, profile, settings)
     claims = [CLAIMS[id_].of(mutants.mutated(scope)[0]) for id_ in ids]
     found = {claim.id: lemmas.prove(instance, claim).verdict for claim in claims if claim.kind == "lemma"}

@@ -35,7 +35,7 @@ def performed(steps: list[str]) -> FollowedProgram:
 
 
 def next_offset(followed: FollowedProgram) -> int:
-    """What the broker answers the message that it has stored."""
+    """Return the offset in the broker's response to the stored message."""
     assert isinstance(followed.target, SimulatedTarget)
     return followed.target.parts.jobs[0].offset
 

@@ -28,7 +28,7 @@ def quiet(_: str) -> None:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The test of a finding: an implementation that never stores the new topic departs from the specification."""
+    """The test of a finding: an implementation that never stores the new topic deviates from the specification."""
     monkeypatch.setattr(TopicConfigManager, "_put", lambda *_, **__: None, raising=True)
     source = ModelSource("tiny", "P49")
     found = engine.campaign(source, source.subject(), [], lambda _: "holds", programs=50, seed=1, limits=Limits())

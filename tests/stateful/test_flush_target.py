@@ -22,7 +22,7 @@ behaviour = pytest.mark.behaviour
 
 
 class Hasty(GroupCommitService):
-    """A group commit that believes every flush."""
+    """A group commit that assumes every flush succeeded."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class Hasty(GroupCommitService):
 
 
 class Thorough(GroupCommitService):
-    """A group commit whose flush reaches the end of the log."""
+    """A group commit whose flush reaches the log's end."""
 
     __slots__ = ()
 

@@ -108,7 +108,7 @@ def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatc
     ),
 )
 def test_unchanging_variable_is_noticed(variable: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An abstraction function that forgets a variable gives its first value for ever."""
+    """An abstraction function that omits a variable always returns its first value."""
     real, first = abstraction._put, dict[Any, Any]()
 
     def forgetful(found: Any, name: str, at: Any, value: Any) -> None:
@@ -121,7 +121,7 @@ def test_unchanging_variable_is_noticed(variable: str, scope: str, monkeypatch: 
 
 
 def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that creates although the template has no INHERIT."""
+    """A broker that creates topics although the template lacks INHERIT."""
     monkeypatch.setattr("rocketproof_impl.broker.topics.is_inherited", lambda perm: True)
     finding = found("creation", auto_create=False, template_in_file=True)
     assert "the guard 'may inherit' refuses" in finding.text
@@ -172,7 +172,7 @@ def test_an_action_that_cannot_happen_is_not_covered() -> None:
 
 
 def test_a_leaked_lock_is_a_finding() -> None:
-    """Nobody inside topic creation, and the lock is held."""
+    """The lock is held while no thread creates a topic."""
     steps = [
         "find_template(p=0)",
         "send(p=0, b=0, q=0)",

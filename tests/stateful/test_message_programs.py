@@ -122,7 +122,7 @@ def test_the_end_of_a_file(leave: int) -> None:
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
 @pytest.mark.parametrize("properties", [{}, {"WAIT": "true", "TAGS": "t"}, {"täg": "値", "WAIT": "false"}])
 def test_remaining_bytes_follow_profile(profile: str, properties: dict[str, str]) -> None:
-    """Whether WAIT is stored decides how long a record is, and so does the text of its properties in bytes, not in characters."""
+    """The record's length depends on whether WAIT is stored, and on the properties' length in bytes, not characters."""
     steps: list[Step] = [("send", {"size": 1200}), ("send", {"size": 1200}), ("send", {"properties": properties, "leave": 12})]
     log = run_program(profile=profile, condition="", steps=[*steps, ("send", {})]).logs["broker-a"]
     assert [size for _, size in log.blanks] == [12]
@@ -245,7 +245,7 @@ def _chain(deliveries: int, *, dead: bool) -> History:
 
 
 def _unburied(deliveries: int) -> History:
-    """The same, with the last delivery not yet failed."""
+    """Omit the failure of the last delivery."""
     history = _chain(deliveries, dead=False)
     history.exchanges.pop()
     return history

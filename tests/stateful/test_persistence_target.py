@@ -31,7 +31,7 @@ def in_place(disk: Any, text: str, path: str) -> None:
 
 
 def loud(disk: Any, text: str, path: str, *, in_place: bool) -> None:
-    """A persist whose error leaves it: the topic's creation ends with it."""
+    """Let persist raise its error, which ends the topic's creation."""
     persistence.string_to_file(disk, text, path)
 
 

@@ -70,7 +70,7 @@ class Silent:
 
 @pytest.mark.parametrize("fair", [True, False])
 def test_units_that_take_all_they_get_get_equal_shares(fair: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each unit uses up its share on a clock of the test's own."""
+    """Each unit uses its full share on the test's clock."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("rocketproof_model.result.time", SimpleNamespace(monotonic=lambda: clock.now))
     shares: list[float] = []
@@ -90,7 +90,7 @@ def test_units_that_take_all_they_get_get_equal_shares(fair: bool, monkeypatch: 
 
 
 def test_program_ends_before_time_is_checked() -> None:
-    """However late it is, a campaign has done one program; and no more than it may."""
+    """However late it is, a campaign performs one program, and no more than allowed."""
     source = ModelSource("tiny", "P49")
     subject = source.subject()
     made = machine.Campaign(subject.instance, target_of(source, subject), watch=Watch(Limits(seconds=-1)))

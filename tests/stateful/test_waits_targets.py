@@ -84,6 +84,6 @@ def test_a_name_server_that_does_not_answer_ends_the_send() -> None:
 
 
 def test_event_within_second_counts_from_that_second() -> None:
-    """A refresh leaves a millisecond late: a creation or a registration after it in the same second is of that second."""
+    """A refresh leaves a millisecond late: a later creation or registration in the same second belongs to that second."""
     replay("news", "P494", ["begin(offset=28)", "second()", "second()", "ask()", "create()", "second()"])
     replay("news", "P494", ["begin(offset=0)", *["second()"] * 30, "ask()", "register()", "second()"])

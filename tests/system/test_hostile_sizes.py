@@ -64,7 +64,7 @@ def test_count_of_topics_is_checked_before_it_is_used(topics: int, count: int) -
 
 
 class Copied(bytes):
-    """Bytes that count how many of them are copied."""
+    """Bytes that count how many are copied."""
 
     copied = 0
 
@@ -108,13 +108,11 @@ def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile
 
 
 def registration(number: int, topics: int) -> Command:
-    """A valid registration of topics that no other broker has."""
     table = {f"of{number}-{each}": (4, 4, 6) for each in range(topics)}
     return plain("register", name=f"name{number}", address=f"10.0.0.{number}:1", topics=table)
 
 
 def receive(server: NameServer, data: bytes) -> None:
-    """Let the server take what it can read of these bytes."""
     try:
         command = frame.take(bytearray(data))
     except frame.FrameError:

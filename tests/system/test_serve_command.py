@@ -41,8 +41,6 @@ FREE = ("--port", "0", "--nameserver-port", "0")
 
 
 class Served:
-    """The command, ready to be spoken to."""
-
     def __init__(self, process: subprocess.Popen[str], file: Path) -> None:
         self.process = process
         self._file = file
@@ -64,7 +62,6 @@ class Served:
         return str(self.data["brokers"][name]["address"])
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
@@ -228,7 +225,7 @@ WRONG = {
 
 @pytest.fixture(autouse=True)
 def _nothing_serves_for_ever() -> Iterator[None]:
-    """What should have been refused and is served all the same is ended, so that its test fails instead of hanging."""
+    """End a server that should have been refused, so that its test fails instead of hanging."""
     before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     signal.alarm(100)
     yield

@@ -124,7 +124,7 @@ def test_broker_with_lost_connection_leaves_routes(cluster: Parts, client: Clien
 
 
 async def _end(node: BrokerNode) -> None:
-    """The process ends without a word."""
+    """End the node without a message."""
     node.kill()
 
 

@@ -79,7 +79,7 @@ def test_link_with_unread_data_is_closed_at_end() -> None:
 
 
 class Exhausted(socket.socket):
-    """A listening socket of a process that once has no file descriptor left."""
+    """A listening socket of a process that once runs out of file descriptors."""
 
     refused = 0
 

@@ -31,7 +31,7 @@ NAMES = (*STRANGE_NAMES[:12], *LONG_IN_BYTES[:1], *ODD_NAMES[-3:])
 
 
 def creating(name: str, stored: int) -> Iterator[Command]:
-    """All that creates something under a name: a topic, a group, its retry topic, dead letters, keys of an index."""
+    """Yield requests that create objects with this name: a topic, a group, its retry topic, dead letters, keys of an index."""
     send = SendMessageRequestHeader("p", name, "TBW102", 4, 0, 0, 1, 0, "", 0, False, None)
     yield Command(codes.SEND_MESSAGE_V2, encode_v2(send), b"x")
     keyed = SendMessageRequestHeader(name, "Orders", "TBW102", 4, 0, 0, 1, 0, f"KEYS\x01{name}\x02TAGS\x01{name}\x02", 0, False, None)
@@ -54,7 +54,7 @@ def creating(name: str, stored: int) -> Iterator[Command]:
 
 
 def send(raw: Raw, queue: int) -> int:
-    """A message to a topic with an ordinary name; where in the log it is."""
+    """Send a message to an ordinary topic and return its log offset."""
     header = SendMessageRequestHeader("p", "Orders", "TBW102", 4, queue, 0, 1, 0, "", 0, False, None)
     answer = raw.ask(Command(codes.SEND_MESSAGE_V2, encode_v2(header), b"kept"))
     assert answer.code == codes.SUCCESS and answer.ext_fields is not None, answer.remark
@@ -153,7 +153,7 @@ def test_numeric_group_name_is_text(tmp_path: Path) -> None:
 
 
 def test_record_without_entry_is_skipped_and_later_ones_dispatch(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """In 4.0 to 4.6 a batch goes to the schedule topic by its name, where an item's level need not be a number."""
+    """In 4.0 to 4.6 a client can send a batch to the schedule topic, where an item's level need not be a number."""
     with parts(tmp_path) as cluster:
         port = cluster.broker(profile="P40").settings.listen_port
         header = SendMessageRequestHeader("p", SCHEDULE, "TBW102", 4, 0, 0, 1, 0, "", 0, False, None, True)

@@ -167,7 +167,7 @@ def test_asyncio_tasks_end_with_threads() -> None:
 
 
 class Repeats:
-    """Periodic functions: a plain one, one that waits for a future, one that fails."""
+    """Periodic functions: a plain one, one that awaits a future, one that fails."""
 
     PERIODIC = (
         Periodic("plain", 1, 1),

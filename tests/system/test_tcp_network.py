@@ -41,7 +41,7 @@ def test_concurrent_callers_get_their_own_responses(server: EchoServer) -> None:
 
 
 class Silent(Echo):
-    """Keeps the requests, to answer them in another order."""
+    """Keeps requests to answer them in another order."""
 
     def receive(self, channel: Channel, command: Command) -> None:
         self.received.append(command)
@@ -145,7 +145,7 @@ def test_waiters_notice_connection_end_by_release_and_reset_always(notices_ends:
 
 
 class Producerlike(Echo):
-    """Serves what a broker asks a client."""
+    """Answers a broker's requests to a client."""
 
     def __init__(self) -> None:
         super().__init__()

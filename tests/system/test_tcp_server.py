@@ -34,7 +34,7 @@ def server() -> object:
 
 
 def alive(server: EchoServer) -> None:
-    """The server answers a newcomer."""
+    """The server answers a new connection."""
     with Raw(server.port) as raw:
         assert raw.ask(Command(1, opaque=77)).opaque == 77
 
@@ -92,7 +92,7 @@ def test_invalid_frame_closes_only_its_connection(server: EchoServer, data: byte
 
 
 def survive(raw: Raw, data: bytes) -> None:
-    """Send this and no more, and take whatever is answered."""
+    """Send only these bytes, and read all responses."""
     raw.send(data)
     raw.socket.shutdown(socket.SHUT_WR)
     while raw.command() is not None:
@@ -166,7 +166,7 @@ def test_server_stops_reading_from_client_that_reads_nothing() -> None:
 
 
 def test_received_requests_are_served_though_responses_cannot_be_written() -> None:
-    """Go's client sends one-way messages as requests and does not wait for their answers: they count though it has gone by then."""
+    """The Go client sends one-way messages as requests without awaiting responses: they count even after it left."""
     data = b"".join(frame.encode(Command(1, opaque=number)) for number in range(20))
     with echo_server() as server:
         with Raw(server.port) as raw:
@@ -227,7 +227,7 @@ class Turns(asyncio.SelectorEventLoop):
 
 
 class Slow(Echo):
-    """Needs a time for each request, in seconds."""
+    """Takes time for each request, in seconds."""
 
     def __init__(self, loop: Turns, seconds: float) -> None:
         super().__init__()
@@ -303,7 +303,7 @@ def test_requests_waiting_for_reader_are_served_when_it_leaves() -> None:
 
 
 async def occupied(began: threading.Event, ended: threading.Event) -> None:
-    """Soon keep the loop from everything else: set `began`, then wait for `ended`."""
+    """Block the loop: set `began`, then wait for `ended`."""
 
     def wait() -> None:
         began.set()
@@ -369,7 +369,7 @@ def test_a_port_in_use_is_an_error() -> None:
 
 
 def wait_until(server: EchoServer, done: object) -> None:
-    """Wait on the server's own loop, so that nothing is read while it changes."""
+    """Wait on the server's loop, so that it reads nothing before the change."""
 
     async def waiting() -> None:
         async with asyncio.timeout(PATIENCE):

@@ -40,7 +40,6 @@ class Silent(Raw):
 
 
 def waiting(connection: ServerConnection) -> int:
-    """The bytes that asyncio keeps for a connection."""
     return connection._transport.get_write_buffer_size()
 
 
@@ -77,7 +76,7 @@ def test_unread_bytes_never_exceed_bounds(server: EchoServer, writes: list[tuple
 
 
 def until(wanted: object, look: Callable[[], object]) -> None:
-    """Look again until something is so. Raises AssertionError if that takes long."""
+    """Repeat until true. Raises AssertionError after a timeout."""
     end = time.monotonic() + PATIENCE
     while (found := look()) != wanted:
         assert time.monotonic() < end, found
@@ -91,7 +90,7 @@ def running(tmp_path: Path) -> Iterator[Parts]:
 
 
 def test_held_pulls_of_a_connection_that_never_reads_are_bounded(running: Parts) -> None:
-    """62 KB of held pulls, then one message of 512 KiB for all of them: without a bound they take 150 MB."""
+    """62 KB of held pulls, then one message of 512 KiB for all: unbounded they take 150 MB."""
     broker = running.broker()
     port = broker.settings.listen_port
     with Silent(port) as silent, Raw(port) as alive:

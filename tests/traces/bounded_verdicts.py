@@ -28,7 +28,7 @@ MOST = 1500
 
 @dataclass
 class Counts:
-    """Verdicts without a bound and with one, the second opinions that were asked, and what contradicts."""
+    """Verdicts without and with a bound, the second opinions, and contradictions."""
 
     unbounded: Counter[str] = field(default_factory=Counter)
     bounded: Counter[str] = field(default_factory=Counter)

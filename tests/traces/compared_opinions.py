@@ -53,7 +53,7 @@ def made(shape: str, seed: int, profile: str = "", auto: bool | None = None) -> 
 
 
 def compared(shape: str, seed: int, most: int, profile: str = "", auto: bool | None = None) -> Compared:
-    """Judge a history, and compare. Raises TooLarge where the enumeration would go through more than `most` states at an event."""
+    """Judge a history, and compare. Raises TooLarge if the enumeration needs more than `most` states at an event."""
     header, events, profile, lies = made(shape, seed, profile, auto)
     naive, states = opinions(events, header, profile, most)
     verdict = judge_history(header, events, profile)
@@ -65,7 +65,7 @@ def compared(shape: str, seed: int, most: int, profile: str = "", auto: bool | N
 
 
 def opened_at_once(events: Sequence[Event]) -> int:
-    """The largest number of calls that are open together."""
+    """Return the largest number of simultaneously open calls."""
     now, most = set[str](), 0
     for e in events:
         if e.type == "invoke":

@@ -56,7 +56,7 @@ def write(path: Path, header: Header, events: Sequence[Event], tail: str = "") -
 
 
 def write_parquet(path: Path, histories: dict[str, Sequence[Event]]) -> Path:
-    """Bare events of several histories in one file, as another program would write them."""
+    """Write bare events of several histories to one file, as another program would."""
     rows = [
         {
             "history": name,
@@ -75,7 +75,7 @@ def write_parquet(path: Path, histories: dict[str, Sequence[Event]]) -> Path:
 
 
 def alone(name: str, header: Header, events: Sequence[Event], limit: int = 1_000_000) -> list[dict[str, Any]]:
-    """The findings that judging this history by itself gives, as the rows of many have them."""
+    """Return the findings from judging only this history, in the rows' format."""
     rows = []
     for finding in judge_history(header, events, PROFILE, limit).findings:
         row = {"history": name, **finding_row(finding)}

@@ -95,7 +95,7 @@ def log(chance: random.Random, base: int, count: int, *, size: int | None = None
 
 
 def damage(chance: random.Random, data: bytes) -> bytes:
-    """The bytes after one mishap."""
+    """Return the bytes after one random damage."""
     found = bytearray(data)
     if not found:
         return data
@@ -123,7 +123,6 @@ def damage(chance: random.Random, data: bytes) -> bytes:
 
 
 def write_log(folder: Path, base: int, data: bytes) -> Path:
-    """The file in a store's folder."""
     path = folder / "commitlog" / f"{base:020d}"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)

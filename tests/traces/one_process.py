@@ -14,7 +14,7 @@ Mapping = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass
 class OneProcess:
-    """Runs each partition `attempts` times and takes the answer of any of them; counts jobs and interruptions."""
+    """Runs each partition `attempts` times and takes any of the results; counts jobs and interruptions."""
 
     partitions: int = 3
     attempts: int = 1
@@ -37,8 +37,6 @@ class OneProcess:
 
 @dataclass
 class Numbers:
-    """Numbers in partitions."""
-
     session: OneProcess
     parts: list[list[int]]
     function: Mapping | None = None

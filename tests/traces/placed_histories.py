@@ -62,7 +62,7 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class Wish:
-    """What a client is going to ask: `of` is the request whose record it is about."""
+    """A future request of a client: `of` is the request whose record it concerns."""
 
     op: str
     topic: int = OWN
@@ -82,7 +82,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Line:
-    """An event: "invoke", "ok", "info" of a request with its answer, or a look at a `topic`."""
+    """An event: "invoke", "ok" or "info" of a request with its response, or a query of `topic`."""
 
     kind: str
     number: int
@@ -104,7 +104,7 @@ def specification(*, deletes: bool) -> Specification:
 
 
 class Whole:
-    """The whole specification, with a producer for each request and each record that the broker stores by itself."""
+    """The whole specification, with a producer for each request and each spontaneous record of the broker."""
 
     def __init__(self, wishes: Sequence[Wish], profile: str, *, auto_groups: bool, most: int = 10**6) -> None:
         self.wishes, self.profile, self.most = wishes, PROFILES[profile], most
@@ -156,7 +156,9 @@ class Whole:
     # Requests
 
     def submitted(self, state: State, number: int, told: dict[int, Any], answer: Any) -> list[State]:
-        """The states after a request has begun. `told`: answers until then; `answer`: its own, by which transactions may be refused."""
+        """Return the states after a request has begun. `told`: responses until then; `answer`: its own, which decides whether transactions
+        may be refused.
+        """
         wish = self.wishes[number]
         topics = {"way__dead": DEAD, "way__halves": HALF, "way__delayed": SCHEDULE}
         named = {"way__version": wish.version, "way__named": wish.limit is not None, "way__requested": wish.limit or 0}
@@ -209,7 +211,7 @@ class Whole:
         return None if answer is None or answer[0] != 0 else answer[1:]
 
     def _joins(self, lines: Sequence[Line]) -> bool:
-        """Whether the topic is judged together with half messages: one of its may be stored."""
+        """Return whether the topic is judged together with half messages: one of its half messages may be stored."""
         begun = {line.number for line in lines if line.kind == "invoke"}
         ended = {line.number: line.answer[0] for line in lines if line.kind == "ok"}
         return any(self.wishes[k].half and ended.get(k, 0) in (0, 16) for k in begun)
@@ -297,7 +299,7 @@ class Whole:
         return seen
 
     def opened(self, whole: Any, number: int, told: dict[int, Any], answer: Any, before: Sequence[int]) -> list[Any]:
-        """The states after a request has begun; `before` are those that began before it."""
+        """Return the states after a request has begun; `before` are the requests that began earlier."""
         state, open_, own = whole
         wish = self.wishes[number]
         if wish.op in ("group", "ungroup", "update", "delete"):
@@ -339,12 +341,12 @@ class Whole:
         return self.wishes[number].queue if answer is None or answer[1] is None else int(answer[1])
 
     def _ripe(self, whole: Any, taken: Iterable[tuple[int, int, int]]) -> bool:
-        """Whether the requests are over that records are stored for."""
+        """Return whether the requests are complete whose records are to be stored."""
         numbers = [(SLOTS - 1 - p) // 2 for p, _, _ in taken]
         return all(self.wishes[k].op == "end" or (self.answered(whole, k) or (1,))[0] == 0 for k in numbers)
 
     def answered(self, whole: Any, number: int) -> Any:
-        """The answer that the broker gives in this state, None while it gives none."""
+        """Return the broker's response in this state, None without one."""
         state, open_, _ = whole
         wish = self.wishes[number]
         if wish.op in ("group", "ungroup", "update", "delete"):
@@ -357,7 +359,7 @@ class Whole:
         return code, self.value(state, "job.queue", number), self.value(state, "job.offset", number)
 
     def table(self, state: State) -> tuple[tuple[int, int, int] | None, ...]:
-        """What the broker has of the topics that are looked at."""
+        """Return the broker's configuration of the observed topics."""
         return tuple(self.config(state, topic) for topic in SEEN)
 
     def config(self, state: State, topic: int) -> tuple[int, int, int] | None:
@@ -369,7 +371,7 @@ class Whole:
     # A walk, and the second opinion
 
     def walk(self, chance: random.Random, lost: float = 0.1) -> list[Line]:
-        """A history that the specification allows."""
+        """Generate a history that the specification allows."""
         self.final: dict[int, Any] = {}
         self.asked_ever, self.joined, self.named = self.wishes, True, True
         whole: Any = (self.start, frozenset(), frozenset())
@@ -411,7 +413,7 @@ class Whole:
         return lines
 
     def first_unexplained(self, lines: Sequence[Line]) -> int | None:
-        """The number of the first line that no state explains."""
+        """Return the number of the first line that no state explains."""
         self.final = {line.number: line.answer for line in lines if line.kind == "ok"}
         self.joined = self._joins(lines)
         self.asked_ever = [self.wishes[line.number] for line in lines if line.kind == "invoke"]
@@ -530,7 +532,7 @@ def halves(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 
 def retried(chance: random.Random, made: Sequence[Wish]) -> Wish:
-    """A message that a client sends to its retry topic, mostly near its limit."""
+    """Draw a message that a client sends to its retry topic, usually near its limit."""
     limit = chance.choice((None, 1, 2, 16))
     times = chance.choice((0, 1, 2, 3, 16))
     level = chance.choice((0, 0, 4))
@@ -579,7 +581,7 @@ KINDS = {
 
 
 def spoilt(chance: random.Random, lines: Sequence[Line], wishes: Sequence[Wish]) -> list[Line]:
-    """The history with one answer changed, which may still be one that is allowed."""
+    """Return the history with one changed response, which may still be legal."""
     changed = list(lines)
     places = [k for k, line in enumerate(lines) if line.kind in ("ok", "look")]
     if not places:
@@ -621,7 +623,7 @@ class Compared:
 
 
 def compared(kind: str, seed: int, most: int, profile: str = "", least: int = 3, largest: int = 4) -> Iterator[Compared]:
-    """Histories of a kind: one that is allowed, and two with changed answers. Raises TooLarge."""
+    """Yield histories of a kind: a legal one, and two with changed responses. Raises TooLarge."""
     chance = random.Random(f"{kind} {seed}")
     served = "P45" if kind == "half messages" else "P40"  # which does not serve the ends of transactions
     profile = profile or chance.choice(("P494", "P494", "P533", "P45", served))

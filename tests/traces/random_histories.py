@@ -26,7 +26,7 @@ Chance = random.Random
 
 @dataclass(frozen=True)
 class Shape:
-    """What the histories of a kind have. Numbers are shares of requests; at most `most` are open at once, `counts` are of updates."""
+    """Features of a kind of history. Numbers are shares of requests; at most `most` are open at once, `counts` concerns updates."""
 
     topics: tuple[str, ...] = ("T",)
     defaults: tuple[str, ...] = (TEMPLATE,)
@@ -182,7 +182,7 @@ class Walk:
         return Wish("send", value, one)
 
     def _odd(self, value: dict[str, Any], one: Asked) -> Wish:
-        """One-way, without a body, of another kind, to a queue that may not be."""
+        """Make it one-way, bodiless, of another kind, or addressed to a missing queue."""
         kind = self.chance.choice(("one-way", "bodiless", "4", "8", "12", "queue"))
         if kind == "one-way":
             value["oneWay"] = True
@@ -285,7 +285,7 @@ class Walk:
             self.state = self.broker.opened(self.state, wish.number)
 
     def _close(self, wish: Wish) -> None:
-        """The request ends, if it can, or is given up."""
+        """End the request if possible, or give it up."""
         chance = self.chance
         if wish.number == -2:
             self._say(chance.choice(("fail", "fail", "info")), wish.client, wish.op, {"error": "connect"})

@@ -48,7 +48,7 @@ def test_it_is_read_as_if_it_were_plain(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", PACK)
 def test_several_compressed_members_are_read_in_order(form: str, tmp_path: Path) -> None:
-    """What `cat a.gz b.gz` gives."""
+    """`cat a.gz b.gz` produces such a file."""
     path = tmp_path / "two"
     path.write_bytes(PACK[form](b"one\n") + PACK[form](b"two\n"))
     with open_text(path) as file:

@@ -31,7 +31,7 @@ def test_the_schema_states_the_form_of_a_document(skew: Witness, loud: Witness, 
 
 @pytest.mark.parametrize("name", ["skew", "loud", "lasso"])
 def test_document_has_all_choices_of_model(name: str, request: pytest.FixtureRequest) -> None:
-    """Each step of the trace is among what can happen; each effect and each refusal is the interpreter's."""
+    """Each step of the trace is among the listed choices; each effect and refusal equals the interpreter's."""
     witness: Witness = request.getfixturevalue(name)
     instance, document = witness.instance, of_witness(witness)
     for k, (state, options) in enumerate(zip(witness.states, document["choices"], strict=True)):

@@ -21,7 +21,7 @@ TRIMMED = 240
 
 @pytest.fixture(scope="module")
 def recorded() -> tuple[Header, list[Event]]:
-    """The beginning of what eight producers asked a broker at once."""
+    """The beginning of a recording of eight concurrent producers."""
     with gzip.open(HISTORY, "rt", encoding="utf-8") as file:
         rows = [json.loads(next(file)) for _ in range(TRIMMED)]
     events = [Event(r["seq"], r["type"], r["process"], r["op"], r["value"], r["time"]) for r in rows[1:]]
@@ -29,7 +29,7 @@ def recorded() -> tuple[Header, list[Event]]:
 
 
 def changed(events: list[Event], number: int, **fields: str) -> tuple[list[Event], Event]:
-    """The events with other fields in an answer."""
+    """Return the events with other fields in a response."""
     answer = [e for e in events if e.type == "ok" and "queueOffset" in e.value.get("fields", {})][number]
     new = {**answer.value, "fields": {**answer.value["fields"], **fields}}
     other = Event(answer.seq, answer.type, answer.process, answer.op, new, answer.time)

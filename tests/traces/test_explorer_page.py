@@ -16,7 +16,7 @@ NASTY = "</script><script>alert(1)</script><!--<script>"
 
 
 class Tags(HTMLParser):
-    """The tags of a page with their attributes, and the text of each script."""
+    """The tags of a page with attributes, and the text of each script."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

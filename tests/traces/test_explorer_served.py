@@ -70,7 +70,7 @@ class Answer:
 
 
 class Client:
-    """Asks an application as a browser's page does."""
+    """Sends requests to an application like the page in a browser."""
 
     def __init__(self, witness: Witness) -> None:
         self.explorer = Explorer(OneOpening(witness), "1.2.3")

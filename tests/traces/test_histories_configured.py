@@ -31,8 +31,6 @@ FIELDS |= {"sysFlag": "0", "bornTimestamp": "1", "flag": "0"}
 
 
 class Told:
-    """A history line by line."""
-
     def __init__(self) -> None:
         self.events: list[Event] = []
 
@@ -115,7 +113,7 @@ def test_broker_responses_are_explained_and_ineffective_switch_is_found(monkeypa
 
 
 def served(seed: int) -> Told:
-    """What a simulated broker answers while its switch is thrown: each request is served somewhere between its ends."""
+    """Return a simulated broker's responses during a switch change: each request takes effect between its begin and end."""
     cluster, chance, told = Cluster(0, profile=PROFILES["P49"]), random.Random(seed), Told()
     cluster.add(BrokerSettings(broker_name=BROKER, name_servers=(NAME_SERVER,)))
     asked: dict[int, Any] = {}

@@ -28,7 +28,7 @@ HEADER = Header({"settings": {"autoCreateTopicEnable": "true"}})
 
 
 class Story:
-    """One client asks, one request after the other."""
+    """One client's requests, one after the other."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -58,7 +58,7 @@ class Story:
         return self
 
     def back(self, code: int, *, without: str = "", **fields: Any) -> Story:
-        """The record at place 0 is given back by group g, which retries it twice."""
+        """Group g, which retries twice, sends back the record at `place` 0."""
         asked = {"offset": "0", "group": "g", "delayLevel": "0", "originTopic": "A", "maxReconsumeTimes": "2"} | fields
         asked = {name: value for name, value in asked.items() if name != without}
         self._add("invoke", "client 0", "send_back", {"to": "broker-a", "code": 36, "fields": asked, "version": 399, "oneWay": False})
@@ -66,7 +66,7 @@ class Story:
         return self
 
     def end(self, code: int, offset: int, how: int = 8) -> Story:
-        """The half message at place 0 is committed, or rolled back (12): it has this offset in its queue."""
+        """Commit the half message at place 0, or roll it back (12): `offset` is its offset in its queue."""
         asked = {
             "producerGroup": "p",
             "tranStateTableOffset": str(offset),
@@ -96,7 +96,7 @@ class Story:
 @pytest.mark.parametrize("properties", ["DELAY\x011", "TRAN_MSG\x01true"], ids=["delayed", "half"])
 @pytest.mark.behaviour("CHK-05", "INV-12")
 def test_a_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> None:
-    """And takes no offset in its queues."""
+    """It takes no offset in the queues of that topic."""
     assert Story().send(0, 7, properties=properties).send(0, 0).topics(A=4).judged().verdict == "ok"
     assert Story().send(0, 7, properties=properties).topics(A=3).judged().verdict == "illegal"
     assert Story().send(0, 7, properties="TRAN_MSG\x01true").send(0, 1).judged().verdict == "illegal"
@@ -104,7 +104,7 @@ def test_a_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> 
 
 @pytest.mark.behaviour("CHK-08")
 def test_two_dead_letters_create_two_retry_topics_under_lock() -> None:
-    """The first creation still holds the lock when the second begins: it has to be let go of."""
+    """The first creation still holds the lock when the second begins, so the model must release it."""
     retried: dict[str, Any] = {"reconsumeTimes": "16", "defaultTopic": "nowhere"}
 
     def verdict(**topics: int) -> str:
@@ -182,7 +182,7 @@ def test_message_with_too_long_properties_is_not_put_again() -> None:
 
 @pytest.mark.behaviour("APP-06", "BACK-16")
 def test_too_large_record_is_not_put_again_under_record_limit() -> None:
-    """Up to 4.9.3; near the limit both answers are right, and far from it one."""
+    """Up to 4.9.3. Near the limit both responses are correct, far from it only one."""
 
     def verdicts(profile: str, size: int) -> list[str]:
         stories = [Story().send(0, 0, size=size) for _ in range(2)]
@@ -194,14 +194,14 @@ def test_too_large_record_is_not_put_again_under_record_limit() -> None:
 
 @pytest.mark.parametrize("named", ["TRUE", "true"])
 def test_header_only_batch_is_omitted_also_with_records_elsewhere(named: str) -> None:
-    """Whether its body is one decides what is answered, and the judge does not read it."""
+    """The response depends on its body, which the judge does not read."""
     for code in (0, 1, 13):
         assert Story().send(code, batch=named).back(0).judged().verdict == "ok"
 
 
 @pytest.mark.behaviour("DLQ-04")
 def test_delay_level_of_5_dead_letter_is_ignored() -> None:
-    """It has -1 by then; before, and for a retry, the text that is no number is an error."""
+    """It is -1 by then. Earlier, and for a retry, a non-numeric text is an error."""
     for profile, times, code, verdict in (
         ("P533", "3", 0, "ok"),
         ("P533", "3", 1, "illegal"),
@@ -287,7 +287,7 @@ def test_record_with_hosts_read_as_longer_may_be_missing(flag: str, verdict: str
     ("flag", "profile", "failing"), [("16", "P494", True), ("32", "P533", True), ("64", "P494", False), ("16", "P45", False)]
 )
 def test_batch_with_hosts_read_as_longer_fails_without_offset(flag: str, profile: str, failing: bool) -> None:
-    """Its topic is made; where the flag means nothing the batch is stored."""
+    """Its topic is created. If the flag has no meaning, the batch is stored."""
     error = Story().send(1, op="batch", sysFlag=flag).send(0, 0).topics(A=4)
     assert error.judged(profile).verdict == ("ok" if failing else "illegal")
     stored = Story().send(0, 0, op="batch", sysFlag=flag).topics(A=4)
@@ -296,7 +296,7 @@ def test_batch_with_hosts_read_as_longer_fails_without_offset(flag: str, profile
 
 @pytest.mark.behaviour("TRX-03", "INV-34")
 def test_half_message_offsets_may_decrease_when_others_delete_topics() -> None:
-    """The deletion of any topic takes the half topic's queue away."""
+    """Deleting any topic removes the half topic's queue."""
     half = "TRAN_MSG\x01true"
     for offsets in ((0, 1), (1, 0), (5, 6, 0, 1), (2, 0, 2)):
         story = Story()
@@ -308,7 +308,7 @@ def test_half_message_offsets_may_decrease_when_others_delete_topics() -> None:
 @pytest.mark.behaviour("HAZ-39", "TRX-04", "CL-02")
 @pytest.mark.parametrize("profile", ["P452", "P494", "P533"])
 def test_committed_delayed_half_message_waits_again(profile: str) -> None:
-    """It takes an offset of its level, and none in the topic that it was sent to, which is lost. Without a level it is otherwise."""
+    """It takes an offset of its level, but none in its original topic, which is lost. Without a level it behaves normally."""
 
     def verdict(waits: str, end: int, offset: int, level: int) -> str:
         """Judge these offsets of a message and a delayed one, after a half message that `waits` or not is committed or rolled back."""
@@ -334,7 +334,7 @@ def test_committed_half_message_with_time_joins_half_messages() -> None:
 
 @pytest.mark.behaviour("TCM-31", "BACK-06", "BACK-07")
 def test_send_back_recreates_deleted_retry_topic() -> None:
-    """The group stays, and so do its dead letters."""
+    """The group remains, and so do its dead letters."""
     story = Story().send(0, 0).back(0).delete("%RETRY%g").back(0)
     assert story.topics(A=4, _RETRY_g=1).judged().verdict == "ok"
     assert Story().send(0, 0).back(0).delete("%RETRY%g").topics(A=4, _RETRY_g=1).judged().verdict == "illegal"

@@ -75,13 +75,13 @@ FIELDS: dict[str, Callable[..., dict[str, str]]] = {
 
 
 def one(topic: str, code: int, *place: int, queue: int = 0, default: str = TEMPLATE, **more: Any) -> Told:
-    """A single send and its answer."""
+    """Send one message and answer it."""
     place = place or ((0, 0) if code == 0 else ())
     return Told((("send", "c", topic, queue, 4, default), ("ok", "c", "send", code, *place)), **more)
 
 
 def deleted(topic: str, *before: tuple[Any, ...]) -> Told:
-    """Requests, and then the deletion of a topic that succeeds."""
+    """Add requests, and then a successful deletion of the topic."""
     return Told((*before, ("delete_topic", "a", topic), ("ok", "a", "delete_topic", 0)))
 
 

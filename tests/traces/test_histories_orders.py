@@ -25,7 +25,7 @@ Whole = tuple[Any, tuple[Any, ...]]
 
 
 def explained(requests: list[CheckedRequest], answers: list[ResponsePoint], start: Any) -> tuple[int, bool]:
-    """How many answers have an explanation: every order of every step, all states at once. False if it stops at too many of them."""
+    """Return how many responses are explained by some order of all steps, keeping all states. False if there were too many states."""
     states: set[Whole] = {(start, ())}
     for number, answer in enumerate(answers):
         open_ = (answer.request, *answer.pending)
@@ -85,7 +85,7 @@ def asked(chance: Random, topic: str, more: str = "") -> tuple[str, dict[str, An
 
 
 def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) -> dict[str, Any]:
-    """An answer that may well be right; `ends` counts what each queue was answered."""
+    """Draw a plausible response; `ends` has the reported end of each queue."""
     if op in ("update_topic", "configure", "commit"):
         return {"code": 0, "fields": {}}
     if op == "progress":
@@ -105,7 +105,7 @@ def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) 
 
 
 def contended(chance: Random, topic: str, more: str = "", *, alone: bool) -> list[Event]:
-    """A history in which up to three requests about one topic are open at a time; answers are what they may be, or not."""
+    """Generate a history with up to three open requests about one topic, and plausible or wrong responses."""
     lines: list[tuple[str, str, str, dict[str, Any]]] = []
     open_: dict[str, tuple[str, dict[str, Any]]] = {}
     ends: dict[str, int] = {}

@@ -187,7 +187,7 @@ def walk(chance: random.Random, steps: int, *, lies: bool) -> list[Line]:
 
 
 def explained(lines: Sequence[Line]) -> bool:
-    """Whether a register that begins at 0 explains the lines: every look is tried at every place between its ends."""
+    """Return whether a register that begins at 0 explains the lines. All positions between begin and end of each query are tried."""
 
     def go(at: int, told: int, waiting: tuple[tuple[int, str, int, int | None], ...]) -> bool:
         for k, (client, op, offset, seen) in enumerate(waiting):
@@ -232,7 +232,7 @@ def test_the_judge_agrees_with_the_enumeration_of_all_orders(lies: bool) -> None
 
 
 def answered(profile: str, seed: int, calls: int = 40) -> Told:
-    """What a simulated broker answers three clients whose requests overlap."""
+    """Return a simulated broker's responses to three clients with overlapping requests."""
     cluster, chance, told = Cluster(0, profile=PROFILES[profile]), random.Random(seed), Told()
     cluster.add(BrokerSettings(broker_name=BROKER, name_servers=(NAME_SERVER,)))
     under_way: dict[int, Any] = {}
@@ -254,7 +254,7 @@ def answered(profile: str, seed: int, calls: int = 40) -> Told:
 
 
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Brokers that keep offsets otherwise, one after the other."""
+    """Yield brokers that store offsets incorrectly, one after the other."""
     real = ConsumerOffsetManager.commit
 
     def largest(self: ConsumerOffsetManager, group: str, topic: str, queue_id: int, offset: int) -> None:

@@ -33,7 +33,7 @@ def told(queue: int, offset: int) -> dict[str, Any]:
 
 
 def history(*sends: tuple[bool, int, int]) -> list[Event]:
-    """Two sends at a time, each with whether it is timed, its queue, and the offset that is answered."""
+    """Generate two concurrent sends at a time, with their timer, queue and recorded offset."""
     events = list[Event]()
     for k in range(0, len(sends), 2):
         pair = list(enumerate(sends[k : k + 2]))

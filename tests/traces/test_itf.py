@@ -25,7 +25,7 @@ def text_of(witness: Witness) -> str:
 
 
 def changed(witness: Witness, change: Callable[[Any], object]) -> str:
-    """The file of a witness after a change to its JSON."""
+    """Return a witness file after a change to its JSON."""
     data = json.loads(text_of(witness))
     change(data)
     return json.dumps(data)
@@ -101,7 +101,7 @@ def test_equal_witnesses_give_equal_bytes_with_a_state_a_line(skew: Witness) -> 
 
 
 def plain_trace(witness: Witness) -> dict[str, Any]:
-    """The trace as a tool writes it that knows nothing of us."""
+    """Return the trace as an independent tool writes it."""
     data = json.loads(text_of(witness))
     rows = [{k: v for k, v in row.items() if not k.startswith("mbt::")} for row in data["states"]]
     return {"vars": [v for v in data["vars"] if not v.startswith("mbt::")], "states": rows}

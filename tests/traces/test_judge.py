@@ -50,7 +50,7 @@ def test_p49_does_not_refuse_the_five_topics_that_494_refuses(tmp_path: Path) ->
 
 
 def tampered(tmp_path: Path, number: int, change: Callable[[dict[str, Any]], None]) -> str:
-    """The text of the first refusal after one case of cfg A was changed."""
+    """Return the first refusal after a change to one case of cfg A."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= number)
     change(next(c for c in cases if c["n"] == number))
     verdict = judge_recording(write(tmp_path / "tampered.jsonl", cases), "P494")
@@ -143,14 +143,14 @@ def retried(cases: list[dict[str, Any]], number: int, times: int, **more: object
 
 
 def group_of(limit: int, cases: list[dict[str, Any]]) -> dict[str, Any]:
-    """A request that sets how often messages of the group are retried."""
+    """Set the group's maximal number of retries."""
     body = {"groupName": "gr1", "retryMaxTimes": limit}
     request = {"code": 200, "extFields": {}, "body_len": 60, "body": body}
     return {**cases[0], "n": 400, "case": "update gr1", "to": "b", "request": request, "response": {"code": 0}, "body": None}
 
 
 def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
-    """A dead letter after retryMaxTimes retries is not refused, though the request names no limit."""
+    """A dead letter after retryMaxTimes retries is legal, though the request has no limit."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3)
     verdict = judge_recording(write(tmp_path / "group.jsonl", [*cases, group_of(2, cases), dead]), "P494")
@@ -161,7 +161,7 @@ def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
 
 
 def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
-    """Before version 121 the header's maxReconsumeTimes is not looked at: the group's limit holds."""
+    """Before version 121 the header's maxReconsumeTimes is ignored: the group's limit applies."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3, version=99)
     dead["request"]["extFields"]["l"] = 9

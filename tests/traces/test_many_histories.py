@@ -217,7 +217,7 @@ def test_several_processes_equal_one(tmp_path: Path) -> None:
 
 
 def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
-    """However long a history is, the rows that wait to be written are of one batch."""
+    """However long a history is, at most one batch of rows waits to be written."""
     header, events = history(sends=400)
     path = write(tmp_path / "long.ndjson", header, events)
     judge(tmp_path, path)
@@ -264,7 +264,6 @@ def spoiled(events: Sequence[Event], seq: int, value: Mapping[str, Any]) -> list
 
 
 def last_answer(events: Sequence[Event], topic: str) -> Event:
-    """The answer to the last send to a topic."""
     calls = [call for call in paired(events) if isinstance(call, CallEvents) and call.begun.op == "send"]
     return max((call.ended for call in calls if call.ended and call.begun.value["fields"]["topic"] == topic), key=lambda event: event.seq)
 
@@ -293,7 +292,7 @@ UNTOLD: dict[str, object] = {
 
 @pytest.mark.parametrize("what", UNTOLD)
 def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Path) -> None:
-    """A broker of another make may answer so: it is judged, not refused."""
+    """Another implementation may respond this way: it is judged, not refused."""
     header, events = history()
     bad = last_answer(events, "T1").seq
     changed = spoiled(events, bad, {"code": 0, "fields": UNTOLD[what]})

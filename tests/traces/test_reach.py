@@ -17,7 +17,7 @@ from rocketproof_traces.stored.errors import StoredError
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of this machine, nothing known of earlier tests, and short waits."""
+    """Use no settings of this machine, no knowledge of earlier tests, and short timeouts."""
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "STORAGE_EMULATOR_HOST", "CLOUD_STORAGE_EMULATOR_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(paths, "getproxies", dict)
@@ -27,7 +27,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server() -> Iterator[Callable[..., int]]:
-    """Start a server that answers each connection with these bytes and closes it, or is silent; its port."""
+    """Start a server that answers each connection with these bytes and closes it, or is silent; return its port."""
     with_ends: list[socket.socket] = []
 
     def start(answer: bytes | None) -> int:

@@ -20,7 +20,7 @@ from rocketproof_traces.spark import jobs, search, shares
 
 
 def counters(size: int = 3, top: int = 4, wide: bool = False) -> Model:
-    """Counters that step up, or one is taken from another; with properties of every kind, some of them wrong."""
+    """Counters that increase, or one subtracted from another; with properties of every kind, some false."""
     m = Model("counters")
     counter = m.index("Counter", size)
     value = m.var("value", Int(0, top), over=counter, init=0)
@@ -58,7 +58,7 @@ def counters(size: int = 3, top: int = 4, wide: bool = False) -> Model:
 
 
 def summary(found: Explored) -> object:
-    """All that has to be equal."""
+    """Return the parts that must be equal."""
     outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
     return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
 
@@ -127,7 +127,7 @@ def test_small_search_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def breaking(level: int, how: Callable[[], None]) -> Callable[[Any], Any]:
-    """A task that does its work first and breaks then, at one level, once."""
+    """Return a task that works first and then fails once, at one level."""
     broken = []
 
     def perform(work: Any) -> Any:

@@ -128,7 +128,7 @@ def test_the_same_by_a_scheme(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs memory that may not be read")
 def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
-    """The buffer ends where memory that may not be read begins: one byte further, and the process ends."""
+    """The buffer ends at an unreadable page: reading one more byte kills the process."""
     page = mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * page)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -213,7 +213,7 @@ def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell where a file has holes")
 @pytest.mark.parametrize("count", [1, 1000, BEYOND + 1000])
 def test_queue_with_hole_after_entries_is_read_once(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For its ends and its first window."""
+    """It is read for its ends and its first window."""
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(count)], count=0)
     os.truncate(tmp_path / "consumequeue" / "T" / "0" / f"{0:020d}", 20 << 15)
     read: list[int] = []

@@ -102,7 +102,6 @@ def test_tables_and_checkpoint_of_a_real_store(real_store: Path) -> None:
 
 
 def listing_time(store: Path) -> int:
-    """The store timestamp of the last record."""
     (range_,) = ranges(log_files([str(store)]))
     return max(int(chunk["storeTimestamp"].max()) for chunk in Walk(range_, NameTable()))
 

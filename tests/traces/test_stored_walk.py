@@ -96,7 +96,7 @@ def test_ranges_together_have_each_row_of_the_file_once(seed: int, mishaps: int,
 
 
 def divided(file: LogFile, size: int) -> list[Row]:
-    """The rows of a file that is walked in ranges, after mending."""
+    """Return the rows of a file walked in ranges, after repair."""
     done: dict[int, tuple[Walked, list[Row]]] = {}
     todo = list(ranges([file], size))
     while todo:

@@ -124,7 +124,7 @@ def nested(at: int, *, to_the_end: bool) -> bytes:
 
 @pytest.mark.parametrize("to_the_end", [False, True])
 def test_records_inside_of_bodies_are_no_rows(to_the_end: bool, tmp_path: Path) -> None:
-    """Wherever a part begins, also in the body, and also where the records in it are followed by a real one."""
+    """A part may begin anywhere, also in the body, and a real record may follow those in it."""
     before = [Sent("T", body=bytes(n)) for n in range(4)]
     at = sum(len(record(sent, 0, 0)) for sent in before) + BODY_AT
     stored = write_store(tmp_path / "store", [*before, Sent("T", body=nested(at, to_the_end=to_the_end)), *before], 1 << 12)
@@ -134,7 +134,7 @@ def test_records_inside_of_bodies_are_no_rows(to_the_end: bool, tmp_path: Path) 
 
 
 def test_older_records_after_blank_are_no_rows(tmp_path: Path) -> None:
-    """A file that was written again: the filler of its blank still holds what was there."""
+    """The file was overwritten: the filler of its blank still has older records."""
     stored = write_store(tmp_path / "store", [Sent("T", body=bytes(100)) for _ in range(40)], 1 << 12)
     log = tmp_path / "store" / "commitlog" / f"{0:020d}"
     data = bytearray(log.read_bytes())
@@ -157,7 +157,7 @@ def test_physical_offsets_choose_the_parts(store: tuple[Path, list[Stored]]) -> 
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> tuple[Path, list[Stored], list[Stored]]:
-    """A store with some records whose magic number is gone, and these."""
+    """Return a store, its records, and those whose magic number was removed."""
     stored = write_store(tmp_path / "store", messages(300, 8))
     hurt = stored[20:21] + stored[100:102] + stored[-1:]
     for each in hurt:

@@ -60,7 +60,6 @@ class Broker:
         return tuple(table.get(t) for t in self.topics), counters, None, tuple(None for _ in self.asked)
 
     def kind(self, topic: str) -> str:
-        """What a broker's checks know of a name."""
         if topic in (CLUSTER, self.name):
             return "system"
         if topic == TEMPLATE:
@@ -116,7 +115,7 @@ class Broker:
                 yield moved((changed_at(table, t, (*known[:2], 6, known[3])), ends, holder, jobs), number, None)
 
     def _deleted(self, state: State, number: int, one: Asked, t: int) -> Iterator[State]:
-        """The topic goes, then the queues of all that are gone, one after the other; a queue without an entry is not found."""
+        """Delete the topic, then the queues of all deleted topics one by one; a queue without an entry is not found."""
         table, ends, holder, jobs = state
         job = jobs[number]
         if job is not None and job[0] == "cleaning":
@@ -188,7 +187,7 @@ class Broker:
             yield from self._stored(state, number, one, t, write)
 
     def _stored(self, state: State, number: int, one: Asked, t: int, had: int) -> Iterator[State]:
-        """`had`: the queues that the topic had to write to when it was looked up."""
+        """`had`: the number of write queues at the topic's lookup."""
         table, ends, holder, jobs = state
         config = table[t]
         write = had if config is None else config[1]

@@ -30,7 +30,7 @@ class TooLarge(Exception):
 
 @dataclass
 class Call:
-    """A request of a history, and the event that ended it, None where none did."""
+    """A request of a history, and the event that ended it, None without one."""
 
     begun: Event
     ended: Event | None = None
@@ -66,7 +66,7 @@ class Call:
 
 
 class Reader:
-    """The calls, looks and breaks of one broker's history."""
+    """The calls, queries and breaks of one broker's history."""
 
     def __init__(self, events: Sequence[Event], header: Header, broker: str) -> None:
         self.broker, self.header = broker, header
@@ -112,7 +112,7 @@ class Reader:
         return list(firsts.values())
 
     def groups(self) -> list[tuple[str, ...]]:
-        """The topics that are judged together: with the default topics that users made."""
+        """Return the topics judged together: those connected by default topics."""
         groups: list[set[str]] = []
         for call in self.judged:
             mine = {call.topic}
@@ -132,7 +132,7 @@ def _config(entry: Mapping[str, Any]) -> Config:
 
 
 class Opinion:
-    """What explains the part of a history that is about some topics of a broker. `most` bounds the states at one event."""
+    """Explains the part of a history about some topics of a broker. `most` bounds the states at one event."""
 
     def __init__(self, found: Reader, profile: str, topics: tuple[str, ...], *, crowded: bool, most: int) -> None:
         self.found, self.profile, self.topics, self.most = found, profile, topics, most
@@ -214,7 +214,7 @@ class Opinion:
         return seen
 
     def _new(self, auto: bool) -> dict[str, Config]:
-        """The topics of a broker that has just been set up."""
+        """Return the topics of a new broker."""
         table: dict[str, Config] = {
             "SELF_TEST_TOPIC": (1, 1, 6, False), "BenchmarkTest": (1024, 1024, 6, False), CLUSTER: (16, 16, 7, False),
             self.found.broker: (1, 1, 7, False), "OFFSET_MOVED_EVENT": (1, 1, 6, False),
@@ -238,7 +238,7 @@ class Opinion:
         return [dict(zip(named, start, strict=True)) for start in product(*map(sorted, named.values()))]
 
     def _asked(self, call: Call) -> list[Asked]:
-        """What a call asks of the broker, and what the broker may do by itself because of it."""
+        """Return the requests of a call, and the broker's own resulting steps."""
         op, seq, fields = call.begun.op, call.begun.seq, call.fields
         answered = call.ended is not None and call.code is not None and call.ended.seq < self.end
         until = call.ended.seq if answered and call.ended is not None else None
@@ -288,7 +288,7 @@ def _body(call: Call) -> Config | None:
 
 
 def opinions(events: Sequence[Event], header: Header, profile: str, most: int) -> tuple[list[int], int]:
-    """For each part that is illegal the first event that nothing explains, in order, and how many states were gone through."""
+    """Return for each illegal part the first unexplained event, in order, and the number of visited states."""
     firsts, states = [], 0
     for broker in sorted({str(e.value["to"]) for e in events if e.type == "invoke"}):
         found = Reader(events, header, broker)

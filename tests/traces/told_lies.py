@@ -41,7 +41,7 @@ def wrong_place(chance: Chance, events: list[Event]) -> None:
 
 
 def stored_after_all(chance: Chance, events: list[Event]) -> None:
-    """Who got no answer or an error gets a place."""
+    """Give a request without a response, or with an error, an offset."""
     opened: dict[str, Event] = {}
     places = []
     for k, e in enumerate(events):
@@ -56,7 +56,7 @@ def stored_after_all(chance: Chance, events: list[Event]) -> None:
 
 
 def swapped(chance: Chance, events: list[Event]) -> None:
-    """Two answers are exchanged."""
+    """Exchange two responses."""
     places = _answers(events)
     if len(places) > 1:
         a, b = chance.sample(places, 2)

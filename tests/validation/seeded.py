@@ -35,18 +35,18 @@ LAST: Final = 120
 
 
 def visible() -> list[str]:
-    """The mutants with their variants' letters that a client could notice."""
+    """Return the mutants, with variant letters, that a client could notice."""
     seen = [mutant for mutant in mutants() if mutant.row.id not in UNSEEN and int(mutant.row.id[2:]) <= LAST]
     return [mutant.row.id + letter for mutant in seen for letter in mutant.patches]
 
 
 def chosen(count: int, seed: int) -> list[str]:
-    """So many of them, by chance."""
+    """Draw `count` of them."""
     return sorted(random.Random(seed).sample(visible(), count))
 
 
 class SeededFault(Served):
-    """The implementation with a mutant, such as M-14a, in the name server and the brokers; "" is none."""
+    """The implementation with a mutant, such as M-14a, in the name server and the brokers; "" means none."""
 
     def __init__(self, mutant: str, profile: str = "P494") -> None:
         super().__init__(profile)
@@ -57,7 +57,7 @@ class SeededFault(Served):
 
 @dataclass(frozen=True)
 class Hunt:
-    """Whether a mutant was found, after how many programs, and by what."""
+    """Whether a mutant was found, by which judge, and after how many programs."""
 
     mutant: str
     found: bool
@@ -67,7 +67,7 @@ class Hunt:
 
 
 def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", workers: int = 4) -> Hunt:
-    """Validate the implementation with a mutant until something is found. Raises TargetError."""
+    """Validate the implementation with a mutant until a finding. Raises TargetError."""
     with tempfile.TemporaryDirectory() as folder:
         target, until = SeededFault(mutant, profile), attrgetter("findings")
         request = ValidationRequest(target, Path(folder) / "report", programs, seed, workers, shrink=0, until=until)

@@ -16,7 +16,7 @@ Spoil = Callable[[Command], Command | None]
 
 
 class _Spoilt:
-    """A connection on which some requests never arrive, and are answered all the same."""
+    """A connection that answers some requests without forwarding them."""
 
     def __init__(self, line: Connection, spoil: Spoil) -> None:
         self._line, self._spoil = line, spoil
@@ -90,5 +90,5 @@ class _Running(Deployment):
 
 
 def answering(code: int, with_: int = codes.SUCCESS, **fields: str) -> Spoil:
-    """Requests of this code are answered so, and not done."""
+    """Answer requests of this code without performing them."""
     return lambda request: Command(with_, dict(fields), flag=RESPONSE, opaque=request.opaque) if request.code == code else None

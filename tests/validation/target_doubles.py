@@ -52,7 +52,7 @@ def _quietly(serve: Serve, connection: socket.socket) -> None:
 
 
 def web(connection: socket.socket) -> None:
-    """Waits for the end of a line, then answers as web servers do."""
+    """Wait for the end of a line, then answer like a web server."""
     data = b""
     while b"\n" not in data:
         more = connection.recv(4096)
@@ -64,7 +64,7 @@ def web(connection: socket.socket) -> None:
 
 
 def greeting(connection: socket.socket) -> None:
-    """Speaks first, as SSH and mail servers do."""
+    """Speak first, like SSH and mail servers."""
     connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
     connection.recv(4096)
 
@@ -86,7 +86,7 @@ def dies_inside(connection: socket.socket) -> None:
 
 
 def answering(answer: Callable[[Command], Command]) -> Serve:
-    """A server that answers each request with what the function makes of it."""
+    """Serve each request with the function's result."""
 
     def serve(connection: socket.socket) -> None:
         buffer = bytearray()

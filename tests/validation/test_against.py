@@ -39,7 +39,7 @@ def performed(profile: str, folder: Path, programs: list[Program]) -> dict[int, 
 
 @pytest.mark.slow
 def test_two_brokers_of_one_profile_do_not_differ(tmp_path: Path) -> None:
-    """Whatever is each run's own is left out: names, times, places, ids, queues that are drawn."""
+    """The comparison ignores what belongs to a run: names, times, offsets, ids, drawn queues."""
     programs = generate(ProgramOptions("P533", 40, 5, concurrent=False, waits=False))
     one, other = (performed("P533", tmp_path / name, programs) for name in ("one", "other"))
     pairs = [(one[number], other[number]) for number in one if one[number].is_comparable and other[number].is_comparable]
@@ -173,7 +173,7 @@ def test_command_finds_and_shrinks_difference_of_switch(
 
 
 def test_program_with_awaited_response_is_shrunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no other."""
+    """Other programs are not shrunk."""
     batch = ("send", {"topic": "B", "items": [["a", {"KEYS": "k"}]]})
     programs = [Program(1, "test", (("send", {"topic": "x" * 128, "body": "b"}),)), Program(2, "test", (("send", {}), batch))]
     monkeypatch.setattr(against, "_programs", lambda request: programs)
@@ -225,7 +225,7 @@ def test_difference_not_repeated_is_not_reported_as_gone(
 
 
 def test_unresponsive_broker_is_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind each such program the broker is tried; where it does not serve, the next program has another one."""
+    """After each such program the broker is probed; if it does not serve, the next program gets another one."""
     opened: list[str] = []
     open_ = InProcess.open
 

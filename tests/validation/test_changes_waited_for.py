@@ -20,7 +20,7 @@ GROUP = RecordedCall("update_group", "broker-a", UPDATE_AND_CREATE_SUBSCRIPTIONG
 
 
 class Line:
-    """A connection to a broker that gives these answers, and none to a request without fields if it is `deaf`."""
+    """A connection to a broker with these responses; a `deaf` one does not answer requests without fields."""
 
     def __init__(self, events: list[str], code: int, *, deaf: bool = False) -> None:
         self.events, self.code, self.deaf = events, code, deaf

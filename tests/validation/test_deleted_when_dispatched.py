@@ -21,7 +21,7 @@ DELETE: Step = ("delete", {"topic": "A"})
 
 
 class Broker:
-    """A connection to a broker that has dispatched its messages when it was asked for that `late` times, if it is not `deaf` for that."""
+    """A broker connection on which messages are dispatched after `late` queries, unless the broker is `deaf` to them."""
 
     def __init__(self, late: int, *, deaf: bool = False) -> None:
         self.late, self.deaf = late, deaf
@@ -48,7 +48,7 @@ class Broker:
 
 
 def asked(broker: Broker, *steps: Step) -> list[int]:
-    """The requests of these steps and of waiting for them, by their codes."""
+    """Return the codes of the requests of these steps, including those that wait for them."""
     recording: Any = SimpleNamespace(add=lambda *_: SimpleNamespace(seq=0))
     deployment: Any = SimpleNamespace(address=lambda to: "here", connect=lambda part: broker)
     performing = ProgramClient(0, deployment, Context(ProgramNames("r0-0-", 0), "broker-a"), recording)

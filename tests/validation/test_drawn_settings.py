@@ -65,7 +65,7 @@ def test_every_non_default_value_known_to_profile_is_drawn() -> None:
 
 
 def test_settings_are_drawn_about_equally() -> None:
-    """Two sets share what their broker is started with, and a name is not twice in a set."""
+    """Two sets share a broker's start settings, and no name occurs twice in a set."""
     often = Counter(pair for needs in of("P533") for pair in settings_of(needs).items())
     for start in (True, False):
         counts = [times for (name, _), times in often.items() if LEGAL[name].start is start]

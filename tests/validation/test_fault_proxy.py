@@ -18,7 +18,7 @@ SECONDS = 0.2
 
 
 class Counting:
-    """A server that answers each request with how many it has had."""
+    """A server that answers each request with its number."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -26,13 +26,13 @@ Answer = dict[str, Any]
 
 
 def wrong_of_region(answer: Answer) -> Answer:
-    """A broker of another region is wrong about the place in a queue."""
+    """A broker of another region returns a wrong offset."""
     fields = answer["fields"]
     return answer | {"fields": fields | {"queueOffset": "7"}} if fields.get("MSG_REGION") == "eu" and "queueOffset" in fields else answer
 
 
 def wrong_of_queues(answer: Answer) -> Answer:
-    """A broker has another code for a queue that its few queues do not have."""
+    """A broker returns another code for a queue beyond its few queues."""
     return answer | {"code": 99} if "illegal" in (answer["remark"] or "") else answer
 
 

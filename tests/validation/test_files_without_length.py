@@ -27,7 +27,7 @@ def sent(running: Deployment) -> int:
 
 
 def left(running: Deployment, size: int = 0) -> Path:
-    """End the broker, and leave the next file of its queue as a kill may."""
+    """End the broker, and leave the next file of its queue like a kill."""
     assert sent(running) == codes.SUCCESS
     running.stop(BROKER)
     file = running.store(BROKER) / "consumequeue" / "T" / SECOND

@@ -25,7 +25,7 @@ TWICE = Path(__file__).parents[1] / "data" / "history-4.5.1-given-back-twice.ndj
 
 @dataclass(frozen=True)
 class Row:
-    """A record of a message that was born when all of them were."""
+    """A record of a message; all are born at the same time."""
 
     topic: str
     properties: Mapping[str, str] = field(default_factory=dict)

@@ -69,7 +69,7 @@ Perform = Callable[..., tuple[JudgedProgram, Runner]]
 
 @pytest.fixture
 def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
-    """Programs on the target through a proxy that begins with its faults when the runner has begun."""
+    """Perform programs through a proxy whose faults begin once the runner has started."""
     closing: list[Runner | FaultProxy] = []
 
     def perform(steps: tuple[Step, ...], *, at: Mapping[int, Fault]) -> tuple[JudgedProgram, Runner]:
@@ -131,7 +131,7 @@ def test_unsolicited_requests_are_not_judged_after_lost_responses(performed: Per
 
 @pytest.mark.parametrize("fault", [*LOST, Fault.REFUSED], ids=lambda fault: fault.name)
 def test_second_query_reveals_effects_of_lost_response(performed: Perform, fault: Fault) -> None:
-    """The first answers that are lost are those to the questions about topics and the message."""
+    """The first lost responses are those to the queries of topics and the message."""
     judged, _ = performed((SEND,), at={2: fault, 4: fault})
     assert [str(finding) for finding in judged.findings] == []
     assert {fault.at for fault in judged.faults} == {transport.READING}
@@ -259,7 +259,7 @@ def test_broker_never_answering_one_request_is_found(tmp_path: Path, fault: Faul
 def test_unconfirmed_finding_is_reported_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One answer of the whole run has another remark."""
+    """A single response of the run has another remark."""
     left = iter([True])
     monkeypatch.setattr(client, "answer_data", lambda answer: answer_data(answer) | ({"remark": "once"} if next(left, False) else {}))
     result = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
@@ -275,7 +275,7 @@ def test_unconfirmed_finding_is_reported_as_such(
 
 @pytest.mark.nightly
 def test_witness_with_lost_responses_is_not_judged(tmp_path: Path) -> None:
-    """The target is asked for its topics; each answer is lost, in the repetition too."""
+    """Each response to the query of topics is lost, also in the repetition."""
     target = FaultyTarget(InProcess(PROFILE), of={codes.GET_ALL_TOPIC_CONFIG: Fault.CLOSE_AFTER})
     (wanted,) = (witness for witness in WITNESSES if witness.hazard == "HAZ-02")
     replayed = replay(target, wanted, mark())

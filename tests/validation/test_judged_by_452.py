@@ -29,7 +29,7 @@ LONG = "x" * 128
 
 
 def performed(steps: tuple[Step, ...], folder: Path, source: str = "", profile: str = "P452") -> Path:
-    """The history of a program on a broker of a profile, P452 unless it is another."""
+    """Return the history of a program on a broker of a profile, by default P452."""
     with InProcess(profile).open() as running:
         runner = Runner(running, folder, {"profile": profile}, Bounds(1), mark(), clean=True)
         try:
@@ -45,7 +45,7 @@ def found(path: Path, profile: str) -> set[str]:
 
 
 def left(profile: str, step: Step) -> bool:
-    """Whether a step stays in the programs of a profile."""
+    """Return whether the programs of a profile keep the step."""
     return step in programs._sparing((step,), PROFILES[profile])
 
 
@@ -103,7 +103,7 @@ def test_permission_is_queried_only_on_name_servers_serving_it() -> None:
 
 @pytest.mark.behaviour("INV-48", "BACK-12")
 def test_waiting_retry_does_not_belong_to_exhausted_send_back() -> None:
-    """A real 4.4.0 was accused: its dead letter cannot be read, so that the next record was taken for it."""
+    """A real 4.4.0 was wrongly reported: its dead letter is unreadable, so that the judge took the next record for it."""
     path = Path(__file__).parents[1] / "data" / "history-4.4.0-given-up.ndjson.gz"
     assert found(path, "P440") == set()
     rebuilt = rebuild(load(path), PROFILES["P440"]).whole
@@ -114,7 +114,7 @@ def test_waiting_retry_does_not_belong_to_exhausted_send_back() -> None:
 @pytest.mark.behaviour("STO-02", "CHK-04")
 @pytest.mark.parametrize(("length", "code", "judged"), [(127, SUCCESS, True), (128, MESSAGE_ILLEGAL, False)])
 def test_only_store_refuses_long_retry_topic_name(length: int, code: int, judged: bool, tmp_path: Path) -> None:
-    """A real 4.5.1 was accused: the specification knows no retry topic whose name is too long."""
+    """A real 4.5.1 was wrongly reported: the specification has no retry topic with a too long name."""
     path = performed((("group", {"group": "g"}), ("send", {"topic": "%RETRY%" + "g" * (length - len("%RETRY%"))})), tmp_path)
     assert found(path, "P452") == set()
     events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -148,7 +148,7 @@ def test_address_under_two_ids_is_known_for_440(other: dict[str, object], moved:
 
 @pytest.mark.behaviour("REC-04", "INV-51")
 def test_dead_letter_is_searched_when_later_record_is_dispatched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real 4.8.0 on a busy machine was accused: it took three seconds to dispatch, and the dead letter's queue was read at once."""
+    """A busy 4.8.0 was wrongly reported: it dispatched after three seconds, but the judge read the dead letter's queue at once."""
     asked: Counter[str] = Counter()
     dispatched = Reader.next_offset
 

@@ -70,7 +70,7 @@ def test_broker_keeping_template_does_not_follow_witness(monkeypatch: pytest.Mon
 
 
 class _Address(ValidationTarget):
-    """A target that cannot be started with other settings."""
+    """A target whose settings cannot be changed."""
 
     name, version, profile = "somebody's", "", PROFILE
     offers = frozenset({Capability.CONFIGURE})

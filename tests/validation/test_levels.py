@@ -33,7 +33,7 @@ YOUNG: Final = Path(__file__).with_name("young_broker.py")
 
 
 def described(folder: Path, spoilt: str = "") -> Path:
-    """The young broker's target file: ten lines."""
+    """The young broker's target file of ten lines."""
     start = f'"{sys.executable}", "{YOUNG}", "{{port}}"'
     lines = [
         'name = "young"',
@@ -103,7 +103,7 @@ def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, re
 
 
 def tried(target: ValidationTarget, number: int, folder: Path) -> LevelResult:
-    """One level alone, on a log that others have begun."""
+    """Try one level on a log that other clients have used."""
     (folder / "histories").mkdir()
     with target.open() as running:
         probe.ask(running.brokers["broker-a"], plain("send", topic="before"))
@@ -141,7 +141,7 @@ def test_the_implementation_reaches_each_level(tmp_path: Path, number: int) -> N
 
 
 def test_settings_are_read_as_java_reads_properties(tmp_path: Path) -> None:
-    """rocketmq-rust parts names and values by a colon."""
+    """rocketmq-rust separates names and values by a colon."""
     told = b"brokerName:broker-a\nnamesrvAddr=127.0.0.1:9876\n# a=b\n\nmapedFileSizeCommitLog : 5\n"
     spoil = answering(codes.GET_BROKER_CONFIG)
     with Spoilt(lambda request: (answer := spoil(request)) and replace(answer, body=told)).open() as running:

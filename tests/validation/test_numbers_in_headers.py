@@ -64,7 +64,7 @@ def accused(running: Deployment, folder: Path, kind: str, field: str, text: str)
 
 
 def is_known(kind: str, text: str) -> bool:
-    """A request for a record at an offset where none begins: what the bytes there are is another program's."""
+    """A request for a record at an offset without one depends on another program's bytes there."""
     return kind in ("view", "back", "end") and java_long(text) is not None
 
 

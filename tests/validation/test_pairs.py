@@ -75,8 +75,6 @@ def test_a_file_may_have_the_sign_in_its_name() -> None:
 
 def test_each_part_starts_with_jars_of_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Started:
-        """What the builder asks of processes that run."""
-
         def __init__(self) -> None:
             self.name_server, self.brokers = "127.0.0.1:1", {"broker-a": "127.0.0.1:2"}
             self.settings = {"broker-a": {"brokerPermission": "4"}}

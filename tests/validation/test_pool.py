@@ -142,7 +142,7 @@ def test_a_broker_without_traces_adds_a_byte_more() -> None:
 
 @cache
 def ordinary(*, plain: bool = False) -> list[Program]:
-    """Programs without settings of their own, in the order of a run."""
+    """Return programs without settings, in the order of a run."""
     return [
         program
         for program in generate(ProgramOptions("P533", 400, 3, configure=True, start=True, end=True, plain=plain))

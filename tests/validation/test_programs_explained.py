@@ -32,7 +32,7 @@ def test_unserved_transaction_end_gets_response(tmp_path: Path) -> None:
 @pytest.mark.parametrize("more", [-400, -2, 1, 2**20])
 @pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
 def test_batch_with_wrong_body_lengths_is_error(profile: str, more: int, cut: int, tmp_path: Path) -> None:
-    """The sizes of its messages add up, and a broker reads by the lengths of bodies and properties."""
+    """The sizes of its messages add up, but a broker uses the lengths of bodies and properties."""
     batch = ("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})], "more": more, "cut": cut})
     with InProcess(profile).open() as running:
         found = judged(running, tmp_path, batch)

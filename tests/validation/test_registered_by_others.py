@@ -61,7 +61,7 @@ def as_all(self: Registration, table: Any, *, alone: bool) -> Any:
 
 
 def with_more(self: Registration, table: Any, *, alone: bool) -> Any:
-    """Queues that no topic has."""
+    """Add a queue to each topic."""
     sent = {name: config.copy() for name, config in _REGISTERED(self, table, alone=alone).items()}
     for config in sent.values():
         config.read_queue_nums += 1
@@ -79,7 +79,7 @@ def all_but(*hidden: int) -> Callable[..., Any]:
 
 
 def no_route(request: Command) -> Command | None:
-    """What a name server answers that knows no topic."""
+    """Respond like a name server without topics."""
     if request.code != codes.GET_ROUTEINFO_BY_TOPIC:
         return None
     topic, faq = (request.ext_fields or {})["topic"], suggestion(PROFILES["P494"].name_server_faq)

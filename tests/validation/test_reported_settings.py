@@ -44,7 +44,7 @@ def test_unreadable_setting_leaves_dependent_checks_undecided(name: str, tmp_pat
 
 
 def test_earlier_history_may_contain_such_setting(tmp_path: Path) -> None:
-    """It wrote the settings down as they were reported, and reading it ended in a ValueError."""
+    """That version stored settings as reported, and reading it raised a ValueError."""
     folder = tmp_path / "report"
     (judged,) = validate(ValidationRequest(InProcess(PROFILE), folder, 1, 0, shrink=0)).judged
     header, *events = judged.path.read_text().splitlines()

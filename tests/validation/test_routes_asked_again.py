@@ -17,7 +17,7 @@ from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 
 
 class Waiting(ProgramClient):
-    """A client whose name server knows the topic when it has been asked `missed` times."""
+    """A client whose name server knows the topic after `missed` queries."""
 
     def __init__(self, missed: int) -> None:
         context: Any = None

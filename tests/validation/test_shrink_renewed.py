@@ -22,7 +22,7 @@ VERDICT = ProgramFinding("claims", "INV-06.records", "lost")
 
 
 class Broker:
-    """It loses what follows a send-back when its process ends; a start cuts the log there."""
+    """A broker that loses everything after a send-back when its process ends; a start truncates the log there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.poisoned, self.renewed, self.lost = folder, False, 0, False

@@ -22,7 +22,7 @@ BODY = b"a body that is found again"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the store of a broker that has got two messages."""
+    """A copy of the store of a broker with two messages."""
     folder = tmp_path_factory.mktemp("store")
     with InProcess(PROFILE).open() as running:
         suite = Suite(running, PROFILE, folder / "histories")

@@ -200,7 +200,7 @@ def test_usage_error_or_missing_target_imports_nothing_heavy(pytester: pytest.Py
 
 @pytest.fixture
 def came(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[SuiteResults], list[int]]:
-    """Let the run have this result; the list that it gives counts the runs."""
+    """Let the run have this result; the length of the returned list counts the runs."""
 
     def come(results: SuiteResults) -> list[int]:
         runs: list[int] = []
@@ -286,7 +286,7 @@ def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteR
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[tuple[str, ...]]:
-    """Options for a broker without a fault, by its address."""
+    """Options for a faultless broker, by address."""
     with InProcess("P494").open() as running:
         yield on(running.brokers["broker-a"], f"--rocketproof-nameserver={running.name_server}", "--rocketproof-programs=12")
 

@@ -50,7 +50,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def left_behind(running: Deployment) -> list[str]:
-    """Addresses that are listened on, processes that run and folders that are there after the end."""
+    """Return listening addresses, running processes and existing folders after the end."""
     addresses = [*running.brokers.values(), *([running.name_server] if running.name_server else [])]
     left = [address for address in addresses if not is_free(int(address.rpartition(":")[2]))]
     left += [str(path) for path in Path(tempfile.gettempdir()).glob("rocketproof-*")]
@@ -86,7 +86,7 @@ def test_adapter_passes_its_self_test(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", few(TARGETS, 1))
 def test_nothing_remains_after_failure(tmp_path: Path, name: str) -> None:
-    """Nor after an end without one, as the self-test sees."""
+    """Neither does anything remain after a success, as the self-test checks."""
     with suppress(ZeroDivisionError), TARGETS[name](tmp_path).open(Setup(brokers=2)) as running:
         assert probe.cluster(str(running.name_server)) == dict(running.brokers)
         assert len(left_behind(running)) >= 4
@@ -97,7 +97,7 @@ def test_nothing_remains_after_failure(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_target_that_does_not_start_leaves_nothing(tmp_path: Path, name: str) -> None:
-    """A directory that is a file."""
+    """A directory is replaced by a file."""
     blocked = tmp_path / "file"
     blocked.write_text("x")
     with pytest.raises(TargetError, match="broker-a"):
@@ -221,7 +221,7 @@ elif sys.argv[1] == "wait":
     few([("wait", signal.SIGKILL), ("with", signal.SIGINT), ("with", signal.SIGTERM), ("wait", signal.SIGINT), ("ends", None)], 2),
 )
 def test_no_process_outlives_the_program(how: str, number: signal.Signals | None) -> None:
-    """By Ctrl-C, by a polite kill, by one that is not, and by an end without a word."""
+    """The program ends by Ctrl-C, by SIGTERM, by kill -9, or without a message."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": tempfile.gettempdir()}
     command = [sys.executable, "-c", PROGRAM, how]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True) as program:

@@ -111,7 +111,7 @@ LACKING = [phrase for phrase in PHRASES if any(EVERY in values.get("without", ()
 
 
 def without_any_field() -> list[Step]:
-    """Each request that a phrase asks without any of its fields."""
+    """Return the requests of all phrases without their fields."""
     return [(kind, {**args, "without": EVERY}) for step in LACKING for kind, args in ordinary(step.name) if "without" in args]
 
 
@@ -212,7 +212,7 @@ def test_check_at_wrong_offset_is_found(what: str, asking: Deployment, tmp_path:
 
 
 def test_unfollowed_program_is_undecided_by_reference(asking: Deployment, tmp_path: Path) -> None:
-    """A one-way request may have got lost, so it is open which half message the broker asks about."""
+    """A one-way request may be lost, so it is undecided which half message the broker asks about."""
     steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("question", {})]
     found = judged(asking, tmp_path, *steps)
     unknown = judged(asking, tmp_path, *steps, ("send", {"one_way": True}))
@@ -225,7 +225,7 @@ def test_unfollowed_program_is_undecided_by_reference(asking: Deployment, tmp_pa
 def test_half_message_without_count_space_blocks_all_checks(
     side: int, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The claim holds at the limit, and is known to be violated above it; nothing else is found, since the implementation does the same."""
+    """The claim holds at the limit, and its violation above it is known; nothing else is found, since the implementation agrees."""
     monkeypatch.setattr(client, "QUESTION", 3.0)
     (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ENDED])) as own:

@@ -114,7 +114,7 @@ def test_all_outputs_agree_on_undecided_results(
 
 
 def agree(run: Run, open_: Sequence[int]) -> None:
-    """Each form of a run names each undecided program with its reason."""
+    """Check that each form of a run names each undecided program with its reason."""
     names = [f"histories/{number:05}.ndjson" for number in open_]
     skipped = [element.get("message", "") for element in Xml.fromstring(junit.write(run).encode()).iter("skipped")]
     assert sum(message.startswith("undecided: ") and GIVEN_UP in message for message in skipped) == len(open_)
@@ -152,7 +152,7 @@ def test_rule_contradicted_only_by_undecided_program_is_undecided(history: Path)
 
 @pytest.mark.parametrize(("came", "code"), [("holds", OK), ("undecided", STOPPED), ("violated", DIFFERS)])
 def test_exit_3_or_1_still_gives_result(came: str, code: int, history: Path) -> None:
-    """Whatever decides the exit code is in the reports, so that no build is red or grey without a word."""
+    """The reports contain whatever decides the exit code, so that every red or grey build has a reason."""
     made = validated(history, [came], [])
     made.over = ["accepted deviation x is over"] if came == "violated" else []
     run = results.run(made.data())
@@ -180,7 +180,6 @@ def test_user_test_on_target_does_not_pass_undecided(monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a validation whose judge may expand three states."""
     folder = tmp_path_factory.mktemp("bounded") / "report"
     options = ("--programs", "3", "--shrink", "0", "--states", "3", "--no-witnesses", "--no-remember")
     assert command(["validate", "--target", "inprocess", *options, "--report", str(folder)]) == STOPPED

@@ -24,7 +24,7 @@ ACCEPTED = '[[accept]]\nproperty = "request.back"\nreason = "consumers come late
 
 
 def validated(folder: Path, until: str = "") -> ValidationReport:
-    """A run on a broker that takes nothing back, where that is accepted until a day."""
+    """Validate a broker without send-backs, which are accepted until a day."""
     entries: tuple[Any, ...] = ()
     if until:
         (folder / "accept.toml").write_text(ACCEPTED.format(until), "utf-8")
@@ -57,7 +57,7 @@ def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.Capture
 
 @pytest.mark.parametrize(("starts", "steps"), [(0, ()), (2, (("send", {}), ("crash", {})))])
 def test_broker_that_does_not_return_is_finding(starts: int, steps: tuple[Any, ...], tmp_path: Path) -> None:
-    """Behind programs, or in one that ends it, which is the finding's."""
+    """It may stop after programs, or in a program that ends it, which then has the finding."""
     remembered = (Program(1, "", (("send", {}), ("crash", {})), ENDED),)
     report = validate(ValidationRequest(Spoilt(starts=starts), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
     (one,) = report.open
@@ -78,7 +78,7 @@ def test_other_programs_continue_after_lost_broker(tmp_path: Path) -> None:
 
 
 class Choosy(Spoilt):
-    """It does not start with some settings."""
+    """A broker that does not start with some settings."""
 
     def open(self, setup: Setup = DEFAULT) -> Deployment:
         if setup.settings == STARTED[NARROW]:

@@ -18,7 +18,7 @@ ODD: Step = ("send", {"nums": 0})
 
 
 def finding(property_: str, *steps: Step, judge: Judge = "reference", again: int = 3, needs: str = "") -> ValidationFinding:
-    """A finding whose program was made smaller to these steps."""
+    """A finding whose program was shrunk to these steps."""
     program = Program(1, "", steps, needs)
     return ValidationFinding(ProgramFinding(judge, property_, f"{property_} is wrong"), program, "h.ndjson", again=again, repeats=3)
 

@@ -27,7 +27,7 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A folder with the history of a program, its name there, and what its names begin with. A crash is written into it."""
+    """A folder with the history of a program, its file name, and the prefix of its names. The history contains a crash."""
     folder, begin = tmp_path_factory.mktemp("draft"), mark()
     with InProcess(PROFILE).open() as running:
         runner = Runner(running, folder, {"profile": PROFILE}, Bounds(1), begin)

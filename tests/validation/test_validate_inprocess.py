@@ -108,7 +108,7 @@ def test_a_report_is_judged_again_without_a_broker(done: tuple[report.Validation
 
 @pytest.mark.slow
 def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report.ValidationReport, Path], tmp_path: Path) -> None:
-    """P40 stores the sender's text of properties as it is."""
+    """P40 stores the sender's properties text unchanged."""
     _, folder = done
     copy = tmp_path / "copy"
     (copy / "histories").mkdir(parents=True)
@@ -268,7 +268,7 @@ def test_second_and_unwanted_responses_are_found(runner: Runner) -> None:
 
 
 def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The broker is wrong about every second queue only."""
+    """The broker is wrong only about every second queue."""
     altered(monkeypatch, _field("queueOffset", lambda text: "5" if text == "1" else text))
     program = Program(
         1, "plain messages", (SEND, ("route", {"topic": "A"}), ("send", {"topic": "B"}), SEND, ("send", {"topic": "C", "flag": 3}))
@@ -353,7 +353,7 @@ def test_malformed_entry_is_one_line(tmp_path: Path, keys: dict[str, str], said:
 
 @pytest.mark.slow
 def test_lost_broker_ends_run_and_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is stopped in the middle of the seventh program."""
+    """It stops during the seventh program."""
     target = InProcess(PROFILE)
     performed = Runner.perform
     seen: list[Program] = []

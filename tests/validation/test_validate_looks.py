@@ -46,7 +46,6 @@ def changed(*patch: Text) -> Iterator[Deployment]:
 
 
 def performed(running: Deployment, folder: Path, *steps: Step, prefix: str = PREFIX) -> list[ProgramFinding]:
-    """The findings of a program."""
     (folder / prefix).mkdir()
     runner = Runner(running, folder / prefix, {"profile": PROFILE}, Bounds(1), prefix, clean=True)
     try:
@@ -240,7 +239,7 @@ def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
 
 
 def test_half_message_of_transaction_is_known_but_client_flag_not(tmp_path: Path) -> None:
-    """The second program's places are others on the target than in the reference, where the first message is at 0."""
+    """The second program's offsets differ between the target and the reference, where the first message is at 0."""
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     with changed() as running:
         assert performed(running, tmp_path, SEND) == []
@@ -251,7 +250,7 @@ def test_half_message_of_transaction_is_known_but_client_flag_not(tmp_path: Path
 
 
 def test_dead_letter_belongs_to_send_back_with_retry_queues(tmp_path: Path) -> None:
-    """Two send-backs of one message succeed, and the first, whose group retries nothing, stores nothing."""
+    """Two send-backs of one message succeed; the first stores nothing, because its group retries nothing."""
     given_up = ("back", {"level": -1})
     with changed() as running:
         steps = (("group", {"queues": 0}), SEND, ("back", {}), ("group", {"queues": 1}), given_up)

@@ -15,7 +15,7 @@ from rocketproof_properties.commands import run
 
 
 def test_page_of_run_links_history_of_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A broker that takes a queue id which is equal to the number of queues."""
+    """The broker accepts a queue id equal to the number of queues."""
     (planted,) = mutants(["M-01"])
     with prepare(planted.patches[""]).applied(), InProcess("P494").open() as running:
         address, server = running.brokers["broker-a"], str(running.name_server)

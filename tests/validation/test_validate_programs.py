@@ -42,7 +42,7 @@ def test_the_same_seed_gives_the_same_programs() -> None:
 
 
 def test_existing_sources_do_not_affect_seed(tmp_path: Path) -> None:
-    """Hypothesis draws constants of the modules outside of site-packages now and then: another checkout has others."""
+    """Hypothesis sometimes draws constants of modules outside site-packages, which differ between checkouts."""
     before = everything()
     more = tmp_path / "edited.py"
     more.write_text(f"NUMBERS = {tuple(range(100, 1100))}\n")
@@ -178,7 +178,7 @@ def test_body_fills_file_up_to_remaining_bytes() -> None:
 @pytest.mark.behaviour("SEND-25")
 @pytest.mark.parametrize(("profile", "longer"), [("P40", 9), ("P49", 0), ("P533", 10)])
 def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int) -> None:
-    """WAIT is stored by the oldest and the newest profiles; the text of the newest ends with a byte more for each property."""
+    """The oldest and newest profiles store WAIT; the newest text has a byte more for each property."""
     where = replace(context(), profile=PROFILES[profile])
     assert where.overhead("broker-a", "p1-A", {"WAIT": "true"}) - where.overhead("broker-a", "p1-A", {}) == longer
 

@@ -36,7 +36,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def numbers(folder: Path) -> list[int]:
-    """The programs that were recorded."""
     return sorted(json.loads(data.splitlines()[0])["origin"]["program"]["number"] for data in contents(folder).values())
 
 
@@ -59,7 +58,7 @@ def test_recorded_programs_are_not_run_again(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_truncated_program_runs_again_and_history_is_set_aside(tmp_path: Path) -> None:
-    """As after kill -9: no report, and a history that ends anywhere."""
+    """As after kill -9: no report, and a truncated history."""
     folder = tmp_path / "report"
     interrupted(folder, 6)
     (folder / "report.json").unlink()

@@ -33,7 +33,7 @@ PROGRAMS = [Program(number, "", SENDS) for number in range(1, 4)]
 
 
 def judged(target: ValidationTarget, folder: Path, programs: list[Program], *, clean: bool = True, workers: int = 2) -> list[JudgedProgram]:
-    """The programs on a target, each judged by itself."""
+    """Judge each program on a target by itself."""
     folder.mkdir(exist_ok=True)
     with target.open() as running:
         runner = Runner(running, folder, {}, Bounds(workers), mark(), clean=clean)
@@ -92,7 +92,7 @@ def test_pending_data_of_earlier_configuration_may_still_arrive(tmp_path: Path) 
 
 @pytest.mark.behaviour("TCM-10", "CHK-10")
 def test_topic_created_under_earlier_settings_exists(tmp_path: Path) -> None:
-    """A broker that looks at no names makes a blank one too, which programs cannot have each for itself."""
+    """A broker that does not check names creates a blank topic, which programs have to share."""
     made = Program(1, "", (("send", {"topic": "  ", "nums": 1}),))
     after = Program(2, "", (("send", {"topic": "  ", "queue": 1}), ("send", {"topic": "  ", "nums": 2})))
     first, second = (program.shared for program in judged(InProcess("P452"), tmp_path, [made, after], workers=1))
@@ -122,7 +122,7 @@ def test_brokers_that_others_use_too_are_left_out(tmp_path: Path) -> None:
 
 
 def test_automatically_created_topic_is_judged_by_its_responses(tmp_path: Path) -> None:
-    """The first half message makes the half messages' topic, to which clients may not send before or after that."""
+    """The first half message creates the half topic, to which clients may never send."""
     refused = ("send", {"topic": HALF_TOPIC})
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true"}})
     (found,) = judge_shared(judged(InProcess(PROFILE), tmp_path, [Program(1, "", (refused, half, refused))]), PROFILE)
@@ -138,7 +138,7 @@ def test_broker_filled_topic_is_skipped_once_clients_fill_it(tmp_path: Path) -> 
 
 
 def test_two_half_messages_may_share_offset(tmp_path: Path) -> None:
-    """Another program's deletion takes the half topic's queue away, which starts again at 0; each end names its message's place."""
+    """Another program's deletion removes the half topic's queue, which restarts at 0; each end names its message's offset."""
     half = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}
     steps = (("send", half), ("end", {"commit": True}), ("send", half), ("end", {"commit": True}))
     (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
@@ -149,7 +149,7 @@ def test_two_half_messages_may_share_offset(tmp_path: Path) -> None:
 
 
 def test_end_names_half_message_offset_even_with_delay(tmp_path: Path) -> None:
-    """It is stored among those that wait (HAZ-39), and on a broker that has stored before not at the reference's place."""
+    """It is stored among delayed messages (HAZ-39); on a broker with earlier records its offset is not the reference's."""
     half = ("send", {"topic": "A", "queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}})
     programs = [Program(1, "", (SENDS[0],)), Program(2, "", (half, ("end", {"commit": True})))]
     _, found = judged(InProcess(PROFILE), tmp_path, programs, workers=1)
@@ -157,7 +157,7 @@ def test_end_names_half_message_offset_even_with_delay(tmp_path: Path) -> None:
 
 
 def test_topic_created_when_time_is_due_may_have_route(tmp_path: Path) -> None:
-    """The check of half messages makes it, once a minute; to send there is forbidden whether it is there or not."""
+    """The minutely check of half messages creates it; sending to it is forbidden in any case."""
     steps = (("route", {"topic": HALF_TOPIC}), ("route", {"topic": "nowhere"}), ("send", {"topic": HALF_TOPIC}))
     (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
     text = found.path.read_text("utf-8")

@@ -49,7 +49,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def logged(done: Path) -> ParsedHistory:
-    """The log of the broker with the most records, as it was written down."""
+    """Return the recorded log of the broker with the most records."""
     found = (load(path) for path in sorted((done / "logs").glob("*.ndjson")))
     return max((history for history in found if "log" in history.states), key=lambda one: len(read(one, PROFILE, done / "logs").records))
 
@@ -71,7 +71,7 @@ def test_shared_topics_are_judged_over_all_programs(done: Path) -> None:
 
 
 def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], None]) -> Path:
-    """A store with that broker's log, changed at the places of its records; its history."""
+    """Return a store with that broker's log, changed at the offsets of its records, and its history."""
     log = read(logged(done), PROFILE, done / "logs")
     target = folder / "store" / FOLDER
     target.mkdir(parents=True)
@@ -113,7 +113,7 @@ def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int
 )
 @pytest.mark.behaviour("INV-42")
 def test_batch_may_have_earlier_store_time_up_to_490(done: Path, tmp_path: Path, profile: str, millis: int, found: set[str]) -> None:
-    """A real 4.5.1 stored one 7 ms before the record in front of it."""
+    """A real 4.5.1 stored one 7 ms before the preceding record."""
 
     def change(data: bytearray, places: list[int]) -> None:
         times = slice(places[1] + 56, places[1] + 64)
@@ -187,7 +187,7 @@ def test_unavailable_target_is_reported_at_its_turn() -> None:
 
 
 def large(folder: Path, size: int) -> Path:
-    """A store whose log has two files of this size, with bytes that cannot be compressed."""
+    """Write a log of two files of this size with incompressible bytes."""
     (folder / "store" / FOLDER).mkdir(parents=True)
     for number in range(2):
         data = random.Random(number).randbytes(size if number == 0 else size // 2)
@@ -254,7 +254,7 @@ def test_log_kept_by_earlier_version_in_history_is_read(tmp_path: Path) -> None:
 
 
 def full(packed: Path) -> None:
-    """Let the file be on a full disk."""
+    """Simulate a full disk for the file."""
     packed.parent.mkdir(parents=True, exist_ok=True)
     packed.symlink_to("/dev/full")
 

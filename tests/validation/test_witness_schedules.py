@@ -28,7 +28,7 @@ OFF = {"auto_create": False, "template_in_file": True}
 
 
 def reached(scope: str, formula: Expr, **given: object) -> Witness:
-    """The shortest way to a state of a scope."""
+    """Return the shortest path to a state of a scope."""
     specification = build(scope)
     claim = specification.model.claim("(reached)", "the state is reached", "reachable", formula)
     instance = specification.model.given(**constants(PROFILE, **given))
@@ -38,7 +38,7 @@ def reached(scope: str, formula: Expr, **given: object) -> Witness:
 
 
 def comes_back(s: Specification) -> Expr:
-    """A broker that was killed has the topic that an answered message has made; another message was lost."""
+    """A killed broker has the topic created by an answered message; another message was lost."""
     stored = exists(s.Producer, lambda p: (s.job[p].answer == "SUCCESS") & s.job[p].created)
     lost = exists(s.Producer, lambda p: s.job[p].answer == "lost")
     known: Expr = s.config[0, s.scope.subject].known
@@ -77,7 +77,7 @@ def test_killed_broker_returns_with_its_topics(killed: Witness) -> None:
 
 @pytest.mark.slow
 def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: a topic that a message makes is not written to the file."""
+    """Planted: a topic created by a message is not written to the file."""
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.wire.PATIENCE", 1.0)
     done = perform(SeededFault("M-41"), SCOPES["restart"], schedule(killed), mark())
     assert done.problem.startswith("accept_registration(b=broker-a): the route of ") and done.said[-1] == "broker-a is started again", done

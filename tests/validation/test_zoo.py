@@ -141,8 +141,6 @@ PROFILES_OF: dict[str, str] = {}
 
 
 class _Release(InProcess):
-    """A release that is this implementation."""
-
     def __init__(self, release: str, *, profile: str) -> None:
         PROFILES_OF[release] = profile
         super().__init__("P494")

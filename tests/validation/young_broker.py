@@ -115,7 +115,6 @@ class Young:
 
 
 def frame(header: dict[str, Any], body: bytes) -> bytes:
-    """Length, length of the header, header in JSON, body."""
     written = as_json(header)
     return struct.pack(">ii", 4 + len(written) + len(body), len(written)) + written + body
 
@@ -125,8 +124,6 @@ def as_json(value: Any) -> bytes:
 
 
 class Connection(socketserver.StreamRequestHandler):
-    """Frames in, frames out."""
-
     def handle(self) -> None:
         young: Young = self.server.young  # type: ignore[attr-defined]
         while (head := self.rfile.read(8)) and len(head) == 8:

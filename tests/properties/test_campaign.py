@@ -60,7 +60,9 @@ def test_a_program_is_the_same_in_any_shard(few: list[CheckTask]) -> None:
     assert whole.programs == pieces.programs == 12
     assert whole.steps == pieces.steps
     assert together.coverage == pieces.coverage
-    assert {key: one.steps for key, (one, _) in together.shown.items()} == {key: one.steps for key, (one, _) in pieces.shown.items()}
+    assert {key: shown.steps for key, (shown, _) in together.shown.items()} == {
+        key: shown.steps for key, (shown, _) in pieces.shown.items()
+    }
 
 
 def test_another_seed_gives_other_programs(few: list[CheckTask]) -> None:
@@ -159,9 +161,9 @@ def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[CheckTask], tmp_
     assert done.exit_code == 1
     assert done.unexpected
     assert len({finding.steps for finding in done.unexpected}) == len(done.unexpected)
-    for one in done.unexpected:
-        assert len(one.steps) <= 4, one.steps
-        assert Path(one.file).read_text().startswith("from rocketproof_properties.conformance.stateful.replay import replay")
+    for failing in done.unexpected:
+        assert len(failing.steps) <= 4, failing.steps
+        assert Path(failing.file).read_text().startswith("from rocketproof_properties.conformance.stateful.replay import replay")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

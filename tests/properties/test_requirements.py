@@ -467,9 +467,9 @@ def test_sources_of_id_are_listed(id_: str, looked_up: Mapping[str, references.I
     assert {row.id for row in ROWS if id_ in (row.id, *row.killers)} <= set(names["mutant"])
     assert names["test"] and found.sentence
     for kind in references.KINDS:
-        for one in found.of(kind):
-            lines = (ROOT / one.file).read_text("utf-8").splitlines()[max(0, one.line - 4) : one.line + 8]
-            assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
+        for source in found.of(kind):
+            lines = (ROOT / source.file).read_text("utf-8").splitlines()[max(0, source.line - 4) : source.line + 8]
+            assert any(source.name.rpartition(".")[2] in line or id_ in line for line in lines), source
 
 
 def test_rule_has_properties_named_by_its_mutants_and_hazards() -> None:

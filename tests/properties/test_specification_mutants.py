@@ -123,9 +123,9 @@ def test_interrupted_run_keeps_results_and_resumes(
 
 def test_findings_of_large_instances_count_in_order(sample: tuple[run.SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of responses does not matter: a later instance's result is ignored once an earlier one detected the mutant."""
-    one, two, both = sample[:3]
-    finds = {7: [one, both], 3: [two, both]}
-    work = run._Work([one, two, both], 2, None, lambda *_: None)
+    first, two, both = sample[:3]
+    finds = {7: [first, both], 3: [two, both]}
+    work = run._Work([first, two, both], 2, None, lambda *_: None)
     work.seen = {each.id: run.MutantEvidence() for each in work.mutants}
 
     def answer(task: run.MutantTask) -> dict[str, run.MutantEvidence]:
@@ -134,7 +134,7 @@ def test_findings_of_large_instances_count_in_order(sample: tuple[run.Specificat
     monkeypatch.setattr(work, "_spread", lambda do, tasks, _: reversed([(task, do(task)) for task in tasks]))
     work._in_order("", answer, {number: run.MutantTask((), number=number) for number in finds}, lambda *_: True)
     notices = {id_: seen.notice for id_, seen in work.seen.items()}
-    assert {id_: notice and notice.where for id_, notice in notices.items()} == {one.id: "7", two.id: "3", both.id: "7"}
+    assert {id_: notice and notice.where for id_, notice in notices.items()} == {first.id: "7", two.id: "3", both.id: "7"}
     assert work.seen[both.id].compared == 5
 
 
@@ -145,10 +145,10 @@ def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[run.Specificatio
 
 
 def test_a_sample_is_drawn_by_its_seed() -> None:
-    one, two, other = (run.chosen(["persistence"], 20, seed) for seed in (1, 1, 2))
-    assert one == two != other
-    assert len(one) == len(other) == 20
-    assert {each.part for each in one} == {"persistence"}
+    first, two, other = (run.chosen(["persistence"], 20, seed) for seed in (1, 1, 2))
+    assert first == two != other
+    assert len(first) == len(other) == 20
+    assert {each.part for each in first} == {"persistence"}
 
 
 def test_part_action_or_both_select_mutants() -> None:

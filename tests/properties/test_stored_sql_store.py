@@ -45,11 +45,11 @@ def by_sql(root: Path) -> dict[str, list[Found]]:
 def by_audit(root: Path) -> dict[str, list[Found]]:
     (totals,) = audit(PLAN, [str(root)], on_processes(1), SavedAnswers(None, PLAN), lambda done, all_: None).totals
     found: dict[str, list[Found]] = {id_: [] for ids in IDS.values() for id_ in ids}
-    for one in totals.findings:
-        if one.property in found:
-            inside = one.property in IDS["record"] | IDS["log"] | IDS["line"]
-            place = one.queue_offset if one.property in IDS["entry"] else one.offset
-            found[one.property].append(("", -1, place) if inside else (one.topic, one.queue_id, place))
+    for finding in totals.findings:
+        if finding.property in found:
+            inside = finding.property in IDS["record"] | IDS["log"] | IDS["line"]
+            place = finding.queue_offset if finding.property in IDS["entry"] else finding.offset
+            found[finding.property].append(("", -1, place) if inside else (finding.topic, finding.queue_id, place))
     return {id_: sorted(places) for id_, places in found.items()}
 
 

@@ -93,7 +93,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("property", "before", "after", "said"), CHANGES, ids=[f"{one[0]} {k}" for k, one in enumerate(CHANGES)])
+@pytest.mark.parametrize(("property", "before", "after", "said"), CHANGES, ids=[f"{row[0]} {k}" for k, row in enumerate(CHANGES)])
 def test_a_test_passes_and_fails_when_the_model_changes(
     folder: Path, capsys: pytest.CaptureFixture[str], property: str, before: str, after: str, said: str
 ) -> None:

@@ -63,7 +63,7 @@ def told(addresses: Mapping[str, str], request: Command, answer: Command) -> dic
 
 def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _sorted(one) for name, one in value.items()}
+        return {name: _sorted(item) for name, item in value.items()}
     return sorted(map(_sorted, value), key=repr) if isinstance(value, list) else value
 
 
@@ -72,11 +72,11 @@ def answers(made: Callable[[str], ValidationTarget], first: str, second: str) ->
     return.
     """
     with ExitStack() as stack:
-        one = stack.enter_context(made(first).open(Setup(settings=WITHOUT_WHEEL)))
-        joined = {**WITHOUT_WHEEL, "brokerName": SECOND, "namesrvAddr": str(one.name_server)}
+        running = stack.enter_context(made(first).open(Setup(settings=WITHOUT_WHEEL)))
+        joined = {**WITHOUT_WHEEL, "brokerName": SECOND, "namesrvAddr": str(running.name_server)}
         other = stack.enter_context(made(second).open(Setup(settings=joined)))
-        addresses = {FIRST: one.brokers[FIRST], SECOND: other.brokers[FIRST]}
-        parts = {**addresses, SERVER: str(one.name_server)}
+        addresses = {FIRST: running.brokers[FIRST], SECOND: other.brokers[FIRST]}
+        parts = {**addresses, SERVER: str(running.name_server)}
         until(lambda: SECOND in str(told(addresses, CLUSTER, call(parts[SERVER], CLUSTER))), "the second is not known")
         for part, request in PROGRAM:
             if part == SERVER:

@@ -22,5 +22,5 @@ def test_last_of_many_new_topics_gets_route_within_seconds(version: str) -> None
         for number in range(TOPICS):
             assert broker.ask(plain("send", topic=f"T{number}"), SECONDS).code == SUCCESS
         last = plain("route", topic=f"T{TOPICS - 1}")
-        answer = until(lambda: server.ask(last, SECONDS), lambda one: one.code == SUCCESS, SECONDS, 0.1)
+        answer = until(lambda: server.ask(last, SECONDS), lambda response: response.code == SUCCESS, SECONDS, 0.1)
         assert answer.code == SUCCESS, f"behind {SECONDS} s the name server says {answer.code}: {answer.remark}"

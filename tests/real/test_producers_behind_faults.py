@@ -205,7 +205,7 @@ def outcome(name: str, told: list[str], places: Mapping[str, list[Stored]]) -> O
 
 def is_at(told: Sequence[str], place: Sequence[object]) -> bool:
     """Return whether this is the position that a producer reports, in which `-` stands for omitted parts."""
-    return all(said in ("-", str(one)) for said, one in zip(told, place, strict=True))
+    return all(said in ("-", str(part)) for said, part in zip(told, place, strict=True))
 
 
 @pytest.fixture(scope="module", params=PRODUCERS)
@@ -254,7 +254,9 @@ OF_GO = {Fault.SLOW: STORED_ONCE, Fault.SILENT: STORED_TWICE, Fault.GARBAGE: Out
 """Each attempt has 3 s, whatever time a send is given. Bytes that are no frame end its process: it takes the size for granted."""
 EACH = {Fault.SLOW: STORED_TWICE, Fault.SILENT: STORED_TWICE}
 """Each attempt has the time that a send is given."""
-OF_PYTHON = {fault: one._replace(one_id=one is not STORED_TWICE or fault is Fault.DOUBLED) for fault, one in {**IN_TIME, **EACH}.items()}
+OF_PYTHON = {
+    fault: outcome._replace(one_id=outcome is not STORED_TWICE or fault is Fault.DOUBLED) for fault, outcome in {**IN_TIME, **EACH}.items()
+}
 """Each attempt has an id of its own, so that nobody can tell a copy by it."""
 EXPECTED = {
     "P494": {**IN_TIME, **UNNOTICED},
@@ -271,5 +273,5 @@ EXPECTED = {
 @pytest.mark.behaviour("CLI-27", "CLI-28", "CLI-30")
 def test_producer_reacts_to_each_fault_as_recorded(request: pytest.FixtureRequest, outcomes: dict[Fault | None, Outcome]) -> None:
     name = request.node.callspec.params["outcomes"]
-    late = {fault: one for fault, one in EXPECTED[name].items() if TRIED_AGAIN.get(one) == outcomes.get(fault)}
+    late = {fault: outcome for fault, outcome in EXPECTED[name].items() if TRIED_AGAIN.get(outcome) == outcomes.get(fault)}
     assert outcomes | late == EXPECTED[name]

@@ -70,14 +70,14 @@ def test_unreadable_record_hides_following_records(version: str, asked: SizedReq
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 def test_half_message_without_count_space_blocks_later_checks(version: str, tmp_path: Path) -> None:
     target = Apache(version)
-    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
+    (unchecked,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     held = {}
     for side in (0, 1):
         with target.open(Setup(settings=STARTED[ENDED])) as running:
             folder = tmp_path / str(side)
             folder.mkdir()
             runner = Runner(running, folder, {"profile": target.profile}, Bounds(1), mark())
-            path = runner.perform(Program(1 + side, "", tuple(one.at(side, PROFILES[target.profile])), ENDED))
+            path = runner.perform(Program(1 + side, "", tuple(unchecked.at(side, PROFILES[target.profile])), ENDED))
             runner.close()
             running.kill(BROKER)  # 5.5.0 does not stop by itself within half a minute
         judged = judge_file(path, target.profile)

@@ -53,8 +53,8 @@ def failover() -> Witness:
     claim = s.model.claim(
         "(failover)", str(failover.__doc__), "reachable", stored & changed & (s.crashes > 0) & all_of(s.up[b] for b in s.Broker)
     )
-    one = {"template_read": 1, "template_write": 1}
-    instance = s.model.given(**constants(PROFILE), sends=1, retries=1, crash_budget=1, update_budget=1, **one)
+    narrow = {"template_read": 1, "template_write": 1}
+    instance = s.model.given(**constants(PROFILE), sends=1, retries=1, crash_budget=1, update_budget=1, **narrow)
     (found,) = search.explore(instance, [claim]).outcomes
     assert found.witness is not None
     return schedule(found.witness)

@@ -43,20 +43,20 @@ def features(history: ParsedHistory) -> set[Hashable]:
     steps = history.program.steps
     found: set[Hashable] = {("needs", history.program.needs)}
     found |= {(name, key, json.dumps(value, sort_keys=True)[:60]) for name, args in steps for key, value in args.items()}
-    found |= {("behind", one, other) for (one, _), (other, _) in itertools.pairwise(steps)}
+    found |= {("behind", first, other) for (first, _), (other, _) in itertools.pairwise(steps)}
     return found.union(*(_of_request(exchange) for exchange in history.exchanges))
 
 
-def _of_request(one: Exchange) -> Iterator[Hashable]:
-    code = one.outcome.get("code")
-    yield one.op, code, str(one.outcome.get("remark") or "")[:_WORDS]
-    yield one.op, one.request.get("version"), one.one_way
-    for name in one.outcome.get("fields") or {}:
-        yield one.op, "answer", name
-    for name, value in one.fields.items():
+def _of_request(exchange: Exchange) -> Iterator[Hashable]:
+    code = exchange.outcome.get("code")
+    yield exchange.op, code, str(exchange.outcome.get("remark") or "")[:_WORDS]
+    yield exchange.op, exchange.request.get("version"), exchange.one_way
+    for name in exchange.outcome.get("fields") or {}:
+        yield exchange.op, "answer", name
+    for name, value in exchange.fields.items():
         if name not in _NAMES:
-            yield one.op, name, str(value)[:_WORDS]
-            yield one.op, name, str(value)[:_WORDS], code
+            yield exchange.op, name, str(value)[:_WORDS]
+            yield exchange.op, name, str(value)[:_WORDS], code
 
 
 def choose(folder: Path, profile: str, count: int) -> Iterator[Path]:

@@ -111,7 +111,7 @@ class LiveReplay(CaseReplay):
         drawn = self._drawn(case, answered)
         if drawn is not None:
             fields["queueId"] = str(drawn)
-        stored = [self._moved_record(case, entry, one, drawn) for entry, one in zip(case.stored or (), found, strict=False)]
+        stored = [self._moved_record(case, entry, record, drawn) for entry, record in zip(case.stored or (), found, strict=False)]
         if stored and "queueOffset" in stored[0] and "queueOffset" in fields:
             fields["queueOffset"] = str(stored[0]["queueOffset"])
         if case.code == GET_MAX_OFFSET and "offset" in answered:

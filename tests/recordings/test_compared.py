@@ -66,17 +66,17 @@ VALUES = {
 @pytest.mark.parametrize(("name", "kind"), sorted(PROPERTIES.items()))
 def test_a_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> None:
     if kind is How.PLACE:
-        one, other, wrong = "7F" * 16, "70" * 16, "none"
+        value, other, wrong = "7F" * 16, "70" * 16, "none"
         same = RunComparison("5.3.3", None)
     else:
-        one, other, wrong = VALUES[kind]
+        value, other, wrong = VALUES[kind]
         same = RunComparison("5.3.3", 0, APART)
 
     def differing(recorded: dict[str, str], found: dict[str, str]) -> list[str]:
         return [each.field for each in same.record("", {"props": recorded}, {"props": found})]
 
-    assert differing({name: one}, {name: other}) == []
-    assert differing({name: one}, {name: wrong}) == differing({name: one}, {}) == differing({}, {name: one}) == [f"props.{name}"]
+    assert differing({name: value}, {name: other}) == []
+    assert differing({name: value}, {name: wrong}) == differing({name: value}, {}) == differing({}, {name: value}) == [f"props.{name}"]
 
 
 @pytest.mark.parametrize("name", [name for name, kind in FIELDS.items() if kind is How.SAME])

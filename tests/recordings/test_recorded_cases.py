@@ -27,11 +27,11 @@ def report() -> RecordingReport:
 
 
 def a(first: int, last: int) -> Choice:
-    return lambda one: one.case.cfg == "A" and first <= one.case.number <= last
+    return lambda outcome: outcome.case.cfg == "A" and first <= outcome.case.number <= last
 
 
 def cfg(name: str) -> Choice:
-    return lambda one: one.case.cfg == name
+    return lambda outcome: outcome.case.cfg == name
 
 
 def explained(outcomes: list[CaseOutcome]) -> str:

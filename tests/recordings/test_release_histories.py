@@ -22,14 +22,16 @@ def test_release_follows_new_switch_value_not_old(name: str) -> None:
     profile, _, switch = name.partition("-")
     mine = PROFILES[profile]
     before = SwitchChange(switch, getattr(PROFILES[mine.base], switch))
-    one = RecordedProgram.read(FOLDER / f"{name}{page.SUFFIX}")
-    assert one.is_comparable
-    assert one.differences(mine) == []
-    assert one.differences(mine, (before,))
+    program = RecordedProgram.read(FOLDER / f"{name}{page.SUFFIX}")
+    assert program.is_comparable
+    assert program.differences(mine) == []
+    assert program.differences(mine, (before,))
 
 
 def test_each_switch_that_names_this_data_has_a_history() -> None:
-    named = {(name, switch) for name, one in PROFILES.items() for switch, why in one.reasons.items() if "tests/data/releases" in why}
+    named = {
+        (name, switch) for name, profile in PROFILES.items() for switch, why in profile.reasons.items() if "tests/data/releases" in why
+    }
     assert named == {(name.partition("-")[0], name.partition("-")[2]) for name in HISTORIES}
 
 

@@ -37,8 +37,8 @@ def verdicts(scope: str, number: int, profile: str, settings: Settings, ids: Ite
     return found | {outcome.property.id: outcome.verdict for outcome in outcomes}
 
 
-def settings_of(one: Noticed) -> Settings:
-    return tuple(one.settings.items())
+def settings_of(noticed: Noticed) -> Settings:
+    return tuple(noticed.settings.items())
 
 
 @cache
@@ -63,19 +63,19 @@ def test_mutants_are_found(scope: str) -> None:
     """
     _, made = mutants.mutated(scope)
     missed = []
-    for number, one in list(enumerate(made, 1))[:: max(1, len(made) // in_proportion(len(made)))]:
-        found = verdicts(scope, number, one.profile, settings_of(one), one.claims)
-        for claim in one.claims:
+    for number, mutant in list(enumerate(made, 1))[:: max(1, len(made) // in_proportion(len(made)))]:
+        found = verdicts(scope, number, mutant.profile, settings_of(mutant), mutant.claims)
+        for claim in mutant.claims:
             if found[claim] not in ("holds", "violated"):
-                missed.append(f"{one.mutant.id}: {claim} decided nothing: {found[claim]}")
-            elif found[claim] == one.usual:
-                missed.append(f"{one.mutant.id} survives: {one.mutant.sentence}; {claim} still {one.usual}")
+                missed.append(f"{mutant.mutant.id}: {claim} decided nothing: {found[claim]}")
+            elif found[claim] == mutant.usual:
+                missed.append(f"{mutant.mutant.id} survives: {mutant.mutant.sentence}; {claim} still {mutant.usual}")
     assert missed == []
 
 
 @pytest.mark.parametrize("scope", [slow(name) if name in DEAR else name for name in mutants.SCOPES])
 def test_without_mutant_verdicts_are_usual(scope: str) -> None:
     usual: dict[tuple[str, Settings], dict[str, str]] = {}
-    for one in mutants.mutated(scope)[1]:
-        usual.setdefault((one.profile, settings_of(one)), {}).update(dict.fromkeys(one.claims, one.usual))
+    for mutant in mutants.mutated(scope)[1]:
+        usual.setdefault((mutant.profile, settings_of(mutant)), {}).update(dict.fromkeys(mutant.claims, mutant.usual))
     assert {key: verdicts(scope, 0, *key, known) for key, known in usual.items()} == usual

@@ -79,8 +79,8 @@ def test_profile_without_verdicts_inherits_refined_ones() -> None:
 
 
 def test_same_seed_same_programs() -> None:
-    one, two = (campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=7) for _ in range(2))
-    assert one.breaches == two.breaches and (one.programs, one.steps) == (two.programs, two.steps)
+    first, two = (campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=7) for _ in range(2))
+    assert first.breaches == two.breaches and (first.programs, first.steps) == (two.programs, two.steps)
 
 
 @pytest.mark.behaviour("INV-44", "HAZ-13")

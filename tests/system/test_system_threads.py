@@ -90,8 +90,8 @@ def test_a_lock_is_handed_on_in_order(background: Background) -> None:
         await Wait(Future(), 1)
         lock.release()
 
-    for one in [background.submit(work(number)) for number in range(5)]:
-        one.result(20)
+    for future in [background.submit(work(number)) for number in range(5)]:
+        future.result(20)
     assert order == [0, 1, 2, 3, 4]
 
 

@@ -46,9 +46,9 @@ class Silent(Echo):
     def receive(self, channel: Channel, command: Command) -> None:
         self.received.append(command)
         if len(self.received) == 3:
-            for one in reversed(self.received):
-                answer = response_to(one)
-                answer.code = one.code
+            for request in reversed(self.received):
+                answer = response_to(request)
+                answer.code = request.code
                 channel.write(answer)
 
 

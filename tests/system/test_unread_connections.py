@@ -53,7 +53,7 @@ def test_unread_bytes_never_exceed_bounds(server: EchoServer, writes: list[tuple
             each.send(frame.encode(Command(1, opaque=number, flag=ONE_WAY)))
         with Raw(server.port) as alive:
             alive.ask(Command(1))
-            channels = sorted(server.tcp.connections, key=lambda one: one.remote[1])
+            channels = sorted(server.tcp.connections, key=lambda connection: connection.remote[1])
 
             async def write_all() -> None:
                 for at, size in writes:

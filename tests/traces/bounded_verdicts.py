@@ -79,11 +79,11 @@ def contradictions(whole: HistoryVerdict, bounded: HistoryVerdict) -> list[str]:
         found.append("unknown without saying what")
     events = {finding.part: finding.seq for finding in whole.findings}
     open_ = {text.partition(": ")[0] for text in bounded.unknown}
-    for one in bounded.findings:
-        if one.part not in events:
-            found.append(f"{one.part} is refused with the bound only")
-        elif one.seq != events[one.part] and one.part not in open_:
-            found.append(f"event {one.seq} of {one.part} is named with the bound, and event {events[one.part]} without")
+    for reported in bounded.findings:
+        if reported.part not in events:
+            found.append(f"{reported.part} is refused with the bound only")
+        elif reported.seq != events[reported.part] and reported.part not in open_:
+            found.append(f"event {reported.seq} of {reported.part} is named with the bound, and event {events[reported.part]} without")
     return found
 
 

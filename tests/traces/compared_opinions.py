@@ -76,9 +76,9 @@ def opened_at_once(events: Sequence[Event]) -> int:
     return most
 
 
-def printed(one: Compared) -> str:
-    lines = [f"{one.profile} {dict(one.header.origin)} judged {one.judged} naive {one.naive} {one.why}"]
-    return "\n".join([*lines, *(f"  {e.seq} {e.time} {e.type} {e.process} {e.op} {dict(e.value)}" for e in one.events)])
+def printed(outcome: Compared) -> str:
+    lines = [f"{outcome.profile} {dict(outcome.header.origin)} judged {outcome.judged} naive {outcome.naive} {outcome.why}"]
+    return "\n".join([*lines, *(f"  {e.seq} {e.time} {e.type} {e.process} {e.op} {dict(e.value)}" for e in outcome.events)])
 
 
 def tell(line: str) -> None:
@@ -99,19 +99,19 @@ def main(arguments: Sequence[str]) -> int:
         counts, opened, states, began, shown = Counter[str](), Counter[int](), 0, time.process_time(), 0
         for seed in range(options.first, options.first + options.each):
             try:
-                one = compared(shape, seed, options.most)
+                outcome = compared(shape, seed, options.most)
             except TooLarge:
                 counts["too large"] += 1
                 continue
-            states += one.states
-            opened[one.open] += 1
-            counts["illegal" if one.naive else "ok"] += 1
-            if not one.agree:
+            states += outcome.states
+            opened[outcome.open] += 1
+            counts["illegal" if outcome.naive else "ok"] += 1
+            if not outcome.agree:
                 counts["different"] += 1
-                counts["other verdict"] += bool(one.judged) != bool(one.naive)
+                counts["other verdict"] += bool(outcome.judged) != bool(outcome.naive)
                 if shown < options.show:
                     shown += 1
-                    tell(f"{shape} {seed}: {printed(one)}")
+                    tell(f"{shape} {seed}: {printed(outcome)}")
         different += counts["different"]
         spent = time.process_time() - began
         tell(f"{shape:25} {dict(counts)} open {dict(sorted(opened.items()))} states {states} CPU {spent:.0f} s")

@@ -251,11 +251,11 @@ class Whole:
             yield after, open_, own
         for number in open_ - {CLEANER}:
             yield self._administered(state, self.wishes[number]), open_ - {number}, own
-        for one in own:
-            p, topic, queue = one
+        for store in own:
+            p, topic, queue = store
             queue = self._drawn(state, p) if queue < 0 else queue
             begun = self.handling(state, p, job__phase="append", job__topic=topic, job__queue=queue, job__write=QUEUES, job__kind="not")
-            yield begun, open_, own - {one}
+            yield begun, open_, own - {store}
         for slot, offset in furthest.items():
             if state[slot] < offset:
                 yield self._with(state, {slot: state[slot] + 1}), open_, own
@@ -524,7 +524,7 @@ def delayed(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 
 def halves(chance: random.Random, made: Sequence[Wish]) -> Wish:
-    known = [k for k, one in enumerate(made) if one.op == "send"]
+    known = [k for k, wish in enumerate(made) if wish.op == "send"]
     if known and chance.random() < 0.5:
         of = -1 if chance.random() < 0.03 else chance.choice((*known, known[-1]))
         return Wish("end", of=of, how=chance.choice(("commit", "commit", "rollback")), fits=chance.random() < 0.9)
@@ -540,7 +540,7 @@ def retried(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 
 def backs(chance: random.Random, made: Sequence[Wish]) -> Wish:
-    known = [k for k, one in enumerate(made) if one.op == "send"]
+    known = [k for k, wish in enumerate(made) if wish.op == "send"]
     if known and chance.random() < 0.7:
         of = chance.choice(known) if chance.random() < 0.95 else -1
         return Wish(
@@ -646,9 +646,9 @@ def compared(kind: str, seed: int, most: int, profile: str = "", least: int = 3,
         yield Compared(first, seen, verdict.verdict, lines, events, f"{profile} {'; '.join(map(str, verdict.findings))} {verdict.unknown}")
 
 
-def printed(one: Compared) -> str:
-    lines = [f"naive {one.naive} judged {one.judged} {one.verdict} {one.why}"]
-    return "\n".join([*lines, *(f"  {e.seq} {e.type} {e.process} {e.op} {dict(e.value)}" for e in one.events)])
+def printed(outcome: Compared) -> str:
+    lines = [f"naive {outcome.naive} judged {outcome.judged} {outcome.verdict} {outcome.why}"]
+    return "\n".join([*lines, *(f"  {e.seq} {e.type} {e.process} {e.op} {dict(e.value)}" for e in outcome.events)])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -663,11 +663,11 @@ def main(arguments: Sequence[str]) -> int:
         counts = Counter[str]()
         for seed in range(options.first, options.first + options.each):
             try:
-                for one in compared(kind, seed, options.most):
-                    counts["illegal" if one.naive is not None else "ok"] += 1
-                    if not one.agree:
+                for outcome in compared(kind, seed, options.most):
+                    counts["illegal" if outcome.naive is not None else "ok"] += 1
+                    if not outcome.agree:
                         counts["different"] += 1
-                        sys.stdout.write(f"{kind} {seed}: {printed(one)}\n")
+                        sys.stdout.write(f"{kind} {seed}: {printed(outcome)}\n")
             except TooLarge:
                 counts["too large"] += 1
         different += counts["different"]

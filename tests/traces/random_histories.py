@@ -169,19 +169,19 @@ class Walk:
             "producerGroup": "g", "defaultTopic": default, "defaultTopicQueueNums": str(numbers), "queueId": str(queue), "sysFlag": "0",
             "bornTimestamp": "0", "flag": "0",
         }  # fmt: skip
-        one = Asked("send", topic, queue=queue, numbers=numbers, default=default, patient=patient)
+        asked = Asked("send", topic, queue=queue, numbers=numbers, default=default, patient=patient)
         if (kind := kind - shape.batches) < 0:
             count = chance.choice((1, 2, 2, 3))
             body = ((23).to_bytes(4, "big") + bytes(12) + (1).to_bytes(4, "big") + b"a" + bytes(2)) * count
             value |= {"body": b64encode(body).decode(), "bodySize": len(body)}
             if chance.random() < shape.breaks:
                 del value["body"]
-            return Wish("batch", value, replace(one, op="batch", count=count))
+            return Wish("batch", value, replace(asked, op="batch", count=count))
         if (kind := kind - shape.odd) < 0:
-            return self._odd(value, one)
-        return Wish("send", value, one)
+            return self._odd(value, asked)
+        return Wish("send", value, asked)
 
-    def _odd(self, value: dict[str, Any], one: Asked) -> Wish:
+    def _odd(self, value: dict[str, Any], asked: Asked) -> Wish:
         """Make it one-way, bodiless, of another kind, or addressed to a missing queue."""
         kind = self.chance.choice(("one-way", "bodiless", "4", "8", "12", "queue"))
         if kind == "one-way":
@@ -189,15 +189,15 @@ class Walk:
         elif kind == "bodiless":
             value["bodySize"] = 0
             if self.profile == "P533":
-                one = replace(one, op="bodiless")
+                asked = replace(asked, op="bodiless")
         elif kind == "queue":
             queue = self.chance.choice((2, 3, 7, -7))
             value["fields"]["queueId"] = str(queue)
-            one = replace(one, queue=queue)
+            asked = replace(asked, queue=queue)
         else:
             value["fields"]["sysFlag"] = kind
-            one = replace(one, counted=kind == "8")
-        return Wish("send", value, one)
+            asked = replace(asked, counted=kind == "8")
+        return Wish("send", value, asked)
 
     def _breaking(self, value: dict[str, Any]) -> Wish:
         kind = self.chance.choice(("crash", "configure", "delete_topic", "heartbeat", "order", "unreadable"))
@@ -307,22 +307,22 @@ class Walk:
             self._answer(wish, wish.asked, job[1:])
         self.open_.remove(wish)
 
-    def _answer(self, wish: Wish, one: Asked, said: tuple[Any, ...]) -> None:
+    def _answer(self, wish: Wish, asked: Asked, said: tuple[Any, ...]) -> None:
         chance, value = self.chance, dict[str, Any]()
-        if one.op in ("update_topic", "delete_topic"):
+        if asked.op in ("update_topic", "delete_topic"):
             value = {"code": 1 if said[0] == "refused" else 0, "fields": {}}
-        elif one.op == "topic_config":
+        elif asked.op == "topic_config":
             value = {"code": 17, "fields": {}} if said[0] is None else {"code": 0, "body": table_body(said[0])}
-        elif one.op == "max_offset":
+        elif asked.op == "max_offset":
             offset = max(wish.least, said[0] - chance.choice((0, 0, 1)))
-            self.reached[one.topic, one.queue] = max(offset, self.reached.get((one.topic, one.queue), 0))
+            self.reached[asked.topic, asked.queue] = max(offset, self.reached.get((asked.topic, asked.queue), 0))
             value = {"code": 0, "fields": {"offset": str(offset)}}
         else:
             code, queue, offset = said
             if code == 0:
                 code = chance.choice((0, 0, 0, 0, 10, 11, 12))
                 value = {"code": code, "fields": {"queueId": str(queue), "queueOffset": str(offset)}}
-            elif self.profile == "P533" and code == 1 and one.op != "bodiless":
+            elif self.profile == "P533" and code == 1 and asked.op != "bodiless":
                 value = {"code": chance.choice((1, 29)), "fields": {}}
             else:
                 value = {"code": code, "fields": {}}

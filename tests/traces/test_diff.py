@@ -48,9 +48,9 @@ ONE = path(till().given(), ("pay", 1), ("unlock",), ("pay", 3))
 OTHER = path(till().given(), ("pay", 1), ("pay", 2), ("unlock",), ("pay", 3))
 
 
-def printed(one: Witness, other: Witness, width: int = 100) -> str:
+def printed(first: Witness, other: Witness, width: int = 100) -> str:
     text = io.StringIO()
-    render(compare(one, other), "a.json", "b.json", Console(file=text, width=width, highlight=False, color_system=None))
+    render(compare(first, other), "a.json", "b.json", Console(file=text, width=width, highlight=False, color_system=None))
     return text.getvalue()
 
 

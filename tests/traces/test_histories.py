@@ -199,14 +199,16 @@ def test_topic_is_created_from_template_of_its_release(profile: str, template: s
 
 def test_finding_states_event_reason_and_explained_prefix() -> None:
     judged = verdict(*sent("a", 0), *sent("a", 0, queue=8))
-    one = judged.findings[0]
-    assert (judged.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
-    assert (one.refused.action, one.refused.guard) == ("accept_queue", "legal queue id")
-    assert one.refused.values["job.queue"] == 8
-    assert str(one).startswith("event 3 (send of a; T at broker-a): recorded code 0 SUCCESS, queue 8, offset 0; the specification answers")
-    assert one.steps[-1] == "store (event 0, a)"
-    assert one.state["offsets"] == {"T-0": 1}
-    assert one.data()["refused"]["guard"] == "legal queue id"
+    finding = judged.findings[0]
+    assert (judged.verdict, finding.seq, finding.process, finding.op, finding.prefix) == ("illegal", 3, "a", "send", (1,))
+    assert (finding.refused.action, finding.refused.guard) == ("accept_queue", "legal queue id")
+    assert finding.refused.values["job.queue"] == 8
+    assert str(finding).startswith(
+        "event 3 (send of a; T at broker-a): recorded code 0 SUCCESS, queue 8, offset 0; the specification answers"
+    )
+    assert finding.steps[-1] == "store (event 0, a)"
+    assert finding.state["offsets"] == {"T-0": 1}
+    assert finding.data()["refused"]["guard"] == "legal queue id"
 
 
 BLANK = "The specified topic is blank."

@@ -146,8 +146,8 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
     folder.mkdir()
     cases = {"right": switched_off().sends(0, "B").refused(0), "wrong": switched_off().sends(0, "B").stored(0, 0)}
     cases["other"] = Told().sends(0, "A").stored(0, 0).sets("flushDiskType=SYNC_FLUSH").set().sends(0, "A").stored(0, 7)
-    for name, one in cases.items():
-        write(folder / f"{name}.ndjson", HEADER, one.events)
+    for name, history in cases.items():
+        write(folder / f"{name}.ndjson", HEADER, history.events)
     judged = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
     single = [case.judged() for case in cases.values()]
     assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1

@@ -35,12 +35,12 @@ def explained(requests: list[CheckedRequest], answers: list[ResponsePoint], star
                 return number, False
             shared, moved = todo.pop()
             at = dict(moved)
-            for one in open_:
-                local = at.get(one, requests[one].start)
+            for request in open_:
+                local = at.get(request, requests[request].start)
                 if local is None:
                     continue
-                for move in requests[one].moves(shared, local):
-                    after = (move.shared, tuple(sorted({**at, one: move.local}.items(), key=lambda pair: pair[0])))
+                for move in requests[request].moves(shared, local):
+                    after = (move.shared, tuple(sorted({**at, request: move.local}.items(), key=lambda pair: pair[0])))
                     if not move.dead and after not in seen:
                         seen.add(after)
                         todo.append(after)

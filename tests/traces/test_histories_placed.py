@@ -17,8 +17,8 @@ def test_the_judge_agrees_with_the_enumeration(kind: str) -> None:
     agreed = 0
     for seed in range(HISTORIES):
         try:
-            for one in compared(kind, seed, MOST, "P494", 2, 3):
-                assert one.agree, printed(one)
+            for outcome in compared(kind, seed, MOST, "P494", 2, 3):
+                assert outcome.agree, printed(outcome)
                 agreed += 1
         except TooLarge:
             continue

@@ -150,8 +150,8 @@ def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
     unheard = overlapping().ends(0, "progress", 2).asks("pull", {"code": 0}, topic="T", sysFlag="1").begins(0, "progress")
     cases = {"right": overlapping().ends(0, "progress", 1), "wrong": overlapping().ends(0, "progress", 3)}
     cases["unheard"] = unheard.ends(0, "progress", 77)
-    for name, one in cases.items():
-        write(folder / f"{name}.ndjson", Header({}), one.events)
+    for name, history in cases.items():
+        write(folder / f"{name}.ndjson", Header({}), history.events)
     judged = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
     single = [case.judged() for case in cases.values()]
     assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1

@@ -20,9 +20,9 @@ def test_the_judge_agrees_with_a_broker_written_by_hand(number: int, shape: str)
     agreed = 0
     for seed in range(HISTORIES):
         try:
-            one = compared(shape, seed, MOST, PROFILES[number % len(PROFILES)], auto=number % 3 != 2)
+            outcome = compared(shape, seed, MOST, PROFILES[number % len(PROFILES)], auto=number % 3 != 2)
         except TooLarge:
             continue
-        assert one.agree, printed(one)
+        assert outcome.agree, printed(outcome)
         agreed += 1
     assert agreed

@@ -31,8 +31,8 @@ def changed(witness: Witness, change: Callable[[Any], object]) -> str:
     return json.dumps(data)
 
 
-def same(one: Witness, other: Witness) -> bool:
-    return (one.property.id, one.moves, one.states, one.loop) == (other.property.id, other.moves, other.states, other.loop)
+def same(first: Witness, other: Witness) -> bool:
+    return (first.property.id, first.moves, first.states, first.loop) == (other.property.id, other.moves, other.states, other.loop)
 
 
 def error_of(text: str, witness: Witness) -> str:

@@ -345,9 +345,9 @@ def test_a_table_without_rows_is_nothing_to_judge(tmp_path: Path) -> None:
 
 def test_links_give_each_file_once(tmp_path: Path) -> None:
     folder, other = tmp_path / "in", tmp_path / "other"
-    for one in (folder, other):
-        one.mkdir()
-        write(one / f"{one.name}.ndjson", *history(1, 2))
+    for path in (folder, other):
+        path.mkdir()
+        write(path / f"{path.name}.ndjson", *history(1, 2))
     (folder / "a link").symlink_to(folder / "in.ndjson")
     (folder / "loop").symlink_to(".")
     (folder / "elsewhere").symlink_to(other)

@@ -46,18 +46,18 @@ def test_tree_is_undecided_only_if_its_leaves_matter(tree: Tree) -> None:
 
 @given(st.lists(st.tuples(LEAF, st.integers(0, 3)), min_size=1))
 def test_decisive_alternative_has_the_combined_outcome_and_most_progress(tried: list[tuple[JudgingOutcome, int]]) -> None:
-    outcome, progress = chosen = decisive(iter(tried), outcome=lambda one: one[0], progress=lambda one: one[1])
-    assert chosen in tried and outcome is any_of(one for one, _ in tried)
+    outcome, progress = chosen = decisive(iter(tried), outcome=lambda pair: pair[0], progress=lambda pair: pair[1])
+    assert chosen in tried and outcome is any_of(kind for kind, _ in tried)
     if outcome is not EXPLAINED:
-        assert progress == max(more for one, more in tried if one is outcome)
+        assert progress == max(more for kind, more in tried if kind is outcome)
 
 
 def test_no_alternative_is_tried_after_explained() -> None:
     rest = iter([REFUSED, EXPLAINED, UNDECIDED])
-    assert decisive(rest, outcome=lambda one: one, progress=lambda _: 0) is EXPLAINED
+    assert decisive(rest, outcome=lambda item: item, progress=lambda _: 0) is EXPLAINED
     assert list(rest) == [UNDECIDED]
 
 
 def test_no_alternative_is_an_error() -> None:
     with pytest.raises(ValueError, match="empty"):
-        decisive([], outcome=lambda one: one, progress=lambda _: 0)
+        decisive([], outcome=lambda item: item, progress=lambda _: 0)

@@ -49,8 +49,8 @@ def server() -> Iterator[Callable[..., int]]:
         return int(listening.getsockname()[1])
 
     yield start
-    for one in with_ends:
-        one.close()
+    for address in with_ends:
+        address.close()
 
 
 def free() -> int:

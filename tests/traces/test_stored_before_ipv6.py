@@ -28,8 +28,8 @@ def store(tmp_path: Path) -> list[Stored]:
     stored = write_store(tmp_path, messages, FILE_SIZE)
     log = tmp_path / "commitlog" / f"{0:020d}"
     data = bytearray(log.read_bytes())
-    for flag, one in zip(FLAGS, stored, strict=True):
-        struct.pack_into(">i", data, one.offset + SYS_FLAG_AT, flag)
+    for flag, record in zip(FLAGS, stored, strict=True):
+        struct.pack_into(">i", data, record.offset + SYS_FLAG_AT, flag)
     log.write_bytes(data)
     return stored
 
@@ -44,8 +44,8 @@ def test_a_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size
             texts = zip(chunk.hosts("store").to_pylist(), chunk.text("keys").to_pylist(), chunk.bodies().to_pylist(), strict=True)
             found += [(*map(int, row), *more) for row, more in zip(zip(*(chunk[name] for name in lines), strict=True), texts, strict=True)]
     assert found == [
-        (one.offset, flag, one.size, one.stored_at, one.offset + 88, "127.0.0.1:10911", f"k{number}", b"body")
-        for number, (flag, one) in enumerate(zip(FLAGS, store, strict=True))
+        (record.offset, flag, record.size, record.stored_at, record.offset + 88, "127.0.0.1:10911", f"k{number}", b"body")
+        for number, (flag, record) in enumerate(zip(FLAGS, store, strict=True))
     ]
 
 

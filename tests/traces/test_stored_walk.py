@@ -52,11 +52,11 @@ def plain_rows(answer: Answer) -> list[Row]:
 
 def assert_same(found: list[Row], expected: list[Row]) -> None:
     assert [row["physicalOffset"] for row in found] == [row["physicalOffset"] for row in expected]
-    for one, other in zip(found, expected, strict=True):
-        if one.get("odd", 0) & 1:  # the hash of tags that are no UTF-8 means nothing
-            one = one | {"tagsHash": None}
+    for actual, other in zip(found, expected, strict=True):
+        if actual.get("odd", 0) & 1:  # the hash of tags that are no UTF-8 means nothing
+            actual = actual | {"tagsHash": None}
             other = other | {"tagsHash": None}
-        assert {name: value for name, value in one.items() if name in other} == other
+        assert {name: value for name, value in actual.items() if name in other} == other
 
 
 def file_of(path: Path, base: int, *, last: bool = True) -> LogFile:
@@ -130,11 +130,11 @@ def test_record_inside_body_is_detected_when_ranges_are_repaired(tmp_path: Path)
     chance = random.Random(5)
     first = record(chance, 0, topic=b"T", text=b"", body=b"x" * 300)
     inside = len(first) + 120
-    one = record(chance, inside, topic=b"Fake", text=b"", body=b"1")
-    two = record(chance, inside + len(one), topic=b"Fake", text=b"", body=b"2")
+    inner = record(chance, inside, topic=b"Fake", text=b"", body=b"1")
+    two = record(chance, inside + len(inner), topic=b"Fake", text=b"", body=b"2")
     flagless = b""
     while not flagless:  # the body must begin where it was thought to: IPv4 hosts
-        wrapper = record(chance, len(first), topic=b"T", text=b"", body=b"y" * (inside - len(first) - 88) + one + two + b"z" * 200)
+        wrapper = record(chance, len(first), topic=b"T", text=b"", body=b"y" * (inside - len(first) - 88) + inner + two + b"z" * 200)
         flagless = wrapper if wrapper[36:40] == bytes(4) else b""
     data = first + wrapper
     data += record(chance, len(data), topic=b"T", text=b"", body=b"3")

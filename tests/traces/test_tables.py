@@ -149,9 +149,9 @@ def test_older_records_after_blank_are_no_rows(tmp_path: Path) -> None:
 def test_physical_offsets_choose_the_parts(store: tuple[Path, list[Stored]]) -> None:
     folder, _ = store
     every = commitlog.TABLE.parts([str(folder)], (), 1 << 14)
-    one = commitlog.TABLE.parts([str(folder)], [Clause("physicalOffset", "=", 70_000)], 1 << 14)
+    parts = commitlog.TABLE.parts([str(folder)], [Clause("physicalOffset", "=", 70_000)], 1 << 14)
     assert len(every) > 8
-    assert [(part.range.file.base, part.range.start) for part in one] == [(1 << 16, 0)]
+    assert [(part.range.file.base, part.range.start) for part in parts] == [(1 << 16, 0)]
     assert bounds([Clause("x", "among", (3, 9)), Clause("x", ">", 3)], "x") == (4, 9)
 
 

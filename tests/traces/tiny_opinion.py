@@ -180,12 +180,12 @@ class Opinion:
             asked.append(Asked("clean", topic, since=min(c.begun.seq for c in deleted)))
         if self.crowded and not auto:
             asked.append(Asked("reduced", TEMPLATE, since=-1))
-        broker.asked = sorted(asked, key=lambda one: one.since)
+        broker.asked = sorted(asked, key=lambda request: request.since)
         table = self.found.table
         table = self._new(auto) if table is None else table
         states = {broker.begin(table, ends) for ends in self._starts(table, broker.asked)}
-        moments = [(one.since, 0, k) for k, one in enumerate(broker.asked)]
-        moments += [(one.until, 1, k) for k, one in enumerate(broker.asked) if one.until is not None]
+        moments = [(request.since, 0, k) for k, request in enumerate(broker.asked)]
+        moments += [(request.until, 1, k) for k, request in enumerate(broker.asked) if request.until is not None]
         moments += [(e.seq, 2, k) for k, e in enumerate(self.found.looks) if e.seq < self.end]
         for seq, what, k in sorted(moments):
             if what == 0:
@@ -230,11 +230,11 @@ class Opinion:
         if self.found.table is None or not any(t in table for t in self.topics):
             return [{}]
         named: dict[tuple[str, int], set[int]] = {}
-        for one in asked:
-            if one.answer is not None and one.op == "max_offset":
-                named.setdefault((one.topic, one.queue), {0}).add(one.answer[0])
-            elif one.answer is not None and one.op in ("send", "batch") and one.answer[0] in STORED and one.counted:
-                named.setdefault((one.topic, one.answer[1]), {0}).add(one.answer[2])
+        for request in asked:
+            if request.answer is not None and request.op == "max_offset":
+                named.setdefault((request.topic, request.queue), {0}).add(request.answer[0])
+            elif request.answer is not None and request.op in ("send", "batch") and request.answer[0] in STORED and request.counted:
+                named.setdefault((request.topic, request.answer[1]), {0}).add(request.answer[2])
         return [dict(zip(named, start, strict=True)) for start in product(*map(sorted, named.values()))]
 
     def _asked(self, call: Call) -> list[Asked]:
@@ -258,7 +258,7 @@ class Opinion:
         took = None
         if call.ended is not None and call.ended.time is not None and call.begun.time is not None:
             took = call.ended.time - call.begun.time
-        one = Asked(
+        request = Asked(
             op, call.topic, seq, until, queue, int(fields["defaultTopicQueueNums"]), str(fields["defaultTopic"]), call.messages or 0,
             counted=int(fields["sysFlag"]) & 12 in (0, 8), patient=took is None or took >= LOCK_WAIT,
             answer=(code, call.said("queueId"), call.said("queueOffset")),
@@ -266,19 +266,19 @@ class Opinion:
         busy = code in (2, 14)
         limits = op == "batch" and code == 13
         if busy or limits:
-            one = replace(one, until=None, answer=None, counted=one.counted and not limits)
+            request = replace(request, until=None, answer=None, counted=request.counted and not limits)
         if self.profile == "P533" and call.begun.value.get("bodySize") == 0:
-            one = Asked("bodiless", call.topic, seq, one.until, answer=one.answer)
-        return [one]
+            request = Asked("bodiless", call.topic, seq, request.until, answer=request.answer)
+        return [request]
 
 
 def fallen(asked: Sequence[Asked], k: int) -> bool:
     """Return whether an earlier query already showed a greater end of the queue."""
-    one = asked[k]
-    return one.op == "max_offset" and any(
-        other.op == one.op and (other.topic, other.queue) == (one.topic, one.queue) and other.answer > one.answer
+    request = asked[k]
+    return request.op == "max_offset" and any(
+        other.op == request.op and (other.topic, other.queue) == (request.topic, request.queue) and other.answer > request.answer
         for other in asked
-        if other.answer is not None and one.answer is not None and other.until is not None and other.until < one.since
+        if other.answer is not None and request.answer is not None and other.until is not None and other.until < request.since
     )
 
 

@@ -116,10 +116,10 @@ def test_programs_have_drawn_settings_unless_they_are_not_wanted() -> None:
 
 
 def test_remembered_programs_are_those_with_supported_settings() -> None:
-    one = Program(0, "", (("send", {}),), BOTH)
-    assert memory.programs([one.data(), {**one.data(), "needs": "nothing=1"}]) == [one]
-    assert len(memory.numbered([one], 0, configure=True, start=True)) == 1
-    assert memory.numbered([one], 0, configure=True, start=False) == memory.numbered([one], 0, configure=False, start=True) == []
+    program = Program(0, "", (("send", {}),), BOTH)
+    assert memory.programs([program.data(), {**program.data(), "needs": "nothing=1"}]) == [program]
+    assert len(memory.numbered([program], 0, configure=True, start=True)) == 1
+    assert memory.numbered([program], 0, configure=True, start=False) == memory.numbered([program], 0, configure=False, start=True) == []
 
 
 def test_program_with_settings_is_performed_judged_and_reported(tmp_path: Path) -> None:

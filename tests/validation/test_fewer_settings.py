@@ -58,11 +58,11 @@ def test_a_finding_has_the_settings_that_it_takes(
     folder = tmp_path / "report"
     report = validated(folder, InProcess("P494"), change, monkeypatch)
     assert report.findings
-    for one in report.findings:
-        assert one.program.needs == needs_of(needed)
-        history = load(folder / one.history)
-        assert (history.program, history.program.settings) == (one.program, needed), "what is kept is what was done"
-        assert one.again == one.repeats == 3
+    for finding in report.findings:
+        assert finding.program.needs == needs_of(needed)
+        history = load(folder / finding.history)
+        assert (history.program, history.program.settings) == (finding.program, needed), "what is kept is what was done"
+        assert finding.again == finding.repeats == 3
 
 
 def test_broker_failing_with_fewer_settings_shows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -77,5 +77,5 @@ def test_file_without_length_is_reported_after_fault(profile: str, known: bool, 
         store = PromisedStore(running, profile, Random(1), FaultTests("kill"), tmp_path)
         left(running)
         assert store.restart()
-        (one,) = store.results.wrong
-        assert (one.claim, bool(one.reason)) == ("unsized", known) and SECOND in one.text
+        (wrong,) = store.results.wrong
+        assert (wrong.claim, bool(wrong.reason)) == ("unsized", known) and SECOND in wrong.text

@@ -91,8 +91,8 @@ def test_sample_is_even_over_modules_seeded_and_nested() -> None:
     counts = Counter(change.module for change in more)
     assert len(counts) >= 8 and max(counts.values()) <= 2 * min(counts.values()) + 2
     assert len({change.id for change in more}) == 40
-    for one in few:
-        assert one.ready().swaps and sampling.chosen([one.id], 1, 0) == [one]
+    for sampled in few:
+        assert sampled.ready().swaps and sampling.chosen([sampled.id], 1, 0) == [sampled]
 
 
 def test_a_part_or_a_module_can_be_chosen() -> None:
@@ -128,21 +128,21 @@ def row_of(change: sampling.GeneratedMutant, verdict: str) -> GeneratedResult:
 
 @pytest.mark.slow
 def test_argument_applies_only_to_unnoticed_mutants() -> None:
-    one = sampling.changes("producer/send", "producer")[0]
-    found = arguments.argued(row_of(one, SURVIVED), one, "P494")
+    change = sampling.changes("producer/send", "producer")[0]
+    found = arguments.argued(row_of(change, SURVIVED), change, "P494")
     assert found.verdict == UNSEEN and found.how
-    noticed = row_of(one, NOTICED)
-    assert arguments.argued(noticed, one, "P494") is noticed
+    noticed = row_of(change, NOTICED)
+    assert arguments.argued(noticed, change, "P494") is noticed
 
 
 def test_equivalence_by_switches_holds_only_under_that_profile() -> None:
     of_hooks = sampling.changes("broker/hooks", "broker")
-    one = next(
+    change = next(
         each for each in of_hooks if each.before == "not hooks.send and (not profile.always_traced)" and each.after == "not hooks.send"
     )
     assert not PROFILES["P494"].always_traced and PROFILES["P533"].always_traced
-    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
-    assert arguments.argued(row_of(one, SURVIVED), one, "P533").verdict != EQUIVALENT
+    assert arguments.argued(row_of(change, SURVIVED), change, "P494").verdict == EQUIVALENT
+    assert arguments.argued(row_of(change, SURVIVED), change, "P533").verdict != EQUIVALENT
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,9 @@ def test_code_called_only_by_other_profile_is_equivalent(profile: str, verdict: 
 
 def test_keyword_equal_to_default_is_optional() -> None:
     lost = [each for each in sampling.changes("broker/sending", "broker") if each.kind == "lost" and "prepare(" in each.before]
-    (one,) = [each for each in lost if "named=" not in each.source]
-    assert arguments.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
-    assert arguments.argued(row_of(one, SURVIVED), one, "P533").verdict == SURVIVED, "half messages have the property there"
+    (change,) = [each for each in lost if "named=" not in each.source]
+    assert arguments.argued(row_of(change, SURVIVED), change, "P494").verdict == EQUIVALENT
+    assert arguments.argued(row_of(change, SURVIVED), change, "P533").verdict == SURVIVED, "half messages have the property there"
 
 
 def test_validated_broker_has_only_words_given_by_programs() -> None:
@@ -241,13 +241,13 @@ def test_one_millisecond_is_invisible_but_moment_is_visible() -> None:
 
 
 def test_startup_mutants_try_all_programs_reaching_ones_first() -> None:
-    one = sampling.changes("broker/batch", "broker")[0]
+    change = sampling.changes("broker/batch", "broker")[0]
     programs = [Program(number, "", ()) for number in range(3)]
-    there = (one.path, one.first)
+    there = (change.path, change.first)
     through = {1: frozenset({there})}
-    assert [p.number for p in baseline.Baseline("P494", programs, through).programs_for(one)] == [1]
-    assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).programs_for(one)] == [1, 0, 2]
-    assert baseline.Baseline("P494", programs).programs_for(one) == []
+    assert [p.number for p in baseline.Baseline("P494", programs, through).programs_for(change)] == [1]
+    assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).programs_for(change)] == [1, 0, 2]
+    assert baseline.Baseline("P494", programs).programs_for(change) == []
 
 
 def test_lines_are_reported_once_while_threads_run() -> None:

@@ -41,10 +41,10 @@ def test_held_pull_gets_arriving_message(running: Deployment, tmp_path: Path) ->
         folder.mkdir()
         found = judged(running, folder, *STEPS)
         assert "reference" in found.by and not found.verdicts and not found.unconfirmed
-        (one,) = (asked for asked in load(found.path).exchanges if asked.op == "pull")
-        assert one.code == 0 and one.fields["suspendTimeoutMillis"] == "1000"
-        assert held_millis(one) is not None and served_at(one) == one.end > one.seq
-        if held_millis(one) > 100:
+        (pull,) = (asked for asked in load(found.path).exchanges if asked.op == "pull")
+        assert pull.code == 0 and pull.fields["suspendTimeoutMillis"] == "1000"
+        assert held_millis(pull) is not None and served_at(pull) == pull.end > pull.seq
+        if held_millis(pull) > 100:
             return
     pytest.fail("no pull was held for the time that passes before its message")
 
@@ -87,10 +87,10 @@ def test_pull_not_held_is_reported(running: Deployment, tmp_path: Path, monkeypa
 
 def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:
     assert HELD in phrases(PROFILES["P494"]) and HELD.concurrent and HELD.waits
-    several, one = (generate(ProgramOptions("P494", 200, 2, concurrent=concurrent)) for concurrent in (True, False))
+    several, single = (generate(ProgramOptions("P494", 200, 2, concurrent=concurrent)) for concurrent in (True, False))
     assert any(args.get("hold") for made in several for _, args in made.steps)
-    alone = {args["hold"] for made in one for _, args in made.steps if args.get("hold") and not args.get("one_way")}
-    assert alone <= {300, 3000} and not any(made.concurrent for made in one)  # until their time is over
+    alone = {args["hold"] for made in single for _, args in made.steps if args.get("hold") and not args.get("one_way")}
+    assert alone <= {300, 3000} and not any(made.concurrent for made in single)  # until their time is over
 
 
 def test_holding_client_waits_longer_for_response() -> None:

@@ -82,8 +82,8 @@ def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
         return judge_file(made.perform(Program(1, "plain messages", steps)), PROFILE), made
 
     yield perform
-    for one in closing:
-        one.close()
+    for resource in closing:
+        resource.close()
 
 
 @pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.name)
@@ -264,8 +264,8 @@ def test_unconfirmed_finding_is_reported_as_such(
     monkeypatch.setattr(client, "answer_data", lambda answer: answer_data(answer) | ({"remark": "once"} if next(left, False) else {}))
     result = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
     assert result.findings and result.open == [] and result.exit_code == 3
-    (one,) = result.not_seen_again
-    assert (one.again, one.reproduced, one.record()["reproduced"]) == (0, False, False)
+    (finding,) = result.not_seen_again
+    assert (finding.again, finding.reproduced, finding.record()["reproduced"]) == (0, False, False)
     render(result, tmp_path / "r")
     said = capsys.readouterr().out
     assert "? not reproduced 1: " in said and "no finding, 1 not reproduced" in said

@@ -61,7 +61,7 @@ def test_a_batch_fills_a_file_by_its_last_message() -> None:
     call = request_of(("send", {"items": [("a", {}), ("b", {"TAGS": "t"})], "leave": 9}), where)
     assert call is not None and call.body is not None
     assert 300 + stored_bytes(where, call) == 65_536 - 9
-    assert [(one[:1], named) for one, named in batch_items(call.body)] == [(b"a", b""), (b"b", b"TAGS\1t")]
+    assert [(body[:1], named) for body, named in batch_items(call.body)] == [(b"a", b""), (b"b", b"TAGS\1t")]
 
 
 @pytest.mark.slow

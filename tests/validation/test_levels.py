@@ -180,20 +180,20 @@ def test_exit_codes() -> None:
 
 def test_levels_name_catalogue_entries_and_vocabulary_steps() -> None:
     known = {entry.id for profile in PROFILES for entry in entries(profile, frozenset())}
-    for one in LEVELS:
-        assert one.ids <= known, one.ids - known
-        assert set(one.asks) <= REQUESTS.keys()
+    for each in LEVELS:
+        assert each.ids <= known, each.ids - known
+        assert set(each.asks) <= REQUESTS.keys()
     assert REQUESTS.keys() <= STEPS.keys()
     counted = [id_ for level in LEVELS for id_ in level.ids]
     assert len(counted) == len({*counted})
 
 
 def test_level_needs_only_its_requests_and_lower_levels() -> None:
-    for number, one in nonempty(enumerate(LEVELS, 1)):
-        for trial in nonempty(one.trials):
+    for number, level in nonempty(enumerate(LEVELS, 1)):
+        for trial in nonempty(level.trials):
             assert level_of_steps((*trial.steps, *trial.after)) <= number
-        assert all(REQUESTS[name].level <= number for name in one.asks)
-        for wanted in nonempty(one.exercised):
+        assert all(REQUESTS[name].level <= number for name in level.asks)
+        for wanted in nonempty(level.exercised):
             assert level_of_entry(wanted) <= number
 
 

@@ -28,13 +28,13 @@ def stored_unread(profile: str, *steps: Step) -> set[str]:
 
 
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
-@pytest.mark.parametrize(("one", "side"), BOUNDED)
-def test_boundary_steps_reach_boundary(one: Boundary, side: int, profile: str) -> None:
-    if not one.applies(PROFILES[profile]):
-        assert not [phrase for phrase in pool.phrases(PROFILES[profile]) if phrase.boundary == (one.name, SIDES[side])]
+@pytest.mark.parametrize(("boundary", "side"), BOUNDED)
+def test_boundary_steps_reach_boundary(boundary: Boundary, side: int, profile: str) -> None:
+    if not boundary.applies(PROFILES[profile]):
+        assert not [phrase for phrase in pool.phrases(PROFILES[profile]) if phrase.boundary == (boundary.name, SIDES[side])]
         return
-    found = {each for sent in pool.requests(one.at(side, PROFILES[profile]), PROFILES[profile]) for each in met(sent)}
-    assert (one.name, SIDES[side]) in found
+    found = {each for sent in pool.requests(boundary.at(side, PROFILES[profile]), PROFILES[profile]) for each in met(sent)}
+    assert (boundary.name, SIDES[side]) in found
 
 
 def test_each_boundary_names_existing_rules() -> None:
@@ -91,10 +91,10 @@ def test_unreadable_records_are_stored_only_in_private_queues() -> None:
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
 def test_half_message_without_count_space_has_one_byte_too_many(profile: str) -> None:
-    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
-    stored = {side: stored_unread(profile, *one.at(side, PROFILES[profile])) for side in SIDES}
+    (unchecked,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
+    stored = {side: stored_unread(profile, *unchecked.at(side, PROFILES[profile])) for side in SIDES}
     assert stored == {-1: set(), 0: set(), 1: {about.UNCOUNTED}}
-    assert not one.applies(PROFILES["P40"]) and not [*one.measure(measured("P40", one.at(1, PROFILES["P45"])[1]))]
+    assert not unchecked.applies(PROFILES["P40"]) and not [*unchecked.measure(measured("P40", unchecked.at(1, PROFILES["P45"])[1]))]
 
 
 def measured(profile: str, step: Step) -> MeasuredRequest:
@@ -126,17 +126,17 @@ def test_least_seen_value_is_first() -> None:
     seen = pool.DrawCounts(random.Random(1))
     drawn = Counter[str]()
     for _ in range(90):
-        one = seen.rarest("abc", lambda each: [each])
-        seen.note([one])
-        drawn[one] += 1
+        rarest = seen.rarest("abc", lambda each: [each])
+        seen.note([rarest])
+        drawn[rarest] += 1
     assert set(drawn.values()) == {30}
 
 
 @pytest.mark.behaviour("APP-08", "BAT-03", "HAZ-50")
 def test_a_broker_without_traces_adds_a_byte_more() -> None:
     """It stores the absence of a trace, which is a letter longer: at the limit the record is unreadable."""
-    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.OWN_PROPERTIES)
-    (at, *_) = (sent for sent in pool.requests(one.at(0, PROFILES["P533"]), PROFILES["P533"]) if sent.op == "batch")
+    (fitting,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.OWN_PROPERTIES)
+    (at, *_) = (sent for sent in pool.requests(fitting.at(0, PROFILES["P533"]), PROFILES["P533"]) if sent.op == "batch")
     assert [unread(at._replace(trace=trace)) for trace in ("true", "false")] == [set(), {about.OWN_PROPERTIES}]
 
 

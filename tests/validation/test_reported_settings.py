@@ -37,9 +37,9 @@ def test_unreadable_setting_leaves_dependent_checks_undecided(name: str, tmp_pat
     made = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 0, shrink=0))
     assert (made.findings, made.stopped) == ([], "")
     assert any(f"no numbers in range; what depends on them is not judged: {name}=1G" in note for note in made.notes)
-    for one in made.judged:
-        assert "reference" not in one.by and not OF_SETTINGS.get(name, frozenset()) & one.claims.keys() and one.claims
-        assert ("specification" in one.by) is (name != "brokerPermission")
+    for program in made.judged:
+        assert "reference" not in program.by and not OF_SETTINGS.get(name, frozenset()) & program.claims.keys() and program.claims
+        assert ("specification" in program.by) is (name != "brokerPermission")
     assert json.loads((folder / "report.json").read_text())["verdicts"] and again(folder, None, ()).findings == []
 
 

@@ -213,8 +213,8 @@ def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
     from rocketproof_properties.conformance.witnesses.known import HazardReplayed
 
     def replayed(reproduced: bool | None) -> EntryOutcome:
-        one = HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), reproduced, ("did this", "and then that"))
-        return outcome(report(judged(tmp_path), witnesses=[one]), "HAZ-02", tmp_path)
+        hazard = HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), reproduced, ("did this", "and then that"))
+        return outcome(report(judged(tmp_path), witnesses=[hazard]), "HAZ-02", tmp_path)
 
     assert replayed(True).status == "passed"
     made = report(judged(tmp_path), witnesses=[HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), True, ())])

@@ -227,9 +227,9 @@ def test_half_message_without_count_space_blocks_all_checks(
 ) -> None:
     """The claim holds at the limit, and its violation above it is known; nothing else is found, since the implementation agrees."""
     monkeypatch.setattr(client, "QUESTION", 3.0)
-    (one,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
+    (unchecked,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ENDED])) as own:
-        found = judged(own, tmp_path, *one.at(side, PROFILES[asking.name.partition(":")[2]]))
+        found = judged(own, tmp_path, *unchecked.at(side, PROFILES[asking.name.partition(":")[2]]))
     assert not found.findings and not found.unconfirmed and "AUX-33.asked" in found.exercised
     held, expected, condition = found.claims["AUX-33.asked"]
     assert (held, expected, condition) == ((True, "holds", "") if side == 0 else (False, "violated", about.UNCOUNTED))

@@ -96,7 +96,7 @@ def test_all_outputs_agree_on_undecided_results(
     assert (made.exit_code, data["exit"]) == (code, code)
     SCHEMA.validate(data)
 
-    open_ = [number for number, one in enumerate(programs, 1) if one == "undecided"] + [0] * shared.count("undecided")
+    open_ = [number for number, verdict in enumerate(programs, 1) if verdict == "undecided"] + [0] * shared.count("undecided")
     assert [row["program"] for row in data["undecided"]] == open_
     row = next(row for row in data["verdicts"] if row["id"] == "specification")
     assert (row["tried"], row["undecided"]) == (len(came) - len(open_), len(open_))
@@ -220,9 +220,9 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
     """Before, one confirmed verdict made findings of all unconfirmed ones of its property."""
     made = []
     for number, (property_, at) in enumerate(rows, 1):
-        one = JudgedProgram(number, Path(f"histories/{number:05}.ndjson"), "", frozenset())
-        one.unconfirmed.append(ProgramFinding("claims", property_, "lost", at=at))
-        made.append(one)
+        judged_program = JudgedProgram(number, Path(f"histories/{number:05}.ndjson"), "", frozenset())
+        judged_program.unconfirmed.append(ProgramFinding("claims", property_, "lost", at=at))
+        made.append(judged_program)
     chosen = data.draw(st.sets(st.sampled_from(range(len(rows))))) if rows else set()
     smaller = data.draw(st.booleans())  # whose history differs from that of the program
     old = {
@@ -233,7 +233,7 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
         ]
     }  # fmt: skip
     restore(made, old)
-    assert {place for place, one in enumerate(made) if one.verdicts} == chosen
+    assert {place for place, program in enumerate(made) if program.verdicts} == chosen
     assert all(len(program.verdicts) + len(program.unconfirmed) == 1 for program in made)
 
 

@@ -60,11 +60,11 @@ def test_broker_that_does_not_return_is_finding(starts: int, steps: tuple[Any, .
     """It may stop after programs, or in a program that ends it, which then has the finding."""
     remembered = (Program(1, "", (("send", {}), ("crash", {})), ENDED),)
     report = validate(ValidationRequest(Spoilt(starts=starts), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
-    (one,) = report.open
-    assert one.verdict.property == "start.again" and "code 1: no log" in one.verdict.text and report.exit_code == 1
-    assert one.program.steps == steps
+    (finding,) = report.open
+    assert finding.verdict.property == "start.again" and "code 1: no log" in finding.verdict.text and report.exit_code == 1
+    assert finding.program.steps == steps
     assert "does not start again" in report.stopped
-    assert [(each.verdict, each.program) for each in again(tmp_path / "r", None, ()).open] == [(one.verdict, one.program)]
+    assert [(each.verdict, each.program) for each in again(tmp_path / "r", None, ()).open] == [(finding.verdict, finding.program)]
 
 
 def test_other_programs_continue_after_lost_broker(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_other_programs_continue_after_lost_broker(tmp_path: Path) -> None:
     ending = tuple(Program(number, "", (("send", {}), ("crash", {})), ENDED) for number in range(1, 5))
     remembered = (*ending, Program(5, "", BACK))
     report = validate(ValidationRequest(Spoilt(starts=0), tmp_path / "r", 2, 1, shrink=0, remembered=remembered))
-    (one,) = report.open
-    assert one.verdict.property == "start.again" and one.program.steps == ending[0].steps
+    (finding,) = report.open
+    assert finding.verdict.property == "start.again" and finding.program.steps == ending[0].steps
     assert any("send_back" in each.asked for each in report.judged) and "does not start again" in report.stopped
 
 
@@ -88,8 +88,8 @@ class Choosy(Spoilt):
 
 def test_settings_preventing_start_are_finding_and_run_continues(tmp_path: Path) -> None:
     report = validate(ValidationRequest(Choosy(), tmp_path / "r", 2, 1, shrink=0, remembered=(Program(1, "", BACK, NARROW),)))
-    (one,) = (each for each in report.open if each.verdict.property.startswith("start."))  # no process ends here
-    assert one.verdict.property == "start.no_cluster_topic" and not report.stopped and report.exit_code == 1
-    assert "1 program on a broker with no cluster topic (clusterTopicEnable=false, defaultTopicQueueNums=3)" in one.verdict.text
-    assert len(report.judged) == 2 and "code 70: unknown setting" in one.verdict.text
-    assert one.verdict in [each.verdict for each in again(tmp_path / "r", None, ()).open]
+    (finding,) = (each for each in report.open if each.verdict.property.startswith("start."))  # no process ends here
+    assert finding.verdict.property == "start.no_cluster_topic" and not report.stopped and report.exit_code == 1
+    assert "1 program on a broker with no cluster topic (clusterTopicEnable=false, defaultTopicQueueNums=3)" in finding.verdict.text
+    assert len(report.judged) == 2 and "code 70: unknown setting" in finding.verdict.text
+    assert finding.verdict in [each.verdict for each in again(tmp_path / "r", None, ()).open]

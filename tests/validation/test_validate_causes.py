@@ -82,8 +82,8 @@ def test_report_names_causes_and_lists_their_findings(
         finding("x", DELAYED),
         finding("send.code", ODD),
     ]
-    for number, one in enumerate(findings, 1):
-        one.file = f"programs/finding-{number}.py"
+    for number, each in enumerate(findings, 1):
+        each.file = f"programs/finding-{number}.py"
     causes.name_causes(findings, tmp_path, "P494")
     assert [finding.record()["cause"] for finding in findings] == ["send.code by reference", "x by reference", "send.code by reference"]
     report = ValidationReport({"name": "a broker"}, "P494", 1, 5, findings=findings)

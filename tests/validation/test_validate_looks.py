@@ -456,8 +456,8 @@ def test_unanswered_query_proves_nothing(tmp_path: Path) -> None:
 
 
 def test_late_messages_are_reported_with_due_time() -> None:
-    one = Late("T", 0, 5, 1000)
-    assert one[:3] == ("T", 0, 5)
+    late = Late("T", 0, 5, 1000)
+    assert late[:3] == ("T", 0, 5)
 
 
 @pytest.mark.behaviour("REC-05")

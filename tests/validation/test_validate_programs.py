@@ -82,8 +82,8 @@ def test_programs_on_a_broker_without_write_permission_ask_for_routes() -> None:
 
 def test_programs_ending_process_come_early_and_only_once() -> None:
     groups: dict[str, list[Program]] = {}
-    for one in generate(replace(EVERYTHING, count=600)):
-        groups.setdefault(one.needs, []).append(one)
+    for generated in generate(replace(EVERYTHING, count=600)):
+        groups.setdefault(generated.needs, []).append(generated)
     stages = stages_of(groups)
     first, large, *rest = stages
     assert [*first] == [ENDED] and 0 < len(first[ENDED]) < len(groups[ENDED])
@@ -98,8 +98,8 @@ def test_programs_ending_process_come_early_and_only_once() -> None:
 
 def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
     groups: dict[str, list[Program]] = {}
-    for one in everything() * 4:
-        groups.setdefault(one.needs, []).append(replace(one, number=len(groups)))
+    for generated in everything() * 4:
+        groups.setdefault(generated.needs, []).append(replace(generated, number=len(groups)))
     stages = stages_of(groups)
     with_nothing = [number for number, stage in enumerate(stages) if "" in stage]
     assert with_nothing[-1] == len(stages) - 1 and [*stages[-1]] == [""]
@@ -143,10 +143,10 @@ def test_names_belong_to_program_except_broker_names() -> None:
 
 
 def test_born_times_are_unique_within_run() -> None:
-    one, other = Context(ProgramNames("p1-", 1), "broker-a"), Context(ProgramNames("p2-", 2), "broker-a")
-    births = [one.born() for _ in range(500)] + [other.born() for _ in range(500)]
+    first, other = Context(ProgramNames("p1-", 1), "broker-a"), Context(ProgramNames("p2-", 2), "broker-a")
+    births = [first.born() for _ in range(500)] + [other.born() for _ in range(500)]
     assert len(set(births)) == 1000
-    assert all(birth in one.births for birth in births[:500])
+    assert all(birth in first.births for birth in births[:500])
 
 
 @pytest.mark.behaviour("REM-04")

@@ -63,13 +63,13 @@ def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
     assert (answer.type, answer.op) == ("ok", "send")
 
 
-def shifted(one: Touched, by: int) -> Touched:
+def shifted(touched: Touched, by: int) -> Touched:
     """Shift the offset of the broker's last message by `by`."""
-    *others, last = (each for each in one.exchanges if each.op == "send")
+    *others, last = (each for each in touched.exchanges if each.op == "send")
     assert last.response is not None
     fields = {**last.response["fields"], "queueOffset": str(int(last.response["fields"]["queueOffset"]) + by)}
     later = replace(last, outcome={**last.response, "fields": fields})
-    return replace(one, exchanges=(*others, later, *(each for each in one.exchanges if each.op != "send")))
+    return replace(touched, exchanges=(*others, later, *(each for each in touched.exchanges if each.op != "send")))
 
 
 @pytest.mark.behaviour("INV-34")
@@ -132,9 +132,9 @@ def test_automatically_created_topic_is_judged_by_its_responses(tmp_path: Path) 
 def test_broker_filled_topic_is_skipped_once_clients_fill_it(tmp_path: Path) -> None:
     """Before 4.9.4 clients may send to the half messages' topic."""
     programs = [Program(1, "", (("send", {"topic": HALF_TOPIC}), SENDS[0]))]
-    (one,) = judged(InProcess("P49"), tmp_path, programs)
-    assert one.shared is not None
-    assert [found.topic for found in judge_topics([one.shared], "P49", EXPANDED)] == [CLUSTER]
+    (program,) = judged(InProcess("P49"), tmp_path, programs)
+    assert program.shared is not None
+    assert [found.topic for found in judge_topics([program.shared], "P49", EXPANDED)] == [CLUSTER]
 
 
 def test_two_half_messages_may_share_offset(tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def logged(done: Path) -> ParsedHistory:
     """Return the recorded log of the broker with the most records."""
     found = (load(path) for path in sorted((done / "logs").glob("*.ndjson")))
-    return max((history for history in found if "log" in history.states), key=lambda one: len(read(one, PROFILE, done / "logs").records))
+    return max(
+        (history for history in found if "log" in history.states), key=lambda history: len(read(history, PROFILE, done / "logs").records)
+    )
 
 
 @pytest.mark.slow

@@ -32,17 +32,19 @@ SCHEMA = Draft202012Validator(json.loads(_FILE.read_text("utf-8")))
 def test_each_bug_states_description_location_and_violations() -> None:
     found = bugs()
     assert len({bug.id for bug in found}) == len(found) >= 30
-    for one in found:
-        assert one.category in "ABC" and one.cause.endswith(".") and one.issue and one.bad
-        assert one.breaks and all(map(is_known, one.breaks)), one.id
-        assert one.bad != one.good and all(re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (one.bad, one.good))
-        hazards = bool(one.shows) and all(pattern.startswith("HAZ-") for pattern in one.shows)
-        assert not one.against or (one.good and not one.faults)
-        assert one.how == (
-            "against" if one.against else "faults" if one.faults else "witness" if hazards else "search" if one.shows else "script"
+    for known in found:
+        assert known.category in "ABC" and known.cause.endswith(".") and known.issue and known.bad
+        assert known.breaks and all(map(is_known, known.breaks)), known.id
+        assert known.bad != known.good and all(
+            re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (known.bad, known.good)
         )
-        assert set(one.faults) <= set(KINDS) and all(
-            kind in one.faults for kind in KINDS if one.shows[:1] and one.shows[0].startswith(f"{kind}.")
+        hazards = bool(known.shows) and all(pattern.startswith("HAZ-") for pattern in known.shows)
+        assert not known.against or (known.good and not known.faults)
+        assert known.how == (
+            "against" if known.against else "faults" if known.faults else "witness" if hazards else "search" if known.shows else "script"
+        )
+        assert set(known.faults) <= set(KINDS) and all(
+            kind in known.faults for kind in KINDS if known.shows[:1] and known.shows[0].startswith(f"{kind}.")
         )
 
 
@@ -94,9 +96,9 @@ def test_stopped_search_does_not_show_bug_is_absent(
 def test_search_reports_first_sighting_and_shortest_program(again: int, steps: int | None, tmp_path: Path) -> None:
     bug = next(bug for bug in bugs() if bug.id == "A8")
     report = reported("send.code", "INV-02", "INV-02")
-    for number, one in enumerate(report.findings):
-        one.program = Program(1, "", (("send", {}),) * (1, 3, 2)[number])
-        one.again, one.repeats = again, 3
+    for number, finding in enumerate(report.findings):
+        finding.program = Program(1, "", (("send", {}),) * (1, 3, 2)[number])
+        finding.again, finding.repeats = again, 3
     report.seconds, report.enough = 300.0, 20.0
     verdict = searching.judged(bug, "bad", "4.1.0", tmp_path, report)
     assert (verdict.seconds, verdict.steps) == (20.0, steps)

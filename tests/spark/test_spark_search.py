@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from one_process import summary
 
 import routing
 from rocketproof_model import Instance
 from rocketproof_model import search as local
-from rocketproof_model.result import Explored
 from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import build, constants, part
 from rocketproof_traces.common.errors import TraceError
@@ -18,12 +18,6 @@ from rocketproof_traces.spark import jobs, search, shares
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def summary(found: Explored) -> object:
-    """Return the parts that must be equal."""
-    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
-    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
 
 
 def specified(scope: str) -> Instance:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.tables import JSON_COLUMNS, finding_row
+from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header, event_line, header_line
 
@@ -81,3 +84,15 @@ def alone(name: str, header: Header, events: Sequence[Event], limit: int = 1_000
         row = {"history": name, **finding_row(finding)}
         rows.append({**row, **{column: json.loads(row[column]) for column in JSON_COLUMNS}})
     return sorted(rows, key=lambda row: row["seq"])
+
+
+def assert_judged_as_alone(folder: Path, header: Header, histories: Mapping[str, list[Event]]) -> None:
+    """Require that judging the histories together equals judging each alone, and that they have one finding."""
+    (folder / "in").mkdir()
+    for name, events in histories.items():
+        write(folder / "in" / f"{name}.ndjson", header, events)
+    judged = local.judge(JudgingJob((str(folder / "in"),), PROFILE, str(folder / "out"), str(folder / "cache")))
+    single = [judge_history(header, events, PROFILE) for events in histories.values()]
+    assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1
+    assert judged.explained == sum(verdict.explained for verdict in single)
+    assert judged.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from rocketproof_model.result import Explored
+
 Mapping = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -55,3 +57,9 @@ class Numbers:
             tries = [[row for made in self.function([batch]) for row in made.to_pylist()] for _ in range(self.session.attempts)]
             rows += rng.choice(tries)
         return rows
+
+
+def summary(found: Explored) -> object:
+    """Return the parts of a search that must not depend on how it is distributed."""
+    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
+    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes

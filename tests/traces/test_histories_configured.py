@@ -5,20 +5,17 @@ from __future__ import annotations
 
 import random
 from base64 import b64encode
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from many_histories import write
+from many_histories import assert_judged_as_alone
 
 from rocketproof_impl.broker import admin
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.vocabulary import plain
-from rocketproof_traces.bulk import local
-from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Event, Header
 
@@ -142,14 +139,6 @@ def served(seed: int) -> Told:
 
 
 def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
     cases = {"right": switched_off().sends(0, "B").refused(0), "wrong": switched_off().sends(0, "B").stored(0, 0)}
     cases["other"] = Told().sends(0, "A").stored(0, 0).sets("flushDiskType=SYNC_FLUSH").set().sends(0, "A").stored(0, 7)
-    for name, history in cases.items():
-        write(folder / f"{name}.ndjson", HEADER, history.events)
-    judged = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
-    single = [case.judged() for case in cases.values()]
-    assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1
-    assert judged.explained == sum(verdict.explained for verdict in single)
-    assert judged.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())
+    assert_judged_as_alone(tmp_path, HEADER, {name: case.events for name, case in cases.items()})

@@ -6,13 +6,12 @@ It also finds brokers that store other offsets.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from many_histories import write
+from many_histories import assert_judged_as_alone
 
 from nonempty import nonempty
 from proportion import in_proportion
@@ -21,8 +20,6 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.vocabulary import plain
-from rocketproof_traces.bulk import local
-from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.checker.group_offsets import changes_offsets_unseen
 from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Event, Header
@@ -145,18 +142,10 @@ def test_offsets_that_others_may_have_committed_are_not_judged(op: str, fields: 
 
 
 def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
     unheard = overlapping().ends(0, "progress", 2).asks("pull", {"code": 0}, topic="T", sysFlag="1").begins(0, "progress")
     cases = {"right": overlapping().ends(0, "progress", 1), "wrong": overlapping().ends(0, "progress", 3)}
     cases["unheard"] = unheard.ends(0, "progress", 77)
-    for name, history in cases.items():
-        write(folder / f"{name}.ndjson", Header({}), history.events)
-    judged = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
-    single = [case.judged() for case in cases.values()]
-    assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1
-    assert judged.explained == sum(verdict.explained for verdict in single)
-    assert judged.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())
+    assert_judged_as_alone(tmp_path, Header({}), {name: case.events for name, case in cases.items()})
 
 
 # All orders

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from one_process import OneProcess
+from one_process import OneProcess, summary
 
 import routing
 from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after
 from rocketproof_model import search as local
-from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress
+from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
 from rocketproof_spec import build, constants, part
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark import jobs, search, shares
@@ -55,12 +55,6 @@ def counters(size: int = 3, top: int = 4, wide: bool = False) -> Model:
     m.step("no drop", ~((value[1] == top) & (after(value[1]) == 0) & stopped), "a stopped one keeps what it has")
     m.deadlock_free("goes on", "something can happen")
     return m
-
-
-def summary(found: Explored) -> object:
-    """Return the parts that must be equal."""
-    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
-    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
 
 
 def spread(instance: Instance, session: OneProcess | None = None, **options: Any) -> search.SparkExplored:

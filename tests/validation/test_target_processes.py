@@ -175,26 +175,23 @@ def test_an_adapter_that_only_seems_to_work_is_found(tmp_path: Path, change: dic
         assert text in problems[what] and "\n" not in problems[what]
 
 
-def test_broker_ending_at_start_is_reported_with_last_output(tmp_path: Path) -> None:
-    path = tmp_path / "dies.toml"
-    path.write_text('[broker]\nstart = ["sh", "-c", "echo no licence found; exit 3", "{port}"]\n', "utf-8")
-    with pytest.raises(TargetError, match="dies: broker-a ended while it started, with code 3: no licence found"):
-        CommandTarget(path).open()
-
-
-def test_broker_never_ready_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "never.toml"
-    path.write_text('[broker]\nstart = ["sleep", "600"]\nready = "up and running"\n[limits]\nready = 0.5\n', "utf-8")
-    with pytest.raises(TargetError, match=r"never: broker-a was not ready within 0\.5 s: it has not printed 'up and running'"):
+@pytest.mark.parametrize(
+    ("broker", "message"),
+    [
+        ('start = ["sh", "-c", "echo no licence found; exit 3", "{port}"]', "ended while it started, with code 3: no licence found"),
+        (
+            'start = ["sleep", "600"]\nready = "up and running"\n[limits]\nready = 0.5',
+            r"ours: broker-a was not ready within 0\.5 s: it has not printed 'up and running'",
+        ),
+        ('start = ["no-such-program", "{port}"]', "there is no no-such-program in PATH; install it or give its path"),
+    ],
+    ids=["ends with output", "never ready", "missing program"],
+)
+def test_broker_that_fails_to_start_is_reported(broker: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(f"[broker]\n{broker}\n", "utf-8")
+    with pytest.raises(TargetError, match=message):
         next(self_test(CommandTarget(path)))
-    assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
-
-
-def test_missing_program_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "none.toml"
-    path.write_text('[broker]\nstart = ["no-such-program", "{port}"]\n', "utf-8")
-    with pytest.raises(TargetError, match="there is no no-such-program in PATH; install it or give its path"):
-        CommandTarget(path).open()
     assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
 
 

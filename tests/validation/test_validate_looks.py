@@ -22,7 +22,7 @@ from rocketproof_properties.brokers.runs.readback import Reader
 from rocketproof_properties.brokers.runs.recording import HistoryRecorder
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging import restarts
-from rocketproof_properties.judging.judging import ProgramFinding, judge_file
+from rocketproof_properties.judging.judging import JudgedProgram, ProgramFinding, judge_file
 from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
@@ -339,6 +339,17 @@ def test_data_missing_at_name_server_is_found(fault: str, tmp_path: Path, monkey
     assert len(load(further.path).states[restarts.STATE]["after"]["others"]) == 1
 
 
+def judged_restart(
+    folder: Path, before: restarts.View, after: restarts.View, profile: str = PROFILE, how: str = restarts.STOPPED
+) -> JudgedProgram:
+    """Judge a restart with these queries before and after it."""
+    path = folder / "1.ndjson"
+    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    recording.add("state", "b", restarts.STATE, {"how": how, "before": before, "after": after})
+    recording.close()
+    return restarts.judge(load(path), path, profile)
+
+
 VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {}, "routes": None, "delayed": []}
 
 
@@ -380,12 +391,8 @@ def test_restart_may_change_only_some_data(before: restarts.View, after: restart
 
 @pytest.mark.parametrize("routes", [None, {}, {"T": {"perm": 6}}])
 def test_route_known_to_no_name_server_is_invalid(routes: dict[str, Any] | None, tmp_path: Path) -> None:
-    path = tmp_path / "1.ndjson"
-    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     before = {**VIEW, "topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}, "missed": []}
-    recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**before, "routes": routes}})
-    recording.close()
-    judged = restarts.judge(load(path), path, "P494")
+    judged = judged_restart(tmp_path, before, {**before, "routes": routes})
     assert not judged.verdicts and "restart.topics" in judged.claims
     assert ("restart.routes" in judged.claims, "restart.routes" in judged.exercised) == (routes is not None, bool(routes))
 
@@ -418,12 +425,8 @@ def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: py
     ("profile", "known"), [("P494", False), ("P520", False), ("P514", True), ("P500", True), ("P492", True), ("P432", True)]
 )
 def test_known_restart_losses_depend_on_release(profile: str, known: bool, tmp_path: Path) -> None:
-    path = tmp_path / "1.ndjson"
-    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     before, after = ({**VIEW, "delayed": [["T", 1, 1, came]], "missed": [], "routes": None} for came in (1, 0))
-    recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": after})
-    recording.close()
-    judged = restarts.judge(load(path), path, profile)
+    judged = judged_restart(tmp_path, before, after, profile)
     assert [(verdict.property, verdict.known) for verdict in judged.verdicts] == [("restart.delayed", known)]
     assert judged.claims["restart.delayed"][1] == ("violated" if known else "holds")
 
@@ -433,26 +436,17 @@ def test_known_restart_losses_depend_on_release(profile: str, known: bool, tmp_p
     [("P494", True), ("P491", True), ("P500", True), ("P511", True), ("P492", False), ("P514", False), ("P533", False)],
 )
 def test_empty_file_is_known_to_stop_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
-    path = tmp_path / "1.ndjson"
-    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
     after = {**VIEW, "routes": None, "unsized": ["0/00000000000000000000"]}
-    recording.add("state", "b", restarts.STATE, {"how": restarts.KILLED, "before": VIEW, "after": after})
-    recording.close()
-    judged = restarts.judge(load(path), path, profile)
+    judged = judged_restart(tmp_path, VIEW, after, profile, restarts.KILLED)
     (verdict,) = judged.verdicts
     assert (verdict.property, verdict.known) == ("restart.unsized", known)
     assert "it started only without 0/00000000000000000000" in verdict.text and "restart.unsized" in judged.exercised
 
 
-def test_unanswered_query_proves_nothing(tmp_path: Path) -> None:
-    for missed, kept in (([], False), (["progress"], True)):
-        path = tmp_path / f"{kept}.ndjson"
-        recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
-        before = {**VIEW, "progress": {"T": None}, "missed": missed}
-        recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**VIEW, "progress": {"T": 0}}})
-        recording.close()
-        judged = restarts.judge(load(path), path, "P494")
-        assert (not judged.verdicts, not judged.claims) == (kept, kept)
+@pytest.mark.parametrize(("missed", "undecided"), [([], False), (["progress"], True)])
+def test_unanswered_query_proves_nothing(missed: list[str], undecided: bool, tmp_path: Path) -> None:
+    judged = judged_restart(tmp_path, {**VIEW, "progress": {"T": None}, "missed": missed}, {**VIEW, "progress": {"T": 0}})
+    assert (not judged.verdicts, not judged.claims) == (undecided, undecided)
 
 
 def test_late_messages_are_reported_with_due_time() -> None:

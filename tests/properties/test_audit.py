@@ -34,7 +34,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
     return made(tmp_path_factory.mktemp("sound") / "store")
 
 
-def test_a_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
+def test_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
     totals = audited(sound[0])
     assert totals.counts == {}
     assert totals.findings == []
@@ -57,7 +57,7 @@ def test_damage_is_found(damage: Damage, sound: tuple[Path, list[Stored]], tmp_p
 
 
 @pytest.mark.parametrize(("size", "workers"), [(1 << 20, 1), (50_000, 1), (7_001, 2)])
-def test_the_parts_make_no_difference(size: int, workers: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_parts_make_no_difference(size: int, workers: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     """Damage of all kinds in one store, with the log cut into parts of these sizes, gives the same findings, each once."""
     store = copied(*sound, tmp_path / "store", 5)
     places = [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole]
@@ -68,7 +68,7 @@ def test_the_parts_make_no_difference(size: int, workers: int, sound: tuple[Path
     assert len(set(totals.findings)) == len(totals.findings)
 
 
-def test_a_thread_uses_its_workspace_again(sound: tuple[Path, list[Stored]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_uses_its_workspace_again(sound: tuple[Path, list[Stored]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranges of one store reuse it, except with too many known values. The findings are equal."""
     store = copied(*sound, tmp_path / "store", 5)
     for damage in DAMAGES:

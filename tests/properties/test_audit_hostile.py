@@ -134,7 +134,7 @@ def test_setting_outside_broker_range_is_refused(text: str) -> None:
         of_broker(None, (text,))
 
 
-def test_a_topic_count_beyond_an_int_is_another_form(tmp_path: Path) -> None:
+def test_topic_count_beyond_int_is_another_form(tmp_path: Path) -> None:
     write(tmp_path / "topics.json", b'{"topicConfigTable": {"T": {"perm": 4294967296}}}')
     with pytest.raises(StoredError, match="is not a whole number from -2147483648 to 2147483647"):
         read_topics(str(tmp_path / "topics.json"))
@@ -180,7 +180,7 @@ def test_only_enxio_means_that_no_data_follows(number: int, tmp_path: Path, monk
 
 
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system has no SEEK_DATA")
-def test_a_file_that_became_shorter_does_not_end_in_zeros(tmp_path: Path) -> None:
+def test_file_that_became_shorter_does_not_end_in_zeros(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
     with paths.open_source(str(path)) as source:

@@ -47,7 +47,7 @@ def store(sound: Made, tmp_path: Path) -> Damaged:
 
 
 @pytest.mark.parametrize("size", [RANGE_SIZE, 7_001])
-def test_a_sound_store_breaks_no_rule(size: int, sound: Made) -> None:
+def test_sound_store_breaks_no_rule(size: int, sound: Made) -> None:
     totals = audited(sound[0], size=size)
     assert (totals.counts, totals.findings, totals.problems, totals.unread) == ({}, [], [], [])
     assert totals.records == len(sound[1])
@@ -67,7 +67,7 @@ def test_damage_is_found(damage: Damage, sound: Made, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "workers"), [(50_000, 1), (7_001, 2)])
-def test_the_parts_make_no_difference(size: int, workers: int, sound: Made, tmp_path: Path) -> None:
+def test_parts_make_no_difference(size: int, workers: int, sound: Made, tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 5)
     places = [(damage.property, damage.do(store)) for damage in (*OTHERS, *OWN) if not damage.whole]
     totals, whole = audited(store.root, size=size, workers=workers), audited(store.root)
@@ -76,7 +76,7 @@ def test_the_parts_make_no_difference(size: int, workers: int, sound: Made, tmp_
     assert len(set(totals.findings)) == len(totals.findings)
 
 
-def test_a_finding_shows_the_entry(store: Damaged) -> None:
+def test_finding_shows_entry(store: Damaged) -> None:
     record = store.take()
     store.put(record, 44 - HEADER.size, ">i", record.size + 2)
     found = {each.property: each for each in audited(store.root).findings}
@@ -147,7 +147,7 @@ def test_log_continued_with_dledger_is_audited(plain: Made, sound: Made, tmp_pat
     assert "INV-37.contiguous" not in found.counts
 
 
-def test_a_folder_with_the_files_alone(sound: Made, tmp_path: Path) -> None:
+def test_folder_with_files_alone(sound: Made, tmp_path: Path) -> None:
     shutil.copytree(sound[0] / "dledger-n0" / "data", tmp_path / "some")
     assert {file.header for file in log_files([str(tmp_path / "some")])} == {48}
     totals = audited(tmp_path / "some")
@@ -160,7 +160,7 @@ def test_logs_of_two_members_are_separate(store: Damaged) -> None:
         log_files([str(store.root)])
 
 
-def test_the_table_of_records_reads_it(sound: Made) -> None:
+def test_table_of_records_reads_it(sound: Made) -> None:
     for size in (RANGE_SIZE, 9_001):
         rows = [
             row

@@ -104,24 +104,24 @@ def test_settings_come_from_broker_configuration_file(tmp_path: Path) -> None:
         ("maxMessageSize", "is not a setting; give name=value, such as maxMessageSize"),
     ],
 )
-def test_a_setting_that_cannot_be_meant(text: str, said: str) -> None:
+def test_setting_that_cannot_be_meant(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         of_broker(None, (text,))
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         of_broker(tmp_path / "none.conf", ())
 
 
-def test_a_larger_message_where_the_broker_allows_it(store: Damaged) -> None:
+def test_larger_message_where_broker_allows_it(store: Damaged) -> None:
     assert set(found(store.root, "maxMessageSize=200")) == {"INV-40.limit"}
 
 
 # Data that is not read
 
 
-def test_queues_and_table_in_a_database(store: Damaged) -> None:
+def test_queues_and_table_in_database(store: Damaged) -> None:
     (store.root / "config" / "topics.json").unlink()
     shutil.rmtree(store.root / "consumequeue")
     for folder in ("consumequeue", "config/topics"):
@@ -136,7 +136,7 @@ def test_queues_and_table_in_a_database(store: Damaged) -> None:
     assert found(store.root) == {"INV-37.stored": 1}
 
 
-def test_batch_queues_of_a_topic(store: Damaged) -> None:
+def test_batch_queues_of_topic(store: Damaged) -> None:
     topic = store.take().topic
     queues = store.root / "consumequeue"
     (store.root / "batchconsumequeue").mkdir()
@@ -148,7 +148,7 @@ def test_batch_queues_of_a_topic(store: Damaged) -> None:
     assert set(found(store.root)) == {"INV-44.offset", "INV-44.record"}
 
 
-def test_a_sound_store_is_read_as_a_whole(store: Damaged) -> None:
+def test_sound_store_is_read_as_whole(store: Damaged) -> None:
     assert unread(store.root) == ""
 
 
@@ -272,7 +272,7 @@ def longest(store: Damaged) -> list[Stored]:
 
 @pytest.mark.behaviour("INV-36", "INV-44")
 @pytest.mark.parametrize("cleaned", [False, True])
-def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*small_files, tmp_path / "store", 1)
     records = longest(store)
     log = sorted((store.root / "commitlog").iterdir())
@@ -299,7 +299,7 @@ def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Pat
 
 
 @pytest.mark.behaviour("INV-48", "INV-49")
-def test_a_chain_agrees_with_its_first_record(tmp_path: Path) -> None:
+def test_chain_agrees_with_its_first_record(tmp_path: Path) -> None:
     """The first record names the topic of its chain, the second the retry topic, and the third an id of another host."""
     log = record("Orders", 0, 0, b"TAGS\1a\2")
     for index, (topic, host) in enumerate((("Orders", HOST), ("%RETRY%g", HOST), ("Others", bytes(8)))):
@@ -336,7 +336,7 @@ def test_reply_topic_does_not_identify_cluster_topic(store: Damaged) -> None:
     assert found(store.root) == {"INV-10.stored": 1, "HAZ-05.stored": 1}
 
 
-def test_a_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
+def test_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
     """Its records have entries in a folder of that name; only its id is a warning, and under later releases an error."""
     ends = {(r.topic, r.queue) for r in store.records if r.flags == 8}
     taken = store.take(lambda r: r.is_plain and (r.topic, r.queue) not in ends)

@@ -102,7 +102,7 @@ def test_unchanged_files_are_not_read_again(store: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_of_the_store_that_changed_is_noticed(name: str, store: Path, tmp_path: Path) -> None:
+def test_file_of_store_that_changed_is_noticed(name: str, store: Path, tmp_path: Path) -> None:
     audited(store, tmp_path / "found", plan_of(), stops=True)
     FILES[name](store)
     again = audited(store, tmp_path / "found", plan_of(), stops=False)

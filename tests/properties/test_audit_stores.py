@@ -90,13 +90,13 @@ def everyday(address: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
-def test_a_store_of_ours_is_sound(profile: str, tmp_path: Path) -> None:
+def test_reference_store_is_sound(profile: str, tmp_path: Path) -> None:
     written(tmp_path / "store", profile, everyday)
     assert len(list((tmp_path / "store" / "commitlog").iterdir())) > 2
     assert counts(tmp_path / "store", profile) == {}
 
 
-def test_the_recorded_store(tmp_path: Path) -> None:
+def test_recorded_store(tmp_path: Path) -> None:
     """The findings are exactly the effects of its requests: see the table in traces/docs/audit.md."""
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
@@ -195,7 +195,7 @@ HAZARDS = {
 
 
 @pytest.mark.parametrize("name", HAZARDS)
-def test_a_hazard_shows(name: str, tmp_path: Path) -> None:
+def test_hazard_shows(name: str, tmp_path: Path) -> None:
     fill, profile, found = HAZARDS[name]
     written(tmp_path / "store", profile, fill)
     assert counts(tmp_path / "store", profile) == found

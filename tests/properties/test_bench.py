@@ -23,7 +23,7 @@ KEYS = {
 
 
 @pytest.mark.slow
-def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_rows_have_their_keys_and_known_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The specification is measured in this process: an empty cache, which compiles everything, is sufficient."""
     monkeypatch.setenv("PATH", str(tmp_path))
     apart = search_speed._measured
@@ -48,7 +48,7 @@ def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.skipif(not (shutil.which("spin") and shutil.which("gcc")), reason="SPIN is not installed")
-def test_spin_counts_the_same_states() -> None:
+def test_spin_counts_same_states() -> None:
     with peers.spin(search_speed.MODELS, (2, 2, 2, 2, 1), [1]) as (peer, folder):
         run = peer.run(1, folder)
     assert (run["distinct"], run["generated"]) == (326684, 1506411)
@@ -99,7 +99,7 @@ def test_tools_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli.run(["bench", "search", "--scope", "nowhere"]) == 2
 
 
-def test_different_counts_are_an_error() -> None:
+def test_different_counts_are_error() -> None:
     row = {"tool": "a", "model": "m", "scope": "s", "distinct": 3, "generated": 9}
     search_speed.disagreement([row, {**row, "tool": "b"}, {**row, "scope": "t", "distinct": 4}])
     with pytest.raises(RocketproofError, match="b counts 8 generated states of m s, a 9"):
@@ -117,7 +117,7 @@ def test_failing_peer_is_reported(tmp_path: Path) -> None:
         made.run(1, tmp_path)
 
 
-def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fabricate(tmp_path / "store", StorePlan(1 << 20))
     rows = scan_speed.measure(str(tmp_path / "store"), rounds=1)
     assert [tuple(row) for row in rows] == [scan_speed.KEYS] * 7

@@ -23,7 +23,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_each_run_has_a_row_with_both_clocks(parts: Path) -> None:
+def test_each_run_has_row_with_both_clocks(parts: Path) -> None:
     rows = feedback.measure()
     assert [(row["part"], row["run"]) for row in rows] == [("quick", "cold"), ("quick", "warm"), ("ci", "types")]
     assert all(row.keys() == set(feedback.KEYS) and row["wall_seconds"] > 0 for row in rows)
@@ -43,13 +43,13 @@ def test_report_shows_load_next_to_busy_processes(parts: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[", '{"a": 1}', "[1]", None])
-def test_a_file_that_is_none_of_ours_is_refused(parts: Path, text: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_foreign_file_is_refused(parts: Path, text: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     if text is not None:
         (parts / "old.json").write_text(text)
     assert run(["bench", "feedback", "--before", str(parts / "old.json")]) == 2
     assert f"--before {parts / 'old.json'}" in capsys.readouterr().err
 
 
-def test_an_unknown_part_is_refused(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_part_is_refused(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "feedback", "--part", "quik"]) == 2
     assert "--part quik: there are quick, ci, nightly" in capsys.readouterr().err

@@ -54,7 +54,7 @@ def test_feature_reached_only_by_earlier_version_has_row(programs: Path, tmp_pat
 
 
 @pytest.mark.parametrize("option", ["--of", "--before"])
-def test_a_file_of_something_else_is_a_mistake(option: str, programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_foreign_file_is_mistake(option: str, programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.json"
     path.write_text('{"a": 1}')
     given = {"--of": str(programs), option: str(path)}
@@ -62,7 +62,7 @@ def test_a_file_of_something_else_is_a_mistake(option: str, programs: Path, tmp_
     assert f"{option} {path}" in capsys.readouterr().err
 
 
-def test_a_history_of_something_else_is_named(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_of_other_system_is_named(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (programs / HISTORIES / "2.ndjson").write_text("{}")
     assert cli.run(["bench", "reach", "--of", str(programs)]) == 2
     assert "2.ndjson is no history of a program" in capsys.readouterr().err

@@ -49,7 +49,7 @@ def wanted(folder: Path, **changes: Any) -> CampaignOptions:
     return replace(CampaignOptions("P49", 60, 5, folder / "campaign"), **changes)
 
 
-def test_a_program_is_the_same_in_any_shard(few: list[CheckTask]) -> None:
+def test_program_is_same_in_any_shard(few: list[CheckTask]) -> None:
     part = parts(few)[0]
     whole = perform(Shard(part, 3, 0, 12))
     pieces = CampaignTotals()
@@ -85,7 +85,7 @@ def test_step_pairs_estimate_unseen_pairs(few: list[CheckTask], tmp_path: Path, 
     assert re.search(r"\d+ of \d+ kinds of steps after a step came once: one step in ", " ".join(capsys.readouterr().out.split()))
 
 
-def test_the_parts_share_the_programs_in_turn(few: list[CheckTask]) -> None:
+def test_parts_share_programs_in_turn(few: list[CheckTask]) -> None:
     made = parts(few)
     planned = shards(made, 5 * 450, 0)
     assert [shard.part for shard in planned[: len(made)]] == list(made)
@@ -93,7 +93,7 @@ def test_the_parts_share_the_programs_in_turn(few: list[CheckTask]) -> None:
     assert len({shard.key for shard in planned}) == len(planned)
 
 
-def test_a_campaign_writes_the_smallest_programs(few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_campaign_writes_smallest_programs(few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = running.run(wanted(tmp_path), few, here, quiet)
     assert done.exit_code == 0
     assert done.totals.shards == done.of == len(parts(few))
@@ -135,13 +135,13 @@ def test_time_limit_keeps_completed_runs(few: list[CheckTask], tmp_path: Path) -
     assert (done.exit_code, done.totals.shards) == (3, 1)
 
 
-def test_another_campaign_in_the_folder_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
+def test_another_campaign_in_folder_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
     running.run(wanted(tmp_path, programs=5), few, here, quiet)
     with pytest.raises(InputError, match=r"holds a campaign with --profile P49, --programs 5, --seed 5"):
         running.run(wanted(tmp_path, programs=5, seed=6), few, here, quiet)
 
 
-def test_a_folder_with_other_files_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
     (tmp_path / "campaign").mkdir()
     (tmp_path / "campaign" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="other files"):
@@ -153,7 +153,7 @@ def test_failing_shard_ends_campaign_with_one_line(few: list[CheckTask], tmp_pat
         running.run(wanted(tmp_path), few, lambda function, items: iter(['{"error": "no such part"}']), quiet)
 
 
-def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[CheckTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deviation_is_found_once_and_kept_as_test(few: list[CheckTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The implementation forgets to persist a topic: every persistence part reports it, with one small program each."""
     monkeypatch.setattr(TopicConfigManager, "persist", lambda self: None)
     few = [task for task in few if task.source.scope == "persistence"]

@@ -47,7 +47,7 @@ def messages(folder: Path) -> list[Message]:
     return found
 
 
-def test_the_implementation_would_have_written_the_same(tmp_path: Path) -> None:
+def test_implementation_would_have_written_same(tmp_path: Path) -> None:
     made = fabricate(tmp_path, SMALL)
     sent = messages(tmp_path)
     assert len(sent) == made.records > 300
@@ -89,7 +89,7 @@ def test_fabricated_store_is_sound_and_has_all_record_forms(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("bodies", [(10, 10), (5000, 9000)])
-def test_the_seed_and_the_plan_decide_everything(tmp_path: Path, bodies: tuple[int, int]) -> None:
+def test_seed_and_plan_decide_everything(tmp_path: Path, bodies: tuple[int, int]) -> None:
     plans = [StorePlan(200_000, seed=seed, bodies=bodies, file_size=1 << 20) for seed in (1, 1, 2)]
     logs = []
     for number, plan in enumerate(plans):

@@ -106,7 +106,7 @@ def test_sizes_and_constants_are_given_by_name() -> None:
     assert check(f"{__file__}::lock", property="exclusion", processes=1, atomic=False)[0].verdict == "holds"
 
 
-def test_the_specification_is_checked_in_a_scope_under_a_profile() -> None:
+def test_specification_is_checked_in_scope_under_profile() -> None:
     results = check(property="REA-55", scope="flush", profile="P49")
     assert [result.verdict for result in results] == ["holds"]
 
@@ -226,7 +226,7 @@ def test_vacuously_true_property_does_not_pass() -> None:
         assert_holds(lock, "never asked")
 
 
-def test_a_known_violation_is_asserted_and_its_witness_returned() -> None:
+def test_known_violation_is_asserted_and_its_witness_returned() -> None:
     witness = assert_violated(lock, "exclusion", atomic=False)
     assert witness is not None and [move.action for move in witness.moves] == ["look", "look", "enter", "enter"]
     assert assert_violated(lock, "crowd") is None
@@ -266,7 +266,7 @@ def test_target_and_judge_return_clients_and_verdicts(tmp_path: Path) -> None:
         target.client()
 
 
-def test_a_folder_of_histories_can_be_used_again(tmp_path: Path) -> None:
+def test_folder_of_histories_can_be_used_again(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         with rocketproof.Target("inprocess", profile="P494", histories=tmp_path) as target:
             assert target.perform([("send", {"topic": "orders"}), ("topic", {"topic": "orders"})]).findings == []
@@ -326,7 +326,7 @@ def test_unsuitable_objects_cannot_be_explored(tmp_path: Path) -> None:
             call()
 
 
-def test_show_writes_the_document_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_writes_document_of_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Refuted) as failed:
         assert_holds(lock, "exclusion", atomic=False)
     assert cli.run(["show", str(failed.value.file), "--json", "trace.json"]) == 0

@@ -191,7 +191,7 @@ TEXTS: dict[str, tuple[str, str, str, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_text_is_changed_and_changed_back(name: str, toy: ModuleType) -> None:
+def test_text_is_changed_and_changed_back(name: str, toy: ModuleType) -> None:
     where, old, new, look, usual, other = TEXTS[name]
     sell = toy.Shop(5).sell  # held before the change
     assert look(toy) == usual
@@ -479,7 +479,7 @@ def test_bad_input(tokens: list[str], words: str, shop: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_limit_of_time(shop: Path) -> None:
+def test_limit_of_time(shop: Path) -> None:
     """The toy's M-3 takes more than ten seconds."""
     code, out, err, rows = session(shop, "M-1", "M-3", "--time", "5")
     assert code == 3, out + err
@@ -511,7 +511,7 @@ def test_ctrl_c(shop: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_mutant_by_hand(shop: Path) -> None:
+def test_mutant_by_hand(shop: Path) -> None:
     """The plugin alone suffices; the toy has a patch for it."""
     (shop / "pytest.ini").unlink()
     lines = PROGRAM.replace("commands.main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))")
@@ -544,7 +544,7 @@ PATCHES = {id_: patch for section in SECTIONS for id_, patch in section.items()}
 
 
 @pytest.mark.parametrize("id_", PATCHES)
-def test_a_patch_fits_the_implementation(id_: str) -> None:
+def test_patch_fits_implementation(id_: str) -> None:
     with prepare(PATCHES[id_]).applied():
         pass
 

@@ -98,7 +98,7 @@ def test_rules_have_id_sentence_and_one_location() -> None:
     assert names == sorted(set(names)) and {name[0] for name in names} == set("ABCDEFGH")
 
 
-def test_the_specification_names_rules_that_exist() -> None:
+def test_specification_names_rules_that_exist() -> None:
     stated = {id_ for id_ in requiring.stated() if ID.fullmatch(id_)}
     assert len(stated) > 50 and stated <= rules().keys()
 
@@ -209,7 +209,7 @@ def test_loaded_once_however_it_is_found(
     assert "CHK-10" in json.loads((pytester.path / "results.json").read_text())
 
 
-def test_results_that_cannot_be_written_stop_before_the_tests(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult]) -> None:
+def test_results_that_cannot_be_written_stop_before_tests(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult]) -> None:
     pytester.makepyfile(test_marked=MARKED)
     done = inner("-p", PLUGIN, "--requirements=test_marked.py/results.json")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
@@ -279,7 +279,7 @@ def test_code_that_cannot_be_parsed_is_named(package: Callable[..., str]) -> Non
         requiring.implemented(package(broken="def ("))
 
 
-def test_a_missing_package_is_named() -> None:
+def test_missing_package_is_named() -> None:
     with pytest.raises(InputError, match="no_such_package is not installed"):
         requiring.implemented("no_such_package")
 
@@ -387,7 +387,7 @@ def test_json_shape(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: 
     }
 
 
-def test_without_results_the_marked_tests_are_run(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_without_results_marked_tests_are_run(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "test_marked.py").write_text(textwrap.dedent(MARKED))
     assert rocketproof("requirements", "--tests", "checks", "--json", "out.json")[0] == 1
@@ -478,7 +478,7 @@ def test_rule_has_properties_named_by_its_mutants_and_hazards() -> None:
     assert found.section == "D.3 Broker: checks of a message"
 
 
-def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     code, out, err = rocketproof("requirements", "chk-10", "LIV-03", "--json", "out.json")
     assert (code, err) == (0, "")
     lines = out.splitlines()

@@ -138,13 +138,13 @@ def test_findings_of_large_instances_count_in_order(sample: tuple[run.Specificat
     assert work.seen[both.id].compared == 5
 
 
-def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[run.SpecificationMutant, ...]) -> None:
+def test_limit_of_time_leaves_mutants_undecided(sample: tuple[run.SpecificationMutant, ...]) -> None:
     report = run.run(sample, workers=1, seconds=1e-9)
     assert report.stopped == run.TIME and report.exit_code == 3
     assert 0 < report.counts[UNDECIDED] < len(report.rows)
 
 
-def test_a_sample_is_drawn_by_its_seed() -> None:
+def test_sample_is_drawn_by_its_seed() -> None:
     first, two, other = (run.chosen(["persistence"], 20, seed) for seed in (1, 1, 2))
     assert first == two != other
     assert len(first) == len(other) == 20
@@ -189,7 +189,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize(("text", "words"), BAD_FILES.values(), ids=BAD_FILES)
-def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | None, words: str, tmp_path: Path) -> None:
+def test_unusable_resume_file_is_refused(text: str | dict[str, Any] | None, words: str, tmp_path: Path) -> None:
     """Each dictionary describes a change of a valid file, which takes seconds to make and is thus not made at collection."""
     file = tmp_path / "mutants.json"
     if text is not None:
@@ -217,7 +217,7 @@ def test_bad_usage_is_one_line(tokens: list[str], words: str, capsys: pytest.Cap
     assert words in err and len(err.splitlines()) == 1
 
 
-def test_the_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "out.json"
     asked = ["patience/second: cost with ((cost + 1) < 16) taken for <=", "locks/give_up: job.step not set"]
     assert command(["mutate", "--specification", *asked, "--json", str(file), "--workers", "1", "--all"]) == 0

@@ -64,13 +64,13 @@ def test_each_workload_does_what_it_counts(works: dict[str, speed.Workload]) -> 
         assert count == kind.size, name
 
 
-def test_the_stateful_engine_s_programs_and_steps_are_counted() -> None:
+def test_stateful_engine_s_programs_and_steps_are_counted() -> None:
     done = speed.programs()(1, 7)()
     assert done["programs"] >= 1
     assert done["steps"] >= 1
 
 
-def test_the_command_writes_its_rows(works: dict[str, speed.Workload], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_command_writes_its_rows(works: dict[str, speed.Workload], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(speed, "kinds", lambda: {"send": replace(works["send"], limit=None)})
     file = tmp_path / "rows.json"
     assert cli.run(["bench", "simulate", "--seconds", "0.001", "--json", str(file)]) == 0
@@ -97,7 +97,7 @@ def test_time_outside_of_all_parts_is_its_callers(works: dict[str, speed.Workloa
         ("~", None),
     ],
 )
-def test_a_file_belongs_to_a_part(path: str, part: str | None) -> None:
+def test_file_belongs_to_part(path: str, part: str | None) -> None:
     assert part_of(path) == part
 
 

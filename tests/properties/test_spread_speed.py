@@ -40,7 +40,7 @@ def test_rows_and_table() -> None:
     assert "6,860" in text and "of a level" in text and "the first job" in text
 
 
-def test_different_counts_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_counts_are_error(monkeypatch: pytest.MonkeyPatch) -> None:
     real = spread_speed.search.explore
 
     def one_more(*given: Any, **options: Any) -> Any:

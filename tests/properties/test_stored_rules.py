@@ -54,7 +54,7 @@ def rules_over(over: str) -> list[Rule]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}-{case[3]}"[:80])
-def test_a_row_breaks_exactly_these_rules(case: Case) -> None:
+def test_row_breaks_exactly_these_rules(case: Case) -> None:
     over, given, before, after, broken = case
     made = instance(KINDS[over][0], given)
     states = state(over, made, before), state(over, made, after)
@@ -64,7 +64,7 @@ def test_a_row_breaks_exactly_these_rules(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}-{case[3]}"[:80])
-def test_functions_decide_the_same(case: Case) -> None:
+def test_functions_decide_same(case: Case) -> None:
     over, given, before, after, broken = case
     made = instance(KINDS[over][0], given)
     states = state(over, made, before) or (), state(over, made, after) or ()
@@ -155,7 +155,7 @@ def _instead(formula: Expr, old: Expr, new: Expr) -> Expr:
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
-def test_a_spoilt_rule_is_noticed(rule: Rule) -> None:
+def test_mutated_rule_is_noticed(rule: Rule) -> None:
     """Some row gets another verdict, so that the test above would fail."""
     for what, formula in nonempty(spoilt(rule)):
         if formula is rule.claim.formula:

@@ -91,12 +91,12 @@ def both_ways(over: str, given: dict[str, Any], folder: Path) -> dict[str, list[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("over", SQL)
-def test_sql_and_the_audit_find_the_same_rows(over: str, tmp_path: Path) -> None:
+def test_sql_and_audit_find_same_rows(over: str, tmp_path: Path) -> None:
     """Under some settings a rule demands nothing: each rule must be broken by some rows under at least one setting."""
     found = [both_ways(over, given, tmp_path) for given in ({}, *OTHERS)]
     unseen = [id_ for id_ in SQL[over] if not any(0 < len(rows[id_]) < ROWS - 1 for rows in found)]
     assert not unseen, f"never, or always, broken: {unseen}"
 
 
-def test_the_settings_are_the_defaults_of_a_profile() -> None:
+def test_settings_are_defaults_of_profile() -> None:
     assert settings("P49").items() <= GIVEN.items()

@@ -60,7 +60,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [11, 12, 21, 22])
-def test_a_store_with_many_damages(seed: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_store_with_many_damages(seed: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", seed)
     for damage in DAMAGES:
         if not damage.whole:

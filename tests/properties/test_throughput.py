@@ -51,14 +51,14 @@ def test_ctrl_c_keeps_measured_results(turns: list[tuple[str, int, int, int]]) -
     assert [row["rounds"] for row in rows] == [3, 3]
 
 
-def test_the_rows_as_text(turns: list[tuple[str, int, int, int]]) -> None:
+def test_rows_as_text(turns: list[tuple[str, int, int, int]]) -> None:
     _, head, real, ours = throughput.text(throughput.measure(seconds=1, threads=(1,))).splitlines()
     assert head.split("  ")[0] == "target" and head.endswith("failed")
     assert real.split() == ["apache:4.9.4", "1", "3", "200", "100", "400", "1.00", "0"]
     assert ours.split() == ["rocketproof:P494", "1", "3", "50", "50", "300", "5", "0.50", "6"]
 
 
-def test_the_cpu_time_of_a_process() -> None:
+def test_cpu_time_of_process() -> None:
     before = own_seconds(os.getpid())
     if before is None:
         pytest.skip("no /proc")
@@ -68,7 +68,7 @@ def test_the_cpu_time_of_a_process() -> None:
     assert own_seconds(2**31 - 1) is None
 
 
-def test_a_program_without_figures_is_an_error() -> None:
+def test_program_without_figures_is_error() -> None:
     with pytest.raises(TargetError, match="no figures: it said nothing"):
         throughput._line("", lambda: "")
 

@@ -94,7 +94,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("property", "before", "after", "said"), CHANGES, ids=[f"{row[0]} {k}" for k, row in enumerate(CHANGES)])
-def test_a_test_passes_and_fails_when_the_model_changes(
+def test_test_passes_and_fails_when_model_changes(
     folder: Path, capsys: pytest.CaptureFixture[str], property: str, before: str, after: str, said: str
 ) -> None:
     run = outcome(written(property, capsys, "counting.py"), folder)
@@ -105,7 +105,7 @@ def test_a_test_passes_and_fails_when_the_model_changes(
     assert said in error and bool(said) == bool(error)
 
 
-def test_it_runs_as_a_file_of_pytest_without_our_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_runs_as_file_of_pytest_without_our_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "test_it.py").write_text(written("low", capsys, "counting.py"), "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -126,13 +126,13 @@ def test_witness_of_specification_is_also_performed_on_implementation(
     assert said["test_rea_55_in_the_model"] == "" and "Refuted: implementation does otherwise" in said["test_rea_55_on_the_implementation"]
 
 
-def test_a_program_of_messages_is_a_test_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_program_of_messages_is_test_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("found.py").write_text("def test_inv_01() -> None: ...\n", "utf-8")
     assert cli.run(["to-test", "found.py"]) == 0
     assert capsys.readouterr().out == "def test_inv_01() -> None: ...\n"
 
 
-def test_a_witness_that_no_test_can_show_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_that_no_test_can_show_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written("low", capsys, "counting.py")
     (file,) = Path(".rocketproof/witnesses").glob("*low*")
     whole = json.loads(file.read_text("utf-8"))
@@ -223,7 +223,7 @@ def test_script_and_history_without_program_are_refused(folder: Path, capsys: py
         assert "its header has no program" in capsys.readouterr().err
 
 
-def test_a_program_that_needs_a_configuration_is_performed_under_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_program_that_needs_configuration_is_performed_under_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     steps = [("send", {"topic": "A", "properties": {"TRAN_MSG": "true"}})]
     with rocketproof.Target("inprocess", profile="P494", histories=folder / "kept", needs="no transactional messages") as target:
         path = target.perform(steps).path

@@ -297,6 +297,6 @@ def compared() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", [asked.name for asked in REQUESTS])
-def test_answers_are_the_real_brokers(compared: tuple[dict[str, Any], dict[str, Any]], name: str) -> None:
+def test_answers_are_real_brokers(compared: tuple[dict[str, Any], dict[str, Any]], name: str) -> None:
     real, ours = compared
     assert ours[name] == real[name]

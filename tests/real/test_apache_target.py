@@ -50,7 +50,7 @@ def test_no_files_remain_and_address_reports_release(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("cfg", ["A", "N", "M", "L"])
-def test_a_fresh_broker_answers_as_recorded(version: str, cfg: str) -> None:
+def test_fresh_broker_answers_as_recorded(version: str, cfg: str) -> None:
     cases = [case for case in read(DATA / f"rocketmq-{version}.jsonl").cases if case.cfg == cfg]
     with Apache(version).open(Setup(settings={**started_with(cfg), **UNHURRIED})) as running:
         found = list(LiveReplay(running, "broker-a", cases).play())

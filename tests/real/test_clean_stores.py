@@ -82,7 +82,7 @@ def everything(address: str) -> None:
 
 @pytest.mark.behaviour("INV-30", "INV-36", "INV-42")
 @pytest.mark.parametrize("version", RELEASES)
-def test_a_store_with_everything_in_it_has_no_false_finding(version: str, tmp_path: Path) -> None:
+def test_store_with_everything_in_it_has_no_false_finding(version: str, tmp_path: Path) -> None:
     root = tmp_path / "store"
     with Apache(version).open(Setup(stores={"broker-a": root})) as running:
         address = running.brokers["broker-a"]

@@ -104,7 +104,7 @@ def test_one_way_messages_arrive(outcome: Outcome) -> None:
     assert found == [f"oneway-{number}".encode() for number in range(8)]
 
 
-def test_a_batch_is_three_messages_in_a_row(outcome: Outcome) -> None:
+def test_batch_is_three_messages_in_row(outcome: Outcome) -> None:
     told = outcome.steps["batch"]
     found = [outcome.messages[id_] for id_ in told["offsetMsgId"].split(",")]
     assert [message.body for message in found] == [b"batch-0", b"batch-1", b"batch-2"]

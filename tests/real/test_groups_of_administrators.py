@@ -47,7 +47,7 @@ def _seen(running: Deployment, profile: str) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize(("version", "profile"), [("5.3.3", "P533"), ("5.4.0", "P540"), ("5.5.0", "P550")])
 @pytest.mark.behaviour("DLQ-02")
-def test_a_release_takes_the_groups_that_ours_takes(version: str, profile: str) -> None:
+def test_release_accepts_groups_that_reference_accepts(version: str, profile: str) -> None:
     found = seen(Apache(version).open(), profile)
     assert found == seen(InProcess(profile).open(), profile)
     refused = {name for name, (code, _, _) in found["made"].items() if code == INVALID_PARAMETER}

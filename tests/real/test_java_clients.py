@@ -55,7 +55,7 @@ def ours(both: tuple[Steps, Steps]) -> Steps:
     return both[1]
 
 
-def test_the_client_sees_the_same_on_both(both: tuple[Steps, Steps]) -> None:
+def test_client_sees_same_on_both(both: tuple[Steps, Steps]) -> None:
     real, ours = both
     assert list(ours) == list(real)
     assert [name for name in real if ours[name] != real[name]] == []

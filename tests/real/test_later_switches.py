@@ -249,7 +249,7 @@ def left(ask: Asking) -> list[str]:
 
 @pytest.mark.parametrize(("version", "profile", "expected"), [("4.9.4", "P494", EARLIER), ("5.3.3", "P533", LATER)])
 @pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34", "TRX-01", "HAZ-47")
-def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile: str, expected: Mapping[str, Any]) -> None:
+def test_each_switch_is_visible_on_real_broker_and_reference(version: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(version).open()) == expected
     assert seen(InProcess(profile).open()) == expected
 
@@ -259,9 +259,7 @@ def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile
     [("4.9.4", "5.3.3", "P494+P533", OLD_BESIDE_NEW), ("5.3.3", "4.9.4", "P533+P494", NEW_BESIDE_OLD)],
 )
 @pytest.mark.behaviour("NS-02", "NS-03", "NS-08", "TCM-30", "TCM-34")
-def test_a_pair_has_the_brokers_switches_and_the_name_servers(
-    broker: str, name_server: str, profile: str, expected: Mapping[str, Any]
-) -> None:
+def test_pair_has_brokers_switches_and_name_servers(broker: str, name_server: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(broker, name_server=name_server).open()) == expected
     assert seen(InProcess(profile).open()) == expected
 

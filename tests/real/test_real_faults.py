@@ -60,7 +60,7 @@ def test_power_loss_shows_only_known_losses_of_release() -> None:
     assert {wrong.claim for wrong in faults.wrong} <= {"start", "topic lost", "group lost", "consume queue", "next offset", "phantom"}
 
 
-def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
+def test_flush_that_fails_is_acknowledged_all_same() -> None:
     faults = FaultTests("disk")
     disk.run(Apache("5.3.3"), faults, 1, seed=1)
     assert (faults.rounds, faults.findings) == (1, [])
@@ -84,12 +84,12 @@ def struck(version: str, rounds: int) -> FaultTests:
     return faults
 
 
-def test_error_ends_dispatch_before_the_fixed_release() -> None:
+def test_error_ends_dispatch_before_fixed_release() -> None:
     found = struck("5.2.0", 1)
     assert [(wrong.claim, bool(wrong.reason)) for wrong in found.wrong] == [("back", True)]
 
 
-def test_an_answer_that_finds_no_thread_is_never_given() -> None:
+def test_answer_that_finds_no_thread_is_never_given() -> None:
     found = struck("5.3.3", 2)
     assert (found.rounds, found.states, found.findings) == (2, 2, [])
     assert [wrong.claim for wrong in found.wrong] == ["answered"]

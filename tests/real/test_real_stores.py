@@ -230,7 +230,7 @@ def entries_of(root: Path) -> list[tuple[int, ...]]:
 
 @pytest.mark.behaviour("INV-37", "INV-44")
 @pytest.mark.parametrize("mixed", [False, True], ids=["from the start", "after a plain log"])
-def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
+def test_audit_reads_log_of_dledger(version: str, mixed: bool, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
     """Entries and their index have the described form, without findings; a message too large for a file is refused."""
     root = tmp_path / "store"
     small = {"mappedFileSizeCommitLog": "32768"}
@@ -307,7 +307,7 @@ def filled_by_us(root: Path, *, clean: bool) -> tuple[dict[str, bytes], dict[tup
 
 @pytest.mark.behaviour("APP-08", "REC-02", "REC-03", "REC-04", "PER-01")
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_a_store_of_ours_is_opened_by_them(version: str, clean: bool, tmp_path: Path) -> None:
+def test_reference_store_opens_in_real_broker(version: str, clean: bool, tmp_path: Path) -> None:
     root = tmp_path / "store"
     sent, queues, records = filled_by_us(root, clean=clean)
     assert len(records) >= 40 * 3 + 3 * 2, "what was sent; delivered delayed messages may come on top"

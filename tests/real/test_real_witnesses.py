@@ -36,7 +36,7 @@ FAILOVER = replace(
 
 
 @pytest.mark.parametrize("wanted", WITNESSES, ids=lambda wanted: wanted.hazard)
-def test_4_9_4_reproduces_the_witness(wanted: KnownHazard) -> None:
+def test_4_9_4_reproduces_witness(wanted: KnownHazard) -> None:
     replayed = replay(Apache("4.9.4"), wanted, mark())
     assert replayed.reproduced, replayed.said
 

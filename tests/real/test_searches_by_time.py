@@ -27,7 +27,7 @@ BETWEEN = 0.2
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.1.0", "5.1.1", "5.1.4", "5.3.3"])
 @pytest.mark.behaviour("REM-04")
-def test_a_release_finds_offsets_by_time_as_the_implementation_does(version: str) -> None:
+def test_release_finds_offsets_by_time_as_implementation_does(version: str) -> None:
     with Apache(version).open() as running, InProcess(nearest_profile(version)).open() as ours:
         assert seen(running) == seen(ours)
 

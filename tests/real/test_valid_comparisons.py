@@ -70,7 +70,7 @@ def test_pulls_of_at_most_n(version: str, expected: Sequence[int], tmp_path: Pat
         *((version, 1) for version in ("4.9.0", "4.9.3", "4.9.4")),
     ],
 )
-def test_the_operation_queue_after_a_deletion(version: str, length: int, tmp_path: Path) -> None:
+def test_operation_queue_after_deletion(version: str, length: int, tmp_path: Path) -> None:
     ends: Step = ("max_offset", {"topic": OP_HALF_TOPIC})
     with runner_on(version, tmp_path) as runner:
         found = judged(

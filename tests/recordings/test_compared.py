@@ -34,12 +34,12 @@ def rows(pattern: str) -> Iterator[dict[str, Any]]:
             yield from map(json.loads, file)
 
 
-def test_every_property_that_has_a_name_is_in_the_table() -> None:
+def test_every_property_that_has_name_is_in_table() -> None:
     names = {value for key, value in vars(named).items() if key.isupper() and key not in ("NAME_END", "PROPERTY_END")}
     assert names == PROPERTIES.keys()
 
 
-def test_every_recorded_field_is_in_the_table() -> None:
+def test_every_recorded_field_is_in_table() -> None:
     recorded = {name for row in rows("*.jsonl*") for name in (row.get("response") or {}).get("extFields") or ()}
     answered = {name for row in rows("programs-*.xz") if row.get("type") == "ok" for name in row["value"].get("fields") or ()}
     assert len(recorded | answered) > 15
@@ -64,7 +64,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("name", "kind"), sorted(PROPERTIES.items()))
-def test_a_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> None:
+def test_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> None:
     if kind is How.PLACE:
         value, other, wrong = "7F" * 16, "70" * 16, "none"
         same = RunComparison("5.3.3", None)
@@ -80,7 +80,7 @@ def test_a_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> Non
 
 
 @pytest.mark.parametrize("name", [name for name, kind in FIELDS.items() if kind is How.SAME])
-def test_a_wrong_value_of_a_plain_field_is_noticed(name: str) -> None:
+def test_wrong_value_of_plain_field_is_noticed(name: str) -> None:
     same, fields = RunComparison("5.3.3", 0, APART), {name: "1"}
     assert [each.field for each in same.answer(RecordedResponse(0, None, fields), Command(0, {name: "2"}))] == [f"extFields.{name}"]
     assert list(same.answer(RecordedResponse(0, None, fields), Command(0, fields))) == []
@@ -102,12 +102,12 @@ def handle(*parts: object) -> str:
         (("v1", DUE, "U1"), False),
     ],
 )
-def test_a_handle_is_compared_part_by_part(found: tuple[object, ...], alike: bool) -> None:
+def test_handle_is_compared_part_by_part(found: tuple[object, ...], alike: bool) -> None:
     assert masks.same_time("recallHandle", handle("v1", "A", "broker-a", DUE, "U1"), handle(*found), APART) is alike
 
 
 @given(st.text(), st.sampled_from(["recallHandle", *PROPERTIES]))
-def test_a_target_may_answer_anything(text: str, name: str) -> None:
+def test_target_may_answer_anything(text: str, name: str) -> None:
     expected = handle("v1", "A", "broker-a", DUE, "U1")
     assert masks.same_time(name, text, expected, APART) in (True, False)
     assert masks.same_time(name, expected, text) in (True, False)

@@ -38,7 +38,7 @@ def wrong(found: list[int], late: Collection[int] = (), /, *, most: int = 32, be
         ([], {"end": 4_000}),
     ],
 )
-def test_the_newest_records_of_the_time(found: list[int], asked: dict[str, int]) -> None:
+def test_newest_records_of_time(found: list[int], asked: dict[str, int]) -> None:
     assert wrong(found, **asked) == []
     for other in (THERE, [300], [200, 300], [], [100], [200, 200], [300, 100], [200]):
         assert (wrong(other, **asked) == []) is (other == found)

@@ -56,7 +56,7 @@ def test_all_cases_match(version: str, profile: Profile, folder: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.behaviour("TCM-13", "TCM-31", "TCM-34", "NS-04", "DLQ-02")
 @pytest.mark.parametrize(("version", "profile", "silent"), [("4.9.4", "P494", 8), ("5.3.3", "P533", 0)])
-def test_the_specification_explains_every_case_that_has_an_answer(version: str, profile: str, silent: int) -> None:
+def test_specification_explains_every_case_that_has_answer(version: str, profile: str, silent: int) -> None:
     verdict = judge_recording(DATA / f"later-{version}.jsonl.gz", profile)
     assert not verdict.unexplained
     assert verdict.explained == 129 - silent

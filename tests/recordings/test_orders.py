@@ -50,11 +50,11 @@ def test_first_order_is_log_order() -> None:
         ({}, ("1", "2")),
     ],
 )
-def test_a_send_may_be_checked_and_stored_later_or_never(born: dict[str, int], order: tuple[str, ...]) -> None:
+def test_send_may_be_checked_and_stored_later_or_never(born: dict[str, int], order: tuple[str, ...]) -> None:
     assert order in found(send(1, one_way=True), send(2, place=100), born=born)
 
 
-def test_each_transaction_ends_where_its_message_is_in_the_log() -> None:
+def test_each_transaction_ends_where_its_message_is_in_log() -> None:
     ends = [
         Exchange("client 0", "end_transaction", "broker-a", n, {"fields": {"commitLogOffset": str(n)}, "oneWay": True}, "info")
         for n in (1, 2)

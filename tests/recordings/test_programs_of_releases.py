@@ -39,7 +39,7 @@ def test_implementation_repeats_program_of_release(release: str, part: int, tmp_
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_programs_ask_for_everything(release: str, tmp_path: Path) -> None:
+def test_programs_use_every_request(release: str, tmp_path: Path) -> None:
     kinds = set()
     for text in histories(release):
         path = tmp_path / "one.ndjson"

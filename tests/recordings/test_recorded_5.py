@@ -46,7 +46,7 @@ def test_all_cases_match_without_exceptions() -> None:
     assert (len(replayed.outcomes), replayed.same, replayed.excepted) == (245, 245, ())
 
 
-def test_the_earlier_profile_differs_in_most() -> None:
+def test_earlier_profile_differs_in_most() -> None:
     assert len(different(P494)) > 150
 
 
@@ -82,7 +82,7 @@ def test_other_profile_does_not_explain_what_limit_leaves_undecided() -> None:
 
 
 @pytest.mark.nightly
-def test_another_profile_is_decided_within_the_limit() -> None:
+def test_another_profile_is_decided_within_limit() -> None:
     """Possible spontaneous records of the broker do not multiply the states: most cases are unrelated to them."""
     verdict = judge_recording(RECORDING, "P494", limit=1000)
     assert not verdict.unknown

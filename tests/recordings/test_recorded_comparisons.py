@@ -74,7 +74,7 @@ def answered(op: str, number: int, **changed: object) -> Spoil:
         "4.9.3-operation-queue",
     ],
 )
-def test_a_release_that_does_as_it_does_is_not_accused(name: str) -> None:
+def test_release_that_does_as_it_does_is_not_accused(name: str) -> None:
     found = judged(name)
     assert (found.findings, found.unconfirmed, found.unknown) == ([], [], ())
     assert set(found.by) == {"specification", "claims", "reference"}
@@ -90,7 +90,7 @@ def test_a_release_that_does_as_it_does_is_not_accused(name: str) -> None:
         ({"TIMER_OUT_MS": "1795922600000"}, "TIMER_OUT_MS"),
     ],
 )
-def test_wrong_times_of_a_timer_are_noticed(changed: dict[str, str | None], field: str) -> None:
+def test_wrong_times_of_timer_are_noticed(changed: dict[str, str | None], field: str) -> None:
     assert properties(judged("5.3.3-timer-delivered", timed(**changed))) == [f"record.property {field}"]
 
 
@@ -116,7 +116,7 @@ def test_unrequested_attributes_are_noticed() -> None:
     assert properties(judged("5.3.3-attributes", spoil)) == ["topic.attributes"]
 
 
-def test_other_fields_of_a_topic_with_attributes_are_noticed() -> None:
+def test_other_fields_of_topic_with_attributes_are_noticed() -> None:
     def spoil(event: Event) -> Event:
         if event.op != "topics":
             return event
@@ -126,27 +126,27 @@ def test_other_fields_of_a_topic_with_attributes_are_noticed() -> None:
     assert "topic.writeQueueNums" in properties(judged("5.3.3-attributes", spoil))
 
 
-def test_the_operation_queue_never_gets_shorter_from_490_on() -> None:
+def test_operation_queue_never_gets_shorter_from_490_on() -> None:
     """4.7.1 and 4.8.0 shorten it: their profiles state so, and P493 does not."""
     found = judged("4.9.3-operation-queue", answered("max_offset", 1, fields={"offset": "0"}))
     assert [(finding.property, "1 or more" in finding.text) for finding in found.findings] == [("max_offset.offset", True)]
 
 
-def test_an_operation_queue_that_others_fill_is_not_compared() -> None:
+def test_operation_queue_that_others_fill_is_not_compared() -> None:
     for before, after in (("1", "1"), ("7", "7"), ("7", "9"), ("0", "1")):
         first, second = answered("max_offset", 0, fields={"offset": before}), answered("max_offset", 1, fields={"offset": after})
         assert not judged("4.9.3-operation-queue", lambda event, a=first, b=second: b(a(event))).findings  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("name", ["5.3.3-forgotten-late", "5.3.3-left-alone"])
-def test_a_closed_connection_may_be_noticed_late(name: str) -> None:
+def test_closed_connection_may_be_noticed_late(name: str) -> None:
     """It is a finding if each repetition of the program shows it."""
     found = judged(name)
     assert not found.findings
     assert [finding.property for finding in found.unconfirmed] == ["route.code"]
 
 
-def test_a_lost_route_without_a_next_registration_is_noticed() -> None:
+def test_lost_route_without_next_registration_is_noticed() -> None:
     def spoil(event: Event) -> Event:
         return replace(event, op="wait", value={"millis": 0}) if event.op == "disconnect" else event
 

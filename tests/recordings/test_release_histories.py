@@ -28,7 +28,7 @@ def test_release_follows_new_switch_value_not_old(name: str) -> None:
     assert program.differences(mine, (before,))
 
 
-def test_each_switch_that_names_this_data_has_a_history() -> None:
+def test_each_switch_that_names_this_data_has_history() -> None:
     named = {
         (name, switch) for name, profile in PROFILES.items() for switch, why in profile.reasons.items() if "tests/data/releases" in why
     }
@@ -36,7 +36,7 @@ def test_each_switch_that_names_this_data_has_a_history() -> None:
 
 
 @pytest.mark.nightly
-def test_the_page_is_made_of_this_data() -> None:
+def test_page_is_generated_from_this_data() -> None:
     """The command is `python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/changes.md`."""
     assert page.page(FOLDER) == PAGE.read_text("utf-8")
 

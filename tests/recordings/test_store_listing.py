@@ -125,6 +125,6 @@ def test_replayed_index_equals_real_index() -> None:
     assert file.header.begin_physical_offset == struct.unpack_from(">q", real, 16)[0]
 
 
-def test_the_broker_wrote_six_of_these_records_by_itself() -> None:
+def test_broker_wrote_six_records_spontaneously() -> None:
     assert len(MESSAGES) == 126
     assert [row["offset"] for row in MESSAGES if row["golden"] is None] == [12311, 12472, 12653, 12788, 12969, 13305]

@@ -15,7 +15,7 @@ def sections(before: Run, now: Run) -> dict[str, list[str]]:
     return dict(compare(before, now, "run.json").sections())
 
 
-def test_a_run_has_not_changed_since_itself() -> None:
+def test_run_has_not_changed_since_itself() -> None:
     changes = compare(FULL, replace(FULL, started="", seconds=9), "run.json")
     assert not changes.any and changes.sections() == []
     assert "## Since run.json, check of 2026-01-02T03:04:05+00:00\n\nNothing has changed." in markdown.write(FULL, changes)

@@ -142,7 +142,7 @@ rocketproof show w.json
 """
 
 
-def test_the_summary_in_markdown() -> None:
+def test_summary_in_markdown() -> None:
     assert markdown.write(FULL).startswith(SUMMARY)
 
 
@@ -214,7 +214,7 @@ def test_page_shows_hostile_texts_verbatim() -> None:
     assert [tag for tag, _ in read.tags].count("article") == 1
 
 
-def test_the_page_takes_the_witness_with_it(tmp_path: Path) -> None:
+def test_page_contains_witness(tmp_path: Path) -> None:
     (tmp_path / "w 1.itf.json").write_text("{}")
     made = run(
         result(witness=str(tmp_path / "w 1.itf.json")),
@@ -289,7 +289,7 @@ def test_intermediate_output_is_no_command(capsys: pytest.CaptureFixture[str]) -
 
 
 @BOTH
-def test_a_saved_run_is_read_as_it_was(made: Run) -> None:
+def test_saved_run_is_read_as_it_was(made: Run) -> None:
     data = json.loads(saved.write(made).encode())
     assert saved.read(data, "run.json") == made
     jsonschema.validate(data, json.loads((ROOT / "properties/docs/run.schema.json").read_text("utf-8")))

@@ -52,14 +52,14 @@ def uris(made: Run) -> list[str]:
 
 @settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=st.lists(RESULTS, max_size=6), source=FILES)
-def test_any_run_is_a_file_that_code_scanning_takes(found: list[object], source: str) -> None:
+def test_any_run_becomes_file_accepted_by_code_scanning(found: list[object], source: str) -> None:
     made = run(*found, source=source)  # type: ignore[arg-type]
     assert list(breaches(sarif.write(made))) == []
     assert len(uris(made)) == sum(result.outcome in sarif.SCANNED for result in made.results)
 
 
 @pytest.mark.parametrize("made", [FULL, WILD, run(code=0)], ids=["usual", "hostile", "empty"])
-def test_runs_of_the_other_tests_are_taken(made: Run) -> None:
+def test_runs_of_other_tests_are_taken(made: Run) -> None:
     assert list(breaches(sarif.write(made))) == []
 
 
@@ -92,7 +92,7 @@ def test_location_stated_elsewhere_is_in_message() -> None:
     assert "s3://bucket/000:77" in log["results"][0]["message"]["text"]
 
 
-def test_a_line_in_an_installed_package_is_not_annotated(tmp_path: Path) -> None:
+def test_line_in_installed_package_is_not_annotated(tmp_path: Path) -> None:
     file = tmp_path / ".venv/lib/site-packages/x.py"
     file.parent.mkdir(parents=True)
     file.touch()
@@ -115,7 +115,7 @@ def test_no_more_results_and_bytes_than_are_taken(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-def test_a_run_of_the_largest_size_is_taken() -> None:
+def test_run_of_largest_size_is_taken() -> None:
     results = [result(f"INV-{number}", details="x" * 9_000, about=str(number), place=SourcePlace("a.py", 1)) for number in range(26_000)]
     results += [result("INV-0", "undecided", message="m" * 9_000, about=f"u{number}") for number in range(2_000)]
     text = sarif.write(run(*results))

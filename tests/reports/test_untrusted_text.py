@@ -48,7 +48,7 @@ def test_refusal_shows_input_without_control_characters(capsys: pytest.CaptureFi
     assert "a·[31mb" in said and "\x1b" not in said
 
 
-def test_files_hold_half_a_surrogate_pair_as_json_does(tmp_path: Path) -> None:
+def test_files_hold_half_surrogate_pair_as_json_does(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     store.write_json(path, {"name": NAMED, "ä": 1})
     assert json.loads(path.read_bytes()) == {"name": NAMED, "ä": 1}

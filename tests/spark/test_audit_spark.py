@@ -51,7 +51,7 @@ def test_spark_finds_same_as_this_process(spark: SparkSession, tmp_path: Path) -
     assert set(places) <= {(found.property, found.offset) for found in there.totals[0].findings}
 
 
-def test_a_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
+def test_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "ledger"
     store = copied(root, as_ledger(*made(tmp_path / "plain"), root), tmp_path / "store", 21)
     places = {(damage.property, damage.do(store)) for damage in (*OTHERS, *OWN) if not damage.whole}
@@ -60,7 +60,7 @@ def test_a_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
     assert places <= {(found.property, found.offset) for found in there.totals[0].findings}
 
 
-def test_the_command_writes_the_same_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_command_writes_same_files(spark: SparkSession, tmp_path: Path) -> None:
     """The command uses the existing session."""
     store, _ = damaged(tmp_path / "store", 22)
     assert run(["audit", str(store.root), "--out", str(tmp_path / "spark"), "--json", str(tmp_path / "spark.json")]) == 1
@@ -96,7 +96,7 @@ print([each.data() for each in found.totals[0].findings] == eval(sys.stdin.read(
 """
 
 
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     """This runs in a separate process: one local task may fail there, as the command's session allows."""
     store, _ = damaged(tmp_path / "store", 23)
     here = [found.data() for found in outcome(store.root, on_processes(1), 50_000).totals[0].findings]
@@ -111,7 +111,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["spark", "local"])
-def test_a_store_of_a_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_store_of_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """The sound store has no finding, and all damage at random offsets is found."""
     spread = on_spark(request.getfixturevalue("spark")) if engine == "spark" else on_processes(2)
     plan = Made(1 << 30, seed=7, bodies=(200, 1900), delayed=20, transactions=20, file_size=256 << 20)

@@ -31,7 +31,7 @@ def test_job_uses_this_interpreter_and_its_import_path(spark: SparkSession) -> N
     assert (row.python, row.model) == (sys.executable, rocketproof_model.__file__)
 
 
-def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
+def test_active_session_is_used_as_it_is(spark: SparkSession) -> None:
     """Only the settings that the formats need are changed, as documented."""
     spark.conf.set(PUSHDOWN, "false")
     before = dict(spark.conf.getAll)
@@ -50,7 +50,7 @@ def test_partitions_by_cores(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2" == str(spark.sparkContext.defaultParallelism)
 
 
-def test_tables_and_spills_stay_in_the_temporary_folder(spark: SparkSession) -> None:
+def test_tables_and_spills_stay_in_temporary_folder(spark: SparkSession) -> None:
     before = set(os.listdir())
     spark.range(10).write.mode("overwrite").saveAsTable("rocketproof_scratch")
     spark.sql("DROP TABLE rocketproof_scratch")

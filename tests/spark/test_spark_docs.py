@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_queries_of_the_documentation(spark: SparkSession, store: Path) -> None:
+def test_queries_of_documentation(spark: SparkSession, store: Path) -> None:
     text = (ROOM / "docs" / "spark.md").read_text().split("## What is read")[0]
     views, queries = [], []
     for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL):
@@ -51,7 +51,7 @@ def test_the_queries_of_the_documentation(spark: SparkSession, store: Path) -> N
 
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
-def test_the_example_makes_its_report(spark: SparkSession, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_makes_its_report(spark: SparkSession, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = shutil.copy(ROOM / "examples" / "store_report.py", tmp_path)  # as an operator would
     monkeypatch.syspath_prepend(tmp_path)
     spec = importlib.util.spec_from_file_location("store_report", script)

@@ -39,7 +39,7 @@ def fill(folder: Path) -> Path:
     return folder
 
 
-def test_a_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
+def test_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
     """Later histories are judged later; pieces of a history may arrive late and in any order; nothing is judged twice."""
     folder = fill(tmp_path / "in")
     wanted, plain = order(tmp_path, "spark", folder), order(tmp_path, "local", folder)
@@ -59,7 +59,7 @@ def test_a_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
     assert len(after - before) == 2 and set((tmp_path / "spark" / "out" / "verdicts").iterdir()) == after
 
 
-def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "wrong.ndjson", *history(topics=4, wrong="T1"))
     died = tmp_path / "died"
 

@@ -35,7 +35,7 @@ def test_every_level_on_workers(spark: "SparkSession", tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_worker_killed_in_the_middle_costs_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+def test_worker_killed_in_middle_costs_nothing(spark: "SparkSession", tmp_path: Path) -> None:
     mark = tmp_path / "killed"
 
     def perform(work: Any) -> Any:
@@ -54,7 +54,7 @@ def test_a_worker_killed_in_the_middle_costs_nothing(spark: "SparkSession", tmp_
     assert summary(result) == summary(local.explore(instance))
 
 
-def test_a_folder_that_only_the_driver_has_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
+def test_folder_that_only_driver_has_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
     def perform(work: Any) -> Any:
         raise AssertionError("no task may start")
 
@@ -63,7 +63,7 @@ def test_a_folder_that_only_the_driver_has_is_refused(spark: "SparkSession", tmp
         workers.prepare(tmp_path / "elsewhere", lambda: None)
 
 
-def test_more_than_a_million_states(spark: "SparkSession", tmp_path: Path) -> None:
+def test_more_than_million_states(spark: "SparkSession", tmp_path: Path) -> None:
     """The store's scope: the driver expands small levels, workers large ones."""
     instance = specified("store")
     claims = properties(part("store"))
@@ -80,7 +80,7 @@ def test_more_than_two_million_states(spark: "SparkSession", tmp_path: Path) -> 
     assert summary(result) == summary(local.explore(instance, workers=2))
 
 
-def test_the_large_scope(spark: "SparkSession", tmp_path: Path) -> None:
+def test_large_scope(spark: "SparkSession", tmp_path: Path) -> None:
     instance = build("large").model.given(**constants("P49"))
     claims = properties(part("large"))
     result = search.explore(spark, instance, claims, scratch=tmp_path)

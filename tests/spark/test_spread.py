@@ -42,7 +42,7 @@ def test_shards_equal_those_of_this_process(spark: SparkSession) -> None:
     assert len(there) == len(items) > 2
 
 
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     """This runs in a separate process: one local task may fail there, as the command's session allows."""
     program = (
         "import sys; from rocketproof_traces.spark.session import session; from rocketproof_traces.spark.spread import spread\n"

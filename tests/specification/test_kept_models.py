@@ -41,7 +41,7 @@ def test_cached_model_has_same_content_and_verdicts(cache: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("change", ["a flipped bit", "others may write"])
-def test_a_file_that_cannot_be_trusted_is_built_again(cache: Path, change: str) -> None:
+def test_file_that_cannot_be_trusted_is_built_again(cache: Path, change: str) -> None:
     (file,) = cache.glob("models-*/flush.pickle")
     whole = bytearray(file.read_bytes())
     if change == "others may write":
@@ -62,7 +62,7 @@ class Silent:
     def progress(self, unit: Unit, at: object) -> None: ...
 
 
-def test_the_workers_build_the_models(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_build_models(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Unit] = []
     monkeypatch.setattr(sources, "_built", None)
     monkeypatch.setattr(processes, "run", lambda units, *_: given.extend(units))
@@ -73,5 +73,5 @@ def test_the_workers_build_the_models(cache: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", ["backs", "tiny", "timers", "flush"])
-def test_the_class_of_a_part_is_known_without_its_model(name: str) -> None:
+def test_class_of_part_is_known_without_its_model(name: str) -> None:
     assert type(part(name)) is part_class(name)

@@ -50,7 +50,7 @@ def test_at_least_25_mutants_exist() -> None:
     assert len({mutant.mutant.id for mutant in all_mutants()}) == len(all_mutants()) >= 25
 
 
-def test_every_lemma_has_a_mutant() -> None:
+def test_every_lemma_has_mutant() -> None:
     lemmas = {c.id for c in catalogue.CLAIMS if c.kind == "lemma"}
     assert lemmas <= {claim for mutant in all_mutants() for claim in mutant.claims}
 

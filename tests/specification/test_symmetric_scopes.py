@@ -38,7 +38,7 @@ def test_symmetry_keeps_verdicts_and_witness_lengths(name: str) -> None:
     assert found.coverage.guards == whole.coverage.guards
 
 
-def test_queues_in_turn_need_an_order_of_brokers() -> None:
+def test_queues_in_turn_need_order_of_brokers() -> None:
     made = specify(replace(SCOPES["small"], symmetric=True))
     with pytest.raises(ModelError, match="no constant 'round_robin'"):
         made.model.given(round_robin=True)

@@ -83,7 +83,7 @@ PLANTED: dict[str, tuple[Any, str, Any, str]] = {
 
 @behaviour("BACK-12", "BACK-13", "BACK-14", "BACK-08", "DLQ-04", "TCM-20", "INV-47", "INV-48", "LIV-06", "CL-02")
 @pytest.mark.parametrize("name", PLANTED)
-def test_another_way_back_is_a_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_way_back_is_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, attribute, planted, program = PLANTED[name]
     profile, given, steps = BACKS[program]
     monkeypatch.setattr(module, attribute, planted)

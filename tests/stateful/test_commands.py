@@ -32,7 +32,7 @@ def witness(here: Path) -> str:
     return row.witness
 
 
-def test_a_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["replay", witness, "--json", "replayed.json"]) == 0
     printed = capsys.readouterr().out
     assert "1  request(p=client 0" in printed
@@ -87,7 +87,7 @@ def test_every_profile_has_programs() -> None:
     assert {scope for scope, *_ in own - earlier} <= set(FAULTS)
 
 
-def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_give_matrix(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Covers one instance and the messages; test_catalogue.py has the verdicts of all."""
     few = [task for task in programs.tasks("P45") if task.source.scope == "answers" or dict(task.source.given).get("programs") == ""]
     monkeypatch.setattr(programs, "tasks", lambda profile: few)
@@ -121,7 +121,7 @@ def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str]
     assert "all as expected" in capsys.readouterr().out
 
 
-def test_a_kept_program_of_messages_is_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kept_program_of_messages_is_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "kept.py").write_text("def test_inv_45():\n    '''told'''\n")
     assert run(["show", "kept.py"]) == 0
     assert "told" in capsys.readouterr().out
@@ -130,6 +130,6 @@ def test_a_kept_program_of_messages_is_shown(here: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("typed", ["haz-3", "HAZ3", "haz-003"])
-def test_an_id_is_offered_by_its_number(typed: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_id_is_offered_by_its_number(typed: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hazard", typed]) == 2
     assert "HAZ-03" in capsys.readouterr().err.partition("are ")[2].split(",")[0]

@@ -53,7 +53,7 @@ def test_queue_without_entries_continues_at_its_offset() -> None:
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_a_queue_with_its_entries_begins_again() -> None:
+def test_queue_with_its_entries_begins_again() -> None:
     dispatched = [*DELETED[:-1], "dispatch(b=0, t=1, q=0)", DELETED[-1]]
     assert next_offset(performed([*dispatched, *AGAIN, "store(p=0, draw=0)"])) == 0
     with pytest.raises(RocketproofError, match="outlive"):
@@ -68,7 +68,7 @@ def test_message_of_deleted_topic_is_not_stored() -> None:
         performed([*gone, "store(p=0, draw=0)"])
 
 
-def test_a_broker_that_keeps_the_queues_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_keeps_queues_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MessageStore, "clean_unused_topics", lambda *_: None)
     monkeypatch.setattr(TopicConfigManager, "delete", lambda *_: None)
     finding = found()

@@ -20,7 +20,7 @@ def put_without_wait(self: Durability, appended: Any, message: Any) -> None:
 
 
 @behaviour("FLU-02", "INV-06")
-def test_an_answer_before_the_flush_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_before_flush_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     replay("recovery", "P49", ["append()", "flush()", "acknowledge()"])
     monkeypatch.setattr(Durability, "ask_flush", put_without_wait)
     with pytest.raises(ConformanceError, match="turn"):
@@ -28,7 +28,7 @@ def test_an_answer_before_the_flush_is_a_finding(monkeypatch: pytest.MonkeyPatch
 
 
 @behaviour("FLU-05", "INV-06")
-def test_a_flush_that_forces_nothing_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flush_that_forces_nothing_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimulatedRegion, "force", lambda self: None)
     with pytest.raises(ConformanceError, match="not forced"):
         replay("recovery", "P49", ["append()", "flush()"])

@@ -36,7 +36,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return report.save(source, finding, tmp_path / "findings")
 
 
-def test_a_finding_leaves_the_course_of_the_specification(kept: Path) -> None:
+def test_finding_leaves_course_of_specification(kept: Path) -> None:
     course = report.course_of(kept)
     source, witness = witnessfiles.load_with_source(str(course))
     assert (source.scope, source.profile) == ("tiny", "P49")
@@ -46,7 +46,7 @@ def test_a_finding_leaves_the_course_of_the_specification(kept: Path) -> None:
     assert str(course) in Openings(folder=kept.parent).files()
 
 
-def test_a_breach_of_messages_leaves_its_history(tmp_path: Path) -> None:
+def test_breach_of_messages_leaves_its_history(tmp_path: Path) -> None:
     path = history.save(str(tmp_path / "INV-44.py"), "P49", about.HALF_ONES, HALF, "violated")
     assert path is not None
     beside = tmp_path / "INV-44.ndjson"
@@ -57,7 +57,7 @@ def test_a_breach_of_messages_leaves_its_history(tmp_path: Path) -> None:
     assert not beside.exists()
 
 
-def test_a_row_without_a_witness_has_no_trace() -> None:
+def test_row_without_witness_has_no_trace() -> None:
     task = next(task for task in programs.tasks("P49") if task.claim == "INV-44")
     assert undecided(task, "").record()["trace"] is None
 

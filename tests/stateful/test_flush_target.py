@@ -46,7 +46,7 @@ class Thorough(GroupCommitService):
 
 @behaviour("FLU-03", "FLU-05", "LIV-09", "REA-55")
 @pytest.mark.parametrize("planted", [Hasty, Thorough])
-def test_another_group_commit_is_a_finding(planted: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_group_commit_is_finding(planted: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first answers a put for whose record its one flush does not suffice, the second flushes a file more."""
     record = ["lock(p=0)", "append_only(p=0)", "finish(p=0)"]
     steps = [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)"]
@@ -77,7 +77,7 @@ def test_lock_time_kept_after_exception_is_finding() -> None:
 
 
 @behaviour("FLU-02", "LIV-09")
-def test_a_put_with_more_patience_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_put_with_more_patience_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["lock(p=0)", "append(p=0)", "time_out(p=0)"]
     replay("flush", "P49", steps)
     monkeypatch.setattr(AwaitedFlush, "fulfilled", lambda self, millis: waited(self, 60_000))

@@ -42,7 +42,7 @@ def test_implementation_follows_specification(scope: str) -> None:
     assert run(campaign(scope)[1], in_proportion(10), 3) is None
 
 
-def test_the_same_seed_gives_the_same_programs() -> None:
+def test_same_seed_gives_same_programs() -> None:
     def seen(seed: int) -> list[str]:
         made = campaign("creation")[1]
         made.watched = tuple(made.instance.model.properties)
@@ -60,7 +60,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_in_abstraction_of_topic_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change = PLANTED[name]
     real = abstraction._config
 
@@ -120,7 +120,7 @@ def test_unchanging_variable_is_noticed(variable: str, scope: str, monkeypatch: 
     assert re.search(rf"  {table}\[[^]]+\]{re.escape(dot + column)}: ", finding.text), finding.text
 
 
-def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_that_guard_refuses_names_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that creates topics although the template lacks INHERIT."""
     monkeypatch.setattr("rocketproof_impl.broker.topics.is_inherited", lambda perm: True)
     finding = found("creation", auto_create=False, template_in_file=True)
@@ -129,7 +129,7 @@ def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.nightly
-def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finding_is_small_and_runs_as_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, made = campaign("creation")
     with monkeypatch.context() as patch:
         patch.setattr(TopicConfigManager, "persist", lambda self: None)
@@ -166,12 +166,12 @@ def test_action_is_covered_by_path_target_allows() -> None:
     assert "flush_unasked" not in {name for name, times in coverage.taken.items() if times}
 
 
-def test_an_action_that_cannot_happen_is_not_covered() -> None:
+def test_action_that_cannot_happen_is_not_covered() -> None:
     source = ModelSource("tiny", "P49", ())
     assert cover(source, source.subject(), "lock_timeout", Limits()) is None
 
 
-def test_a_leaked_lock_is_a_finding() -> None:
+def test_leaked_lock_is_finding() -> None:
     """The lock is held while no thread creates a topic."""
     steps = [
         "find_template(p=0)",
@@ -205,6 +205,6 @@ def test_queue_id_is_chosen_from_current_configuration(
     assert followed.attempt(Move(end, (0,)))
 
 
-def test_a_label_that_is_no_step_is_refused() -> None:
+def test_label_that_is_no_step_is_refused() -> None:
     with pytest.raises(RocketproofError, match="fly"):
         replay("tiny", "P49", ["fly(p=0)"])

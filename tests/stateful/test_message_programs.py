@@ -59,14 +59,14 @@ def _plain(id_: str) -> str:
         for key, due in UNITS.items()
     ],
 )
-def test_verdicts_on_the_implementation(profile: str, condition: str) -> None:
+def test_verdicts_on_implementation(profile: str, condition: str) -> None:
     due = UNITS[profile, condition]
     result = campaign(profile, condition, due, programs=FEW, seed=1)
     broken = {id_: (breach.text, breach.steps) for id_, breach in result.breaches.items()}
     assert broken.keys() == {id_ for id_, verdict in due.items() if verdict == "violated"}, broken
 
 
-def test_every_claim_has_a_case_and_every_condition_its_programs() -> None:
+def test_every_claim_has_case_and_every_condition_its_programs() -> None:
     assert {case.claim for case in HISTORY_CASES} == {claim.id for claim in HISTORY_CLAIMS}
     assert {case.condition for case in HISTORY_CASES} == PROGRAMS.keys()
 
@@ -84,7 +84,7 @@ def test_same_seed_same_programs() -> None:
 
 
 @pytest.mark.behaviour("INV-44", "HAZ-13")
-def test_a_breach_is_made_as_small_as_it_can_be() -> None:
+def test_violation_is_shrunk_to_minimum() -> None:
     result = campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=1)
     [(name, args)] = result.breaches["INV-44"].steps
     assert name == "send" and args.keys() == {"properties"} and args["properties"].keys() == {"DELAY"}
@@ -104,7 +104,7 @@ def test_queue_offsets_with_records_that_do_not_count(profile: str) -> None:
 
 @pytest.mark.behaviour("INV-37", "INV-38", "INV-39", "INV-40", "INV-43", "APP-07")
 @pytest.mark.parametrize("leave", range(14))
-def test_the_end_of_a_file(leave: int) -> None:
+def test_end_of_file(leave: int) -> None:
     steps: list[Step] = [
         ("send", {"size": 1200}),
         ("send", {"size": 1200}),
@@ -136,7 +136,7 @@ def test_checksum_without_its_sign_bit() -> None:
 
 @pytest.mark.behaviour("LIV-06", "INV-48", "INV-49", "INV-51")
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
-def test_a_message_that_always_fails_is_dead_after_17_deliveries(profile: str) -> None:
+def test_message_that_always_fails_is_dead_after_17_deliveries(profile: str) -> None:
     steps: list[Step] = [("send", {}), ("fail", {})]
     for id_ in ("LIV-06", "INV-48", "INV-49", "INV-51", "INV-47"):
         run_program(profile=profile, condition="messages whose consumption always fails", property=id_, steps=steps)
@@ -494,7 +494,7 @@ def test_under_body_limit_longer_record_is_no_violation() -> None:
 
 
 @pytest.mark.behaviour("APP-08", "INV-37", "INV-40")
-def test_a_log_is_read_from_its_bytes() -> None:
+def test_log_is_read_from_its_bytes() -> None:
     _, log = _written()
     assert log.damage is None and len(log.records) == 3 and len(log.blanks) == 2
     first = log.records[0]
@@ -513,7 +513,7 @@ def test_damage_is_reported_with_location(place: int, reason: str) -> None:
     assert CLAIMS["INV-37"].check(History(logs={"b": found})) and CLAIMS["INV-40"].check(History(logs={"b": found}))
 
 
-def test_a_blank_has_to_end_its_file() -> None:
+def test_blank_has_to_end_its_file() -> None:
     data, log = _written()
     at, size = log.blanks[0]
     spoilt = data[:at] + (size - 1).to_bytes(4, "big") + data[at + 4 :]
@@ -535,7 +535,7 @@ def _run(text: str) -> None:
     test()
 
 
-def test_a_known_violation_is_kept_as_a_test_that_passes(tmp_path: Path) -> None:
+def test_known_violation_is_kept_as_test_that_passes(tmp_path: Path) -> None:
     path = save(str(tmp_path / "kept" / "one.py"), "P49", "messages with a delay", BREACH, "violated")
     assert path is not None
     _run(Path(path).read_text(encoding="utf-8"))
@@ -543,7 +543,7 @@ def test_a_known_violation_is_kept_as_a_test_that_passes(tmp_path: Path) -> None
     assert not Path(path).exists()
 
 
-def test_an_unknown_violation_is_kept_as_a_test_that_fails() -> None:
+def test_unknown_violation_is_kept_as_test_that_fails() -> None:
     with pytest.raises(ClaimBroken, match="INV-44 is violated"):
         _run(as_test("P49", "messages with a delay", BREACH, "unknown"))
 
@@ -555,7 +555,7 @@ def test_wrong_names_are_one_line() -> None:
         run_program(profile="P49", condition="", property="INV-99", steps=[])
 
 
-def test_a_known_violation_that_is_not_shown_any_more_differs() -> None:
+def test_known_violation_that_is_not_shown_any_more_differs() -> None:
     [task] = plan(Asked(properties=("INV-45",), profiles=("P49",), condition="half messages with a delay")).tasks
     assert undecided(task, BOUND).agrees is False
     assert undecided(task, TIME).agrees is None
@@ -563,7 +563,7 @@ def test_a_known_violation_that_is_not_shown_any_more_differs() -> None:
 
 
 @pytest.mark.behaviour("INV-45", "HAZ-39")
-def test_check_shows_a_row_for_each_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_shows_row_for_each_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     code = run(["check", "--property", "INV-45", "--profile", "P49", "--condition", "half", "--workers", "1"])
     shown = capsys.readouterr().out

@@ -50,7 +50,7 @@ def asks_nobody(self: Durability, appended: Any, message: Any) -> None:
     ],
     ids=["lag", "flush first", "report", "topics", "route"],
 )
-def test_another_pair_is_a_finding(where: Any, name: str, planted: Any, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_pair_is_finding(where: Any, name: str, planted: Any, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     replay("pair", "P49", steps, {"lags": True})
     monkeypatch.setattr(where, name, planted)
     with pytest.raises(ConformanceError):

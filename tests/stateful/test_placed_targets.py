@@ -41,12 +41,12 @@ def test_implementation_puts_waiting_messages_as_specified(profile: str) -> None
     assert found("timers", profile, FEW) is None
 
 
-def test_a_broker_that_makes_its_topics_first_keeps_both() -> None:
+def test_broker_that_makes_its_topics_first_keeps_both() -> None:
     assert found("offsets", "P49", FEW, existing=False, **DELETES) is None
     assert found("timers", "P45", FEW, existing=False) is None
 
 
-def test_a_broker_that_keeps_the_largest_offset_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_keeps_largest_offset_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def commit(self: ConsumerOffsetManager, group: str, topic: str, queue_id: int, offset: int) -> None:
         queues = self.table.setdefault(f"{topic}@{group}", {})
         queues[queue_id] = max(offset, queues.get(queue_id, -1))
@@ -72,7 +72,7 @@ def test_release_checking_groups_refuses_offset_of_unknown_group() -> None:
 
 
 @pytest.mark.behaviour("DLQ-01", "DLQ-02")
-def test_a_group_that_a_send_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_that_send_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(self: SubscriptionGroupManager, group: str) -> Any:
         return self.table.get(group) or retry.SubscriptionGroupConfig(group)
 

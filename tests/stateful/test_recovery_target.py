@@ -32,13 +32,13 @@ def cut_nothing(log: Any, queues: Any, checkpoint: Any, again: Any, **more: Any)
 
 
 @behaviour("REC-02", "INV-34")
-def test_a_recovery_that_leaves_a_torn_record_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_that_leaves_torn_record_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "recover", cut_nothing)
     monkeypatch.setattr("rocketproof_impl.store.service.recover", cut_nothing)
     assert found("recovery") is not None
 
 
 @behaviour("REC-03", "INV-36")
-def test_a_start_that_forgets_the_queues_lengths_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_that_forgets_queues_lengths_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MessageStore, "_recover_topic_queue_table", lambda self: None)
     assert found("recovery") is not None

@@ -75,7 +75,7 @@ def test_name_server_refusing_no_single_topic_is_finding(monkeypatch: pytest.Mon
         (topics.TopicConfigManager, "update_order", ["create(t=A)", "apply_order()"]),
     ],
 )
-def test_a_change_that_is_none_is_a_finding(where: type, name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_that_is_none_is_finding(where: type, name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     replay("registrations", "P49", steps, {"wipe": True})
     monkeypatch.setattr(where, name, lambda self, *args: None)
     with pytest.raises(ConformanceError):

@@ -25,7 +25,7 @@ behaviour = pytest.mark.behaviour
     ],
     ids=["a group has two producers", "no message is refused"],
 )
-def test_another_producer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_producer_is_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(where, name, planted)
     assert found("producers") is not None
 

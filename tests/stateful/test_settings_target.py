@@ -25,7 +25,7 @@ def test_implementation_follows_specification(given: dict[str, Any]) -> None:
     assert found(in_proportion(30), **given) is None
 
 
-def test_a_setting_that_stays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_that_stays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin, "update_settings", lambda *_: {})
     finding = found()
     assert finding is not None

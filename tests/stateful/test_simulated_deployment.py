@@ -91,7 +91,7 @@ def test_every_step_is_done_with_its_defaults(name: str) -> None:
 @pytest.mark.parametrize(
     ("step", "said"), [(("sned", {}), "nearest of"), (("disk", {"fill": True}), "step disk has no argument 'fill'; it has full")]
 )
-def test_a_step_or_argument_that_does_not_exist_is_refused(step: Step, said: str) -> None:
+def test_step_or_argument_that_does_not_exist_is_refused(step: Step, said: str) -> None:
     with pytest.raises(InputError, match=said):
         history_of(P49, ClusterSettings(settings=SMALL_FILES), [step])
     with pytest.raises(InputError, match=said):

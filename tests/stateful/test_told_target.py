@@ -18,7 +18,7 @@ def test_implementation_follows_specification(profile: str) -> None:
 
 @pytest.mark.behaviour("TCM-34")
 @pytest.mark.parametrize("request_", ["register_topic", "delete_topic"])
-def test_a_name_server_that_takes_no_notice_is_noticed(request_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_server_ignoring_requests_is_noticed(request_: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NameServer, request_, lambda *_: None)
     finding = found("told", "P533", GIVEN)
     assert finding is not None and "route[broker-a" in finding.text

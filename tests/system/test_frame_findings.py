@@ -42,7 +42,7 @@ def test_non_header_is_refused_by_name(header: bytes) -> None:
 
 
 @behaviour("REM-01")
-def test_a_remark_and_fields_that_are_not_texts_become_texts() -> None:
+def test_remark_and_fields_that_are_not_texts_become_texts() -> None:
     found = decoded(b'{"code":1,"remark":5,"extFields":{"a":true,"b":[1],"c":null}}')
     assert (found.remark, found.ext_fields) == ("5", {"a": "true", "b": "[1]"})
 

@@ -39,7 +39,7 @@ def test_decompression_stops_at_its_bound(size: int) -> None:
 
 
 @given(cut=st.integers(0, 60), at=st.integers(0, 60), byte=st.integers(0, 255))
-def test_damaged_compressed_data_are_a_value_error(cut: int, at: int, byte: int) -> None:
+def test_damaged_compressed_data_are_value_error(cut: int, at: int, byte: int) -> None:
     packed = bytearray(zlib.compress(b"some data that are compressed, some data that are compressed"))
     packed[at % len(packed)] = byte
     with suppress(ValueError):
@@ -77,7 +77,7 @@ class Copied(bytes):
 
 
 @given(topics=st.integers(0, 300))
-def test_each_byte_of_a_registration_is_copied_once_at_most(topics: int) -> None:
+def test_each_byte_of_registration_is_copied_once_at_most(topics: int) -> None:
     """A copy of the remaining bytes per topic would take the square of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registered, "inflate", lambda data: Copied(inflate(data)))
@@ -90,7 +90,7 @@ def test_each_byte_of_a_registration_is_copied_once_at_most(topics: int) -> None
 @pytest.mark.slow
 @given(seed=st.integers(0, 2**32), profile=st.sampled_from(["P40", "P494", "P533"]))
 @settings(max_examples=8)
-def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile: str) -> None:
+def test_hostile_frames_leave_name_server_within_its_bounds(seed: int, profile: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for module in (bounds, registered, routeinfo):
             patch.setattr(module, "MAX_TOPICS", 210, raising=False)

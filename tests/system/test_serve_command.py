@@ -155,7 +155,7 @@ def test_brokers_can_register_elsewhere_and_settings_hold(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_more_queues_than_files_that_a_process_usually_has(tmp_path: Path) -> None:
+def test_more_queues_than_files_that_process_usually_has(tmp_path: Path) -> None:
     with serve(tmp_path, program=f"{FEW_FILES}; {MAIN}") as served, Client() as client:
         header = CreateTopicRequestHeader("Wide", "TBW102", QUEUES, QUEUES, 6, "SINGLE_TAG")
         made = client.call(served.broker(), Command(UPDATE_AND_CREATE_TOPIC, encode(header, layout(type(header)))), 20_000)
@@ -249,7 +249,7 @@ def _one_line(capsys: pytest.CaptureFixture[str], hint: str) -> None:
 
 
 @pytest.mark.parametrize("host", few(["localhost", "127.0.0.1"], 1))
-def test_host_of_a_broker_may_be_a_name(host: str, tmp_path: Path) -> None:
+def test_host_of_broker_may_be_name(host: str, tmp_path: Path) -> None:
     """As in a release, the broker registers the name, and its records have the address."""
     with serve(tmp_path, "--quiet", "--set", f"brokerIP1={host}") as served, Client() as client:
         assert served.broker().startswith(f"{host}:")
@@ -287,7 +287,7 @@ def test_ipv6_address_is_registered_and_stored(profile: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("option", ["--port", "--nameserver-port"])
-def test_a_port_in_use(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_port_in_use(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with listening_socket("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
         other = FREE[2:] if option == "--port" else FREE[:2]
@@ -295,7 +295,7 @@ def test_a_port_in_use(option: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     _one_line(capsys, "ddress already in use")
 
 
-def test_a_store_that_may_not_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_store_that_may_not_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("")
     assert run(["serve", *FREE, "--store", str(file / "store")]) == 2
@@ -308,7 +308,7 @@ def test_store_in_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     _one_line(capsys, "another broker works on this store")
 
 
-def test_a_store_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_store_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "config"
     config.mkdir()
     for name in ("topics.json", "topics.json.bak"):

@@ -30,7 +30,7 @@ VALUES = st.one_of(
 @pytest.mark.slow
 @given(name=st.sampled_from(sorted(FIELDS)), value=VALUES)
 @settings(max_examples=40)
-def test_setting_is_refused_or_the_broker_answers(name: str, value: str) -> None:
+def test_setting_is_refused_or_broker_answers(name: str, value: str) -> None:
     with TemporaryDirectory() as folder, Background() as background:
         wanted, made, said = ServeOptions(Path(folder) / "s", port=0, settings=(f"{name}={value}",)), None, name
         try:

@@ -52,7 +52,7 @@ def brokers_of(client: Client, cluster: Parts, topic: str = "TBW102") -> list[st
     return sorted(broker["brokerName"] for broker in json.loads(answer.body)["brokerDatas"]) if answer.body else []
 
 
-def test_a_producer_sends_to_two_brokers_over_sockets(cluster: Parts, client: Client) -> None:
+def test_producer_sends_to_two_brokers_over_sockets(cluster: Parts, client: Client) -> None:
     for name in ("broker-a", "broker-b"):
         cluster.broker(name)
     assert brokers_of(client, cluster) == ["broker-a", "broker-b"]
@@ -107,7 +107,7 @@ def test_answered_message_exists_after_restart(cluster: Parts, client: Client) -
 
 
 @behaviour("NS-08")
-def test_a_broker_that_stops_leaves_the_routes_at_once(cluster: Parts, client: Client) -> None:
+def test_broker_that_stops_leaves_routes_at_once(cluster: Parts, client: Client) -> None:
     cluster.broker("broker-a")
     cluster.broker("broker-b")
     cluster.stop("broker-a")
@@ -129,7 +129,7 @@ async def _end(node: BrokerNode) -> None:
 
 
 @behaviour("NS-07")
-def test_a_broker_that_is_silent_for_too_long_is_disconnected(cluster: Parts, client: Client) -> None:
+def test_broker_that_is_silent_for_too_long_is_disconnected(cluster: Parts, client: Client) -> None:
     node = cluster.broker("broker-a")
     server = cluster.name_server.server
     for live in server.broker_live_table.values():
@@ -156,7 +156,7 @@ def test_busy_broker_rejects_on_wire_even_one_way(cluster: Parts) -> None:
 
 
 @behaviour("REM-10")
-def test_fast_failure_is_driven_by_the_clock(cluster: Parts, client: Client) -> None:
+def test_fast_failure_is_driven_by_clock(cluster: Parts, client: Client) -> None:
     """No thread releases the put lock; four threads wait for it, and the other requests wait in the queue."""
     node = cluster.broker(send_message_thread_pool_nums=2)
     client.call(node.settings.address, send_command(), 20_000)
@@ -170,7 +170,7 @@ def test_fast_failure_is_driven_by_the_clock(cluster: Parts, client: Client) -> 
 
 
 @behaviour("REM-07")
-def test_a_full_queue_is_an_overload_on_the_wire(cluster: Parts, client: Client) -> None:
+def test_full_queue_is_overload_on_wire(cluster: Parts, client: Client) -> None:
     node = cluster.broker(send_message_thread_pool_nums=1, send_thread_pool_queue_capacity=1, broker_fast_failure_enable=False)
     client.call(node.settings.address, send_command(), 20_000)
     node.broker.store.commit_log.lock.held = True
@@ -211,7 +211,7 @@ def test_two_brokers_cannot_share_store_or_ports(cluster: Parts) -> None:
     cluster.broker("broker-b")  # a failed start leaves nothing
 
 
-def test_a_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> None:
+def test_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> None:
     config = tmp_path / "broker-a" / "config"
     config.mkdir(parents=True)
     for name in ("topics.json", "topics.json.bak"):
@@ -220,12 +220,12 @@ def test_a_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> 
         cluster.broker("broker-a")
 
 
-def test_a_name_server_port_in_use(cluster: Parts) -> None:
+def test_name_server_port_in_use(cluster: Parts) -> None:
     with listening_socket("127.0.0.1", 0) as taken, pytest.raises(OSError, match="in use"):
         cluster.background.complete(NameServerNode(port=taken.getsockname()[1]).start())
 
 
-def test_a_setting_can_be_changed_over_the_wire(cluster: Parts, client: Client) -> None:
+def test_setting_can_be_changed_over_wire(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     answer = client.call(node.settings.address, Command(UPDATE_BROKER_CONFIG, body=b"brokerPermission=4"), 20_000)
     assert (answer.code, node.settings.broker_permission) == (SUCCESS, 4)

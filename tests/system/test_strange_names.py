@@ -95,7 +95,7 @@ def test_configured_name_does_not_affect_next(tmp_path: Path) -> None:
         assert {"half ?", "whole"} <= written["subscriptionGroupTable"].keys()
 
 
-def test_a_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
+def test_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         cluster.broker(profile="P494")
         cluster.stop("broker-a")
@@ -130,7 +130,7 @@ def test_lone_surrogate_group_does_not_block_registration(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kept"), [('a"b', 'a"b'), ("a\nb\\", "a\nb\\"), ("\ud800", "?")])
-def test_offsets_of_a_group_with_any_name_are_read_again(name: str, kept: str, tmp_path: Path) -> None:
+def test_offsets_of_group_with_any_name_are_read_again(name: str, kept: str, tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         for times in (1, 2):  # the second stop backs up the file of the first
             node = cluster.broker(profile="P494")

@@ -56,7 +56,7 @@ def test_thread_spawned_by_thread_runs_after_its_step() -> None:
     asyncio.run(scene())
 
 
-def test_a_wait_ends_by_its_future_or_by_its_time(background: Background) -> None:
+def test_wait_ends_by_its_future_or_by_its_time(background: Background) -> None:
     finished: Future[None] = Future()
 
     async def late() -> bool:
@@ -81,7 +81,7 @@ def test_exception_of_thread_is_its_result(background: Background) -> None:
         background.run(fails())
 
 
-def test_a_lock_is_handed_on_in_order(background: Background) -> None:
+def test_lock_is_handed_on_in_order(background: Background) -> None:
     lock, order = Lock(), []
 
     async def work(number: int) -> None:
@@ -264,7 +264,7 @@ class Counting(Service):
         await self.wait_for_running(60_000)
 
 
-def test_a_service_is_woken_and_ends(background: Background) -> None:
+def test_service_is_woken_and_ends(background: Background) -> None:
     service = Counting()
 
     async def scene() -> int:
@@ -279,7 +279,7 @@ def test_a_service_is_woken_and_ends(background: Background) -> None:
     assert background.run(scene()) == 2
 
 
-def test_the_wait_for_a_future_of_asyncio_code(background: Background) -> None:
+def test_wait_for_future_of_asyncio_code(background: Background) -> None:
     async def soon(future: Future[int]) -> int:
         background.threads.after(1, lambda: future.complete(3))
         return await background.threads.outcome(future)

@@ -110,7 +110,7 @@ def test_lost_connection_fails_waiters_and_is_reopened(server: EchoServer) -> No
         assert client.call(server.address, Command(2), 20_000).code == 0
 
 
-def test_a_server_that_speaks_something_else_is_left() -> None:
+def test_server_with_other_protocol_is_abandoned() -> None:
     with listening_socket("127.0.0.1", 0) as made, Client() as client:
         waiting = client.begin(f"127.0.0.1:{made.getsockname()[1]}", Command(1), 20_000)
         accepted, _ = made.accept()
@@ -177,7 +177,7 @@ def test_unawaited_response_and_request_without_receiver_are_dropped(server: Ech
         assert client.call(server.address, Command(1), 20_000).code == 0
 
 
-def test_the_form_of_a_request_is_kept(server: EchoServer) -> None:
+def test_form_of_request_is_kept(server: EchoServer) -> None:
     with Client() as client:
         assert client.call(server.address, Command(1, serialisation=ROCKETMQ), 20_000).serialisation == ROCKETMQ
 

@@ -101,7 +101,7 @@ def survive(raw: Raw, data: bytes) -> None:
 
 @given(data=st.binary(max_size=600))
 @settings(max_examples=30)
-def test_no_bytes_end_the_server(server: EchoServer, data: bytes) -> None:
+def test_no_bytes_end_server(server: EchoServer, data: bytes) -> None:
     with Raw(server.port) as raw:
         survive(raw, data)
     alive(server)
@@ -109,7 +109,7 @@ def test_no_bytes_end_the_server(server: EchoServer, data: bytes) -> None:
 
 @given(cut=st.integers(0, 200), change=st.integers(0, 255), at=st.integers(0, 200), form=st.sampled_from([JSON, ROCKETMQ]))
 @settings(max_examples=30)
-def test_no_frame_that_is_cut_or_spoilt_ends_the_server(server: EchoServer, cut: int, change: int, at: int, form: int) -> None:
+def test_truncated_or_corrupt_frames_do_not_end_server(server: EchoServer, cut: int, change: int, at: int, form: int) -> None:
     data = bytearray(frame.encode(Command(10, {"a": "b", "c": "1"}, b"xyz", opaque=3, remark="r"), form))
     data[at % len(data)] = change
     with Raw(server.port) as raw:
@@ -117,7 +117,7 @@ def test_no_frame_that_is_cut_or_spoilt_ends_the_server(server: EchoServer, cut:
     alive(server)
 
 
-def test_a_frame_of_sixteen_mebibytes_is_served() -> None:
+def test_frame_of_sixteen_mebibytes_is_served() -> None:
     with echo_server() as server, Raw(server.port) as raw:
         data = frame.encode(Command(1, opaque=4, body=bytes(frame.MAX_FRAME - 200)))
         assert frame.MAX_FRAME - 200 < len(data) - 4 <= frame.MAX_FRAME
@@ -128,14 +128,14 @@ def test_a_frame_of_sixteen_mebibytes_is_served() -> None:
         assert answer is not None and len(answer.body or b"") == frame.MAX_FRAME - 200
 
 
-def test_a_length_that_is_only_claimed_takes_no_memory() -> None:
+def test_claimed_length_takes_no_memory() -> None:
     with echo_server() as server, Raw(server.port) as raw:
         raw.send(struct.pack(">I", frame.MAX_FRAME) + b"x" * 10)
         alive(server)
         assert server.tcp._incomplete == 14
 
 
-def test_incomplete_frames_have_a_bound_over_all_connections() -> None:
+def test_incomplete_frames_have_bound_over_all_connections() -> None:
     with echo_server(ServerLimits(incomplete=100_000)) as server:
         begun = struct.pack(">I", 90_000) + b"x" * 60_000
         with Raw(server.port) as first, Raw(server.port) as second:
@@ -323,7 +323,7 @@ def test_number_of_connections_is_limited() -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b"\x00\x00"], ids=["silent", "a frame that never ends"])
-def test_an_idle_connection_is_closed_after_two_minutes(said: bytes) -> None:
+def test_idle_connection_is_closed_after_two_minutes(said: bytes) -> None:
     with echo_server() as server:
         assert server.tcp._limits.idle == 120
         with Raw(server.port) as raw:
@@ -354,7 +354,7 @@ def test_socket_options_follow_description() -> None:
 
 
 @behaviour("REM-11")
-def test_a_connection_sends_at_once_and_is_not_kept_alive() -> None:
+def test_connection_sends_at_once_and_is_not_kept_alive() -> None:
     with echo_server() as server, Raw(server.port):
         wait_until(server, lambda: len(server.tcp.connections) == 1)
         (connection,) = server.tcp.connections
@@ -363,7 +363,7 @@ def test_a_connection_sends_at_once_and_is_not_kept_alive() -> None:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 0
 
 
-def test_a_port_in_use_is_an_error() -> None:
+def test_port_in_use_is_error() -> None:
     with listening_socket("127.0.0.1", 0) as made, pytest.raises(OSError, match="in use"):
         listening_socket("127.0.0.1", made.getsockname()[1])
 
@@ -379,7 +379,7 @@ def wait_until(server: EchoServer, done: object) -> None:
     server.background.complete(waiting())
 
 
-def test_a_background_loop_can_be_left_with_connections_open() -> None:
+def test_background_loop_can_be_left_with_connections_open() -> None:
     with Background() as background:
         server = EchoServer(background)
         raw = Raw(server.port)

@@ -89,7 +89,7 @@ def running(tmp_path: Path) -> Iterator[Parts]:
         yield made
 
 
-def test_held_pulls_of_a_connection_that_never_reads_are_bounded(running: Parts) -> None:
+def test_held_pulls_of_connection_that_never_reads_are_bounded(running: Parts) -> None:
     """62 KB of held pulls, then one message of 512 KiB for all: unbounded they take 150 MB."""
     broker = running.broker()
     port = broker.settings.listen_port

@@ -17,7 +17,7 @@ from rocketproof_traces.history import Header
 
 
 @pytest.mark.parametrize("limit", [16, 32, 64, 128])
-def test_setting_stopped_by_a_bound_is_not_refuted_by_another(limit: int) -> None:
+def test_setting_stopped_by_bound_is_not_refuted_by_another(limit: int) -> None:
     """Without autoCreateTopicEnable the history is legal, and the explaining setting needs more than 64 states."""
     header, events, _, _ = made("updates", 36, "P494")
     header = Header({name: value for name, value in header.origin.items() if name != "settings"})

@@ -70,7 +70,7 @@ def test_data_before_truncation_is_read(form: str, left: float, tmp_path: Path) 
     assert form == "bz2" or len(found) >= 40_000 * (left - 0.25), "a block of bzip2 holds more than this text"
 
 
-def test_the_place_of_a_cut(tmp_path: Path) -> None:
+def test_place_of_cut(tmp_path: Path) -> None:
     header, events = history()
     whole = write(tmp_path / "h.ndjson", header, events).read_bytes()
     path = tmp_path / "cut.ndjson.gz"
@@ -101,7 +101,7 @@ def test_data_that_make_no_sense(tmp_path: Path) -> None:
         reading.read(path)
 
 
-def test_a_compressed_history_is_not_continued(tmp_path: Path) -> None:
+def test_compressed_history_is_not_continued(tmp_path: Path) -> None:
     """No reader could read plain lines after compressed ones."""
     path = tmp_path / "h.gz"
     path.write_bytes(before := gzip.compress(write(tmp_path / "h.ndjson", *history()).read_bytes()))
@@ -110,7 +110,7 @@ def test_a_compressed_history_is_not_continued(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_compressed_recording(tmp_path: Path) -> None:
+def test_compressed_recording(tmp_path: Path) -> None:
     plain = DATA / "rocketmq-5.3.3.jsonl"
     packed = tmp_path / "r.xz"
     packed.write_bytes(lzma.compress(plain.read_bytes(), preset=0))

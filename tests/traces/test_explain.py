@@ -29,14 +29,14 @@ def text_of(witness: Witness, step: int, why_not: str | None = None, width: int 
         ("end", 7, None),
     ],
 )
-def test_the_printed_explanation(name: str, step: int, why_not: str | None, skew: Witness, snapshot: Callable[[str, str], None]) -> None:
+def test_printed_explanation(name: str, step: int, why_not: str | None, skew: Witness, snapshot: Callable[[str, str], None]) -> None:
     text = text_of(skew, step, why_not)
     for width in (60, 80, 100):
         assert max(map(len, text_of(skew, step, why_not, width).splitlines())) <= width
     snapshot(f"explain-{name}.txt", text)
 
 
-def test_the_first_guard_that_refuses_has_its_sentence_and_values(skew: Witness) -> None:
+def test_first_guard_that_refuses_has_its_sentence_and_values(skew: Witness) -> None:
     asked = explain.explain(skew, 4, "refresh(p=0)").asked
     assert asked is not None and asked.refusal is not None
     assert not asked.enabled

@@ -42,7 +42,7 @@ def made(header: Header, events: list[Event]) -> Any:
     return document
 
 
-def test_an_explained_history_has_an_order_that_respects_time(recorded: tuple[Header, list[Event]]) -> None:
+def test_explained_history_has_order_that_respects_time(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     document = made(header, events)
     assert document["verdict"]["verdict"] == "ok"
@@ -68,7 +68,7 @@ def test_an_explained_history_has_an_order_that_respects_time(recorded: tuple[He
     assert len(offsets) > 3
 
 
-def test_the_first_that_nothing_explains(recorded: tuple[Header, list[Event]]) -> None:
+def test_first_that_nothing_explains(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     wrong, answer = changed(events, 20, queueOffset="77")
     last = wrong[-1]

@@ -56,14 +56,14 @@ def test_page_contains_its_document(skew: Witness) -> None:
     assert json.loads(Tags(page.html()).scripts[place]) is None
 
 
-def test_a_hostile_trace_is_text() -> None:
+def test_hostile_trace_is_text() -> None:
     plain, hostile = Tags(page.html()), Tags(page.html(of_witness(nasty())))
     assert hostile.tags == plain.tags
     assert any(NASTY in json.dumps(json.loads(text or "0")) for text in hostile.scripts if text.startswith("{"))
     assert "alert(1)</script>" not in page.html(of_witness(nasty()))
 
 
-def test_a_page_loads_nothing(skew: Witness) -> None:
+def test_page_loads_nothing(skew: Witness) -> None:
     found = Tags(page.html(of_witness(skew)))
     assert not [tag for tag, attrs in found.tags if {"src", "srcset", "action"} & attrs.keys()]
     links = [str(attrs["href"]) for _, attrs in found.tags if "href" in attrs]

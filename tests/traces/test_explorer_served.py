@@ -178,7 +178,7 @@ def test_request_body_must_be_json_of_limited_size(client: Client) -> None:
     assert client.ask("PUT", "/api/start").status == 405
 
 
-def test_a_socket_listens_on_this_machine_only() -> None:
+def test_socket_listens_on_this_machine_only() -> None:
     with serving.bound(0) as listening:
         host, port = listening.getsockname()
         assert host == "127.0.0.1"
@@ -230,7 +230,7 @@ def test_invalid_state_is_refused(client: Client, change: dict[Any, Any], says: 
     assert says in answer.data["error"]
 
 
-def test_a_session_is_known_until_it_is_old(client: Client) -> None:
+def test_session_is_known_until_it_is_old(client: Client) -> None:
     first = client.ask("GET", "/api/start").data["document"]
     asked = {"session": first["live"]["session"], "state": first["states"][0]}
     assert client.post("/api/at", asked).status == 200
@@ -260,7 +260,7 @@ def test_leaving_page_stops_its_queries(client: Client) -> None:
     assert 2 < len(opening.told) < LONG
 
 
-def test_an_expression_has_a_value_in_each_state(client: Client) -> None:
+def test_expression_has_value_in_each_state(client: Client) -> None:
     document = client.ask("GET", "/api/start").data["document"]
 
     def evaluate(expression: Any, states: Any = document["states"]) -> Any:
@@ -280,7 +280,7 @@ def test_an_expression_has_a_value_in_each_state(client: Client) -> None:
     assert "states[1]: has 1 codes" in evaluate("ever", [document["states"][0], [1]])["error"]
 
 
-def test_the_state_graph_of_a_small_scope(client: Client, lasso: Witness) -> None:
+def test_state_graph_of_small_scope(client: Client, lasso: Witness) -> None:
     document = client.ask("GET", "/api/start").data["document"]
     session = document["live"]["session"]
     found = client.post("/api/graph", {"session": session, "limit": 50}).lines[-1]

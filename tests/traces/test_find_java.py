@@ -42,7 +42,7 @@ def test_java_home_has_precedence(tmp_path: Path) -> None:
     assert find_java(environment(None, other / "bin")) == Java(other.resolve(), 25)
 
 
-def test_a_link_on_the_path_leads_to_its_home(tmp_path: Path) -> None:
+def test_link_on_path_leads_to_its_home(tmp_path: Path) -> None:
     real = home(tmp_path / "real", "17.0.15")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "java").symlink_to(real / "bin" / "java")
@@ -85,7 +85,7 @@ def test_missing_java_reports_installation_and_candidates(tmp_path: Path) -> Non
         find_java(environment())
 
 
-def test_importing_the_search_imports_no_spark() -> None:
+def test_importing_search_imports_no_spark() -> None:
     code = "import sys, rocketproof_traces.spark.java as j; print([m for m in ('pyspark', 'pyarrow', 'pandas') if m in sys.modules])"
     said = subprocess.run(
         [sys.executable, "-c", code],

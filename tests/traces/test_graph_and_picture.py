@@ -24,7 +24,7 @@ def small() -> "nx.MultiDiGraph[int]":
     return graph.state_graph(routing.model(B=2, P=1, M=1, K=1, C=1).given())
 
 
-def test_the_graph_has_every_state_once_in_breadth_first_order(small: "nx.MultiDiGraph[int]") -> None:
+def test_graph_has_every_state_once_in_breadth_first_order(small: "nx.MultiDiGraph[int]") -> None:
     assert (small.number_of_nodes(), small.number_of_edges()) == (120, 236)
     assert list(small.nodes) == list(range(120))
     depths = nx.single_source_shortest_path_length(small, 0)
@@ -74,7 +74,7 @@ def test_omitted_initial_states_are_reported() -> None:
     assert [row["initial"] for _, row in whole.nodes(data=True)] == [True] * 10
 
 
-def test_a_limit_that_just_fits_is_no_error() -> None:
+def test_limit_that_just_fits_is_no_error() -> None:
     assert graph.state_graph(routing.model(B=2, P=1, M=1, K=1, C=1).given(), limit=120).number_of_nodes() == 120
 
 
@@ -127,7 +127,7 @@ def test_boxes_stay_inside_picture_without_overlap(which: str, request: pytest.F
         assert all(x + w <= p or p + r <= x or y + h <= q or q + s <= y for p, q, r, s in boxes[:i])
 
 
-def test_arrows_and_the_loop_are_drawn(skew: Witness, lasso: Witness, through: Callable[..., Witness]) -> None:
+def test_arrows_and_loop_are_drawn(skew: Witness, lasso: Witness, through: Callable[..., Witness]) -> None:
     assert picture.svg(skew).count('fill="#0969da"/>') == 1
     assert "from here the steps 3-4 repeat for ever" in picture.svg(lasso)
     assert 'fill="none" stroke="#8a5a00"' in picture.svg(lasso)
@@ -141,12 +141,12 @@ def test_foreign_characters_are_escaped(loud: Witness) -> None:
     assert "<busy>" not in text
 
 
-def test_a_witness_without_states_has_a_picture(loud: Witness) -> None:
+def test_witness_without_states_has_picture(loud: Witness) -> None:
     root = ET.fromstring(picture.svg(Witness(loud.instance, loud.property, (), (), note="x = 3")))
     assert any(t.text == "x = 3" for t in root.iter(SVG + "text"))
 
 
-def test_a_long_label_has_its_parameters_below_its_action() -> None:
+def test_long_label_has_its_parameters_below_its_action() -> None:
     m = Model("wide")
     x = m.var("x", Int(0, 9), init=0)
 

@@ -144,7 +144,7 @@ def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
 
 @pytest.mark.parametrize("change", [swapped, doubled, beyond, forgotten, narrowed])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int) -> None:
+def test_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int) -> None:
     """Seeds are fixed: some loads with updates and without a second topic need tens of thousands of states."""
     header, events = contend(Load(events=210, topics=2, queues=3), seed)
     changed = change(events, Random(seed))
@@ -253,12 +253,12 @@ def test_unanswered_request_takes_effect_late_or_never() -> None:
     assert verdict(*lost, *first, *second, *again).verdict == "illegal"
 
 
-def test_a_request_that_failed_had_no_effect() -> None:
+def test_request_that_failed_had_no_effect() -> None:
     failed: list[Line] = [("invoke", "a", "send", send()), ("fail", "a", "send", {"error": "connect"})]
     assert verdict(*failed, *sent("b", 1)).verdict == "illegal"
 
 
-def test_the_lock_is_waited_for_three_seconds() -> None:
+def test_lock_is_waited_for_three_seconds() -> None:
     lines: list[Line] = [
         ("invoke", "a", "send", send()), ("invoke", "b", "send", send()),
         ("ok", "b", "send", {"code": 17, "fields": {}}), ("ok", "a", "send", place(0, 0)),
@@ -268,14 +268,14 @@ def test_the_lock_is_waited_for_three_seconds() -> None:
     assert verdict(*lines, times=(0, 1, 2_900_000_000, 3_200_000_000)).verdict == "illegal"
 
 
-def test_the_lock_may_be_held_for_another_topic() -> None:
+def test_lock_may_be_held_for_another_topic() -> None:
     other: Line = ("invoke", "a", "send", send("elsewhere"))
     lines = call("b", "send", send(), {"code": 17, "fields": {}})
     assert verdict(*lines).verdict == "illegal"
     assert verdict(other, *lines).verdict == "ok"
 
 
-def test_the_lock_may_be_held_for_a_retry_topic() -> None:
+def test_lock_may_be_held_for_retry_topic() -> None:
     back: Line = ("invoke", "a", "send_back", {"to": "broker-a", "fields": {"group": "g"}})
     assert verdict(back, *call("b", "send", send(), {"code": 17, "fields": {}})).verdict == "ok"
 
@@ -301,7 +301,7 @@ def test_request_that_ended_before_response_has_ended() -> None:
     assert verdict(*lines).verdict == "ok"
 
 
-def test_a_batch_takes_its_offsets_at_once() -> None:
+def test_batch_takes_consecutive_offsets_atomically() -> None:
     body = ((23).to_bytes(4, "big") + bytes(12) + (1).to_bytes(4, "big") + b"x" + bytes(2)) * 3
     batch = {**send(), "code": SEND_BATCH_MESSAGE, "body": b64encode(body).decode(), "bodySize": len(body)}
     many = call("a", "batch", batch, place(0, 0))
@@ -317,7 +317,7 @@ def test_delayed_messages_are_delivered_unasked() -> None:
     assert verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 2)).verdict == "illegal"
 
 
-def test_a_part_ends_where_the_specification_has_no_word() -> None:
+def test_part_ends_where_specification_has_no_word() -> None:
     stop = call("a", "configure", {"to": "broker-a", "fields": {}}, {"code": 0, "fields": {}})
     judged = verdict(*sent("a", 0), *stop, *sent("b", 9))
     assert (judged.verdict, judged.explained) == ("ok", 1)
@@ -353,7 +353,7 @@ def test_deleted_topic_is_missing_until_next_send() -> None:
 
 
 @pytest.mark.behaviour("SEND-21", "HAZ-18")
-def test_a_send_may_find_its_topic_gone() -> None:
+def test_send_may_find_topic_deleted() -> None:
     under_way: list[Line] = [("invoke", "b", "send", send())]
     error: list[Line] = [("ok", "b", "send", {"code": 1, "remark": "java.lang.NullPointerException", "fields": {}})]
     assert verdict(*sent("a", 0), *under_way, *deleted(), *error).verdict == "ok"
@@ -380,7 +380,7 @@ def test_without_timer_wheel_deletion_fails_after_deleting() -> None:
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
+def test_queues_of_deleted_topic_may_have_begun_anywhere() -> None:
     """The history does not show how far they were."""
     table = {"TBW102": (8, 8, 7), "T": (4, 4, 6)}
     known = {name: {"readQueueNums": r, "writeQueueNums": w, "perm": p} for name, (r, w, p) in table.items()}
@@ -398,14 +398,14 @@ def test_queue_end_after_deletion_is_not_judged() -> None:
     assert (judged.verdict, judged.out_of_reach) == ("ok", {"the ends of queues after a deletion": 1})
 
 
-def test_how_far_a_queue_is() -> None:
+def test_how_far_queue_is() -> None:
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     for offset, expected in ((0, "ok"), (1, "ok"), (2, "illegal")):
         looked = call("a", "max_offset", question, {"code": 0, "fields": {"offset": str(offset)}})
         assert verdict(*sent("a", 0), *looked).verdict == expected
 
 
-def test_the_end_of_a_queue_does_not_go_back() -> None:
+def test_end_of_queue_does_not_go_back() -> None:
     """A response may be smaller than another only for overlapping queries, or for different ends."""
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     inflight = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0", "committed": "false"}}

@@ -72,7 +72,7 @@ def test_send_during_switch_change_sees_either_value() -> None:
         assert last.set().judged().verdict == "ok"
 
 
-def test_a_refused_send_takes_the_template_away_for_good() -> None:
+def test_refused_send_disables_template_permanently() -> None:
     """AUX-101: the send removes INHERIT from TBW102, so that after switching on again no send can create a topic."""
     again = switched_off().sends(0, "B").refused(0).sets(ON).set().sends(0, "C")
     assert Told().sets(OFF).set().sets(ON).set().sends(0, "C").stored(0, 0).judged().verdict == "ok"
@@ -86,12 +86,12 @@ def test_switch_change_with_lost_response_is_optional() -> None:
 
 
 @pytest.mark.parametrize("line", ["flushDiskType=SYNC_FLUSH", f"{OFF}\nmaxMessageSize=10", "autoCreateTopicEnable=perhaps", ""])
-def test_other_settings_end_the_judging(line: str) -> None:
+def test_other_settings_end_judging(line: str) -> None:
     verdict = Told().sends(0, "A").stored(0, 0).sets(line).set().sends(0, "A").stored(0, 7).judged()
     assert verdict.verdict == "ok" and verdict.out_of_reach["the broker's settings were changed"] == 1
 
 
-def test_a_permission_is_changed_too() -> None:
+def test_permission_is_changed_too() -> None:
     taken = Told().sends(0, "A").stored(0, 0).sets("brokerPermission=4").set().sends(0, "A")
     assert taken.stored(0, 1).judged().verdict == "ok"  # the topic's own permission is not asked (CHK-01)
 

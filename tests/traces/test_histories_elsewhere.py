@@ -95,7 +95,7 @@ class Story:
 
 @pytest.mark.parametrize("properties", ["DELAY\x011", "TRAN_MSG\x01true"], ids=["delayed", "half"])
 @pytest.mark.behaviour("CHK-05", "INV-12")
-def test_a_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> None:
+def test_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> None:
     """It takes no offset in the queues of that topic."""
     assert Story().send(0, 7, properties=properties).send(0, 0).topics(A=4).judged().verdict == "ok"
     assert Story().send(0, 7, properties=properties).topics(A=3).judged().verdict == "illegal"
@@ -150,7 +150,7 @@ def test_trace_in_response_counts_with_its_length() -> None:
 
 @pytest.mark.behaviour("BACK-01", "REM-04")
 @pytest.mark.parametrize("limit", ["0", "2"])
-def test_a_send_back_without_a_level_fails_whatever_its_limit(limit: str) -> None:
+def test_send_back_without_level_fails_for_any_limit(limit: str) -> None:
     """If fields may be null, its retry topic exists afterwards, and no dead letter topic."""
 
     def verdict(profile: str, code: int, **topics: int) -> str:
@@ -356,7 +356,7 @@ def test_delayed_message_reaches_deleted_topic() -> None:
 
 @pytest.mark.parametrize("profile", ["P494", "P533"])
 @pytest.mark.behaviour("REM-06", "REM-10")
-def test_a_request_that_a_busy_broker_rejects_has_not_begun(profile: str) -> None:
+def test_request_that_busy_broker_rejects_has_not_begun(profile: str) -> None:
     """Rejected send-backs, sends and deletions have no effect; the offsets of other requests continue."""
     verdict = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
     assert (verdict.verdict, verdict.out_of_reach.get("a busy broker")) == ("ok", 3)

@@ -222,7 +222,7 @@ def without(action: str, guard: str) -> Callable[[Model], Model]:
 
 
 @pytest.mark.parametrize(("action", "guard"), few(TELLS, 20), ids=[f"{a}-{g}" for a, g in TELLS])
-def test_a_deleted_guard_changes_a_verdict(action: str, guard: str) -> None:
+def test_deleted_guard_changes_verdict(action: str, guard: str) -> None:
     place = action, guard
     told = TELLS[place]
     assert told.verdict(machine) == "illegal"

@@ -13,7 +13,7 @@ MOST = 500  # states at one event
 @pytest.mark.slow
 @pytest.mark.behaviour("BACK-03", "BACK-11", "BACK-12", "DLQ-01", "DLQ-03", "DLQ-04", "TRX-04", "CL-02")
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_judge_agrees_with_the_enumeration(kind: str) -> None:
+def test_judge_agrees_with_enumeration(kind: str) -> None:
     agreed = 0
     for seed in range(HISTORIES):
         try:

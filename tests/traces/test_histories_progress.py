@@ -207,7 +207,7 @@ def as_told(lines: Sequence[Line]) -> Told:
 
 
 @pytest.mark.parametrize("lies", [False, True])
-def test_the_judge_agrees_with_the_enumeration_of_all_orders(lies: bool) -> None:
+def test_judge_agrees_with_enumeration_of_all_orders(lies: bool) -> None:
     verdicts = set()
     for seed in range(in_proportion(150)):
         lines = walk(random.Random(seed), 24, lies=lies)
@@ -268,6 +268,6 @@ def test_broker_responses_are_explained(profile: str) -> None:
         assert verdict.verdict == "ok" and verdict.explained > 20 and not verdict.out_of_reach.keys() - {"no answer came"}
 
 
-def test_a_broker_that_keeps_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_storing_other_offset_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for change in nonempty(brokers(monkeypatch)):
         assert answered("P49", 1).judged().verdict == "illegal", change

@@ -11,7 +11,7 @@ from rocketproof_traces.checker.histories import judge_history
 @pytest.mark.slow
 @pytest.mark.parametrize("auto_create", [True, False], ids=["auto-create", "no auto-create"])
 @pytest.mark.parametrize("seed", range(16))
-def test_the_judge_agrees_with_the_enumeration(seed: int, *, auto_create: bool) -> None:
+def test_judge_agrees_with_enumeration(seed: int, *, auto_create: bool) -> None:
     chance = random.Random(seed)
     whole = Whole(wishes(chance, chance.choice((1, 2, 2, 3))), auto_create=auto_create)
     right = whole.walk(chance)

@@ -58,7 +58,7 @@ def judged(events: list[Event], profile: str = "P533") -> HistoryVerdict:
         ((0, 0, 1, 5), "illegal"),  # two messages are delivered once each
     ],
 )
-def test_the_timers_have_a_queue_and_deliver_once(offsets: tuple[int, ...], verdict: str) -> None:
+def test_timers_have_queue_and_deliver_once(offsets: tuple[int, ...], verdict: str) -> None:
     first, own, second, later = offsets
     found = judged(history((True, 0, first), (False, 0, own), (True, 0, second), (False, 0, later)))
     assert found.verdict == verdict and not found.out_of_reach
@@ -71,7 +71,7 @@ def test_point_in_time_may_follow_timers_of_other_programs(offset: int, monkeypa
     assert judged(history((True, 0, offset), (False, 0, 3))).verdict == "illegal"  # one timer does not cause that many
 
 
-def test_a_release_without_timers_stores_them_where_they_ask_for() -> None:
+def test_release_without_timers_stores_timed_messages_at_once() -> None:
     assert judged(history((True, 0, 0), (False, 0, 1)), "P49").verdict == "ok"
     assert judged(history((True, 0, 0), (False, 0, 0)), "P49").verdict == "illegal"
 

@@ -15,7 +15,7 @@ MOST = 1500  # states at one event
 
 
 @pytest.mark.parametrize(("number", "shape"), few(enumerate(SHAPES), 7), ids=list(SHAPES))
-def test_the_judge_agrees_with_a_broker_written_by_hand(number: int, shape: str) -> None:
+def test_judge_agrees_with_broker_written_by_hand(number: int, shape: str) -> None:
     """Here a shape keeps one release and one switch value, because the judge compiles the specification for each."""
     agreed = 0
     for seed in range(HISTORIES):

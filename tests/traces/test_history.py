@@ -61,7 +61,7 @@ def test_written_history_follows_schema_and_round_trips(tmp_path: Path) -> None:
     assert [(e.seq, e.type, e.time) for e in events] == [(0, "invoke", 5), (1, "info", None), (2, "ok", 9)]
 
 
-def test_events_are_given_out_while_the_file_is_read(tmp_path: Path) -> None:
+def test_events_are_given_out_while_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "h.ndjson"
     path.write_text(HEAD + "\n" + row() + "no json", encoding="utf-8")
     _, events = history.read(path)
@@ -89,7 +89,7 @@ WRONG_LINES = {
 
 
 @pytest.mark.parametrize("name", WRONG_LINES)
-def test_a_wrong_line_is_refused_with_its_number(name: str, tmp_path: Path) -> None:
+def test_wrong_line_is_refused_with_its_number(name: str, tmp_path: Path) -> None:
     line, expected = WRONG_LINES[name]
     with pytest.raises(TraceError, match=re.escape(f"h.ndjson:2: {expected}")) as caught:
         read_lines(tmp_path, HEAD + "\n", line)
@@ -144,7 +144,7 @@ def test_witness_round_trips_through_history(which: str, request: pytest.Fixture
     assert [e.process for e in events[1:3]] != ["model", "model"]
 
 
-def test_a_history_that_the_model_does_not_follow_is_refused(skew: Witness) -> None:
+def test_history_that_model_does_not_follow_is_refused(skew: Witness) -> None:
     header, events = as_history.from_witness(skew, {})
     for k, changes, expected in (
         (3, {"value": {**events[3].value, "changes": {}}}, "event 3: handle(p=0) changes"),

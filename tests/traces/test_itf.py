@@ -68,7 +68,7 @@ def test_numbers_are_next_to_their_names() -> None:
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_itf_py_loads_a_witness_and_gives_it_back(which: str, request: pytest.FixtureRequest) -> None:
+def test_itf_py_loads_witness_and_gives_it_back(which: str, request: pytest.FixtureRequest) -> None:
     witness: Witness = request.getfixturevalue(which)
     trace = itf_py.trace_from_json(json.loads(text_of(witness)))
     assert len(trace.states) == len(witness.states)
@@ -88,14 +88,14 @@ def test_tables_arrays_and_values_have_their_itf_forms(loud: Witness) -> None:
     assert (state[itf.ACTION], state[itf.PICKS]) == ("take", {"c": {"#bigint": "0"}, "i": {"#bigint": "0"}})
 
 
-def test_the_quint_dialect_has_variants(loud: Witness) -> None:
+def test_quint_dialect_has_variants(loud: Witness) -> None:
     state = json.loads(itf.dumps(loud, ORIGIN, dialect="quint"))["states"][1]
     assert state["holding"]["#map"][0][1] == {"tag": "Some", "value": {"#bigint": "0"}}
     assert state["holding"]["#map"][1][1] == {"tag": "None", "value": {"#tup": []}}
     assert state[itf.PICKS]["c"] == {"tag": "Some", "value": {"#bigint": "0"}}
 
 
-def test_equal_witnesses_give_equal_bytes_with_a_state_a_line(skew: Witness) -> None:
+def test_equal_witnesses_give_equal_bytes_with_state_line(skew: Witness) -> None:
     assert text_of(skew) == text_of(skew)
     assert sum(line.startswith('  {"#meta": {"index"') for line in text_of(skew).splitlines()) == len(skew.states)
 
@@ -107,7 +107,7 @@ def plain_trace(witness: Witness) -> dict[str, Any]:
     return {"vars": [v for v in data["vars"] if not v.startswith("mbt::")], "states": rows}
 
 
-def test_moves_of_a_foreign_file_are_found(skew: Witness) -> None:
+def test_moves_of_foreign_file_are_found(skew: Witness) -> None:
     found = restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance, skew.property)
     assert same(found, skew)
     assert restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance).property.id == "(none)"
@@ -145,7 +145,7 @@ def test_name_given_by_quint_selects_among_equal_actions() -> None:
     assert witness.labels() == ["other()", "one()"]
 
 
-def test_a_step_that_no_action_explains_is_named(skew: Witness) -> None:
+def test_step_that_no_action_explains_is_named(skew: Witness) -> None:
     data = plain_trace(skew)
     del data["states"][3]
     message = error_of(json.dumps(data), skew)
@@ -197,7 +197,7 @@ def test_wrong_file_is_refused_in_one_line(name: str, skew: Witness) -> None:
     assert expected in error_of(changed(skew, change), skew)
 
 
-def test_a_missing_variable_is_named(skew: Witness) -> None:
+def test_missing_variable_is_named(skew: Witness) -> None:
     message = error_of(changed(skew, lambda data: data["states"][1].pop("route")), skew)
     assert "state 1 has no variable route" in message
 
@@ -226,7 +226,7 @@ def test_unwritable_file_is_one_line_and_leaves_nothing(skew: Witness, tmp_path:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "w.json"]
 
 
-def test_other_constants_than_the_file_s_are_refused(through: Callable[..., Witness]) -> None:
+def test_other_constants_than_file_s_are_refused(through: Callable[..., Witness]) -> None:
     witness = through("calm", "take(c=0, i=1)", rush=True)
     other = through("calm", "take(c=0, i=1)", rush=False)
     assert "was made with rush = True, the model has False" in error_of(text_of(witness), other)

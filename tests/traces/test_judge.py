@@ -28,21 +28,21 @@ def first_sends(row: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
-def test_a_real_broker_is_explained_case_by_case() -> None:
+def test_real_broker_is_explained_case_by_case() -> None:
     verdict = judge_recording(RECORDING, "P494")
     assert not verdict.unexplained, str(verdict.unexplained[0])
     assert verdict.cases == 245
     assert verdict.explained == 245 and not verdict.out_of_reach
 
 
-def test_first_sends_and_the_switches_are_explained(tmp_path: Path) -> None:
+def test_first_sends_and_switches_are_explained(tmp_path: Path) -> None:
     verdict = judge_recording(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
     assert not verdict.unexplained, str(verdict.unexplained[0])
     assert verdict.explained == 51 and not verdict.out_of_reach
 
 
 @pytest.mark.slow
-def test_p49_does_not_refuse_the_five_topics_that_494_refuses(tmp_path: Path) -> None:
+def test_p49_does_not_refuse_five_topics_that_494_refuses(tmp_path: Path) -> None:
     names = write(tmp_path / "names.jsonl", rows(lambda r: r["cfg"] == "A" and 116 <= r["n"] <= 149))
     assert not judge_recording(names, "P494").unexplained
     refused = {r.case.split()[0] for r in judge_recording(names, "P49").unexplained}
@@ -58,7 +58,7 @@ def tampered(tmp_path: Path, number: int, change: Callable[[dict[str, Any]], Non
     return str(verdict.unexplained[0])
 
 
-def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
+def test_wrong_answer_names_guard_that_refuses_it(tmp_path: Path) -> None:
     def accept(case: dict[str, Any]) -> None:
         case["response"] = {"code": 0, "remark": None, "extFields": {"queueId": "8", "queueOffset": "0"}}
 
@@ -71,7 +71,7 @@ def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:
+def test_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:
     def created(case: dict[str, Any]) -> None:
         case["response"] = {"code": 0, "remark": None, "extFields": {"queueId": "0", "queueOffset": "0"}}
         case.pop("topicConfig")
@@ -110,7 +110,7 @@ def test_each_recorded_field_is_judged(tmp_path: Path, number: int, lie: dict[st
     assert f"A-{number} " in tampered(tmp_path, number, change)
 
 
-def test_records_of_the_broker_itself_are_granted_once(tmp_path: Path) -> None:
+def test_records_of_broker_itself_are_granted_once(tmp_path: Path) -> None:
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 80, 81, 165))
     cases[-1]["response"]["extFields"]["queueOffset"] = "0"
     cases[-1]["stored"][0]["queueOffset"] = 0
@@ -149,7 +149,7 @@ def group_of(limit: int, cases: list[dict[str, Any]]) -> dict[str, Any]:
     return {**cases[0], "n": 400, "case": "update gr1", "to": "b", "request": request, "response": {"code": 0}, "body": None}
 
 
-def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
+def test_limit_of_group_makes_dead_letters(tmp_path: Path) -> None:
     """A dead letter after retryMaxTimes retries is legal, though the request has no limit."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3)
@@ -160,7 +160,7 @@ def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
     assert [event.case.split()[0] for event in unlimited.unexplained] == ["A-402"]
 
 
-def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
+def test_old_request_names_no_limit(tmp_path: Path) -> None:
     """Before version 121 the header's maxReconsumeTimes is ignored: the group's limit applies."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3, version=99)
@@ -185,7 +185,7 @@ def test_undecodable_header_is_error_without_effect(tmp_path: Path, change: Call
     assert judge_recording(write(tmp_path / "refused.jsonl", cases), "P494").explained == 7
 
 
-def test_fields_that_a_recorder_may_leave_out(tmp_path: Path) -> None:
+def test_fields_that_recorder_may_leave_out(tmp_path: Path) -> None:
     cases = rows(first_sends)
     for case in cases:
         case["response"] = {k: v for k, v in case["response"].items() if v is not None or k == "code"}
@@ -201,14 +201,14 @@ def test_switches_are_found_by_their_effects(tmp_path: Path) -> None:
     assert not verdict.unexplained, str(verdict.unexplained[0])
 
 
-def test_an_answered_queue_beyond_reason_is_only_unexplained(tmp_path: Path) -> None:
+def test_answered_queue_beyond_reason_is_only_unexplained(tmp_path: Path) -> None:
     def change(case: dict[str, Any]) -> None:
         case["response"]["extFields"]["queueId"] = "1000000"
 
     assert "A-7 " in tampered(tmp_path, 7, change)
 
 
-def test_a_wrong_route_is_noticed(tmp_path: Path) -> None:
+def test_wrong_route_is_noticed(tmp_path: Path) -> None:
     def fewer(case: dict[str, Any]) -> None:
         case["body"]["queueDatas"][0]["writeQueueNums"] = 3
 
@@ -232,7 +232,7 @@ def test_invalid_recording_is_one_line(tmp_path: Path, text: str, what: str) -> 
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_file_and_an_unknown_profile(tmp_path: Path) -> None:
+def test_missing_file_and_unknown_profile(tmp_path: Path) -> None:
     with pytest.raises(RocketproofError, match="cannot be read"):
         judge_recording(tmp_path / "none.jsonl", "P494")
     with pytest.raises(RocketproofError, match="did you mean P4"):

@@ -20,7 +20,7 @@ BACK = {"offset": "0", "group": "g", "delayLevel": "0"}
 
 
 @pytest.mark.behaviour("TCM-13", "TCM-14")
-def test_auto_creation_is_switched_while_the_broker_runs() -> None:
+def test_auto_creation_is_switched_while_broker_runs() -> None:
     assert Recorded().configure("autoCreateTopicEnable=false").send(17).verdict() == "ok"
     assert Recorded().configure("autoCreateTopicEnable=false").send(0, 0).verdict() == "illegal"
     assert Recorded().send(17).verdict() == "illegal"
@@ -63,7 +63,7 @@ def test_name_server_accepts_topic_from_anyone() -> None:
 
 
 @pytest.mark.behaviour("TCM-34")
-def test_an_older_name_server_takes_no_topic() -> None:
+def test_older_name_server_refuses_topic() -> None:
     mine = (BROKER, (2, 2, 4))
     assert Recorded().register(mine, code=None).route(None).judged("P494").verdict == "ok"
     assert Recorded().register(mine, code=None).route((2, 2, 4)).judged("P494").verdict == "illegal"
@@ -112,7 +112,7 @@ def test_later_releases_delete_offsets_with_topic() -> None:
 
 
 @pytest.mark.behaviour("DLQ-02")
-def test_a_group_that_is_deleted_has_a_name() -> None:
+def test_group_that_is_deleted_has_name() -> None:
     assert Recorded().ask("delete_group", 207, {}, {"code": 1}).verdict() == "ok"
     assert Recorded().ask("delete_group", 207, {}, {"code": 0}).verdict() == "illegal"
 
@@ -255,7 +255,7 @@ MUTANTS: list[tuple[str, Callable[[Action], Action], Recorded]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(MUTANTS)))
-def test_a_mutant_of_an_action_changes_a_verdict(number: int) -> None:
+def test_mutant_of_action_changes_verdict(number: int) -> None:
     name, changed, recorded = MUTANTS[number]
     profile = "P494" if name == "permit" else "P533"
     found = recorded.judged(profile).verdict

@@ -61,7 +61,7 @@ def test_message_that_cannot_wait_is_refused(properties: dict[str, Any]) -> None
     assert sent(0, 0, **properties).verdict() == "illegal"
 
 
-def test_without_a_wheel_all_are_refused() -> None:
+def test_without_wheel_all_are_refused() -> None:
     for remark, verdict in ((NO_WHEEL, "ok"), ("", "illegal")):
         refused = Recorded().update().send(1, properties=text(TIMER_DELAY_SEC=3), remark=remark)
         assert refused.send(0, 0).verdict() == verdict
@@ -93,7 +93,7 @@ def test_specification_and_implementation_classify_equally(name: str, value: str
     assert (timed, flaw != "none") == (message.topic == WHEEL_TIMER_TOPIC, refused)
 
 
-def test_a_mutant_of_the_action_changes_a_verdict() -> None:
+def test_mutant_of_action_changes_verdict() -> None:
     recorded = sent(0, 0, TIMER_DELAY_SEC=3000).send(0, 0)
     assert recorded.judged("P533").verdict == "ok"
     assert recorded.judged("P533", mutated("keep_in_wheel", not_setting("way.lane"))).verdict == "illegal"

@@ -106,7 +106,7 @@ def test_only_new_histories_are_judged(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out" / "verdicts").iterdir())) == 3
 
 
-def test_a_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
+def test_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
     path = write(tmp_path / "one.ndjson", *history(wrong="T1"))
     first = judge(tmp_path, path)
     (batch,) = (tmp_path / "out" / "verdicts").iterdir()
@@ -116,7 +116,7 @@ def test_a_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["parquet", "pieces", "shuffled pieces", "cache"])
-def test_the_form_changes_nothing(tmp_path: Path, form: str) -> None:
+def test_form_changes_nothing(tmp_path: Path, form: str) -> None:
     _, events = history(wrong="T1")
     header = Header()
     folder = tmp_path / "in"
@@ -237,7 +237,7 @@ def test_recordings_of_single_requests_are_histories(tmp_path: Path, version: st
     assert judged.explained > 250
 
 
-def test_a_recording_that_another_broker_made_is_not_explained(tmp_path: Path) -> None:
+def test_recording_of_other_broker_is_not_explained(tmp_path: Path) -> None:
     lines = (DATA / "rocketmq-4.9.4.jsonl").read_text().splitlines()
     row = json.loads(lines[6])
     row["response"]["extFields"]["queueOffset"] = "1"
@@ -248,7 +248,7 @@ def test_a_recording_that_another_broker_made_is_not_explained(tmp_path: Path) -
     assert [(finding["op"], finding["recorded"]) for finding in judged.findings] == [("send", said)]
 
 
-def test_eight_producers_at_a_real_broker_are_explained(tmp_path: Path) -> None:
+def test_eight_producers_at_real_broker_are_explained(tmp_path: Path) -> None:
     path = tmp_path / "real.ndjson"
     path.write_bytes(gzip.decompress((DATA / "history-4.9.4-8-producers.ndjson.gz").read_bytes()))
     header, lines = reading.read(path)
@@ -291,7 +291,7 @@ UNTOLD: dict[str, object] = {
 
 
 @pytest.mark.parametrize("what", UNTOLD)
-def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Path) -> None:
+def test_stored_message_without_its_place_is_finding(what: str, tmp_path: Path) -> None:
     """Another implementation may respond this way: it is judged, not refused."""
     header, events = history()
     bad = last_answer(events, "T1").seq
@@ -338,7 +338,7 @@ def test_data_before_invalid_number_is_judged(tmp_path: Path) -> None:
     assert judged.events == 30 and "event None: is no event" in judged.findings[0]["recorded"]
 
 
-def test_a_table_without_rows_is_nothing_to_judge(tmp_path: Path) -> None:
+def test_table_without_rows_is_nothing_to_judge(tmp_path: Path) -> None:
     pq.write_table(EVENTS.empty_table(), tmp_path / "none.parquet")
     assert judge(tmp_path, tmp_path / "none.parquet").verdict == "unreadable"
 

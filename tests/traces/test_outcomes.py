@@ -45,7 +45,7 @@ def test_tree_is_undecided_only_if_its_leaves_matter(tree: Tree) -> None:
 
 
 @given(st.lists(st.tuples(LEAF, st.integers(0, 3)), min_size=1))
-def test_decisive_alternative_has_the_combined_outcome_and_most_progress(tried: list[tuple[JudgingOutcome, int]]) -> None:
+def test_decisive_alternative_has_combined_outcome_and_most_progress(tried: list[tuple[JudgingOutcome, int]]) -> None:
     outcome, progress = chosen = decisive(iter(tried), outcome=lambda pair: pair[0], progress=lambda pair: pair[1])
     assert chosen in tried and outcome is any_of(kind for kind, _ in tried)
     if outcome is not EXPLAINED:
@@ -58,6 +58,6 @@ def test_no_alternative_is_tried_after_explained() -> None:
     assert list(rest) == [UNDECIDED]
 
 
-def test_no_alternative_is_an_error() -> None:
+def test_no_alternative_is_error() -> None:
     with pytest.raises(ValueError, match="empty"):
         decisive([], outcome=lambda item: item, progress=lambda _: 0)

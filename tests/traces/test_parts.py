@@ -143,7 +143,7 @@ def steps(instance: Instance, most: int) -> Iterator[tuple[State, ModelStep]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_of_the_specification_has_sentences_and_declared_lanes(name: str) -> None:
+def test_all_of_specification_has_sentences_and_declared_lanes(name: str) -> None:
     model = part(name).model
     assert [v.name for v in model.variables if not v.meaning] == []
     assert [c for c in model.constants if not model.sentences.get(c)] == []
@@ -156,7 +156,7 @@ def test_all_of_the_specification_has_sentences_and_declared_lanes(name: str) ->
         assert involved.by not in (involved.to, involved.source), f"{step.label} goes from {involved.by} to itself"
 
 
-def test_the_broker_and_not_the_producer_persists() -> None:
+def test_broker_and_not_producer_persists() -> None:
     instance = part("small").model.given()
     by = {step.action.name: acting(instance, state, step.action, step.args) for state, step in steps(instance, 1500)}
     for name in ("persist", "acquire_lock"):

@@ -54,7 +54,7 @@ def test_threads_give_all_answers_in_this_process() -> None:
     assert sorted(on_threads(2)(meet, "abcd")) == [f"{each}{each} {os.getpid()}" for each in "abcd"]
 
 
-def test_an_error_in_a_thread_is_raised_here() -> None:
+def test_error_in_thread_is_raised_here() -> None:
     with pytest.raises(ZeroDivisionError):
         list(on_threads(2)(lambda item: 1 // item, [1, 0, 2]))
 

@@ -87,5 +87,5 @@ def test_question_concerns_closest_sibling_that_keeps_property(walked: Callable[
     assert question(walked(m, "low", "ask()", "take()")) == Question(2, "refuse()")
 
 
-def test_a_witness_without_steps_has_no_question(loud: Witness) -> None:
+def test_witness_without_steps_has_no_question(loud: Witness) -> None:
     assert question(Witness(loud.instance, loud.property, (), ())) is None

@@ -85,12 +85,12 @@ def test_sharded_search_equals_local_search(name: str, way: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
-def test_the_number_of_workers_changes_nothing(shards: int) -> None:
+def test_number_of_workers_changes_nothing(shards: int) -> None:
     instance = counters(4).given()
     assert summary(spread(instance, OneProcess(shards), alone=30)) == summary(local.explore(instance))
 
 
-def test_a_full_table_ends_a_run_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_table_ends_only_run(monkeypatch: pytest.MonkeyPatch) -> None:
     from rocketproof_model.explicit import account
 
     instance = routing.model(B=2, P=2, M=1, K=1, C=1).given()
@@ -151,7 +151,7 @@ def test_ctrl_c_keeps_known_results() -> None:
 
 
 @pytest.mark.parametrize("alone", [0, 1 << 60])
-def test_limits_end_it_without_a_verdict(alone: int) -> None:
+def test_limits_end_it_without_verdict(alone: int) -> None:
     for limits, reason in ((Limits(states=20), STATES), (Limits(seconds=0.0), TIME), (Limits(memory=1), MEMORY)):
         found = spread(counters().given(), alone=alone, limits=limits)
         assert found.reason == reason and found.outcome("small").verdict == "unknown" and found.outcome("small").reason == reason
@@ -159,7 +159,7 @@ def test_limits_end_it_without_a_verdict(alone: int) -> None:
     assert summary(spread(counters().given(), alone=alone, limits=Limits(states=whole.states))) == summary(whole)
 
 
-def test_a_job_that_runs_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_that_runs_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
     monkeypatch.setattr(jobs, "_BEAT", 0.01)
@@ -175,7 +175,7 @@ def test_a_job_that_runs_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     assert told and {at.engine for at in told} == {"spark"}
 
 
-def test_memory_that_a_task_lacks_is_a_limit() -> None:
+def test_memory_that_task_lacks_is_limit() -> None:
     def exhaust() -> None:
         raise MemoryError
 
@@ -191,7 +191,7 @@ def test_failed_task_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("alone", [0, 1 << 60])
-def test_a_fault_is_the_local_searchs(alone: int) -> None:
+def test_fault_is_local_searchs(alone: int) -> None:
     m = counters()
     value = m.variable("value")
 
@@ -209,7 +209,7 @@ def test_a_fault_is_the_local_searchs(alone: int) -> None:
 
 
 @pytest.mark.parametrize("alone", [0, 1 << 60])
-def test_a_full_disk_is_a_clear_error(alone: int, tmp_path: Path) -> None:
+def test_full_disk_is_clear_error(alone: int, tmp_path: Path) -> None:
     instance = routing.model(B=1, P=2, M=2, K=1, C=1).given()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -226,12 +226,12 @@ def test_a_full_disk_is_a_clear_error(alone: int, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["question"]
 
 
-def test_a_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"cannot hold the states .*--scratch"):
         spread(counters().given(), scratch=tmp_path / "none")
 
 
-def test_workers_that_do_not_reach_the_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_do_not_reach_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_visit", lambda folder: ("far", "nothing", "No such file or directory"))
     with pytest.raises(TraceError, match=r"is not reached by the worker on far .*No such file.*--scratch"):
         spread(counters().given(), alone=0)
@@ -240,7 +240,7 @@ def test_workers_that_do_not_reach_the_folder_are_refused(monkeypatch: pytest.Mo
         spread(counters().given(), alone=0)
 
 
-def test_a_file_that_was_cut_is_named(tmp_path: Path) -> None:
+def test_file_that_was_cut_is_named(tmp_path: Path) -> None:
     def cut() -> None:
         for file in tmp_path.glob("*/level-00003-*-sent-*"):
             os.truncate(file, 8)

@@ -23,7 +23,7 @@ def text_of(witness: Witness, width: int = 100, encoding: str = "utf-8") -> str:
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_the_printed_story(which: str, request: pytest.FixtureRequest, snapshot: Callable[[str, str], None]) -> None:
+def test_printed_story(which: str, request: pytest.FixtureRequest, snapshot: Callable[[str, str], None]) -> None:
     snapshot(f"show-{which}.txt", text_of(request.getfixturevalue(which)))
 
 
@@ -62,7 +62,7 @@ def test_narrow_terminal_shows_truth_below_changing_step(skew: Witness) -> None:
     assert text.count("property: not yet") == 1 and text.count("property: reached") == 1
 
 
-def test_a_terminal_without_unicode_gets_ascii(lasso: Witness, skew: Witness) -> None:
+def test_terminal_without_unicode_gets_ascii(lasso: Witness, skew: Witness) -> None:
     assert re.search(r"\n\+ +\|", text_of(lasso, encoding="ascii")), "the loop has no bracket"
     text = text_of(skew, 80, "ascii")
     assert "*------>o" in text
@@ -90,7 +90,7 @@ def test_lanes_partners_and_changes(skew: Witness) -> None:
         ("served", ["take(c=0, i=2)", "put(c=0, loudly=True)", "rest()"], None, ["not asked", "waiting", "reached", "not asked"]),
     ],
 )
-def test_the_truth_of_each_kind_of_property(
+def test_truth_of_each_kind_of_property(
     id_: str, labels: list[str], loop: int | None, truths: list[str], through: Callable[..., Witness]
 ) -> None:
     witness = through(id_, *labels, loop=loop)
@@ -119,12 +119,12 @@ def test_steps_without_visible_change_are_marked(id_: str, labels: list[str], en
     assert show.witness_view(through(id_, *labels)).end == end
 
 
-def test_a_long_step_is_folded_between_its_arguments(loud: Witness) -> None:
+def test_long_step_is_folded_between_its_arguments(loud: Witness) -> None:
     words = text_of(loud, 36).split()
     assert all(word in words for view in show.steps(loud) for word in view.label.split())
 
 
-def test_the_loop_is_marked(lasso: Witness, through: Callable[..., Witness]) -> None:
+def test_loop_is_marked(lasso: Witness, through: Callable[..., Witness]) -> None:
     told = show.witness_view(lasso)
     assert [v.number for v in told.steps if v.in_loop] == [3, 4]
     assert [v.number for v in told.steps if v.opens_loop] == [3]

@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> list[Stored]:
 
 @pytest.mark.behaviour("APP-08", "HAZ-51")
 @pytest.mark.parametrize("size", [1 << 20, 150])
-def test_a_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size: int) -> None:
+def test_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size: int) -> None:
     found = []
     for part in ranges(log_files([str(tmp_path)], hosts_by_flag=False), size):
         for chunk in Walk(part, NameTable()):
@@ -50,7 +50,7 @@ def test_a_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size
 
 
 @pytest.mark.behaviour("APP-08", "HAZ-51")
-def test_whoever_believes_the_flag_finds_damage(store: list[Stored], tmp_path: Path) -> None:
+def test_whoever_believes_flag_finds_damage(store: list[Stored], tmp_path: Path) -> None:
     data = (tmp_path / "commitlog" / f"{0:020d}").read_bytes()
     early = read_log(data, FILE_SIZE, hosts_by_flag=False)
     assert [(record.at, record.parts_size) for record in early.records] == [(stored.offset, stored.size) for stored in store]
@@ -61,7 +61,7 @@ def test_whoever_believes_the_flag_finds_damage(store: list[Stored], tmp_path: P
 
 @pytest.mark.behaviour("APP-08", "HAZ-51")
 @pytest.mark.parametrize(("profile", "corrupt"), [("P45", False), ("P494", True)])
-def test_an_audit_reads_by_the_profile(store: list[Stored], tmp_path: Path, profile: str, corrupt: bool) -> None:
+def test_audit_reads_by_profile(store: list[Stored], tmp_path: Path, profile: str, corrupt: bool) -> None:
     plan = command.plan_of(profile, (), 100)
     audited = command.run((str(tmp_path),), plan, profile, None, on_threads(1), lambda done, all_: None)
     (totals,) = audited.outcome.totals

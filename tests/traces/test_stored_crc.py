@@ -50,7 +50,7 @@ def test_folding_constants_equal_published_ones() -> None:
         pytest.param("+avx2,+pclmul,+sse4.1,+vpclmulqdq", 2, id="wide"),
     ],
 )
-def test_the_features_that_numba_is_given_choose_the_multiplication(features: str, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_that_numba_is_given_choose_multiplication(features: str, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crc.config, "CPU_FEATURES", features)
     assert crc.blocks_at_once() == blocks
 

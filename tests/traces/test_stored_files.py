@@ -112,7 +112,7 @@ def test_unreadable_path_is_one_line_error(path: str) -> None:
     assert "\n" not in str(caught.value) and str(caught.value).startswith(path)
 
 
-def test_the_same_by_a_scheme(tmp_path: Path) -> None:
+def test_same_by_scheme(tmp_path: Path) -> None:
     data = log(random.Random(6), 0, 20)
     write_log(tmp_path, 0, data)
     folder = f"file://{tmp_path}"
@@ -127,7 +127,7 @@ def test_the_same_by_a_scheme(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs memory that may not be read")
-def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
+def test_kernel_reads_no_byte_beyond_margins() -> None:
     """The buffer ends at an unreadable page: reading one more byte kills the process."""
     page = mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * page)
@@ -155,7 +155,7 @@ def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
         assert libc.mprotect(ctypes.c_void_p(guard), page, 3) == 0
 
 
-def test_names_keep_their_numbers_while_the_table_grows() -> None:
+def test_names_keep_their_numbers_while_table_grows() -> None:
     names = NameTable(["first", "", "x" * LONGEST])
     many = [f"%RETRY%group-{number:05d}-of-the-service" for number in range(5000)]
     numbers = [names.number(name) for name in many]
@@ -200,7 +200,7 @@ def test_entries_far_after_zeros_are_past_queue_end(tmp_path: Path) -> None:
     assert (queue.min, queue.max) == (0, 40)
 
 
-def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ends_of_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(1000)], count=1 << 15)
     probed: list[int] = []
     entry = _Probe.entry
@@ -226,7 +226,7 @@ def test_queue_with_hole_after_entries_is_read_once(count: int, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("count", [1, BEYOND - 1, BEYOND, BEYOND + 1, 3 * BEYOND, 5 * BEYOND + 7, 1 << 15])
-def test_the_end_of_a_queue_of_any_length_is_found(count: int, tmp_path: Path) -> None:
+def test_end_of_queue_of_any_length_is_found(count: int, tmp_path: Path) -> None:
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(count)], count=1 << 15)
     (queue,) = Queues([str(tmp_path)]).all()
     assert (queue.min, queue.max) == (0, count)
@@ -306,14 +306,14 @@ def test_index_states_how_it_was_made(tmp_path: Path) -> None:
      ('{"topicConfigTable":{"T":{"perm":"x"}}}', "of another form"),
      ('{"topicConfigTable":{"T":3}}', "of another form"), (b"\xff", "UTF-8")],
 )  # fmt: skip
-def test_a_table_of_topics_that_is_none(tmp_path: Path, text: str | bytes, problem: str) -> None:
+def test_table_of_topics_that_is_none(tmp_path: Path, text: str | bytes, problem: str) -> None:
     path = tmp_path / "topics.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(StoredError, match=problem):
         config.read_topics(str(path))
 
 
-def test_the_dialect_of_the_tables(tmp_path: Path) -> None:
+def test_dialect_of_tables(tmp_path: Path) -> None:
     path = tmp_path / "consumerOffset.json"
     path.write_text('{"offsetTable":{"a@b,1:":{0:5,1:6,\n-2 :7},"c\\"{3:":{}},"dataVersion":{"counter":1}}', encoding="utf-8")
     assert config.read_json(str(path))["offsetTable"] == {"a@b,1:": {"0": 5, "1": 6, "-2": 7}, 'c"{3:': {}}

@@ -56,7 +56,7 @@ def test_format_constants_equal_those_of_implementation() -> None:
         assert first == places[name], name
 
 
-def test_every_record_of_a_real_store(real_store: Path) -> None:
+def test_every_record_of_real_store(real_store: Path) -> None:
     (range_,) = ranges(log_files([str(real_store)]))
     walk = Walk(range_, NameTable())
     rows = []
@@ -89,7 +89,7 @@ def test_every_record_of_a_real_store(real_store: Path) -> None:
     assert walk.data_end == listing()[-1]["offset"] + listing()[-1]["size"]
 
 
-def test_tables_and_checkpoint_of_a_real_store(real_store: Path) -> None:
+def test_tables_and_checkpoint_of_real_store(real_store: Path) -> None:
     topics = read_topics(f"{real_store}/config/topics.json")
     assert (topics.counter, topics.state_version) == (61, 0)
     row = topics.topics["w4r8"]
@@ -106,7 +106,7 @@ def listing_time(store: Path) -> int:
     return max(int(chunk["storeTimestamp"].max()) for chunk in Walk(range_, NameTable()))
 
 
-def test_every_entry_of_a_real_queue_has_its_record(real_store: Path) -> None:
+def test_every_entry_of_real_queue_has_its_record(real_store: Path) -> None:
     queues, names = Queues([str(real_store)]), NameTable()
     (range_,) = ranges(log_files([str(real_store)]))
     (chunk,) = Walk(range_, names)
@@ -123,7 +123,7 @@ def test_every_entry_of_a_real_queue_has_its_record(real_store: Path) -> None:
     assert sum(queue.max - queue.min for queue in queues.all()) == int(good.sum())
 
 
-def test_the_index_of_a_real_store(real_store: Path) -> None:
+def test_index_of_real_store(real_store: Path) -> None:
     (file,) = index_files([str(real_store)])
     assert (file.slots, file.limit, file.count) == (1000, 4000, 49)
     entries = file.entries(1, 1 << 20)
@@ -135,7 +135,7 @@ def test_the_index_of_a_real_store(real_store: Path) -> None:
     assert (heads > 0).sum() == file.used_slots and heads.max() == file.count - 1
 
 
-def test_a_store_of_the_implementation_with_blanks_and_several_files(tmp_path: Path) -> None:
+def test_store_of_implementation_with_blanks_and_several_files(tmp_path: Path) -> None:
     stand = Stand(mapped_file_size_commit_log=4096, mapped_file_size_consume_queue=400)
     sent: list[Message] = []
     for number in range(60):

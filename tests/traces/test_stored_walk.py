@@ -85,7 +85,7 @@ def test_walk_of_file_equals_plain_reader(seed: int, count: int, mishaps: int, w
 
 @settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9), mishaps=st.integers(0, 4), size=st.integers(20, 2000))
-def test_ranges_together_have_each_row_of_the_file_once(seed: int, mishaps: int, size: int, tmp_path: Path) -> None:
+def test_ranges_together_have_each_row_of_file_once(seed: int, mishaps: int, size: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     data = log(chance, 0, 12)
     for _ in range(mishaps):
@@ -156,7 +156,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_why_a_stretch_is_no_record(reason: Reason, tmp_path: Path) -> None:
+def test_why_stretch_is_no_record(reason: Reason, tmp_path: Path) -> None:
     chance = random.Random(3)
     parts: list[bytes] = []
     while len(parts) < 3:
@@ -191,7 +191,7 @@ def test_record_repeating_property_with_topics_adds_last(tmp_path: Path) -> None
     assert names.texts() == ["T", "t1499"]
 
 
-def test_the_documentation_names_every_column_and_reason() -> None:
+def test_documentation_names_every_column_and_reason() -> None:
     text = (Path(__file__).parents[2] / "traces" / "docs" / "stored.md").read_text(encoding="utf-8")
     assert [name for name in (*COLUMNS, *PROPERTIES) if f"`{name}`" not in text] == []
     assert [reason for reason in Reason if reason and f"| `{reason.name}` {reason.value} |" not in text] == []

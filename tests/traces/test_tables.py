@@ -91,7 +91,7 @@ CLAUSES: list[tuple[Sequence[Clause], Any]] = [
 
 
 @pytest.mark.parametrize(("clauses", "passes"), CLAUSES)
-def test_clauses_leave_the_rows_that_pass(clauses: Clauses, passes: Any, store: tuple[Path, list[Stored]]) -> None:
+def test_clauses_leave_rows_that_pass(clauses: Clauses, passes: Any, store: tuple[Path, list[Stored]]) -> None:
     folder, stored = store
     found = rows(commitlog.TABLE, folder, "physicalOffset, body, tags", clauses, part_size=8192)
     assert [(row["physicalOffset"], row["body"]) for row in found] == [(s.offset, s.body) for s in stored if passes(s)]
@@ -146,7 +146,7 @@ def test_older_records_after_blank_are_no_rows(tmp_path: Path) -> None:
     assert [row["physicalOffset"] for row in found] == [each.offset for each in stored if each not in here[5:]]
 
 
-def test_physical_offsets_choose_the_parts(store: tuple[Path, list[Stored]]) -> None:
+def test_physical_offsets_choose_parts(store: tuple[Path, list[Stored]]) -> None:
     folder, _ = store
     every = commitlog.TABLE.parts([str(folder)], (), 1 << 14)
     parts = commitlog.TABLE.parts([str(folder)], [Clause("physicalOffset", "=", 70_000)], 1 << 14)
@@ -182,7 +182,7 @@ def test_damage_is_rows_with_offset_and_reason(part_size: int, damaged: tuple[Pa
     ]
 
 
-def test_a_file_that_vanishes_is_a_row_too(store: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_file_that_vanishes_is_row_too(store: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     stored = write_store(tmp_path / "store", messages(600, 3))
     parts = commitlog.TABLE.parts([str(tmp_path / "store")], (), PART_SIZE)
     gone = Path(parts[1].range.file.path)
@@ -219,7 +219,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "store-4.9.4"
 
 
-def test_a_real_brokers_log_is_read_as_it_was_recorded(golden: Path) -> None:
+def test_real_brokers_log_is_read_as_it_was_recorded(golden: Path) -> None:
     expected = [json.loads(line) for line in (GOLDEN.parent / "store-4.9.4-records.jsonl").read_text().splitlines()]
     found = rows(commitlog.TABLE, golden)
     assert len(found) == len(expected) > 100
@@ -231,7 +231,7 @@ def test_a_real_brokers_log_is_read_as_it_was_recorded(golden: Path) -> None:
     assert pa.types.is_map(commitlog.TABLE.columns["properties"])
 
 
-def test_each_entry_of_a_queue_is_a_row(store: tuple[Path, list[Stored]]) -> None:
+def test_each_entry_of_queue_is_row(store: tuple[Path, list[Stored]]) -> None:
     folder, stored = store
     found = rows(consumequeue.TABLE, folder, part_size=1)
     expected = sorted(stored, key=lambda s: (s.topic, s.queue_id, s.queue_offset))
@@ -256,7 +256,7 @@ def test_clauses_about_queues(clauses: Clauses, passes: Any, store: tuple[Path, 
     assert sorted(row["physicalOffset"] for row in found) == [s.offset for s in stored if passes(s)]
 
 
-def test_zeros_inside_of_a_queue_are_rows_with_a_reason(tmp_path: Path) -> None:
+def test_zeros_inside_of_queue_are_rows_with_reason(tmp_path: Path) -> None:
     write_store(tmp_path, [Sent("orders") for _ in range(9)])
     with (tmp_path / "consumequeue" / "orders" / "0" / f"{0:020d}").open("r+b") as file:
         file.seek(20 * 2)
@@ -268,7 +268,7 @@ def test_zeros_inside_of_a_queue_are_rows_with_a_reason(tmp_path: Path) -> None:
     assert rows(consumequeue.TABLE, tmp_path, "queueOffset", [Clause("physicalOffset", "absent")]) == [{"queueOffset": 2}]
 
 
-def test_a_queue_that_vanishes_is_a_row(tmp_path: Path) -> None:
+def test_queue_that_vanishes_is_row(tmp_path: Path) -> None:
     write_store(tmp_path, [Sent("orders")])
     parts = consumequeue.TABLE.parts([str(tmp_path)], (), PART_SIZE)
     (tmp_path / "consumequeue" / "orders" / "0" / f"{0:020d}").unlink()
@@ -278,7 +278,7 @@ def test_a_queue_that_vanishes_is_a_row(tmp_path: Path) -> None:
     assert "cannot be read" in row["error"]
 
 
-def test_the_index_of_a_real_broker_finds_its_keys(golden: Path) -> None:
+def test_index_of_real_broker_finds_its_keys(golden: Path) -> None:
     records = {row["physicalOffset"]: row for row in rows(commitlog.TABLE, golden)}
     found = rows(index.TABLE, golden)
     assert len(found) > 40
@@ -292,7 +292,7 @@ def test_the_index_of_a_real_broker_finds_its_keys(golden: Path) -> None:
     assert rows(index.TABLE, golden, "number", few) == [{"number": n["number"]} for n in found[:3] if n["keyHash"] == found[0]["keyHash"]]
 
 
-def test_an_index_that_is_cut_off_is_a_row(tmp_path: Path) -> None:
+def test_index_that_is_cut_off_is_row(tmp_path: Path) -> None:
     (tmp_path / "index").mkdir()
     (tmp_path / "index" / "20261121062609694").write_bytes(bytes(7))
     (row,) = rows(index.TABLE, tmp_path)
@@ -301,7 +301,7 @@ def test_an_index_that_is_cut_off_is_a_row(tmp_path: Path) -> None:
     assert rows(index.TABLE, tmp_path, "error", [Clause("keyHash", "=", 3)]) == []
 
 
-def test_the_table_of_topics(golden: Path, tmp_path: Path) -> None:
+def test_table_of_topics(golden: Path, tmp_path: Path) -> None:
     write_topics(tmp_path, {"orders": {"perm": 4, "order": True, "attributes": {"+message.type": "FIFO"}}})
     (row,) = rows(topics.TABLE, tmp_path)
     assert (row["topic"], row["perm"], row["order"], row["attributes"]) == ("orders", 4, True, [("+message.type", "FIFO")])

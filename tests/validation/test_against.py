@@ -72,7 +72,7 @@ def answer_with(history: ParsedHistory, exchange: Exchange, outcome: dict[str, o
         (2, {"fields": {"msgId": ""}}, "msgId"),
     ],
 )
-def test_another_answer_is_a_difference(
+def test_another_answer_is_difference(
     pair: tuple[RecordedProgram, RecordedProgram], event: int, change: dict[str, object], about: str
 ) -> None:
     first, other = pair[0].history, RecordedProgram.read(pair[1].path).history
@@ -95,7 +95,7 @@ def test_undispatched_messages_are_no_difference(tmp_path: Path, monkeypatch: py
     assert [each.field for each in compare(first, other)] == ["timestamp"]
 
 
-def test_a_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
+def test_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
     timed = Program(1, "test", (("send", {"topic": "A", "properties": {"TIMER_DELAY_SEC": "2"}}),))
     first, other = (performed("P533", tmp_path / name, [timed])[1].history for name in ("one", "other"))
     (asked,) = other.exchanges
@@ -242,7 +242,7 @@ def test_unresponsive_broker_is_restarted(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(opened) == 2
 
 
-def test_a_broker_that_serves_is_known(tmp_path: Path) -> None:
+def test_broker_that_serves_is_known(tmp_path: Path) -> None:
     with InProcess("P494").open() as running:
         runner = Runner(running, tmp_path, {"profile": "P494"}, Bounds(1), "r000000-")
         try:
@@ -252,7 +252,7 @@ def test_a_broker_that_serves_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [["--self-test"], ["--again", "x"], ["--level"]])
-def test_against_has_a_target_and_nothing_else(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_against_takes_only_target(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "inprocess:P494", *given]) == 2
     assert "rocketproof: --" in capsys.readouterr().err
 

@@ -43,7 +43,7 @@ def history(*items: Exchange, **states: Any) -> ParsedHistory:
         (GOOD, [codes.TOPIC_NOT_EXIST, "topic[A] not exist"], "CHK-09"),
     ],
 )
-def test_a_code_that_differs_names_the_rule_of_the_refusal(recorded: list[Any], found: list[Any], rule: str) -> None:
+def test_code_that_differs_names_rule_of_refusal(recorded: list[Any], found: list[Any], rule: str) -> None:
     assert rules_of(FieldDifference("code", recorded, found, "", 0), history(send())) == (rule,)
 
 

@@ -59,7 +59,7 @@ def asked(broker: Broker, *steps: Step) -> list[int]:
 
 @pytest.mark.behaviour("REC-04", "TCM-31")
 @pytest.mark.parametrize("late", [0, 1, 3])
-def test_a_deletion_waits_for_the_last_message_and_only_once(late: int) -> None:
+def test_deletion_waits_for_last_message_and_only_once(late: int) -> None:
     looks = [codes.GET_MAX_OFFSET] * (late + 1)
     assert asked(Broker(late), ("send", {}), DELETE, DELETE) == [
         codes.SEND_MESSAGE_V2,

@@ -45,7 +45,7 @@ def of(profile: str, programs: int = 2000, *, configure: bool = True, start: boo
     return drawn(random.Random(1), PROFILES[profile], programs, configure=configure, start=start)
 
 
-def test_every_setting_is_drawn_or_has_a_reason_why_not() -> None:
+def test_every_setting_is_drawn_or_has_reason_why_not() -> None:
     tables = (LEGAL, NOT_DRAWN, WITHOUT_EFFECT)
     assert sorted(FIELDS) == sorted(name for table in tables for name in table)
 

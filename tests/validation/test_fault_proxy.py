@@ -51,7 +51,7 @@ def ask(line: TcpConnection) -> Command:
         (Fault.SILENT, TimedOut, 2),
     ],
 )
-def test_an_answer_is_lost(counting: tuple[Counting, str], fault: Fault, raised: type[RemotingError], served: int) -> None:
+def test_answer_is_lost(counting: tuple[Counting, str], fault: Fault, raised: type[RemotingError], served: int) -> None:
     made, address = counting
     with FaultProxy(address, at={2: fault}) as proxy, TcpConnection(proxy.address) as line:
         assert ask(line).code == 0
@@ -100,7 +100,7 @@ def test_listener_disappears_for_while(counting: tuple[Counting, str], monkeypat
         pytest.fail("it did not come back")
 
 
-def test_the_same_seed_draws_the_same_faults() -> None:
+def test_same_seed_draws_same_faults() -> None:
     def drawn(seed: int) -> list[Fault | None]:
         with FaultProxy("127.0.0.1:9", {Fault.SLOW: 0.2, Fault.HALF: 0.2}, seed=seed, after=5) as proxy:
             return [proxy.fault(Command(105)) for _ in range(60)]

@@ -52,7 +52,7 @@ def validated(folder: Path, target: InProcess, change: Callable[[Answer], Answer
     few([(wrong_of_region, {"regionId": "eu"}), (wrong_of_queues, {"defaultTopicQueueNums": "3"}), (wrong, {})], 1),
     ids=["a setting of a running broker", "a setting of a start", "no setting"],
 )
-def test_a_finding_has_the_settings_that_it_takes(
+def test_finding_has_only_needed_settings(
     change: Callable[[Answer], Answer], needed: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "report"

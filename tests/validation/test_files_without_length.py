@@ -39,7 +39,7 @@ def left(running: Deployment, size: int = 0) -> Path:
 @pytest.mark.parametrize(
     ("profile", "taken", "stays"), [("P494", [SECOND], False), ("P500", [SECOND], False), ("P492", [], True), ("P533", [], False)]
 )
-def test_broker_refusing_such_file_starts_without_it(profile: str, taken: list[str], stays: bool) -> None:
+def test_broker_refusing_empty_file_starts_without_it(profile: str, taken: list[str], stays: bool) -> None:
     with InProcess(profile).open(Setup(settings=LARGE)) as running:
         file = left(running)
         come_back(running, BROKER)
@@ -50,7 +50,7 @@ def test_broker_refusing_such_file_starts_without_it(profile: str, taken: list[s
 
 @pytest.mark.behaviour("REC-02")
 @pytest.mark.parametrize("profile", ["P494", "P533"])
-def test_a_file_of_another_length_stays_and_ends_the_start(profile: str) -> None:
+def test_file_of_another_length_stays_and_ends_start(profile: str) -> None:
     with InProcess(profile).open(Setup(settings=LARGE)) as running:
         file = left(running, 100)
         with pytest.raises(NotBack, match="does not start again"):
@@ -60,7 +60,7 @@ def test_a_file_of_another_length_stays_and_ends_the_start(profile: str) -> None
 
 @pytest.mark.behaviour("REC-02")
 @pytest.mark.parametrize("profile", ["P494", "P533"])
-def test_it_is_not_blamed_where_something_else_ends_the_start(profile: str) -> None:
+def test_empty_file_is_not_blamed_for_other_start_failure(profile: str) -> None:
     with InProcess(profile).open(Setup(settings=LARGE)) as running:
         other = left(running, 100).parents[1] / "1" / "00000000000000000000"
         other.parent.mkdir(exist_ok=True)

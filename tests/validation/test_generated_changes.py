@@ -95,7 +95,7 @@ def test_sample_is_even_over_modules_seeded_and_nested() -> None:
         assert sampled.ready().swaps and sampling.chosen([sampled.id], 1, 0) == [sampled]
 
 
-def test_a_part_or_a_module_can_be_chosen() -> None:
+def test_part_or_module_can_be_chosen() -> None:
     assert {mutant.module for mutant in sampling.chosen(["route"], 5, 1)} == {"route"}
     assert {mutant.part for mutant in sampling.chosen(["name server"], 5, 1)} == {"name server"}
     with pytest.raises(InputError, match="is no change; give a part"):
@@ -264,7 +264,7 @@ def test_every_argument_concerns_existing_mutants() -> None:
 
 
 @pytest.mark.parametrize("profile", ["P420", "P494", "P550"])
-def test_switches_are_drawn_with_the_value_of_the_nearest_release(profile: str) -> None:
+def test_switches_are_drawn_with_value_of_nearest_release(profile: str) -> None:
     all_ = switched.sample(profile, 1000, 0)
     assert {mutant.change.switch for mutant in all_} == {switch for switch, known in values().items() if len(known) > 1}
     assert all(mutant.change.value != getattr(PROFILES[profile], mutant.change.switch) for mutant in all_)

@@ -88,7 +88,7 @@ def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
 
 @pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: Fault, number: int) -> None:
+def test_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: Fault, number: int) -> None:
     judged, _ = performed((SEND, SEND, ("send", {"topic": "B"})), at={number: fault})
     assert [str(finding) for finding in judged.findings] == []
     assert [(fault.kind, fault.at) for fault in judged.faults] == [(KINDS[fault], f"client 0, request {number} (send)")]
@@ -116,7 +116,7 @@ def test_messages_after_lost_wait_use_another_port(performed: Perform) -> None:
 
 
 @pytest.mark.parametrize("name", ["delete", "topic"])
-def test_a_change_that_names_no_topic_may_be_lost(performed: Perform, name: str) -> None:
+def test_change_that_names_no_topic_may_be_lost(performed: Perform, name: str) -> None:
     judged, _ = performed((SEND, (name, {"topic": "A", "without": "topic"}), SEND), at={3 if name == "delete" else 2: Fault.SILENT})
     assert [str(finding) for finding in judged.findings] == []
     assert any(fault.leaves_doubt for fault in judged.faults)
@@ -256,7 +256,7 @@ def test_broker_never_answering_one_request_is_found(tmp_path: Path, fault: Faul
 
 
 @pytest.mark.nightly
-def test_unconfirmed_finding_is_reported_as_such(
+def test_unconfirmed_finding_is_reported_as_unconfirmed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A single response of the run has another remark."""

@@ -220,7 +220,7 @@ def test_batch_answered_twice_is_known_only_for_4_1(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("profile", "template"), [("P430", "AUTO_CREATE_TOPIC_KEY"), ("P432", "TBW102")])
 @pytest.mark.behaviour("TCM-13")
-def test_a_program_names_the_template_as_the_release_calls_it(profile: str, template: str, tmp_path: Path) -> None:
+def test_program_names_template_as_release_calls_it(profile: str, template: str, tmp_path: Path) -> None:
     steps: tuple[Step, ...] = (("send", {}), ("send", {"topic": "B", "default": "nowhere"}), ("send", {"topic": "TBW102"}))
     path = performed(steps, tmp_path, profile=profile)
     sends = [exchange.fields for exchange in load(path).exchanges if exchange.op == "send"]

@@ -35,7 +35,7 @@ def test_topic_of_first_message_stays_on_one_broker() -> None:
 
 
 @pytest.mark.behaviour("HAZ-02", "INV-16", "INV-18", "TCM-13")
-def test_a_refused_first_message_switches_creation_off_for_good() -> None:
+def test_refused_first_message_switches_creation_off_for_good() -> None:
     replayed = replay(InProcess(PROFILE), BY_HAZARD["HAZ-02"], mark())
     assert (replayed.reproduced, replayed.property) == (True, "INV-16 INV-18"), replayed.said
     assert [said.rpartition(": ")[2] for said in replayed.said] == ["TOPIC_NOT_EXIST", "SUCCESS", "TOPIC_NOT_EXIST"]
@@ -43,7 +43,7 @@ def test_a_refused_first_message_switches_creation_off_for_good() -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("HAZ-22", "INV-06", "CL-08")
-def test_a_message_larger_than_a_file_is_acknowledged_and_lost() -> None:
+def test_message_larger_than_file_is_acknowledged_and_lost() -> None:
     """Uses separate processes, whose files have the sizes of the specification's scope."""
     replayed = replay(Served(PROFILE), BY_HAZARD["HAZ-22"], mark())
     assert replayed.reproduced, replayed.said
@@ -105,7 +105,7 @@ def test_unreproduced_witness_is_finding_in_report(tmp_path: Path, monkeypatch: 
 # Kills
 
 
-def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_that_cannot_be_killed_is_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
     assert run(["validate", "--target", "inprocess", "--faults", "kill", "--report", str(folder)]) == 2
     assert "does not offer kill" in capsys.readouterr().err
@@ -113,7 +113,7 @@ def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.slow
-def test_kills_are_in_the_report(tmp_path: Path) -> None:
+def test_kills_are_in_report(tmp_path: Path) -> None:
     """A planted loss appears in the report."""
     folder = tmp_path / "report"
     report = validate(ValidationRequest(Served(PROFILE), folder, 1, 1, faults={"kill": 1}))

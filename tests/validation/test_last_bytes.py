@@ -55,7 +55,7 @@ def test_one_byte_difference_is_noticed(size: str, wrong: str, tmp_path: Path) -
     assert judge_file(path, "P494").verdicts
 
 
-def test_a_batch_fills_a_file_by_its_last_message() -> None:
+def test_batch_fills_file_by_its_last_message() -> None:
     where = Context(ProgramNames("p1-", 1), "broker-a", file_size=65_536, profile=PROFILES["P494"])
     where.end = 65_536 + 300
     call = request_of(("send", {"items": [("a", {}), ("b", {"TAGS": "t"})], "leave": 9}), where)

@@ -22,7 +22,7 @@ LARGE: Step = ("send", {"topic": "T", "body": "a" * 20_000, "queue": 0})
 
 @pytest.mark.behaviour("FLU-03", "HAZ-21")
 @pytest.mark.parametrize("profile", few(["P452", "P45"], 1))
-def test_a_message_that_begins_a_file_may_be_late(profile: str, tmp_path: Path) -> None:
+def test_message_that_begins_file_may_be_late(profile: str, tmp_path: Path) -> None:
     with InProcess(profile).open(SETUP) as running:
         with running.connect(BROKER) as line:
             line.ask(plain("send", topic="other", body="a" * 30_000))

@@ -92,7 +92,7 @@ def test_broker_storing_nothing_gets_level_and_next_step(tmp_path: Path, capsys:
         2,
     ),
 )
-def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
+def test_young_broker_with_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
     found, code = levels_of(tmp_path, spoilt)
     assert (found["level"], code) == (level, 1)
     failed = found["levels"][-1]["failed"]
@@ -127,7 +127,7 @@ def tried(target: ValidationTarget, number: int, folder: Path) -> LevelResult:
         (6, Spoilt(forgets="kill"), "APP-10"),
     ],
 )
-def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: ValidationTarget, said: str) -> None:
+def test_broker_that_fails_at_level(tmp_path: Path, number: int, target: ValidationTarget, said: str) -> None:
     found = tried(target, number, tmp_path)
     assert found.failed is not None and not found.reached
     assert said in " ".join(vars(found.failed).values())
@@ -135,7 +135,7 @@ def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: Val
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 7))
-def test_the_implementation_reaches_each_level(tmp_path: Path, number: int) -> None:
+def test_implementation_reaches_each_level(tmp_path: Path, number: int) -> None:
     found = tried(Spoilt(), number, tmp_path)
     assert found.reached and not found.untried, found.failed
 
@@ -197,7 +197,7 @@ def test_level_needs_only_its_requests_and_lower_levels() -> None:
             assert level_of_entry(wanted) <= number
 
 
-def test_steps_that_need_a_level() -> None:
+def test_steps_that_need_level() -> None:
     assert level_of_steps([("send", {}), ("send", {"properties": {"DELAY": "3"}})]) == 4
     assert level_of_steps([("send", {"topic": "%RETRY%g"})]) == 4
     assert level_of_steps([("send", {"properties": {"TRAN_MSG": "true"}})]) == 5
@@ -218,12 +218,12 @@ def test_unusable_arguments_are_refused(capsys: pytest.CaptureFixture[str], toke
     assert said in capsys.readouterr().err
 
 
-def test_validate_still_takes_the_old_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_still_accepts_old_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--target", "inprocess", "--level", "--up-to", "1"]) == 0
     assert "rocketproof: --level is now the command `rocketproof level`" in capsys.readouterr().err
 
 
-def test_a_level_that_the_judge_left_open_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_level_that_judge_left_open_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = leveltrials.judge_file
     open_ = ("A: 3 expanded states are reached",)
     monkeypatch.setattr(leveltrials, "judge_file", lambda path, profile: replace(judge(path, profile), unknown=open_))

@@ -19,7 +19,7 @@ def test_second_program_in_file_is_refused_and_first_stays(tmp_path: Path) -> No
     assert path.read_bytes() == before
 
 
-def test_an_empty_file_is_no_history(tmp_path: Path) -> None:
+def test_empty_file_is_no_history(tmp_path: Path) -> None:
     (tmp_path / "00001.ndjson").touch()
     HistoryRecorder(tmp_path / "00001.ndjson", {}).close()
 

@@ -36,7 +36,7 @@ def found(scope: str, claim: str, given: dict[str, object], profile: str = "P494
     ],
 )
 @pytest.mark.behaviour("BACK-04", "BACK-05", "BACK-09", "TRX-03", "TRX-05", "HAZ-30", "HAZ-40")
-def test_a_broker_follows_them(scope: str, claim: str, given: dict[str, object]) -> None:
+def test_broker_follows_them(scope: str, claim: str, given: dict[str, object]) -> None:
     source, witness = found(scope, claim, given)
     done = perform_outside(InProcess("P494"), source, witness)
     assert done.agrees, done.problem

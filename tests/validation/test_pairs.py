@@ -68,7 +68,7 @@ def test_invalid_pair_is_one_line(capsys: pytest.CaptureFixture[str], tokens: tu
     assert said in refused(capsys, *tokens)
 
 
-def test_a_file_may_have_the_sign_in_its_name() -> None:
+def test_file_may_have_sign_in_its_name() -> None:
     assert form_of("a+b.toml") == TargetForm("file", "a+b.toml")
     assert form_of("served+served") is None
 

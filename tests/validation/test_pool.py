@@ -62,7 +62,7 @@ def test_item_with_broker_additions_has_separate_boundary() -> None:
 
 
 @pytest.mark.behaviour("BAT-03", "HAZ-50")
-def test_a_broker_that_is_not_traced_adds_more() -> None:
+def test_broker_that_is_not_traced_adds_more() -> None:
     """The broker of a drawn program is unknown: a record beyond the limit without tracing counts as lost with tracing too."""
     name = "bytes of an item's properties, with the broker's own"
     for profile, lost in (("P494", {1}), ("P533", {0, 1})):
@@ -133,7 +133,7 @@ def test_least_seen_value_is_first() -> None:
 
 
 @pytest.mark.behaviour("APP-08", "BAT-03", "HAZ-50")
-def test_a_broker_without_traces_adds_a_byte_more() -> None:
+def test_broker_without_traces_adds_byte_more() -> None:
     """It stores the absence of a trace, which is a letter longer: at the limit the record is unreadable."""
     (fitting,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.OWN_PROPERTIES)
     (at, *_) = (sent for sent in pool.requests(fitting.at(0, PROFILES["P533"]), PROFILES["P533"]) if sent.op == "batch")

@@ -143,7 +143,7 @@ def test_topic_with_late_first_registration_may_lack_route(tmp_path: Path, monke
 
 
 @pytest.mark.behaviour("HAZ-37")
-def test_other_faults_after_such_route_are_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_faults_after_stale_route_are_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = (numbers(1), numbers(2), ROUTE, numbers(3), numbers(4), ROUTE)
     judged = found(tmp_path, "P494", steps, monkeypatch, {"_register_alone": all_but(2, 3, 4)}, "6")
     assert [finding.property for finding in judged.unconfirmed] == [QUEUES]
@@ -152,7 +152,7 @@ def test_other_faults_after_such_route_are_findings(tmp_path: Path, monkeypatch:
 
 @pytest.mark.behaviour("HAZ-37", "TCM-30")
 @pytest.mark.parametrize("always", [True, False])
-def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_path: Path) -> None:
+def test_broker_that_hides_change_each_time_is_accused(always: bool, tmp_path: Path) -> None:
     """The program is repeated: accidental effects of another registration do not recur."""
     hides = [True]
     with Spoilt(lambda request: no_route(request) if hides[0] else None).open() as running:
@@ -174,7 +174,7 @@ def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_pat
 @pytest.mark.behaviour("NS-08")
 @pytest.mark.parametrize("profile", ["P494", "P540"])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_of_two_brokers_with_a_lost_address_either_may_leave(
+def test_of_two_brokers_with_lost_address_either_may_leave(
     profile: str, backwards: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A name server keeps them in arbitrary order, which is stable over all losses. A real 5.4.0 was wrongly reported after an even

@@ -43,7 +43,7 @@ def test_unreadable_setting_leaves_dependent_checks_undecided(name: str, tmp_pat
     assert json.loads((folder / "report.json").read_text())["verdicts"] and again(folder, None, ()).findings == []
 
 
-def test_earlier_history_may_contain_such_setting(tmp_path: Path) -> None:
+def test_earlier_history_may_contain_unreadable_setting(tmp_path: Path) -> None:
     """That version stored settings as reported, and reading it raised a ValueError."""
     folder = tmp_path / "report"
     (judged,) = validate(ValidationRequest(InProcess(PROFILE), folder, 1, 0, shrink=0)).judged

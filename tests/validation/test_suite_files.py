@@ -43,7 +43,7 @@ def judged(store: Path, path: Path) -> dict[str, bool]:
 
 
 @pytest.mark.slow
-def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path) -> None:
+def test_files_are_judged_by_rules_of_audit(store: Path, tmp_path: Path) -> None:
     held = judged(store, tmp_path / "logs" / "1.ndjson")
     assert len(held) > 30 and all(held.values())
     spoiled = tmp_path / "spoiled"
@@ -73,7 +73,7 @@ def test_queue_may_be_rebuilt_from_records_before_topic_deletion(store: Path, tm
     assert broken([queue.parts[-3]]) == there - {"INV-44.offset", "INV-44.back"}
 
 
-def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path: Path) -> None:
+def test_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path: Path) -> None:
     torn = tmp_path / "torn"
     shutil.copytree(store, torn)
     (torn / "config" / "topics.json").write_text("{")
@@ -86,7 +86,7 @@ def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path:
     assert all("topics.json" in reason for reason in judged.left_open.values())
 
 
-def test_ctrl_c_ends_an_audit(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_audit(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> Iterator[str]:
         raise KeyboardInterrupt
 

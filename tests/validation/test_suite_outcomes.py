@@ -88,7 +88,7 @@ def test_visible_properties_and_expected_violations_have_entries() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -> None:
+def test_guards_that_state_rules_are_guards_of_specification(profile: str) -> None:
     actions = {action.name: action for action in model_of(MachineShape(profile, ("template", "ordinary", "retry"), 8))[1].actions}
     stated = guards(profile)
     assert {"CHK-10", "TCM-14"} <= set(stated.values()) <= set(rules())
@@ -106,7 +106,7 @@ def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -
         ("", "", ()),
     ],
 )
-def test_a_guard_that_refuses_contradicts_the_rule_that_it_states(action: str, guard: str, found: tuple[str, ...]) -> None:
+def test_guard_that_refuses_contradicts_rule_that_it_states(action: str, guard: str, found: tuple[str, ...]) -> None:
     assert stated_by("P494", action, guard) == found
 
 
@@ -129,7 +129,7 @@ def test_a_guard_that_refuses_contradicts_the_rule_that_it_states(action: str, g
         (ProgramFinding("reference", "something.new", ""), "reference.other"),
     ],
 )
-def test_every_finding_contradicts_an_entry(verdict: ProgramFinding, id_: str) -> None:
+def test_every_finding_contradicts_entry(verdict: ProgramFinding, id_: str) -> None:
     assert entry_of(verdict) == id_
     assert entry(id_).id == id_
 
@@ -150,7 +150,7 @@ def test_program_tests_whatever_it_could_contradict(tmp_path: Path) -> None:
     assert not puts_to_the_test(replace(sent, by=("claims",)), entry("specification.send"))
 
 
-def test_nothing_passes_that_no_program_put_to_the_test(tmp_path: Path) -> None:
+def test_nothing_passes_that_no_program_put_to_test(tmp_path: Path) -> None:
     found = outcomes(report(judged(tmp_path)), entries("P494", EVERYTHING), tmp_path)
     assert {outcome.status for outcome in found.values()} == {"skipped"}
     assert all(outcome.words.startswith("not exercised: ") for outcome in found.values())
@@ -192,7 +192,7 @@ def contradicted(history: Path, **more: Any) -> ValidationReport:
     return report(broken, findings=[finding])
 
 
-def test_a_failure_shows_the_program_as_requests_and_answers(history: Path) -> None:
+def test_failure_shows_program_as_requests_and_answers(history: Path) -> None:
     found = outcome(contradicted(history), "INV-03", history.parents[1])
     assert found.status == "failed" and found.words == "request 2 (send, A): expected 0, found 1"
     lines = found.said.splitlines()
@@ -203,13 +203,13 @@ def test_a_failure_shows_the_program_as_requests_and_answers(history: Path) -> N
     assert "rabc-1-" not in found.said and "\x1b" not in found.said and "·[2J·gone" in found.said
 
 
-def test_an_accepted_difference_is_accepted(history: Path) -> None:
+def test_accepted_difference_is_accepted(history: Path) -> None:
     accepted = Accepted("INV-03", "ours answers", date(2099, 1, 1))
     found = outcome(contradicted(history, accepted=accepted), "INV-03", history.parents[1])
     assert (found.status, found.words) == ("accepted", "accepted: INV-03 (ours answers, until 2099-01-01)")
 
 
-def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
+def test_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
     from rocketproof_properties.conformance.witnesses.known import HazardReplayed
 
     def replayed(reproduced: bool | None) -> EntryOutcome:

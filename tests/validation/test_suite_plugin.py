@@ -57,7 +57,7 @@ def collected(found: pytest.RunResult) -> list[str]:
 # Collection
 
 
-def test_an_empty_folder_with_a_target_has_the_catalogue(inner: Run) -> None:
+def test_empty_folder_with_target_has_catalogue(inner: Run) -> None:
     nodes = collected(inner("--collect-only", "-q", *on(NOBODY)))
     assert {"rocketproof::INV-43", "rocketproof::INV-44[half messages]", "rocketproof::CHK-10", "rocketproof::reference.record"} <= {*nodes}
     assert len(nodes) == len(set(nodes)) > 50
@@ -120,7 +120,7 @@ def test_foreign_markers_and_options_are_untouched(pytester: pytest.Pytester, in
     inner("--requirements=of-theirs").assert_outcomes(passed=1)
 
 
-def test_all_that_is_registered_has_the_prefix(inner: Run) -> None:
+def test_all_that_is_registered_has_prefix(inner: Run) -> None:
     result = inner("--markers", "--help")
     with_plugin = inner("--fixtures", "--markers")
     for line in (*result.outlines, *with_plugin.outlines):
@@ -276,7 +276,7 @@ def test_run_ending_at_its_limit_is_no_error(inner: Run, came: Callable[[SuiteRe
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+def test_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="Ctrl-C", outcomes=OUTCOMES))
     assert inner(*on(NOBODY), *ITEMS).ret == pytest.ExitCode.INTERRUPTED
 
@@ -291,7 +291,7 @@ def broker() -> Iterator[tuple[str, ...]]:
         yield on(running.brokers["broker-a"], f"--rocketproof-nameserver={running.name_server}", "--rocketproof-programs=12")
 
 
-def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
+def test_run_on_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
     result = inner(*broker)
     assert result.ret == pytest.ExitCode.OK
     folder = pytester.path / ".rocketproof" / "suite" / "1"
@@ -305,7 +305,7 @@ def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...
 
 
 @pytest.mark.slow
-def test_a_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shorter timeout takes more responses for lost, which is equally harmless."""
     monkeypatch.setattr(client, "PATIENCE", 0.4)
     monkeypatch.setattr(readback, "SECONDS", 0.4)
@@ -333,7 +333,7 @@ def test_xdist_processes_share_one_run(inner: Run, broker: tuple[str, ...], pyte
     assert "INV-03 a one-way request gets no answer" in names
 
 
-def test_a_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The item is skipped with the reason. One error states the number of undecided verdicts and the option that may decide them."""
     open_ = "2 verdicts not decided: program 3 by the specification; a larger --rocketproof-states may decide it"
     came = {"specification.send": EntryOutcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}

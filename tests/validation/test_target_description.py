@@ -39,7 +39,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_description_is_read(tmp_path: Path) -> None:
+def test_description_is_read(tmp_path: Path) -> None:
     found = read(written(tmp_path, GOOD))
     assert (found.name, found.version, found.profile, found.name_server) == ("x", "", "P45", None)
     assert found.broker.start[:3] == ("run", "--port", "{port}")
@@ -51,7 +51,7 @@ def test_a_description_is_read(tmp_path: Path) -> None:
     assert found.without == {Capability.KILL}
 
 
-def test_a_name_server_may_have_settings_too(tmp_path: Path) -> None:
+def test_name_server_may_have_settings_too(tmp_path: Path) -> None:
     text = '[name-server]\nstart = ["x", "{settings}"]\n[name-server.settings]\nlistenPort = "{port}"\n[broker]\nstart = ["y"]\n'
     server = read(written(tmp_path, text)).name_server
     assert server is not None and server.settings == {"listenPort": "{port}"}

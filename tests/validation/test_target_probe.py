@@ -59,7 +59,7 @@ def test_other_listener_is_reported(serve: Serve, kind: type[TargetError], secon
             assert said in one_line(caught.value, address)
 
 
-def test_a_name_server_without_brokers() -> None:
+def test_name_server_without_brokers() -> None:
     with server(answering(lambda _: Command(SUCCESS, body=NO_CLUSTER))) as address, pytest.raises(NoBrokers) as caught:
         probe.cluster(address, SECONDS)
     assert "knows no broker" in one_line(caught.value, address)
@@ -86,7 +86,7 @@ def test_invalid_address_is_reported(text: str) -> None:
         AddressTarget([text])
 
 
-def test_an_address_offers_nothing_that_needs_its_process() -> None:
+def test_address_offers_nothing_that_needs_its_process() -> None:
     target = AddressTarget(["127.0.0.1:10911"])
     assert target.offers == frozenset()
     assert set(target.lost) == OF_TARGETS and all(target.lost.values())
@@ -95,7 +95,7 @@ def test_an_address_offers_nothing_that_needs_its_process() -> None:
         target.open(Setup(settings={"brokerPermission": "4"}))
 
 
-def test_a_broker_by_its_address() -> None:
+def test_broker_by_its_address() -> None:
     def answer(request: Command) -> Command:
         return Command(REQUEST_CODE_NOT_SUPPORTED if request.code == GET_BROKER_CLUSTER_INFO else SUCCESS, version=401)
 

@@ -96,7 +96,7 @@ def test_nothing_remains_after_failure(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_that_does_not_start_leaves_nothing(tmp_path: Path, name: str) -> None:
+def test_target_that_does_not_start_leaves_nothing(tmp_path: Path, name: str) -> None:
     """A directory is replaced by a file."""
     blocked = tmp_path / "file"
     blocked.write_text("x")
@@ -169,7 +169,7 @@ LESS = 'without = ["kill", "start", "configure"]\n'
         ({"broker": 'stop = ["false"]', "more": LESS}, {"stop": "failed with code 1"}),
     ],
 )
-def test_an_adapter_that_only_seems_to_work_is_found(tmp_path: Path, change: dict[str, str], said: dict[str, str]) -> None:
+def test_adapter_that_only_seems_to_work_is_found(tmp_path: Path, change: dict[str, str], said: dict[str, str]) -> None:
     problems = {check.what: check.problem for check in self_test(CommandTarget(described(tmp_path, **change)))}
     for what, text in nonempty(said.items()):
         assert text in problems[what] and "\n" not in problems[what]
@@ -217,7 +217,7 @@ elif sys.argv[1] == "wait":
     ("how", "number"),
     few([("wait", signal.SIGKILL), ("with", signal.SIGINT), ("with", signal.SIGTERM), ("wait", signal.SIGINT), ("ends", None)], 2),
 )
-def test_no_process_outlives_the_program(how: str, number: signal.Signals | None) -> None:
+def test_no_process_outlives_program(how: str, number: signal.Signals | None) -> None:
     """The program ends by Ctrl-C, by SIGTERM, by kill -9, or without a message."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": tempfile.gettempdir()}
     command = [sys.executable, "-c", PROGRAM, how]

@@ -91,7 +91,7 @@ def test_wrong_responses_are_found(name: str, running: Deployment, tmp_path: Pat
     assert [*judged.findings, *judged.unconfirmed]
 
 
-def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half = {"TRAN_MSG": "true", "PGROUP": "producers"}
     with monkeypatch.context() as changed:
         changed.setattr(sending, "queue_id_of", lambda *_: None)
@@ -181,9 +181,7 @@ def test_excess_checks_are_found(wrong: str, asking: Deployment, tmp_path: Path)
 
 
 @pytest.mark.parametrize("what", ABOUT_HALVES)
-def test_a_wrong_question_about_a_half_message_is_found(
-    what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_question_about_half_message_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, attribute, otherwise = ABOUT_HALVES[what]
     monkeypatch.setattr(client, "PATIENCE", 2.0)
     with monkeypatch.context() as changed:

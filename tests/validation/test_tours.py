@@ -37,7 +37,7 @@ def test_tour_covers_tables_that_chance_reaches_late() -> None:
     assert len(toured.counts) / steps[0] > len(by_chance.counts) / steps[1] > 0.5
 
 
-def test_a_topic_is_made_changed_deleted_and_made_again() -> None:
+def test_topic_is_created_changed_deleted_and_recreated() -> None:
     machine = tables("P494")
     state, known = machine.start, []
     for wanted in ("update_topic", "delete_topic", "request"):

@@ -162,7 +162,7 @@ def test_exit_3_or_1_still_gives_result(came: str, code: int, history: Path) -> 
 
 
 @pytest.mark.parametrize(("came", "kept"), [("holds", 0), ("undecided", 1), ("violated", 1)])
-def test_a_remembered_program_is_forgotten_only_where_it_passed(came: str, kept: int, history: Path, tmp_path: Path) -> None:
+def test_remembered_program_is_forgotten_only_where_it_passed(came: str, kept: int, history: Path, tmp_path: Path) -> None:
     made, remembered = validated(history, [came], []), [Program(1, "", (("send", {}),))]
     assert memory.keep(made, remembered, tmp_path / "kept.json") == ""
     assert len(failures.read(tmp_path / "kept.json")) == kept
@@ -186,7 +186,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_larger_bound_decides_a_kept_run(done: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_larger_bound_decides_kept_run(done: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(done.parent)
     asked = ("validate", "--again", str(done), "--report", "run:run.json")
     for states, code, open_ in ((3, STOPPED, True), (100_000, OK, False), (None, OK, False)):
@@ -216,7 +216,7 @@ def test_newly_undecided_result_is_change(history: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(("INV-01", "INV-02")), st.sampled_from("ab")), max_size=6), st.data())
-def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[tuple[str, str]], data: st.DataObject) -> None:
+def test_judging_again_confirms_only_program_that_was_run_again(rows: list[tuple[str, str]], data: st.DataObject) -> None:
     """Before, one confirmed verdict made findings of all unconfirmed ones of its property."""
     made = []
     for number, (property_, at) in enumerate(rows, 1):

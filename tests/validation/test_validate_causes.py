@@ -58,7 +58,7 @@ def test_program_not_contained_in_another_has_separate_cause(steps: tuple[Step, 
     assert grouped(finding("a", ODD), finding("b", *steps)) == [["a"], ["b"]]
 
 
-def test_a_send_without_arguments_is_inside_no_other_program() -> None:
+def test_send_without_arguments_is_inside_no_other_program() -> None:
     assert grouped(finding("a", ("send", {})), finding("b", ODD), finding("c", DELAYED)) == [["a"], ["b"], ["c"]]
 
 

@@ -27,7 +27,7 @@ def test_missing_listener_is_reported(capsys: pytest.CaptureFixture[str], tmp_pa
 
 
 @pytest.mark.parametrize("serve", [silent, web, greeting])
-def test_a_server_that_never_answers_or_speaks_another_protocol(
+def test_server_that_never_answers_or_speaks_another_protocol(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe.ask, "__defaults__", (0.2,))  # instead of 5 s for an answer and 5 s for one in HTTP
@@ -66,7 +66,7 @@ def test_invalid_arguments_are_one_line(
     assert not list(tmp_path.glob("r*"))
 
 
-def test_a_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert "exists and is not empty" in refused(capsys, "--target", "inprocess", "--report", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
@@ -79,7 +79,7 @@ def test_run_has_one_folder_and_other_reports_are_recognized(capsys: pytest.Capt
     assert not list(tmp_path.iterdir())
 
 
-def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "accept.toml"
     path.write_text("[[accept]\n")
     assert "is not TOML" in refused(capsys, "--target", "inprocess", "--accept", str(path))
@@ -104,7 +104,7 @@ def of_version(version: object) -> str:
 
 
 @pytest.mark.slow
-def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_implementation_is_validated_and_its_report_judged_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder, copy = tmp_path / "report", tmp_path / "copy.json"
     assert run(["validate", "--target", "inprocess", "--programs", "8", "--seed", "4", "--report", str(folder), "--json", str(copy)]) == 0
     said = capsys.readouterr().out
@@ -121,7 +121,7 @@ def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pyt
     assert "there are no histories in it" in refused(capsys, "--again", str(folder))
 
 
-def test_a_time_limit_stops_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_time_limit_stops_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "report"
     assert run(["validate", "--target", "inprocess", "--programs", "20", "--time", "0.000001", "--report", str(folder)]) == 3
     assert "stopped: --time 1e-06" in capsys.readouterr().out
@@ -139,7 +139,7 @@ def test_target_adapter_is_tested_and_missing_capabilities_reported(capsys: pyte
     assert (list(data["lost"]), data["exit"]) == (["kill"], 0)
 
 
-def test_an_adapter_that_only_seems_to_work_is_a_finding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_adapter_that_only_seems_to_work_is_finding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = described(tmp_path, broker='stop = ["false"]', more='without = ["kill", "start", "configure"]\n')
     assert run(["validate", "--target", str(path), "--self-test"]) == 1
     said = capsys.readouterr().out

@@ -56,7 +56,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.ValidationRep
 
 
 @pytest.mark.slow
-def test_the_implementation_is_as_described(tmp_path: Path) -> None:
+def test_implementation_is_as_described(tmp_path: Path) -> None:
     report = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 60, 3, shrink=1))
     assert [str(finding.verdict) for finding in report.findings] == []
     assert len(report.judged) == 60
@@ -80,7 +80,7 @@ def test_unreadable_drawn_queue_is_no_finding(runner: Runner) -> None:
         assert judge_file(path, PROFILE, ("reference",)).verdicts == []
 
 
-def test_the_report_is_written_for_people_and_programs(done: tuple[report.ValidationReport, Path]) -> None:
+def test_report_is_written_for_people_and_programs(done: tuple[report.ValidationReport, Path]) -> None:
     found, folder = done
     data = json.loads((folder / "report.json").read_text())
     assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 2, PROFILE, 0)
@@ -99,7 +99,7 @@ def test_known_violations_are_known(done: tuple[report.ValidationReport, Path]) 
     assert ("INV-44", "messages with a delay") in shown
 
 
-def test_a_report_is_judged_again_without_a_broker(done: tuple[report.ValidationReport, Path]) -> None:
+def test_report_is_judged_again_without_broker(done: tuple[report.ValidationReport, Path]) -> None:
     found, folder = done
     anew = again(folder, None, ())
     assert anew.rows == found.rows
@@ -107,7 +107,7 @@ def test_a_report_is_judged_again_without_a_broker(done: tuple[report.Validation
 
 
 @pytest.mark.slow
-def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report.ValidationReport, Path], tmp_path: Path) -> None:
+def test_older_profile_does_not_explain_same_histories(done: tuple[report.ValidationReport, Path], tmp_path: Path) -> None:
     """P40 stores the sender's properties text unchanged."""
     _, folder = done
     copy = tmp_path / "copy"
@@ -163,7 +163,7 @@ def _field(name: str, value: Callable[[str], str]) -> Callable[[dict[str, Any]],
     ids=["code", "offset", "queue", "id", "missing field", "remark"],
 )
 @pytest.mark.behaviour("SEND-42", "INV-06", "INV-07", "INV-30", "INV-44")
-def test_a_wrong_answer_is_found(
+def test_wrong_answer_is_found(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]], found: set[str]
 ) -> None:
     altered(monkeypatch, change)
@@ -205,7 +205,7 @@ def test_first_message_time_of_queue_is_its_record_time(
     ],
     ids=["no time", "no number", "another field", "remark", "refused"],
 )
-def test_a_broken_answer_about_a_queues_first_message_is_found(
+def test_broken_answer_about_queues_first_message_is_found(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]], found: set[str]
 ) -> None:
     altered(monkeypatch, change)
@@ -267,7 +267,7 @@ def test_second_and_unwanted_responses_are_found(runner: Runner) -> None:
     assert {finding.property for finding in judged.findings} == {"INV-03"}
 
 
-def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_finding_becomes_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The broker is wrong only about every second queue."""
     altered(monkeypatch, _field("queueOffset", lambda text: "5" if text == "1" else text))
     program = Program(
@@ -319,7 +319,7 @@ def write_accepted(path: Path, **keys: str) -> Path:
     return path
 
 
-def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     altered(monkeypatch, _field("queueId", lambda text: "7"))
     judged = judge_file(runner.perform(Program(1, "", (SEND,))), PROFILE, ("claims",))
     entries = accept.read(write_accepted(tmp_path / "accept.toml"))
@@ -405,7 +405,7 @@ def test_without_name_server_routes_are_not_queried(running: Deployment, tmp_pat
 
 
 @pytest.mark.parametrize("topic", [SCHEDULE, "  "])
-def test_a_topic_that_another_program_has_made_is_no_finding(tmp_path: Path, topic: str) -> None:
+def test_topic_created_by_other_program_is_no_finding(tmp_path: Path, topic: str) -> None:
     """Up to 4.6 any client can create the topic of delayed messages and the blank one, which no prefix separates. Other programs then find
     more queues than they requested, and messages in the last ones cannot be pulled.
     """

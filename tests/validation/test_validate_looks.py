@@ -224,14 +224,14 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
 
 
 @pytest.mark.parametrize("fault", few(FAULTS, 8))
-def test_a_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> None:
+def test_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> None:
     patch, steps, property_ = FAULTS[fault]
     with changed(*patch) as running:
         found = performed(running, tmp_path, *steps)
     assert any(finding.property.startswith(property_) for finding in found), [str(finding) for finding in found]
 
 
-def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
+def test_without_fault_nothing_is_found(tmp_path: Path) -> None:
     with changed() as running:
         assert performed(running, tmp_path, SEND, BATCH, ("group", {"group": "g"})) == []
         asked = (KEYED, KEYED, ("find", {"key": "l", "most": 1}), ("find", {"key": "k", "end": 1}), ("route", {"topic": "A"}))
@@ -410,7 +410,7 @@ def test_ends_that_cannot_be_read_are_none(body: bytes, ends: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("entry", [{"readQueueNums": 4}, {"readQueueNums": "many", "writeQueueNums": 4}, None])
-def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader(InProcess("P494").open(), "b")
     try:
         table = json.dumps({"topicConfigTable": {"T": entry}}).encode()

@@ -103,7 +103,7 @@ def _judged(number: int, *verdicts: ProgramFinding) -> JudgedProgram:
      '{"schema": "rocketproof-failures", "version": 1, "failures": [1, {}, {"steps": 1, "source": "", "needs": ""}]}',
      '{"schema": "rocketproof-failures", "version": 1, "failures": [{"steps": [["send", {}]], "source": "", "needs": "unheard of"}]}'],
 )  # fmt: skip
-def test_a_file_that_cannot_be_read_is_nothing_remembered(tmp_path: Path, text: str) -> None:
+def test_file_that_cannot_be_read_is_nothing_remembered(tmp_path: Path, text: str) -> None:
     (tmp_path / "kept.json").write_text(text)
     assert memory.programs(failures.read(tmp_path / "kept.json")) == []
 

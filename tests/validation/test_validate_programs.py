@@ -36,7 +36,7 @@ def everything() -> list[Program]:
     return generate(EVERYTHING)
 
 
-def test_the_same_seed_gives_the_same_programs() -> None:
+def test_same_seed_gives_same_programs() -> None:
     assert generate(EVERYTHING) == everything()
     assert generate(replace(EVERYTHING, count=20, seed=8)) != generate(replace(EVERYTHING, count=20))
 
@@ -75,7 +75,7 @@ def test_every_source_and_configuration_has_programs() -> None:
     assert any(program.concurrent for program in programs)
 
 
-def test_programs_on_a_broker_without_write_permission_ask_for_routes() -> None:
+def test_programs_on_write_protected_broker_query_routes() -> None:
     mine = [program for program in everything() if program.needs == READ_ONLY]
     assert mine and all(program.steps[-1][0] == "route" for program in mine if any(name in ("send", "topic") for name, _ in program.steps))
 
@@ -177,7 +177,7 @@ def test_body_fills_file_up_to_remaining_bytes() -> None:
 
 @pytest.mark.behaviour("SEND-25")
 @pytest.mark.parametrize(("profile", "longer"), [("P40", 9), ("P49", 0), ("P533", 10)])
-def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int) -> None:
+def test_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int) -> None:
     """The oldest and newest profiles store WAIT; the newest text has a byte more for each property."""
     where = replace(context(), profile=PROFILES[profile])
     assert where.overhead("broker-a", "p1-A", {"WAIT": "true"}) - where.overhead("broker-a", "p1-A", {}) == longer

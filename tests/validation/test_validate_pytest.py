@@ -56,13 +56,13 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callabl
     return call
 
 
-def test_without_a_target_the_tests_are_skipped(inner: Callable[..., pytest.RunResult]) -> None:
+def test_without_target_tests_are_skipped(inner: Callable[..., pytest.RunResult]) -> None:
     result = inner(SUITE)
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(["*no broker: give one with --rocketproof-target*"])
 
 
-def test_a_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult]) -> None:
+def test_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult]) -> None:
     inner(SUITE, "--rocketproof-target=inprocess", "--rocketproof-profile=P494").assert_outcomes(passed=2)
 
 

@@ -72,7 +72,7 @@ def test_truncated_program_runs_again_and_history_is_set_aside(tmp_path: Path) -
 
 
 @pytest.mark.nightly
-def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
+def test_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     first = validate(request(folder))
 
@@ -87,7 +87,7 @@ def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_programs_of_another_release_are_not_mixed_with_ours(tmp_path: Path) -> None:
+def test_programs_of_other_release_are_kept_separate(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     interrupted(folder, 3)
     path = next(path for path in sorted((folder / "histories").iterdir()) if is_over(path))
@@ -119,7 +119,7 @@ def test_command_resumes_with_its_original_options(capsys: pytest.CaptureFixture
         ('{"schema": "rocketproof-validation-run", "version": 3}', "has version 3"),
     ],
 )
-def test_a_folder_that_is_none_of_ours(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str | None, said: str) -> None:
+def test_foreign_folder_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
         (tmp_path / "run.json").write_text(text, "utf-8")
     assert run(["validate", "--resume", str(tmp_path)]) == 2

@@ -44,14 +44,14 @@ def judged(target: ValidationTarget, folder: Path, programs: list[Program], *, c
 
 
 @pytest.mark.behaviour("INV-34")
-def test_the_programs_together_explain_each_queue_of_a_shared_topic(tmp_path: Path) -> None:
+def test_programs_together_explain_each_queue_of_shared_topic(tmp_path: Path) -> None:
     (found,) = judge_shared(judged(InProcess(PROFILE), tmp_path, PROGRAMS), PROFILE)
     assert (found.findings, found.unknown) == ([], ())
     assert found.explained == len(PROGRAMS) * (len(SENDS) + 1)  # and what each saw of the topic at its end
 
 
 @pytest.mark.slow
-def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
+def test_wrong_offset_in_shared_topic_is_found(tmp_path: Path) -> None:
     """Planted: every message counts in its queue, prepared ones too. No single program shows the correct end of the queue."""
     programs = judged(SeededFault("M-78"), tmp_path, PROGRAMS)
     assert [program.findings for program in programs] == [[]] * len(PROGRAMS)

@@ -57,7 +57,7 @@ def logged(done: Path) -> ParsedHistory:
 
 
 @pytest.mark.slow
-def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
+def test_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())
     assert data["logs"] == len(list((done / "logs").glob("*.ndjson"))) >= 1
     assert {row["id"] for row in data["verdicts"]} >= {"INV-37", "INV-38.records", "INV-39"}
@@ -101,7 +101,7 @@ def source(done: Path) -> bytes:
     ids=["place", "checksum", "magic", "store time"],
 )
 @pytest.mark.behaviour("INV-37", "INV-41", "INV-42")
-def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int, value: bytes, found: str) -> None:
+def test_wrong_byte_of_log_is_found(done: Path, tmp_path: Path, place: int, value: bytes, found: str) -> None:
     def change(data: bytearray, places: list[int]) -> None:
         at = places[1] + place
         data[at : at + len(value)] = value
@@ -125,7 +125,7 @@ def test_batch_may_have_earlier_store_time_up_to_490(done: Path, tmp_path: Path,
     assert {finding.property for finding in judge_log(stored(done, tmp_path, change), profile).findings} & {"INV-42"} == found
 
 
-def test_a_store_without_a_log_is_not_judged(tmp_path: Path) -> None:
+def test_store_without_log_is_not_judged(tmp_path: Path) -> None:
     assert not record(tmp_path, tmp_path / "logs" / "1.ndjson", "broker-a", "", {}, ())
 
 
@@ -157,7 +157,7 @@ def setups(*names: str) -> list[Setup]:
     return [Setup(settings={"name": name}) for name in names]
 
 
-def test_every_target_is_closed_before_the_next_is_used() -> None:
+def test_every_target_is_closed_before_next_is_used() -> None:
     target = Fakes()
     for running in in_turn(target, setups("a", "b", "c")):
         target.log.append(f"use {running.name}")
@@ -197,7 +197,7 @@ def large(folder: Path, size: int) -> Path:
     return folder / "store"
 
 
-def test_a_log_is_written_down_without_being_held_in_memory(tmp_path: Path) -> None:
+def test_log_is_written_down_without_being_held_in_memory(tmp_path: Path) -> None:
     size = 16 << 20
     store, path = large(tmp_path, size), tmp_path / "logs/1.ndjson"
     tracemalloc.start()

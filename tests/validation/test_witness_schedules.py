@@ -76,20 +76,20 @@ def test_killed_broker_returns_with_its_topics(killed: Witness) -> None:
 
 
 @pytest.mark.slow
-def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a topic created by a message is not written to the file."""
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.wire.PATIENCE", 1.0)
     done = perform(SeededFault("M-41"), SCOPES["restart"], schedule(killed), mark())
     assert done.problem.startswith("accept_registration(b=broker-a): the route of ") and done.said[-1] == "broker-a is started again", done
 
 
-def test_a_target_that_cannot_be_killed_loses_the_witness(killed: Witness) -> None:
+def test_target_that_cannot_be_killed_loses_witness(killed: Witness) -> None:
     with pytest.raises(NotOffered, match=r"does not offer 'kill': .* witnesses"):
         perform(InProcess(PROFILE), SCOPES["restart"], schedule(killed), mark())
 
 
 @pytest.mark.behaviour("TCM-30", "CHK-11")
-def test_an_administrators_update_is_performed() -> None:
+def test_administrators_update_is_performed() -> None:
     witness = schedule(reached("names", is_changed(build("names")), update_budget=1, sends=1))
     assert "update_topic" in actions(witness)
     done = perform(InProcess(PROFILE), SCOPES["names"], witness, mark())
@@ -154,7 +154,7 @@ def test_steps_needing_broker_wait_are_refused(
     assert re.search(said, error), error
 
 
-def test_a_witness_of_check_is_performed_on_a_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_of_check_is_performed_on_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ModelSource("creation", PROFILE, tuple(sorted(OFF.items())))
     witness = find(source, "INV-16")
     assert witness is not None
@@ -166,7 +166,7 @@ def test_a_witness_of_check_is_performed_on_a_target(tmp_path: Path, capsys: pyt
     assert "follows the witness of INV-16" in capsys.readouterr().out
 
 
-def test_a_witness_about_the_inside_of_a_broker_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_about_inside_of_broker_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ModelSource("answers", PROFILE)
     witness = find(source, "REA-51")
     assert witness is not None

@@ -113,7 +113,7 @@ def test_bug_with_hazard_is_shown_by_model_witness(reproduced: bool | None, agre
     assert (verdict.first, verdict.agrees) == ("HAZ-04" if reproduced else None, agrees)
 
 
-def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bugs.json"
     assert run(["zoo", "--json", str(path)]) == 0
     printed = capsys.readouterr().out
@@ -152,7 +152,7 @@ class _Release(InProcess):
         return super().open(setup)
 
 
-def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_validates_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(searching, "Apache", _Release)
     path = tmp_path / "found.json"
     asked = ["zoo", "A8", "--on", "good", "--programs", "2", "--report", str(tmp_path / "report"), "--json", str(path)]

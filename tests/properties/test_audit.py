@@ -1,4 +1,4 @@
-"""The audit over a made-up store: nothing is found in a sound one, every damage at its place, whatever the parts it is read in."""
+"""The audit of a fabricated store: no finding in a sound one, and all damage at its offset, for every size of ranges."""
 
 from __future__ import annotations
 

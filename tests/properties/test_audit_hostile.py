@@ -1,4 +1,4 @@
-"""Stores whose numbers, names and bytes are what no broker leaves: the audit ends with findings or problems, never in a traceback."""
+"""Stores with numbers, names and bytes that no broker writes: the audit ends with findings or problems, never with a traceback."""
 
 from __future__ import annotations
 

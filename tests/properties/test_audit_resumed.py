@@ -1,4 +1,4 @@
-"""What a stopped audit has kept is used again only where everything that it depends on is the same."""
+"""A resumed audit uses saved results only if everything that they depend on is unchanged."""
 
 from __future__ import annotations
 

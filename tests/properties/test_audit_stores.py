@@ -110,7 +110,7 @@ def test_recorded_store(tmp_path: Path) -> None:
 
 
 def test_index_leads_to_records_of_largest_size(tmp_path: Path) -> None:
-    """One whose body is of the largest size is longer than 4 MiB."""
+    """A record with a body of the largest size is longer than 4 MiB."""
 
     def fill(address: str) -> None:
         for number, size in enumerate((1, 4_194_303, 1)):

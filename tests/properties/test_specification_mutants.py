@@ -1,4 +1,4 @@
-"""Mutants of the specification by machine: what notices them, which nothing needs to notice, and runs that stop and go on."""
+"""Generated mutants of the specification: what detects them, which are equivalent, and interrupted runs."""
 
 from __future__ import annotations
 

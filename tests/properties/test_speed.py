@@ -1,4 +1,4 @@
-"""The benchmark of the simulated cluster: the rows it gives, what its works really do, and whose time is whose."""
+"""The benchmark of the simulated cluster: its rows, the work that each workload performs, and the process whose time counts."""
 
 from __future__ import annotations
 

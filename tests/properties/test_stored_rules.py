@@ -1,5 +1,6 @@
-"""Rules about rows of a store or a history: each by rows on both sides of its borders, interpreted, as a column program and as a function
-of Python; spoilt ones are noticed."""
+"""Rules about rows of a store or a history: rows on both sides of each limit, by the interpreter, a column program and a Python function.
+Mutated rules are detected.
+"""
 
 from __future__ import annotations
 

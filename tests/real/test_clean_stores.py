@@ -1,4 +1,4 @@
-"""A store that a broker left when it stopped has no false finding, whatever clients sent: messages of every kind, to queues of all numbers.
+"""The store of a cleanly stopped broker has no false finding for any client: messages of every kind, to queues of all numbers.
 
 A run tries one old release; `ROCKETPROOF_RELEASES="4.3.2 4.5.2 …"` in the environment names others.
 """

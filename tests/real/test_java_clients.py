@@ -96,7 +96,7 @@ def test_message_is_retried_then_dead_lettered(ours: Steps) -> None:
 
 @pytest.mark.behaviour("TRX-01", "TRX-04")
 def test_transactions_end_as_producer_decides(ours: Steps) -> None:
-    """The producer is asked about the one without an outcome, and then commits; its flag is lost in transit, on the real broker too."""
+    """The producer is asked about the message without an outcome, and then commits; its flag is lost in transit, on the real broker too."""
     left = ours["what transactions left"]["result"]["messages"]
     assert [(each["body"], each["flag"]) for each in left] == [("COMMIT_MESSAGE", 3), ("UNKNOW", 0)]
     (checked,) = ours["what was checked"]["result"]

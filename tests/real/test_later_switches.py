@@ -1,4 +1,6 @@
-"""What a real 5.3.3 does otherwise than a real 4.9.4 and no recording shows: each switch on both, and on our brokers of their profiles."""
+"""Differences between a real 5.3.3 and a real 4.9.4 that no recording shows: each switch on both, and on the reference under their
+profiles.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Store directories of Apache RocketMQ and of ours, each opened by the other."""
+"""Store directories of Apache RocketMQ and of the reference implementation, each opened by the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a broker that may not write registers of its topics, of all together and of one alone, as its name server shows it (NS-11)."""
+"""The permissions that a write-protected broker registers, of all topics together and of a single one, as its name server returns them
+(NS-11).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Further cases of real brokers, in the form of the recordings: groups, send-backs at their limits, order topics, sizes, batches, delay
-levels and ended transactions; and later ones, about what 5.x made otherwise.
+"""Further cases of real brokers, in the format of the recordings.
 
-`python tests/recordings/further.py 4.9.4 further` records the former, with `later` the latter, into `tests/data`; `played` asks the same of
-any recorder.
+They cover groups, send-backs at their limits, order topics, sizes, batches, delay levels and ended transactions. Later cases cover changes
+of 5.x.
+
+`python tests/recordings/further.py 4.9.4 further` records the former, with `later` the latter, into `tests/data`; `played` performs the
+same requests on any recorder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a broker has to find under a key, by what the reference implementation finds there and by when the target has stored it."""
+"""The messages a broker has to find under a key, derived from those that the reference finds and from the target's store times."""
 
 from __future__ import annotations
 

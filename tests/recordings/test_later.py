@@ -1,5 +1,8 @@
-"""What 5.x made otherwise, as both releases answered it: consumers' offsets, large and inner batches, timers, slaves, topics registered
-without a version. The implementation answers the same under both profiles, and each switch shows in a case."""
+"""Changes of 5.x, as two releases answered: consumers' offsets, large and inner batches, timers, slaves, topics registered without a
+version.
+
+The implementation answers equally under both profiles, and each switch shows in a case.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What releases answered that were not recorded whole: each switch of their profiles with the program that is its reason."""
+"""Responses of releases that were not recorded completely: each switch of their profiles with the program that justifies it."""
 
 from __future__ import annotations
 

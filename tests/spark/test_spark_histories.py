@@ -1,4 +1,4 @@
-"""Spark's judge of many histories finds what the local one finds, row for row, whatever happens to its tasks."""
+"""Spark's judge of many histories finds the same rows as the local one, whatever happens to its tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answers a request, on the simulated broker: an error planted in it is a finding."""
+"""The component that answers a request, on the simulated broker: a planted error is a finding."""
 
 from __future__ import annotations
 

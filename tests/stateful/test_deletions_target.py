@@ -1,4 +1,4 @@
-"""Topics that are deleted, performed on the implementation: where their queues go on the broker chooses, as the specification allows."""
+"""Deleted topics, performed on the implementation: the broker chooses where their queues continue, as the specification allows."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Thorough(GroupCommitService):
 @behaviour("FLU-03", "FLU-05", "LIV-09", "REA-55")
 @pytest.mark.parametrize("planted", [Hasty, Thorough])
 def test_another_group_commit_is_finding(planted: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first answers a put for whose record its one flush does not suffice, the second flushes a file more."""
+    """The first commit answers a put although its single flush does not reach the record; the second flushes one file more."""
     record = ["lock(p=0)", "append_only(p=0)", "finish(p=0)"]
     steps = [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)"]
     replay("flush", "P49", steps)

@@ -1,4 +1,4 @@
-"""Claims about histories: each verdict on the implementation, each check on made-up histories, and the tests that are kept."""
+"""Claims about histories: each verdict on the implementation, each check on fabricated histories, and the saved tests."""
 
 import zlib
 from collections.abc import Callable

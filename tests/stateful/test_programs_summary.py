@@ -1,4 +1,4 @@
-"""What `rocketproof test` prints of hundreds of verdicts, and how its time is shared."""
+"""The summary that `rocketproof test` prints of hundreds of verdicts, and the division of its time."""
 
 from dataclasses import replace
 from io import StringIO

@@ -1,4 +1,4 @@
-"""A name server and brokers that run on a loop of their own, and sockets that speak to them byte by byte."""
+"""A name server and brokers on their own event loop, and sockets that exchange bytes with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The listener: frames, both serialisations, and strangers who do not keep to them."""
+"""The listener: frames, both serialisations, and clients that violate the protocol."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ CLEANER = -1
 
 
 class TooLarge(Exception):
-    """There are more states at an event than one wants to look at."""
+    """There are more states at an event than the limit."""
 
 
 @dataclass(frozen=True)

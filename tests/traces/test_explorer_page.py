@@ -1,4 +1,4 @@
-"""The page as one file: it has the document as text, loads nothing, and whatever a trace contains cannot become markup."""
+"""The page as one file: it embeds the document as text, loads nothing, and no trace can become markup."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Which Java is taken, with homes made up here: nothing is started but small scripts."""
+"""The choice of a Java, with fabricated homes: only small scripts are started."""
 
 import os
 import subprocess

@@ -251,8 +251,9 @@ def test_later_releases_do_not_put_bodiless_batch_message_again() -> None:
     ],
 )
 def test_dead_letter_keeps_delay_level_for_later_puts(profile: str, properties: bytes, code: int) -> None:
-    """The level is "3CLUSTER" where nothing separates a message's properties from its batch's, and is not read where it is taken away. A
-    retry has a level of its own."""
+    """The level is "3CLUSTER" where no separator divides a message's properties from its batch's. It is ignored where it is removed. A
+    retry has another level.
+    """
     item = (23 + len(properties)).to_bytes(4, "big") + bytes(12) + b"\0\0\0\1a" + len(properties).to_bytes(2, "big") + properties
 
     def verdict(answered: int, level: str) -> str:

@@ -1,4 +1,4 @@
-"""Who acts in a step, whose a variable is, and which lanes a story has."""
+"""The actor of a step, the owner of a variable, and the lanes of a witness."""
 
 from collections import deque
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The walk over a commit log, against a plain reader, whatever the bytes are and however they are divided."""
+"""The walk over a commit log compared with a plain reader, for any bytes and any division into ranges."""
 
 from __future__ import annotations
 

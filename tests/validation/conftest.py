@@ -1,4 +1,4 @@
-"""What all tests of this folder have."""
+"""Fixtures for all tests of this folder."""
 
 import pytest
 from remembered import nothing_remembered  # noqa: F401

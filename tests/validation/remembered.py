@@ -1,4 +1,4 @@
-"""No test finds what another one's run remembered: a fixture for the conftest.py of a folder whose tests validate."""
+"""A fixture that gives each test an empty memory of earlier runs, for the conftest.py of a folder whose tests validate."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""How good is the validation? Faults are seeded into a served target, and validated like any broker.
+"""The quality of the validation: faults are seeded into a served target, which is validated like any broker.
 
-A mutant's change is made in a process of its own before it serves (serve_mutant.py); the process that judges stays as it is.
+A mutant's change is made in a separate process before it serves (serve_mutant.py); the judging process is unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The implementation in this process, spoilt on its way: some requests never arrive, and a broker that ends may forget everything."""
+"""The implementation in this process with modified requests: some are never forwarded, and a broker may lose everything when it ends."""
 
 from __future__ import annotations
 

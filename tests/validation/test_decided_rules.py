@@ -1,4 +1,4 @@
-"""Which rules decide what differs in a program, and which ones a program kept in which nothing differs."""
+"""The rules that decide a difference in a program, and the rules that a program without differences followed."""
 
 from __future__ import annotations
 

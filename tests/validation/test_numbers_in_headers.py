@@ -1,4 +1,4 @@
-"""Requests whose headers have odd texts for numbers: the reference broker reads them as Java does, and no judge accuses it."""
+"""Requests with odd texts for numbers in their headers: the reference broker reads them like Java, and no judge reports it."""
 
 from __future__ import annotations
 

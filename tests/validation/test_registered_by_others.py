@@ -1,4 +1,4 @@
-"""What a broker registers by itself may leave a route as it was, or as a registration of all topics has it."""
+"""A broker's own registrations may leave a route unchanged, or as a registration of all topics leaves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that was interrupted goes on: what it has recorded is judged and not run again, what it was in the middle of is done again."""
+"""An interrupted run resumes: recorded programs are judged and not run again, an incomplete one is repeated."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from performed import PROGRAMS
+from performed import PROGRAMS, found
 
 from rocketproof_impl.broker import sending, transaction
 from rocketproof_impl.broker.topics import TopicConfigManager
@@ -15,7 +15,6 @@ from rocketproof_impl.broker.transactioncheck import HalfQueueRound
 from rocketproof_impl.store import delay
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
@@ -44,9 +43,7 @@ HALF = "put_half(tran=true, delayed=False)"
     ids=["sync", "halves", "transactions", "meeting"],
 )
 def test_each_release_delays_and_ends_by_its_switches(scope: str, given: dict[str, Any], profile: str) -> None:
-    source = ModelSource(scope, profile, tuple(sorted(given.items())))
-    subject = source.subject()
-    assert run(Campaign(subject.instance, target_of(source, subject)), PROGRAMS // 2, 5, shrink=False) is None
+    assert found(scope, profile, given, PROGRAMS // 2) is None
 
 
 @behaviour("CL-02", "INV-45")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from performed import found
 
 from proportion import in_proportion
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model import RocketproofError
-from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.follow import ConformanceError, FollowedProgram
-from rocketproof_properties.conformance.stateful.machine import Campaign, run
+from rocketproof_properties.conformance.stateful.follow import FollowedProgram
 from rocketproof_properties.conformance.stateful.replay import replay
 from rocketproof_properties.conformance.targets.cluster import SimulatedTarget
 
@@ -22,12 +20,6 @@ SENT = ["request(p=0, b=0, t=1, d=0, numbers=1, queue=0, kind=not, size=1)", "lo
 DELETED = [*SENT, "store(p=0, draw=0)", "finish(p=0)", "delete_topic(b=0, t=1)"]
 MADE = ["look_up_missing", "acquire_lock", "look_again_missing", "template_found", "build", "put", "next_version", "persist", "unlock"]
 AGAIN = [SENT[0], *(f"{step}(p=0)" for step in (*MADE, "announce", "accept_queue"))]
-
-
-def found(programs: int = 60, **given: Any) -> ConformanceError | None:
-    source = ModelSource("deletions", "P49", tuple(sorted((GIVEN | given).items())))
-    subject = source.subject()
-    return run(Campaign(subject.instance, target_of(source, subject)), programs, 1, shrink=False)
 
 
 def performed(steps: list[str]) -> FollowedProgram:
@@ -42,7 +34,7 @@ def next_offset(followed: FollowedProgram) -> int:
 
 @pytest.mark.parametrize("given", [{}, {"existing": False}, {"auto_create": False, "template_in_file": True}], ids=str)
 def test_implementation_follows_specification(given: dict[str, Any]) -> None:
-    assert found(in_proportion(60), **given) is None
+    assert found("deletions", given=GIVEN | given, programs=in_proportion(60), seed=1) is None
 
 
 @pytest.mark.behaviour("TCM-31")
@@ -71,5 +63,5 @@ def test_message_of_deleted_topic_is_not_stored() -> None:
 def test_broker_that_keeps_queues_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MessageStore, "clean_unused_topics", lambda *_: None)
     monkeypatch.setattr(TopicConfigManager, "delete", lambda *_: None)
-    finding = found()
+    finding = found("deletions", given=GIVEN, programs=60, seed=1)
     assert finding is not None and "delete_topic" in finding.steps[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import performed
 import pytest
 
 from proportion import in_proportion
@@ -12,10 +13,7 @@ from rocketproof_impl.broker.groups import SubscriptionGroupManager
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.message import Message
 from rocketproof_impl.store import commitlog, service
-from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
-from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
 
 PROFILES = ("P45", "P49", "P533")
@@ -26,9 +24,7 @@ TOLD = "commit_offset(b=0, g=1, t=2, named=True, whole=True, k=0, at={})"
 
 
 def found(scope: str, profile: str, programs: int = PROGRAMS, **given: Any) -> ConformanceError | None:
-    source = ModelSource(scope, profile, tuple(sorted({"existing": True, **given}.items())))
-    subject = source.subject()
-    return run(Campaign(subject.instance, target_of(source, subject)), programs, 1, shrink=False)
+    return performed.found(scope, profile, {"existing": True, **given}, programs, seed=1)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

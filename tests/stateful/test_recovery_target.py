@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from performed import GIVEN, found
+from performed import campaign, found
 
 from rocketproof_impl.store import recovery
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model.result import Move
-from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import target_of
-from rocketproof_properties.conformance.stateful.machine import Campaign, perform
+from rocketproof_properties.conformance.stateful.machine import perform
 
 behaviour = pytest.mark.behaviour
 
@@ -21,10 +19,8 @@ behaviour = pytest.mark.behaviour
 @pytest.mark.parametrize("before", [[], [Move("dispatch", ()), Move("flush_queue", ())]], ids=["log", "queue"])
 def test_truncated_records_stay_gone_though_bytes_remain(before: list[Move]) -> None:
     """A restart moves the ends of the log and of a queue back without erasing: another crash leaves the same bytes after them."""
-    source = ModelSource("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
-    subject = source.subject()
     begin, end = Move("append", ()), [Move("power_loss", (0, len(before) // 2, True)), Move("start", ()), Move("crash", ())]
-    perform(Campaign(subject.instance, target_of(source, subject)), [begin, *before, *end])
+    perform(campaign("recovery"), [begin, *before, *end])
 
 
 def cut_nothing(log: Any, queues: Any, checkpoint: Any, again: Any, **more: Any) -> None:

@@ -216,7 +216,7 @@ SQL = {
 
 
 def broken(connection: duckdb.DuckDBPyConnection, table: str, over: str, id_: str, given: Mapping[str, Any], wanted: str) -> list[Any]:
-    """What is `wanted` of the rows of a table that break a rule; of two rows that follow each other they are `this` and `next`."""
+    """Return the `wanted` columns of all rows in a table that break a rule. Rules over two consecutive rows name them `this` and `next`."""
     predicate, step = SQL[over][id_], KINDS[over][1]
     for name, value in given.items():
         predicate = predicate.replace(f"${name}", str(value).lower())
@@ -225,7 +225,7 @@ def broken(connection: duckdb.DuckDBPyConnection, table: str, over: str, id_: st
 
 
 def _of_this(predicate: str) -> str:
-    """Columns that are not said to be of the next row are of this one."""
+    """Prefix columns without `next.` with `this.`."""
     words = predicate.split(" ")
     others = ("in", "not", "and", "or", "greatest(", "true", "false")
     return " ".join(w if not w[0].isalpha() or w in others or w.startswith("next.") else f"this.{w}" for w in words)
@@ -274,7 +274,9 @@ create view queue as select record.topic, queueId, any_value(record.topicClass) 
 
 
 def load(root: Path) -> duckdb.DuckDBPyConnection:
-    """A store's rows as tables named like their kinds: record, line, entry, queue, file and topic; those of the log have a number `row`."""
+    """Load the rows of a store into tables named by kind: record, line, entry, queue, file and topic. Tables of the log have a column
+    `row`.
+    """
     connection = duckdb.connect()
     connection.register("parts", _records(root))
     connection.execute("create table delays (level bigint, wait bigint)")
@@ -289,7 +291,9 @@ def load(root: Path) -> duckdb.DuckDBPyConnection:
     blank = [struct.unpack_from(">I", data, 4)[0] == BLANK for data in logs.values()]
     files = {"base": list(logs), "size": [len(data) for data in logs.values()], "row": range(len(logs)), "ledger": [False] * len(logs)}
     # A file that begins with a blank has no records.
-    connection.register("file", pa.table({**files, "end": [0 if one else 1 for one in blank], "blank": [int(one) for one in blank]}))
+    connection.register(
+        "file", pa.table({**files, "end": [0 if is_blank else 1 for is_blank in blank], "blank": [int(is_blank) for is_blank in blank]})
+    )
     pointed = [offset for (offset,) in connection.execute("select distinct entryOffset from entries").fetchall()]
     heads = [(offset, *found) for offset in pointed if (found := record_at(logs, offset)) is not None]
     names = ("place", "said", "saidQueue", "saidIndex", "flags")
@@ -327,7 +331,7 @@ def _entries(root: Path) -> pa.Table:
 
 
 def record_at(logs: dict[int, bytes], offset: int) -> tuple[str, int, int, int] | None:
-    """Topic, queue id, queue offset and flags of what begins at a physical offset like a record; None if nothing does."""
+    """Return topic, queue id, queue offset and flags of what looks like a record at a physical offset; None without one."""
     for name, data in logs.items():
         at = offset - name
         if 0 <= at <= len(data) - 91 and struct.unpack_from(">I", data, at + 4)[0] == MAGIC:

@@ -1,6 +1,6 @@
-"""A made-up store and ways to damage it: each changes a few bytes at a random place and says which rule has to find it, and where.
+"""A fabricated store and ways to damage it: each damage changes a few bytes at a random offset, with the rule and offset of its finding.
 
-The store is read here once more, by a few lines of struct, so that the tests do not lean on the reader that they test.
+This module reads the store itself, with a few lines of struct, so that tests do not depend on the reader under test.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SMALL = StorePlan(
 
 @dataclass(frozen=True)
 class Stored:
-    """A record as it is stored: file, place in it, physical offset, and some of what it says."""
+    """A stored record: its file, position in that file, physical offset and some of its fields."""
 
     path: Path
     at: int
@@ -47,7 +47,6 @@ class Stored:
 
 
 def read_records(root: Path) -> list[Stored]:
-    """All records of an undamaged store."""
     found = []
     for path in sorted((root / "commitlog").iterdir()):
         data, at = path.read_bytes(), 0
@@ -76,11 +75,10 @@ class Damaged:
 
     @property
     def log(self) -> Path:
-        """The folder of the log's files."""
         return next(self.root.glob("dledger-*/data"), self.root / "commitlog")
 
     def take(self, wanted: Callable[[Stored], bool] = lambda r: r.is_plain, apart: int = 1) -> Stored:
-        """A random record of the wanted kind with a record of its queue before and behind it, away from other damage."""
+        """Return a random record of the wanted kind that has neighbours in its queue and is away from other damage."""
         for _ in range(10_000):
             n = self.rng.randrange(apart + 2, len(self.records) - apart - 2)
             record = self.records[n]
@@ -91,7 +89,7 @@ class Damaged:
         raise AssertionError("the store has no such record left")
 
     def of_queue(self, record: Stored, first: int, past: int) -> list[Stored]:
-        """The records of the same queue around one."""
+        """Return neighbouring records of the record's queue."""
         wanted = range(record.index + first, record.index + past)
         return [
             r for r in self.records if (r.topic, r.queue) == (record.topic, record.queue) and r.index in wanted and r.flags & 12 in (0, 8)
@@ -103,12 +101,12 @@ class Damaged:
             file.write(data)
 
     def put(self, record: Stored, at: int, form: str, value: int) -> int:
-        """Change a number of a record, and give the record's offset."""
+        """Change a number of a record, and return the record's offset."""
         self.write(record.path, record.at + at, struct.pack(form, value))
         return record.offset
 
     def entry(self, record: Stored) -> tuple[Path, int]:
-        """Where the record's consume queue entry is."""
+        """Return the file and position of the record's consume queue entry."""
         files = sorted((self.root / "consumequeue" / record.topic / str(record.queue)).iterdir())
         at = record.index * 20
         path = next(p for p in reversed(files) if int(p.name) <= at)
@@ -123,8 +121,11 @@ class Damaged:
 
 @dataclass(frozen=True)
 class Damage:
-    """`do` damages a store and gives the offset at which `property` has to be found, None for any place. `also`: other rules that the same
-    damage breaks. `whole`: it is about the whole store, and cannot be put beside others."""
+    """`do` damages a store and returns the offset at which `property` is expected, None for any. `also`: other rules that the damage
+    breaks.
+
+    `whole`: the damage concerns the whole store and cannot be combined with others.
+    """
 
     name: str
     property: str
@@ -171,7 +172,7 @@ def _waits_longer(d: Damaged) -> int:
 
 
 def _more_entries(d: Damaged) -> int:
-    """An entry behind the last one, which points at a record of another queue."""
+    """Add an entry after the last one, pointing at a record of another queue."""
     record = d.take()
     other = next(r for r in d.records if r.is_plain and r.topic == record.topic and r.queue != record.queue)
     last = max(r.index for r in d.records if (r.topic, r.queue) == (record.topic, record.queue))
@@ -183,7 +184,7 @@ def _more_entries(d: Damaged) -> int:
 
 
 def points_behind(d: Damaged, entries: int, behind: int) -> None:
-    """Let entries, each in the middle of its queue, point so many bytes behind the end of the log."""
+    """Let `entries` entries, each in the middle of its queue, point `behind` bytes past the end of the log."""
     queues = sorted({(r.topic, r.queue) for r in d.records if r.is_plain})
     end = d.records[-1].offset + d.records[-1].size
     for topic, queue in queues[:entries]:
@@ -313,7 +314,6 @@ DAMAGES = [
 
 
 def copied(source: Path, records: list[Stored], to: Path, seed: int) -> Damaged:
-    """A copy of a store, to be damaged."""
     shutil.copytree(source, to)
     there = [replace(record, path=to / record.path.relative_to(source)) for record in records]
     return Damaged(to, there, random.Random(seed))

@@ -1,7 +1,7 @@
-"""A store as a broker with DLedger writes it, made from a plain one: headers before the records, blanks in another order, an index.
+"""A DLedger store made from a plain one: headers before the records, blanks in another order, an index.
 
-Every record lies elsewhere than in the plain store, and so what tells of its place is changed: the record itself, the commit of a half
-message, the consume queues. Damage of a plain store can be done to it too, and some that is DLedger's own.
+Every record has another offset than in the plain store. The copy therefore rewrites each stored offset: in the record itself, in the
+commit of a half message and in the consume queues. Damage of plain stores also applies to it, next to some that exists only with DLedger.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZE, INDEX_SIZE = 150_000, 32_000
 
 
 def as_ledger(source: Path, records: list[Stored], to: Path, without_record: int = 200) -> list[Stored]:
-    """Write the store; of so many entries one has no record. Gives its records."""
+    """Write the store, in which one of `without_record` entries has no record. Return its records."""
     shutil.copytree(source, to, ignore=shutil.ignore_patterns("commitlog"))
     data, index = to / "dledger-n0" / "data", to / "dledger-n0" / "index"
     data.mkdir(parents=True)
@@ -66,7 +66,7 @@ def as_ledger(source: Path, records: list[Stored], to: Path, without_record: int
 
 
 def _field(at: int, form: str, change: Callable[[int], int]) -> Callable[[Damaged], int]:
-    """Change a number of an entry's header; gives the place of the entry."""
+    """Change a number in an entry's header. The damage returns the entry's offset."""
 
     def do(d: Damaged) -> int:
         record = d.take()
@@ -78,7 +78,7 @@ def _field(at: int, form: str, change: Callable[[int], int]) -> Callable[[Damage
 
 
 def _in_index(at: int, data: bytes) -> Callable[[Damaged], int]:
-    """Write over the entry of the index; gives the place of the log's entry."""
+    """Overwrite the entry of the index. The damage returns the offset of the log's entry."""
 
     def do(d: Damaged) -> int:
         record = d.take()
@@ -91,7 +91,7 @@ def _in_index(at: int, data: bytes) -> Callable[[Damaged], int]:
 
 
 def _blank(d: Damaged) -> int:
-    """The blank of a file says too little."""
+    """Make the blank of a file state too few bytes."""
     path = sorted(d.log.iterdir())[1]
     last = [r for r in d.records if r.path == path][-1]
     at = last.at + last.size
@@ -107,7 +107,7 @@ def _blank_file(d: Damaged) -> int:
 
 
 def _body_and_checksum(d: Damaged) -> int:
-    """A checksum is set, and is of something else."""
+    """Set a checksum that does not match."""
     return _field(40, ">i", lambda _: 12345)(d)
 
 
@@ -130,7 +130,7 @@ def _zeros_behind_header(d: Damaged) -> int:
 
 
 def _of_entry(damage: Damage) -> Damage:
-    """The same, where the entry as a whole is lost: found where that begins."""
+    """Expect the damage at the begin of its entry, because the whole entry is lost."""
 
     def do(d: Damaged) -> int:
         offset = damage.do(d)

@@ -104,7 +104,7 @@ BASE = {
     "exchange": EXCHANGE, "id": ID, "kept": KEPT, "counter": COUNTER, "count": COUNT, "route": ROUTE, "place": PLACE,
 }  # fmt: skip
 
-# Rows of one kind: what differs from the sound one, and the rules that it breaks.
+# Rows of one kind: the differences from a valid row, and the rules that it breaks.
 ROWS: dict[str, list[tuple[Row, set[str]]]] = {
     "record": [
         ({}, set()),
@@ -695,10 +695,10 @@ SET_STEPS: list[tuple[dict[str, Any], str, Row, Row, set[str]]] = [
     ({"early_batches": True}, "log", {"storeTimestamp": 1_010_000}, {"storeTimestamp": 999_999}, {"INV-42.stored"}),
 ]
 
-# A delayed message that was sent to the schedule topic by its name, and has come back there.
+# A delayed message sent to the schedule topic by name, and delivered back into it.
 NAMED: Row = {**DELAYED, "queueId": 3, "realClass": "schedule", "realQueueId": 3}
 
-# The same with other settings than the defaults: settings, kind, what differs, the rules broken.
+# The same with non-default settings: settings, kind, differences, broken rules.
 SETTINGS: list[tuple[dict[str, Any], str, Row, set[str]]] = [
     ({"limits_record": False}, "record", {"size": 4194305, "partsSize": 4194305, "entrySize": 4194305, "bodyLength": 4194304}, set()),
     ({"limits_record": False}, "record", {"bodyLength": 4194305}, {"INV-40.limit"}),

@@ -1,4 +1,4 @@
-"""The audit over a made-up store: nothing is found in a sound one, every damage at its place, whatever the parts it is read in."""
+"""The audit of a fabricated store: no finding in a sound one, and all damage at its offset, for every size of ranges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
     return made(tmp_path_factory.mktemp("sound") / "store")
 
 
-def test_a_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
+def test_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
     totals = audited(sound[0])
     assert totals.counts == {}
     assert totals.findings == []
@@ -46,7 +46,7 @@ def test_a_sound_store_breaks_no_rule(sound: tuple[Path, list[Stored]]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_damage_is_found(damage: Damage, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
-    """With the right property and offset, and nothing but what the damage brings with it."""
+    """The finding has the right property and offset, and only consequences of the damage accompany it."""
     store = copied(*sound, tmp_path / "store", 1)
     offset = damage.do(store)
     totals = audited(store.root)
@@ -57,8 +57,8 @@ def test_damage_is_found(damage: Damage, sound: tuple[Path, list[Stored]], tmp_p
 
 
 @pytest.mark.parametrize(("size", "workers"), [(1 << 20, 1), (50_000, 1), (7_001, 2)])
-def test_the_parts_make_no_difference(size: int, workers: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
-    """Damages of all kinds beside each other, the log cut into parts of these sizes: the same findings, each once."""
+def test_parts_make_no_difference(size: int, workers: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+    """Damage of all kinds in one store, with the log cut into parts of these sizes, gives the same findings, each once."""
     store = copied(*sound, tmp_path / "store", 5)
     places = [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole]
     totals, whole = audited(store.root, size=size, workers=workers), audited(store.root)
@@ -68,8 +68,8 @@ def test_the_parts_make_no_difference(size: int, workers: int, sound: tuple[Path
     assert len(set(totals.findings)) == len(totals.findings)
 
 
-def test_a_thread_uses_its_workspace_again(sound: tuple[Path, list[Stored]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For all ranges of a store, and not where it knows too much. The findings are the same."""
+def test_thread_uses_its_workspace_again(sound: tuple[Path, list[Stored]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges of one store reuse it, except with too many known values. The findings are equal."""
     store = copied(*sound, tmp_path / "store", 5)
     for damage in DAMAGES:
         if not damage.whole:
@@ -93,7 +93,7 @@ def test_counts_are_exact_where_findings_are_limited(sound: tuple[Path, list[Sto
     assert [found.offset for found in totals.findings] == [record.offset for record in store.records[:7]]
 
 
-def test_a_finding_says_what_was_expected_and_found(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_finding_states_expected_and_found_value(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 1)
     record = store.take()
     store.put(record, 28, ">q", 42)
@@ -106,7 +106,7 @@ def test_a_finding_says_what_was_expected_and_found(sound: tuple[Path, list[Stor
     )  # fmt: skip
 
 
-def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_only_named_rules_are_audited(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 1)
     record = store.take()
     store.put(record, 28, ">q", 42)
@@ -127,11 +127,11 @@ def test_only_the_rules_that_are_asked_for(sound: tuple[Path, list[Stored]], tmp
         ("INV-41.record", []),
     ],
 )
-def test_how_what_is_found_has_to_stand_to_what_is_expected(rule: str, relations: list[str]) -> None:
+def test_comparison_symbol_relates_found_value_to_expected_one(rule: str, relations: list[str]) -> None:
     assert {each.id: [bound.relation for bound in each.bounds] for each in stored_rules()}[rule] == relations
 
 
-def test_of_two_bounds_a_finding_tells_the_one_that_is_broken(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_finding_names_which_of_two_bounds_is_broken(sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 1)
     low, high = (store.put(store.take(), 68, ">i", port) for port in (0, 70_000))
     said = {found.offset: (found.expected, found.found) for found in audited(store.root).findings}

@@ -11,7 +11,7 @@ ONE = AuditFinding("s", "s/commitlog/0", 100, "INV-41.stored", "t", 0, 0, "1", "
 ENTRY = replace(ONE, file="s/consumequeue/t/0/0", property="INV-44.record")
 
 
-def test_those_near_each_other_are_one() -> None:
+def test_findings_near_each_other_are_merged() -> None:
     near = [replace(ONE, offset=100 + 1000 * n) for n in range(5)]
     far = replace(ONE, offset=10_000_000)
     first, last = folded([far, *near])
@@ -24,12 +24,12 @@ def test_two_stay_as_they_are() -> None:
     assert folded(two) == two
 
 
-def test_those_of_several_queues_are_one() -> None:
+def test_findings_of_several_queues_are_merged() -> None:
     found = folded([replace(ENTRY, file=f"s/consumequeue/t/{n}/0", queue_id=n) for n in range(3)])
     assert [each.reason for each in found] == ["why; and 2 more in 3 files, perhaps of one cause"]
 
 
-def test_of_many_rules_at_one_place_those_of_its_form_come_first() -> None:
+def test_merged_finding_lists_rules_of_its_form_first() -> None:
     rules = ("APP-05.stored", "CL-01.born", "INV-40.stored", "INV-43.born", "STO-01.topic", "TRX-06.other")
     found = folded([replace(ONE, property=rule) for rule in rules])
     assert [each.property for each in found] == ["APP-05.stored", "CL-01.born", "INV-40.stored", "INV-43.born"]

@@ -1,4 +1,4 @@
-"""Stores whose numbers, names and bytes are what no broker leaves: the audit ends with findings or problems, never in a traceback."""
+"""Stores with numbers, names and bytes that no broker writes: the audit ends with findings or problems, never with a traceback."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLAN = command.plan_of("P533", (), 100)
 
 
 def record(topic: str, offset: int, index: int, properties: str, *, flags: int = 0, half: int = 0, body: bytes = b"body") -> bytes:
-    """A record whose lengths, place and checksum are right."""
+    """A record with correct lengths, offset and checksum."""
     text, name = properties.encode(), topic.encode()
     size = 91 + len(body) + len(name) + len(text)
     fixed = struct.pack(
@@ -59,7 +59,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def store_with(root: Path, number: str, *, folder: bool = False) -> None:
-    """A store that has a number wherever a file of a store has one that is text: in properties, bodies and tables; or names a folder."""
+    """Write a store that contains a number wherever a real one has a numeric text: properties, bodies, tables or folder names."""
     log = record("Orders", 0, 0, "TAGS\1a\2")
     half = len(log)
     log += record(HALF, half, 0, f"REAL_TOPIC\1Orders\2REAL_QID\1{number}\2TRAN_MSG\1true\2", flags=PREPARED)
@@ -90,7 +90,7 @@ def store_with(root: Path, number: str, *, folder: bool = False) -> None:
 
 
 def audited(root: Path, size: int) -> AuditTotals:
-    """An audit in ranges of some bytes, so that what belongs together lies in several."""
+    """Audit in ranges of a few bytes, so that most records span several ranges."""
     (found,) = audit(PLAN, [str(root)], on_threads(1), SavedAnswers(None, PLAN), size=size).totals
     return found
 
@@ -113,8 +113,8 @@ QUEUES = {"0": 0, "3": 1, "+3": 1, "2147483647": 1, "2147483648": 1, "9" * 20: 1
 
 
 @pytest.mark.parametrize("number", QUEUES)
-def test_a_half_message_of_another_range_has_the_queue_of_the_same_range(number: str, tmp_path: Path) -> None:
-    """It is looked up by other code than the walk's; both read the same numbers."""
+def test_half_message_of_other_range_uses_queue_of_same_range(number: str, tmp_path: Path) -> None:
+    """Different code reads it than the walk's; both interpret the same numbers."""
     log = record("Orders", 0, 0, "TAGS\1a\2")
     half = len(log)
     log += record(HALF, half, 0, f"REAL_TOPIC\1Orders\2REAL_QID\1{number}\2TRAN_MSG\1true\2", flags=PREPARED)
@@ -129,12 +129,12 @@ BEYOND = [f"messageDelayLevel={'9' * 20}d", f"maxMessageSize={'9' * 20}", "maxMe
 
 
 @pytest.mark.parametrize("text", BEYOND)
-def test_a_setting_beyond_what_a_broker_takes_is_refused(text: str) -> None:
+def test_setting_outside_broker_range_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is no value that a broker takes"):
         of_broker(None, (text,))
 
 
-def test_a_topic_count_beyond_an_int_is_another_form(tmp_path: Path) -> None:
+def test_topic_count_beyond_int_is_another_form(tmp_path: Path) -> None:
     write(tmp_path / "topics.json", b'{"topicConfigTable": {"T": {"perm": 4294967296}}}')
     with pytest.raises(StoredError, match="is not a whole number from -2147483648 to 2147483647"):
         read_topics(str(tmp_path / "topics.json"))
@@ -166,7 +166,7 @@ CODES = [errno.EIO, errno.EACCES, errno.EBADF, errno.ESTALE, errno.ENOMEM, errno
 
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system has no SEEK_DATA")
 @pytest.mark.parametrize("number", CODES)
-def test_only_enxio_says_that_no_data_follows(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_enxio_means_that_no_data_follows(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(100) + b"x")
     with paths.open_source(str(path)) as source:
@@ -180,7 +180,7 @@ def test_only_enxio_says_that_no_data_follows(number: int, tmp_path: Path, monke
 
 
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system has no SEEK_DATA")
-def test_a_file_that_became_shorter_does_not_end_in_zeros(tmp_path: Path) -> None:
+def test_file_that_became_shorter_does_not_end_in_zeros(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
     with paths.open_source(str(path)) as source:
@@ -201,9 +201,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell the path of an open file")
 @pytest.mark.parametrize("part", few([1, 0, 2, 3], 1))
-def test_bytes_that_cannot_be_read_are_a_problem_and_no_finding(part: int, sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file of a store in turn has a broken sector, at its begin or so many quarters behind it: nothing is concluded from it, and the
-    file and the place in it are named."""
+def test_unreadable_bytes_are_problem_not_finding(part: int, sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file of a store in turn has an unreadable sector, at its begin or `part` quarters into it. The audit names both."""
     pread = os.preadv
     broken, bad = "", 0
 

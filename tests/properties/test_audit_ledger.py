@@ -1,4 +1,4 @@
-"""The audit over a store with a log of DLedger: nothing in a sound one, every damage at its place, whatever the parts it is read in."""
+"""The audit of a store with a DLedger log: no finding in a sound one, and all damage at its offset, for every size of ranges."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def store(sound: Made, tmp_path: Path) -> Damaged:
 
 
 @pytest.mark.parametrize("size", [RANGE_SIZE, 7_001])
-def test_a_sound_store_breaks_no_rule(size: int, sound: Made) -> None:
+def test_sound_store_breaks_no_rule(size: int, sound: Made) -> None:
     totals = audited(sound[0], size=size)
     assert (totals.counts, totals.findings, totals.problems, totals.unread) == ({}, [], [], [])
     assert totals.records == len(sound[1])
@@ -67,7 +67,7 @@ def test_damage_is_found(damage: Damage, sound: Made, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "workers"), [(50_000, 1), (7_001, 2)])
-def test_the_parts_make_no_difference(size: int, workers: int, sound: Made, tmp_path: Path) -> None:
+def test_parts_make_no_difference(size: int, workers: int, sound: Made, tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 5)
     places = [(damage.property, damage.do(store)) for damage in (*OTHERS, *OWN) if not damage.whole]
     totals, whole = audited(store.root, size=size, workers=workers), audited(store.root)
@@ -76,7 +76,7 @@ def test_the_parts_make_no_difference(size: int, workers: int, sound: Made, tmp_
     assert len(set(totals.findings)) == len(totals.findings)
 
 
-def test_a_finding_shows_the_entry(store: Damaged) -> None:
+def test_finding_shows_entry(store: Damaged) -> None:
     record = store.take()
     store.put(record, 44 - HEADER.size, ">i", record.size + 2)
     found = {each.property: each for each in audited(store.root).findings}
@@ -88,7 +88,7 @@ def test_a_finding_shows_the_entry(store: Damaged) -> None:
     assert (body.offset, body.hex) == (record.offset - HEADER.size, record.path.read_bytes()[place : place + 64].hex())
 
 
-def test_the_blank_behind_a_damaged_record_is_found(store: Damaged) -> None:
+def test_blank_after_damaged_record_is_found(store: Damaged) -> None:
     path = sorted(store.log.iterdir())[1]
     store.put([record for record in store.records if record.path == path][-1], 4, ">I", 7)
     totals = audited(store.root)
@@ -96,7 +96,7 @@ def test_the_blank_behind_a_damaged_record_is_found(store: Damaged) -> None:
     assert not {"INV-37.ended", "INV-37.blank", "INV-38.stored", "INV-37.hole"} & totals.counts.keys()
 
 
-def test_a_log_that_was_cleaned_in_the_middle_of_a_file_begins_with_a_blank(store: Damaged) -> None:
+def test_log_cleaned_mid_file_begins_with_blank(store: Damaged) -> None:
     first, second, *_ = sorted(store.log.iterdir())
     first.unlink()
     cut = [record for record in store.records if record.path == second][5]
@@ -116,14 +116,14 @@ def test_a_log_that_was_cleaned_in_the_middle_of_a_file_begins_with_a_blank(stor
     assert {"APP-08.ledger", "INV-40.ledger"} <= audited(store.root).counts.keys()
 
 
-def test_what_the_group_has_not_agreed_on_is_no_finding(store: Damaged) -> None:
-    """A record behind all entries of consume queues, though the broker has stopped in order."""
+def test_records_without_quorum_are_no_finding(store: Damaged) -> None:
+    """The broker stopped cleanly, with a record after all entries of the consume queues."""
     last = max((record for record in store.records if record.flags == 0), key=lambda record: record.offset)
     store.write(*store.entry(last), bytes(20))
     assert audited(store.root).counts == {}
 
 
-def test_an_index_that_a_killed_broker_has_not_come_to_is_no_finding(store: Damaged) -> None:
+def test_index_behind_log_after_kill_is_no_finding(store: Damaged) -> None:
     OWN[[damage.name for damage in OWN].index("no entry in the index")].do(store)
     assert audited(store.root).counts == {"INV-36.ledger": 1}
     (store.root / "abort").touch()
@@ -133,8 +133,8 @@ def test_an_index_that_a_killed_broker_has_not_come_to_is_no_finding(store: Dama
     assert audited(store.root).counts == {}
 
 
-def test_a_log_that_goes_on_with_dledger(plain: Made, sound: Made, tmp_path: Path) -> None:
-    """The files of the plain log end where those of DLedger begin."""
+def test_log_continued_with_dledger_is_audited(plain: Made, sound: Made, tmp_path: Path) -> None:
+    """The DLedger files continue where the files of the plain log end."""
     files = log_files([str(sound[0])])
     store = copied(*sound, tmp_path / "store", 1)
     before = store.root / "commitlog"
@@ -147,20 +147,20 @@ def test_a_log_that_goes_on_with_dledger(plain: Made, sound: Made, tmp_path: Pat
     assert "INV-37.contiguous" not in found.counts
 
 
-def test_a_folder_with_the_files_alone(sound: Made, tmp_path: Path) -> None:
+def test_folder_with_files_alone(sound: Made, tmp_path: Path) -> None:
     shutil.copytree(sound[0] / "dledger-n0" / "data", tmp_path / "some")
     assert {file.header for file in log_files([str(tmp_path / "some")])} == {48}
     totals = audited(tmp_path / "some")
     assert (totals.records, totals.counts) == (len(sound[1]), {"INV-28.stored": 1})
 
 
-def test_the_logs_of_two_members_are_not_one(store: Damaged) -> None:
+def test_logs_of_two_members_are_separate(store: Damaged) -> None:
     shutil.copytree(store.root / "dledger-n0", store.root / "dledger-n1")
     with pytest.raises(StoredError, match="is there a second time"):
         log_files([str(store.root)])
 
 
-def test_the_table_of_records_reads_it(sound: Made) -> None:
+def test_table_of_records_reads_it(sound: Made) -> None:
     for size in (RANGE_SIZE, 9_001):
         rows = [
             row

@@ -1,6 +1,7 @@
-"""Stores as brokers of other settings leave them: only what is true of them is found, and what the audit does not read it says.
+"""Stores written with other settings: the audit reports only real violations, and states what it does not read.
 
-Each form was met in a store that a release of Apache RocketMQ wrote; here it is made from a made-up store, and damage in it is still found.
+Releases of Apache RocketMQ wrote stores of each form. The tests build each form from a fabricated store and check that damage is still
+found.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def change_tags(store: Damaged, record: Stored, more: int) -> None:
 
 
 @pytest.mark.behaviour("REC-05")
-def test_delay_levels_are_what_the_store_shows_or_what_is_given(store: Damaged) -> None:
+def test_delay_levels_come_from_store_or_option(store: Damaged) -> None:
     level = next(n for n in range(1, 6) if len(delayed(store, n)) > 4)
     for record in delayed(store, level):
         change_tags(store, record, 77_000)
@@ -85,7 +86,7 @@ def test_delay_levels_are_what_the_store_shows_or_what_is_given(store: Damaged) 
     assert found(store.root) == {"REC-04.level": 1, "REC-04.deliver": 1}
 
 
-def test_settings_come_from_the_brokers_file(tmp_path: Path) -> None:
+def test_settings_come_from_broker_configuration_file(tmp_path: Path) -> None:
     path = tmp_path / "broker.conf"
     path.write_text("# of broker-a\nbrokerName=broker-a\nmessageDelayLevel = 1s 2m 3h 1d\nmaxMessageSize=100\n")
     levels = (1000, 120_000, 10_800_000, 86_400_000)
@@ -103,24 +104,24 @@ def test_settings_come_from_the_brokers_file(tmp_path: Path) -> None:
         ("maxMessageSize", "is not a setting; give name=value, such as maxMessageSize"),
     ],
 )
-def test_a_setting_that_cannot_be_meant(text: str, said: str) -> None:
+def test_setting_that_cannot_be_meant(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         of_broker(None, (text,))
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         of_broker(tmp_path / "none.conf", ())
 
 
-def test_a_larger_message_where_the_broker_allows_it(store: Damaged) -> None:
+def test_larger_message_where_broker_allows_it(store: Damaged) -> None:
     assert set(found(store.root, "maxMessageSize=200")) == {"INV-40.limit"}
 
 
-# What is not read
+# Data that is not read
 
 
-def test_queues_and_table_in_a_database(store: Damaged) -> None:
+def test_queues_and_table_in_database(store: Damaged) -> None:
     (store.root / "config" / "topics.json").unlink()
     shutil.rmtree(store.root / "consumequeue")
     for folder in ("consumequeue", "config/topics"):
@@ -135,7 +136,7 @@ def test_queues_and_table_in_a_database(store: Damaged) -> None:
     assert found(store.root) == {"INV-37.stored": 1}
 
 
-def test_batch_queues_of_a_topic(store: Damaged) -> None:
+def test_batch_queues_of_topic(store: Damaged) -> None:
     topic = store.take().topic
     queues = store.root / "consumequeue"
     (store.root / "batchconsumequeue").mkdir()
@@ -147,11 +148,11 @@ def test_batch_queues_of_a_topic(store: Damaged) -> None:
     assert set(found(store.root)) == {"INV-44.offset", "INV-44.record"}
 
 
-def test_a_sound_store_is_read_as_a_whole(store: Damaged) -> None:
+def test_sound_store_is_read_as_whole(store: Damaged) -> None:
     assert unread(store.root) == ""
 
 
-def test_an_address_in_the_extension_of_a_queue_is_no_tag(store: Damaged) -> None:
+def test_address_in_queue_extension_is_no_tag(store: Damaged) -> None:
     path, at = store.entry(store.take())
     store.write(path, at + 12, struct.pack(">q", -(1 << 63) + 46))
     assert found(store.root) == {}
@@ -164,7 +165,7 @@ def last(store: Damaged) -> Stored:
     return max((record for record in store.records if record.flags == 0), key=lambda record: record.offset)
 
 
-def test_what_the_dispatcher_has_not_come_to_is_no_finding_where_the_broker_was_killed(store: Damaged) -> None:
+def test_undispatched_records_after_kill_are_no_finding(store: Damaged) -> None:
     store.write(*store.entry(last(store)), bytes(20))
     assert found(store.root) == {"INV-36.stored": 1}
     (store.root / "abort").touch()
@@ -175,8 +176,8 @@ def test_what_the_dispatcher_has_not_come_to_is_no_finding_where_the_broker_was_
     assert "INV-36.stored" in found(store.root)
 
 
-def test_what_is_written_while_the_audit_runs_is_no_finding(store: Damaged, tmp_path: Path) -> None:
-    """The entries of the log's last file are there; the file itself comes when the walk is over."""
+def test_records_written_during_audit_are_no_finding(store: Damaged, tmp_path: Path) -> None:
+    """The entries of the log's last file exist; the file itself appears only after the walk."""
     (store.root / "abort").touch()
     path = max((store.root / "commitlog").iterdir())
     hidden = path.rename(tmp_path / "hidden")
@@ -205,7 +206,7 @@ def write(root: Path, name: str, data: bytes, size: int) -> None:
 
 
 def light_queues(root: Path, second: int) -> None:
-    """Two messages of a topic that are in a light queue too; `second` is the number there that the later one tells."""
+    """Create two messages of a topic that are also in a light queue; `second` is the later message's number in that queue."""
     log, entries = b"", b""
     for index in range(2):
         dispatch = b"INNER_MULTI_DISPATCH\1%%LMQ%%a,%%LMQ%%b\2INNER_MULTI_QUEUE_OFFSET\1%d,5\2" % (index * second)
@@ -234,7 +235,7 @@ CHECKED = bytes.fromhex(
 
 
 @pytest.mark.behaviour("INV-41")
-def test_the_checksum_over_a_whole_record_as_5_3_3_writes_it(tmp_path: Path) -> None:
+def test_whole_record_checksum_follows_5_3_3_format(tmp_path: Path) -> None:
     write(tmp_path / "sound", "commitlog", CHECKED, 4000)
     write(tmp_path / "wrong", "commitlog", CHECKED.replace(b"k0 g0", b"k0 g1"), 4000)
     assert found(tmp_path / "sound") == {"INV-28.stored": 1}
@@ -243,7 +244,7 @@ def test_the_checksum_over_a_whole_record_as_5_3_3_writes_it(tmp_path: Path) -> 
 
 @pytest.mark.behaviour("INV-44", "SEND-26")
 @pytest.mark.parametrize("value", ["x\1UNIQ_KEY\1y", "x" * 70 + "\1y", "x" * 64 + "\1"])
-def test_tags_that_run_on_are_read_by_no_broker_before_4_9(value: str, tmp_path: Path) -> None:
+def test_brokers_before_4_9_do_not_read_run_on_tags(value: str, tmp_path: Path) -> None:
     for name, text in (("run-on", value), ("plain", "x")):
         data = record("Orders", 0, 0, f"TAGS\1{text}\2".encode())
         write(tmp_path / name, "commitlog", data, 4000)
@@ -258,12 +259,11 @@ def test_tags_that_run_on_are_read_by_no_broker_before_4_9(value: str, tmp_path:
 
 @pytest.fixture(scope="module")
 def small_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]:
-    """A store whose queues have files of 30 entries."""
     return made(tmp_path_factory.mktemp("small") / "store", replace(SMALL, queue_file_size=600))
 
 
 def longest(store: Damaged) -> list[Stored]:
-    """The records of the queue with the most of them, the log's first one in another queue."""
+    """Return the records of the longest queue that does not contain the log's first record."""
     first = store.records[0]
     queues = Counter((r.topic, r.queue) for r in store.records if r.is_plain and (r.topic, r.queue) != (first.topic, first.queue))
     (key, _), *_ = queues.most_common(1)
@@ -272,7 +272,7 @@ def longest(store: Damaged) -> list[Stored]:
 
 @pytest.mark.behaviour("INV-36", "INV-44")
 @pytest.mark.parametrize("cleaned", [False, True])
-def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*small_files, tmp_path / "store", 1)
     records = longest(store)
     log = sorted((store.root / "commitlog").iterdir())
@@ -288,7 +288,7 @@ def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Pat
             store.write(path, at, entry)
             continue
         assert (queue.min, queue.max) == (0, len(records))
-        if record.index != first - 1:  # that one may as well be the first of the log
+        if record.index != first - 1:  # it may equally be the first record of the log
             assert queue.between(start, 1 << 62) == (first, len(records))
         store.write(path, at, entry)
     if cleaned:
@@ -299,8 +299,8 @@ def test_a_zero_entry_is_damage_and_no_end(cleaned: bool, small_files: tuple[Pat
 
 
 @pytest.mark.behaviour("INV-48", "INV-49")
-def test_a_chain_agrees_with_its_first_record(tmp_path: Path) -> None:
-    """One that tells the topic of its first record, one that tells the retry topic's, one whose id is of another host."""
+def test_chain_agrees_with_its_first_record(tmp_path: Path) -> None:
+    """The first record names the topic of its chain, the second the retry topic, and the third an id of another host."""
     log = record("Orders", 0, 0, b"TAGS\1a\2")
     for index, (topic, host) in enumerate((("Orders", HOST), ("%RETRY%g", HOST), ("Others", bytes(8)))):
         origin = (host + bytes(8)).hex().upper()
@@ -312,7 +312,7 @@ def test_a_chain_agrees_with_its_first_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("CHK-02")
-def test_a_groups_retry_topic_of_one_topic_has_a_plus() -> None:
+def test_retry_topic_of_one_topic_has_plus() -> None:
     assert legal("%RETRY%group+Orders")
     assert not any(map(legal, ("group+Orders", "%RETRY%group+Or ders", "%RETRY%a+b+c", "%RETRY%+Orders", "")))
 
@@ -321,7 +321,6 @@ def test_a_groups_retry_topic_of_one_topic_has_a_plus() -> None:
 
 
 def add(store: Damaged, **perms: int) -> None:
-    """Add topics of 4 queues to the table, each with its permission."""
     path = store.root / "config" / "topics.json"
     table = json.loads(path.read_text())
     for name, perm in perms.items():
@@ -331,14 +330,14 @@ def add(store: Damaged, **perms: int) -> None:
 
 
 @pytest.mark.behaviour("INV-10", "HAZ-05")
-def test_a_topic_does_not_pass_for_the_clusters_by_a_reply_topic(store: Damaged) -> None:
-    """Only what looks like the cluster's own topic in all is left out: 16 queues, and a permission that may be inherited."""
+def test_reply_topic_does_not_identify_cluster_topic(store: Damaged) -> None:
+    """Only a topic that equals the cluster's own in everything is skipped: 16 queues, and a permission that may be inherited."""
     add(store, Mine=7, Mine_REPLY_TOPIC=6, Lost=0, Lost_REPLY_TOPIC=6)
     assert found(store.root) == {"INV-10.stored": 1, "HAZ-05.stored": 1}
 
 
-def test_a_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
-    """Its records have their entries, in a folder of that name; only its id is a warning, and under later releases an error."""
+def test_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
+    """Its records have entries in a folder of that name; only its id is a warning, and under later releases an error."""
     ends = {(r.topic, r.queue) for r in store.records if r.flags == 8}
     taken = store.take(lambda r: r.is_plain and (r.topic, r.queue) not in ends)
     moved = [r for r in store.records if (r.topic, r.queue) == (taken.topic, taken.queue)]
@@ -354,8 +353,8 @@ def test_a_queue_that_4_7_1_has_drawn_below_0(store: Damaged) -> None:
 
 
 @pytest.mark.parametrize("cut", ["file", "tail"])
-def test_a_log_that_has_lost_its_end_is_one_finding(store: Damaged, cut: str) -> None:
-    """However many entries point behind it; their queues are not looked at one by one."""
+def test_truncated_log_is_one_finding(store: Damaged, cut: str) -> None:
+    """The finding does not list the queues, however many entries point past the end."""
     path = max((store.root / "commitlog").iterdir())
     lost = [record for record in store.records if record.path == path]
     if cut == "file":
@@ -375,9 +374,7 @@ def test_a_log_that_has_lost_its_end_is_one_finding(store: Damaged, cut: str) ->
     ("entries", "behind", "wrong"),
     [(1, 0, {"INV-44.record": 1}), (2, 0, {"INV-44.ended": 1}), (2, 4 << 20, {"INV-44.ended": 1}), (2, 5 << 20, {"INV-44.record": 2})],
 )
-def test_a_log_has_lost_its_end_where_several_entries_point_near_it(
-    store: Damaged, entries: int, behind: int, wrong: dict[str, int]
-) -> None:
-    """Whichever entries those are: the first one here is in the middle of its queue."""
+def test_log_is_truncated_if_several_entries_point_past_its_end(store: Damaged, entries: int, behind: int, wrong: dict[str, int]) -> None:
+    """Any entries count: the first here is in the middle of its queue."""
     points_behind(store, entries, behind)
     assert found(store.root) == {"INV-44.later": entries} | wrong

@@ -1,4 +1,4 @@
-"""What a stopped audit has kept is used again only where everything that it depends on is the same."""
+"""A resumed audit uses saved results only if everything that they depend on is unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def plan_of(profile: str = "P494", property: tuple[str, ...] = (), limit: int = 
 
 
 def audited(store: Path, out: Path, plan: AuditPlan, *, stops: bool) -> int:
-    """How many ranges an audit has read, which is stopped when all of them are or goes on to its end."""
+    """Return the number of ranges that an audit read. It is stopped after the last range, or completes."""
     asked: list[str] = []
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
@@ -54,7 +54,7 @@ def audited(store: Path, out: Path, plan: AuditPlan, *, stops: bool) -> int:
 
 
 def keep(path: Path, text: bytes) -> None:
-    """Other bytes, as many, with the times of the file as they were."""
+    """Replace the bytes of a file, keeping its size and times."""
     status = path.stat()
     data = text + path.read_bytes()[len(text) :]
     assert len(data) == status.st_size
@@ -63,7 +63,7 @@ def keep(path: Path, text: bytes) -> None:
 
 
 def other_rules() -> tuple[Rule, ...]:
-    """The rules, the formula of one of them being another."""
+    """Return the rules, one with another formula."""
     first, *rest = stored_rules()
     return replace(first, claim=replace(first.claim, formula=~first.claim.formula)), *rest
 
@@ -93,8 +93,8 @@ PLANS: dict[str, AuditPlan] = {
 }
 
 
-def test_what_is_the_same_is_not_read_again(store: Path, tmp_path: Path) -> None:
-    """Also where the folder of the results lies in the store, and where findings are only told otherwise."""
+def test_unchanged_files_are_not_read_again(store: Path, tmp_path: Path) -> None:
+    """This also holds if the results folder is inside the store, or if only the output format changes."""
     for out in (tmp_path / "found", store / "found", store):
         ranges = audited(store, out, plan_of(), stops=True)
         assert ranges > 7
@@ -102,7 +102,7 @@ def test_what_is_the_same_is_not_read_again(store: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_of_the_store_that_changed_is_noticed(name: str, store: Path, tmp_path: Path) -> None:
+def test_file_of_store_that_changed_is_noticed(name: str, store: Path, tmp_path: Path) -> None:
     audited(store, tmp_path / "found", plan_of(), stops=True)
     FILES[name](store)
     again = audited(store, tmp_path / "found", plan_of(), stops=False)
@@ -116,14 +116,14 @@ def test_another_plan_is_noticed(name: str, store: Path, tmp_path: Path) -> None
 
 
 def test_other_code_is_noticed(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as of a later version, which reads files otherwise."""
+    """A later version may read files differently."""
     ranges = audited(store, tmp_path / "found", plan_of(), stops=True)
     monkeypatch.setattr(running, "_code", lambda: "of a later version")
     assert audited(store, tmp_path / "found", plan_of(), stops=False) == ranges
 
 
-def test_what_could_not_be_read_is_read_again(store: Path, tmp_path: Path) -> None:
-    """It may be there the next time."""
+def test_unreadable_files_are_read_again(store: Path, tmp_path: Path) -> None:
+    """They may be readable next time."""
     ranges = audited(store, tmp_path / "found", plan_of(), stops=True)
     text = (tmp_path / "found" / command.KEPT).read_text()
     assert text.count("\n") == ranges

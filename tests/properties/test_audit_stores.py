@@ -1,6 +1,6 @@
-"""The audit over stores that brokers wrote: a recorded one, ours in every profile, and those that the hazards leave behind.
+"""The audit of stores written by brokers: a recorded one, the reference's in every profile, and those that the hazards leave.
 
-Nothing is found but what is true of them; traces/docs/audit.md says why.
+The audit reports only violations that they contain; traces/docs/audit.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ SMALL: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that stops leaves a second to its last puts; here each put has been answered by then."""
+    """A stopping broker waits a second for its last puts; here each put has its response already."""
     monkeypatch.setattr(threads, "LAST_PUTS", 0)
 
 
 def counts(root: Path, profile: str) -> dict[str, int]:
-    """How often each rule is broken."""
     plan = command.plan_of(profile, (), 100)
     audited = command.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
     assert audited.problems == []
@@ -49,7 +48,7 @@ def counts(root: Path, profile: str) -> dict[str, int]:
 
 
 def written(root: Path, profile: str, fill: Callable[[str], object], **settings: Any) -> None:
-    """The store of a broker of ours after it was filled and stopped."""
+    """Fill and stop a reference broker, and keep its store."""
 
     async def go() -> None:
         made = replace(BrokerSettings(store_path_root_dir=str(root), listen_port=0, name_servers=()), **{**SMALL, **settings})
@@ -65,7 +64,6 @@ def written(root: Path, profile: str, fill: Callable[[str], object], **settings:
 
 
 def send(address: str, topic: str, body: bytes = b"body", **given: Any) -> int:
-    """The code of the answer."""
     code = _sent(address, topic, body, **given).code
     assert code is not None
     return code
@@ -74,14 +72,13 @@ def send(address: str, topic: str, body: bytes = b"body", **given: Any) -> int:
 def _sent(
     address: str, topic: str, body: bytes = b"body", *, queue: int = 0, flags: int = 0, times: int = 0, queues: int = 4, **properties: str
 ) -> Command:
-    """The answer."""
     text = properties_text(properties, trailing=False)
     header = SendMessageRequestHeader("producers", topic, "TBW102", queues, queue, flags, 1_600_000_000_000, 7, text, times, False, 16)
     return ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
 
 
 def everyday(address: str) -> None:
-    """Messages over several files and queues, delayed and transactional ones among them."""
+    """Send messages that fill several files and queues, some delayed or transactional."""
     for number in range(150):
         topic, queue = ("Orders", number % 4) if number % 3 else ("Events", number % 2)
         body = f"{topic}-{number}".encode() * (1 + number % 120)
@@ -93,14 +90,14 @@ def everyday(address: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
-def test_a_store_of_ours_is_sound(profile: str, tmp_path: Path) -> None:
+def test_reference_store_is_sound(profile: str, tmp_path: Path) -> None:
     written(tmp_path / "store", profile, everyday)
     assert len(list((tmp_path / "store" / "commitlog").iterdir())) > 2
     assert counts(tmp_path / "store", profile) == {}
 
 
-def test_the_recorded_store(tmp_path: Path) -> None:
-    """Exactly what its requests have made of it: see the table in traces/docs/audit.md."""
+def test_recorded_store(tmp_path: Path) -> None:
+    """The findings are exactly the effects of its requests: see the table in traces/docs/audit.md."""
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     assert counts(tmp_path / "store-4.9.4", "P494") == {
@@ -112,8 +109,8 @@ def test_the_recorded_store(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_the_index_leads_to_records_as_large_as_they_may_be(tmp_path: Path) -> None:
-    """One whose body is of the largest size is longer than 4 MiB."""
+def test_index_leads_to_records_of_largest_size(tmp_path: Path) -> None:
+    """A record with a body of the largest size is longer than 4 MiB."""
 
     def fill(address: str) -> None:
         for number, size in enumerate((1, 4_194_303, 1)):
@@ -124,7 +121,7 @@ def test_the_index_leads_to_records_as_large_as_they_may_be(tmp_path: Path) -> N
 
 
 def _too_large(address: str) -> None:
-    """HAZ-22: acknowledged, and nothing is stored of it but blanks."""
+    """HAZ-22: acknowledged, but only blanks are stored."""
     assert send(address, "Orders", b"fits") == 0
     assert send(address, "Orders", bytes(40_000)) == 0
     assert send(address, "Orders", b"fits again") == 0
@@ -141,12 +138,12 @@ def _half_and_delayed(address: str) -> None:
 
 
 def _half_and_delayed_committed(address: str) -> None:
-    """HAZ-39: what ends it names its place, behind the other delayed messages."""
+    """HAZ-39: the record that ends the transaction names the half message's offset, which is after the other delayed messages."""
     _delayed_committed(address, "Orders")
 
 
 def _retry_committed(address: str) -> None:
-    """HAZ-47: it is no half message, and is committed as one. A real 5.1.1 was accused."""
+    """HAZ-47: it is no half message, but is committed like one. A real 5.1.1 was wrongly reported."""
     _delayed_committed(address, "%RETRY%group", times=1)
 
 
@@ -166,7 +163,7 @@ def _no_queues(address: str) -> None:
 
 
 def _dead_letter(address: str) -> None:
-    """HAZ-31, and INV-47: it was sent there directly."""
+    """HAZ-31 and INV-47: it was sent there directly."""
     assert send(address, "%RETRY%group", b"x", times=16) == 0
 
 
@@ -176,7 +173,7 @@ def _to_the_schedule(address: str) -> None:
 
 
 def _waits(address: str) -> None:
-    """INV-57: it keeps its WAIT as a half message, where that is the broker's doing."""
+    """INV-57: as a half message it keeps WAIT if the broker added it."""
     assert send(address, "Orders", b"x", WAIT="true") == 0
 
 
@@ -198,7 +195,7 @@ HAZARDS = {
 
 
 @pytest.mark.parametrize("name", HAZARDS)
-def test_a_hazard_shows(name: str, tmp_path: Path) -> None:
+def test_hazard_shows(name: str, tmp_path: Path) -> None:
     fill, profile, found = HAZARDS[name]
     written(tmp_path / "store", profile, fill)
     assert counts(tmp_path / "store", profile) == found

@@ -1,4 +1,4 @@
-"""The benchmark's rows: their keys, equal counts, and what is told where a peer is missing."""
+"""The rows of the benchmarks: their keys, equal counts, and the report for a missing peer."""
 
 import json
 import shutil
@@ -23,8 +23,8 @@ KEYS = {
 
 
 @pytest.mark.slow
-def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The specification is measured in this process: one with an empty cache, which compiles everything, shows how it is done."""
+def test_rows_have_their_keys_and_known_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The specification is measured in this process: an empty cache, which compiles everything, is sufficient."""
     monkeypatch.setenv("PATH", str(tmp_path))
     apart = search_speed._measured
     monkeypatch.setattr(search_speed, "_measured", lambda order, cache: apart(order, cache) if "file" in order else measure(order))
@@ -48,7 +48,7 @@ def test_rows_have_their_keys_and_the_known_counts(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.skipif(not (shutil.which("spin") and shutil.which("gcc")), reason="SPIN is not installed")
-def test_spin_counts_the_same_states() -> None:
+def test_spin_counts_same_states() -> None:
     with peers.spin(search_speed.MODELS, (2, 2, 2, 2, 1), [1]) as (peer, folder):
         run = peer.run(1, folder)
     assert (run["distinct"], run["generated"]) == (326684, 1506411)
@@ -57,14 +57,14 @@ def test_spin_counts_the_same_states() -> None:
 
 
 @pytest.mark.slow
-def test_an_audit_is_measured_beside_zlib_on_a_processor_that_multiplies_less(tmp_path: Path) -> None:
+def test_audit_benchmark_compares_with_zlib_on_slower_processor(tmp_path: Path) -> None:
     fabricate(tmp_path, StorePlan(1 << 20))
     found = audit_speed._alone(str(tmp_path))
     assert found["findings"] == 0 and found["cpu_seconds"] > 0 and found["of_zlib"] > 0
 
 
 def test_tools_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two peers of which one fails in its second round and one is run once; figures are compared round by round."""
+    """One peer fails in its second round and another runs only once. Figures are compared round by round."""
     order: list[str] = []
     spent = iter((1.0, 2.0, 4.0))
 
@@ -99,14 +99,14 @@ def test_tools_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli.run(["bench", "search", "--scope", "nowhere"]) == 2
 
 
-def test_different_counts_are_an_error() -> None:
+def test_different_counts_are_error() -> None:
     row = {"tool": "a", "model": "m", "scope": "s", "distinct": 3, "generated": 9}
     search_speed.disagreement([row, {**row, "tool": "b"}, {**row, "scope": "t", "distinct": 4}])
     with pytest.raises(RocketproofError, match="b counts 8 generated states of m s, a 9"):
         search_speed.disagreement([row, {**row, "tool": "b", "generated": 8}])
 
 
-def test_a_peer_that_fails_says_so(tmp_path: Path) -> None:
+def test_failing_peer_is_reported(tmp_path: Path) -> None:
     false = shutil.which("false")
     if false is None:
         pytest.skip("no program that fails")
@@ -117,7 +117,7 @@ def test_a_peer_that_fails_says_so(tmp_path: Path) -> None:
         made.run(1, tmp_path)
 
 
-def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fabricate(tmp_path / "store", StorePlan(1 << 20))
     rows = scan_speed.measure(str(tmp_path / "store"), rounds=1)
     assert [tuple(row) for row in rows] == [scan_speed.TABLE.keys] * 7
@@ -127,7 +127,7 @@ def test_a_scan_is_measured_work_by_work(tmp_path: Path, capsys: pytest.CaptureF
     assert "scan without CRC" in capsys.readouterr().out and len(json.loads((tmp_path / "rows.json").read_text())) == 7
 
 
-def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_search_benchmark_compares_with_memory_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_speed, "WORKS", {name: disk_speed.WORKS[name] for name in ("in memory", "in files")})
     monkeypatch.setattr(disk_speed, "apart", lambda function, order, places: function(order))  # in this process
     rows = disk_speed.variants("routing, small", {"file": str(disk_speed.MODELS / "routing.py"), "scope": "small"}, 1, lambda line: None)
@@ -138,7 +138,7 @@ def test_a_search_in_files_is_measured_beside_one_in_memory(monkeypatch: pytest.
     assert "in files" in disk_speed.TABLE.text(rows)
 
 
-def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
+def test_long_disk_search_reports_its_curve(tmp_path: Path) -> None:
     measure = partial(disk_curve.measure, tmp_path / "kept", scope="small", sends=1)
     first = measure(limits=Limits(states=10_000))
     rows = measure(limits=Limits(memory=1, disk=1 << 30))
@@ -148,7 +148,7 @@ def test_a_long_search_in_files_goes_on_with_its_curve(tmp_path: Path) -> None:
     assert cli.run(["bench", "curve", str(tmp_path), "--scope", "huge"]) == 2
 
 
-def test_fair_loops_are_measured_where_there_is_none_and_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fair_loop_benchmark_measures_with_and_without_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liveness_speed, "apart", lambda function, order, places: function(order))  # in this process
     rows = liveness_speed.measure(scopes=["small"], threads=2)
     assert [tuple(row) for row in rows] == [liveness_speed.TABLE.keys] * 2 and {row["distinct"] for row in rows} == {326_684}
@@ -158,7 +158,7 @@ def test_fair_loops_are_measured_where_there_is_none_and_where_there_is_one(monk
 
 
 @pytest.mark.slow
-def test_the_start_of_a_command_is_measured_from_empty_caches_and_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_startup_benchmark_measures_cold_and_warm_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_speed, "COMMANDS", {"version": ("--version",)})
     told: list[str] = []
     (found,) = start_speed.measure(runs=2, tell=told.append)

@@ -27,5 +27,5 @@ def test_reads_are_spread_over_all_lines_and_stay_inside(lines: int) -> None:
     assert len(seen) == min(lines, 21)
 
 
-def test_a_rate_is_a_positive_number() -> None:
+def test_rate_is_positive_number() -> None:
     assert random_reads(1 << 20, 1) > 0

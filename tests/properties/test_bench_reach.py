@@ -1,4 +1,4 @@
-"""What a program is read to have, and the shares of many, beside those of an earlier version."""
+"""The features that `bench reach` reads from a program, and their shares in many programs next to those of an earlier version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ PROGRAMS = (
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The folder of a report."""
     (tmp_path / "report" / HISTORIES).mkdir(parents=True)
     for number, (needs, steps, answers) in enumerate(PROGRAMS, 1):
         header = Header({"program": {"needs": needs, "steps": steps}})
@@ -33,7 +32,7 @@ def programs(tmp_path: Path) -> Path:
     return tmp_path / "report"
 
 
-def test_a_program_counts_once_for_what_it_has(programs: Path) -> None:
+def test_program_counts_once_per_feature(programs: Path) -> None:
     found = reach.shares(reach.performed(programs))
     assert {key: share for key, share in found.items() if key[0] != "boundary"} == {
         ("answer", "send: 0 SUCCESS"): 0.5,
@@ -45,17 +44,17 @@ def test_a_program_counts_once_for_what_it_has(programs: Path) -> None:
     }
 
 
-def test_what_only_the_earlier_version_had_has_a_row_too(programs: Path, tmp_path: Path) -> None:
+def test_feature_reached_only_by_earlier_version_has_row(programs: Path, tmp_path: Path) -> None:
     before, now = tmp_path / "before.json", tmp_path / "now.json"
     before.write_text(json.dumps([{"kind": "operation", "name": "pull", "before": None, "now": 0.25}]))
     assert cli.run(["bench", "reach", "--of", str(programs), "--before", str(before), "--json", str(now)]) == 0
-    rows = {(one["kind"], one["name"]): (one["before"], one["now"]) for one in json.loads(now.read_text())}
+    rows = {(row["kind"], row["name"]): (row["before"], row["now"]) for row in json.loads(now.read_text())}
     assert rows["operation", "pull"] == (0.25, 0.0)
     assert rows["operation", "send"] == (0.0, 0.5)
 
 
 @pytest.mark.parametrize("option", ["--of", "--before"])
-def test_a_file_of_something_else_is_a_mistake(option: str, programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_foreign_file_is_mistake(option: str, programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.json"
     path.write_text('{"a": 1}')
     given = {"--of": str(programs), option: str(path)}
@@ -63,7 +62,7 @@ def test_a_file_of_something_else_is_a_mistake(option: str, programs: Path, tmp_
     assert f"{option} {path}" in capsys.readouterr().err
 
 
-def test_a_history_of_something_else_is_named(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_of_other_system_is_named(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (programs / HISTORIES / "2.ndjson").write_text("{}")
     assert cli.run(["bench", "reach", "--of", str(programs)]) == 2
     assert "2.ndjson is no history of a program" in capsys.readouterr().err
@@ -71,7 +70,7 @@ def test_a_history_of_something_else_is_named(programs: Path, capsys: pytest.Cap
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
-def test_the_picture_has_a_bar_for_each_share_and_is_the_same_each_time(programs: Path, tmp_path: Path) -> None:
+def test_picture_has_bar_per_share_and_is_deterministic(programs: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / name for name in ("one.svg", "other.svg")]
     for path in pictures:
         assert cli.run(["bench", "reach", "--of", str(programs), "--plot", str(path)]) == 0

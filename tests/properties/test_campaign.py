@@ -28,7 +28,7 @@ SCOPES = ("persistence", "flush", "answers")
 
 @pytest.fixture(scope="module")
 def few() -> list[CheckTask]:
-    """The tasks of some parts that are quick, and of one condition of messages."""
+    """Tasks of some quick parts, and of one condition of messages."""
     every = tasks("P49")
     sources = list(dict.fromkeys(task.source for task in every))
     small = [source for source in sources if source.scope in SCOPES][:4]
@@ -37,7 +37,7 @@ def few() -> list[CheckTask]:
 
 
 def here(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-    """The shards, one after another in this process."""
+    """Run the shards sequentially in this process."""
     return map(function, items)
 
 
@@ -49,7 +49,7 @@ def wanted(folder: Path, **changes: Any) -> CampaignOptions:
     return replace(CampaignOptions("P49", 60, 5, folder / "campaign"), **changes)
 
 
-def test_a_program_is_the_same_in_any_shard(few: list[CheckTask]) -> None:
+def test_program_is_same_in_any_shard(few: list[CheckTask]) -> None:
     part = parts(few)[0]
     whole = perform(Shard(part, 3, 0, 12))
     pieces = CampaignTotals()
@@ -60,7 +60,9 @@ def test_a_program_is_the_same_in_any_shard(few: list[CheckTask]) -> None:
     assert whole.programs == pieces.programs == 12
     assert whole.steps == pieces.steps
     assert together.coverage == pieces.coverage
-    assert {key: one.steps for key, (one, _) in together.shown.items()} == {key: one.steps for key, (one, _) in pieces.shown.items()}
+    assert {key: shown.steps for key, (shown, _) in together.shown.items()} == {
+        key: shown.steps for key, (shown, _) in pieces.shown.items()
+    }
 
 
 def test_another_seed_gives_other_programs(few: list[CheckTask]) -> None:
@@ -75,9 +77,7 @@ def test_outcomes_survive_json(few: list[CheckTask]) -> None:
         assert ShardResult.read(json.loads(json.dumps(came.data()))) == came
 
 
-def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
-    few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_step_pairs_estimate_unseen_pairs(few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     part = parts(few)[0]
     came = perform(Shard(part, 3, 0, 12))
     assert sum(came.pairs.values()) == came.steps - came.programs  # the first step of a program follows none
@@ -85,7 +85,7 @@ def test_the_steps_that_followed_each_other_say_how_many_more_there_may_be(
     assert re.search(r"\d+ of \d+ kinds of steps after a step came once: one step in ", " ".join(capsys.readouterr().out.split()))
 
 
-def test_the_parts_share_the_programs_in_turn(few: list[CheckTask]) -> None:
+def test_parts_share_programs_in_turn(few: list[CheckTask]) -> None:
     made = parts(few)
     planned = shards(made, 5 * 450, 0)
     assert [shard.part for shard in planned[: len(made)]] == list(made)
@@ -93,19 +93,19 @@ def test_the_parts_share_the_programs_in_turn(few: list[CheckTask]) -> None:
     assert len({shard.key for shard in planned}) == len(planned)
 
 
-def test_a_campaign_writes_the_smallest_programs(few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_campaign_writes_smallest_programs(few: list[CheckTask], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = running.run(wanted(tmp_path), few, here, quiet)
     assert done.exit_code == 0
     assert done.totals.shards == done.of == len(parts(few))
     assert done.findings
     listed = json.loads((tmp_path / "campaign" / "findings.json").read_text())
-    assert [one["file"] for one in listed] == [one.file for one in done.findings]
-    witness = next(one for one in done.findings if one.file.endswith(".itf.json") and one.expected == "violated")
+    assert [row["file"] for row in listed] == [finding.file for finding in done.findings]
+    witness = next(finding for finding in done.findings if finding.file.endswith(".itf.json") and finding.expected == "violated")
     assert command(["replay", witness.file]) == 0
     assert f"{len(witness.steps)} steps" in capsys.readouterr().out or len(witness.steps) == 1
 
 
-def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Path) -> None:
+def test_campaign_resumes_where_it_stopped(few: list[CheckTask], tmp_path: Path) -> None:
     def interrupted(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         yield function(items[0])
         yield function(items[1])
@@ -126,44 +126,44 @@ def test_a_campaign_goes_on_where_it_stopped(few: list[CheckTask], tmp_path: Pat
     assert len(asked) == second.of - 2
     whole = running.run(wanted(tmp_path / "other", programs=10), few, here, quiet)
     assert second.totals == whole.totals
-    assert [one.steps for one in second.findings] == [one.steps for one in whole.findings]
+    assert [finding.steps for finding in second.findings] == [finding.steps for finding in whole.findings]
     assert all(json.loads(line) for line in log.read_text().splitlines())
 
 
-def test_a_time_limit_keeps_what_was_run(few: list[CheckTask], tmp_path: Path) -> None:
+def test_time_limit_keeps_completed_runs(few: list[CheckTask], tmp_path: Path) -> None:
     done = running.run(wanted(tmp_path, seconds=1e-9), few, here, quiet)
     assert (done.exit_code, done.totals.shards) == (3, 1)
 
 
-def test_another_campaign_in_the_folder_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
+def test_another_campaign_in_folder_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
     running.run(wanted(tmp_path, programs=5), few, here, quiet)
     with pytest.raises(InputError, match=r"holds a campaign with --profile P49, --programs 5, --seed 5"):
         running.run(wanted(tmp_path, programs=5, seed=6), few, here, quiet)
 
 
-def test_a_folder_with_other_files_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused(few: list[CheckTask], tmp_path: Path) -> None:
     (tmp_path / "campaign").mkdir()
     (tmp_path / "campaign" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="other files"):
         running.run(wanted(tmp_path), few, here, quiet)
 
 
-def test_a_shard_that_fails_ends_the_campaign_in_one_line(few: list[CheckTask], tmp_path: Path) -> None:
+def test_failing_shard_ends_campaign_with_one_line(few: list[CheckTask], tmp_path: Path) -> None:
     with pytest.raises(RocketproofError, match="no such part"):
         running.run(wanted(tmp_path), few, lambda function, items: iter(['{"error": "no such part"}']), quiet)
 
 
-def test_a_deviation_is_found_once_and_kept_as_a_test(few: list[CheckTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The implementation forgets to persist a topic: every persistence part says so, with one small program each."""
+def test_deviation_is_found_once_and_kept_as_test(few: list[CheckTask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The implementation forgets to persist a topic: every persistence part reports it, with one small program each."""
     monkeypatch.setattr(TopicConfigManager, "persist", lambda self: None)
     few = [task for task in few if task.source.scope == "persistence"]
     done = running.run(wanted(tmp_path), few, here, quiet)
     assert done.exit_code == 1
     assert done.unexpected
-    assert len({one.steps for one in done.unexpected}) == len(done.unexpected)
-    for one in done.unexpected:
-        assert len(one.steps) <= 4, one.steps
-        assert Path(one.file).read_text().startswith("from rocketproof_properties.conformance.stateful.replay import replay")
+    assert len({finding.steps for finding in done.unexpected}) == len(done.unexpected)
+    for failing in done.unexpected:
+        assert len(failing.steps) <= 4, failing.steps
+        assert Path(failing.file).read_text().startswith("from rocketproof_properties.conformance.stateful.replay import replay")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,9 +173,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert command(["campaign", "--programs", "0"]) == 2
 
 
-def test_programs_of_messages_are_as_many_as_asked(few: list[CheckTask]) -> None:
+def test_message_programs_run_requested_number(few: list[CheckTask]) -> None:
     part = next(part for part in running.parts(few) if part.source.is_messages)
     easy = replace(part, expected=tuple((id_, verdict) for id_, verdict in part.expected if verdict == "violated"))
     assert easy.expected
     came = perform(Shard(easy, 5, 0, 20))
-    assert came.programs >= 20 and {one.claim for one in came.shown} == {id_ for id_, _ in easy.expected}
+    assert came.programs >= 20 and {example.claim for example in came.shown} == {id_ for id_, _ in easy.expected}

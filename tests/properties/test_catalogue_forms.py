@@ -23,7 +23,7 @@ def themes() -> Iterator[ModuleType]:
 
 
 def forms(module: ModuleType) -> Iterator[tuple[str, str]]:
-    """The ids that a file states, each with what it is over: states, or rows of some kind."""
+    """Yield the ids that a file states, each with its domain: states, or rows of a kind."""
     for claim in getattr(module, "CLAIMS", ()):
         yield claim.id, f"{claim.part.__name__} {claim.kind}"
     for rule in getattr(module, "RULES", ()):
@@ -34,15 +34,16 @@ def forms(module: ModuleType) -> Iterator[tuple[str, str]]:
             yield claim.id, "program"
 
 
-def test_no_id_has_two_formulas_of_one_form() -> None:
+def test_each_id_has_one_formula_per_form() -> None:
     stated = Counter(form for module in themes() for form in forms(module))
     assert [form for form, times in stated.items() if times > 1] == []
     assert [id_ for id_, times in Counter(rule.id for rule in rules()).items() if times > 1] == []
 
 
 def _of_sending(module: ModuleType) -> Iterator[str]:
-    """The ids that a file states of sending, stores and histories. What an id says of another part of the specification may stand with the
-    other claims about that part."""
+    """Return the ids that a file states about sending, stores and histories. A statement about another part may be next to that part's
+    claims.
+    """
     apart = {claim.id for claim in getattr(module, "CLAIMS", ()) if claim.part is not Specification}
     yield from (id_.partition(".")[0] for id_, _ in forms(module) if id_ not in apart)
 
@@ -50,7 +51,7 @@ def _of_sending(module: ModuleType) -> Iterator[str]:
 ELSEWHERE = {"REC-04": "the index lies beside the log, as other files do", "INV-48": "what a send-back makes of a record is of retries"}
 
 
-def test_the_forms_of_a_property_stand_in_one_file() -> None:
+def test_forms_of_property_are_in_one_file() -> None:
     files: dict[str, set[str]] = {}
     for module in themes():
         for id_ in _of_sending(module):
@@ -59,6 +60,6 @@ def test_the_forms_of_a_property_stand_in_one_file() -> None:
     assert len(files) > 90
 
 
-def test_a_claim_about_histories_is_made_of_rules_or_says_why_not() -> None:
+def test_history_claim_consists_of_rules_or_states_why_not() -> None:
     assert {claim.id for claim in HISTORY_CLAIMS if claim.program is not None} == PROGRAMS
     assert all((claim.program is None) == bool(claim.rules) for claim in HISTORY_CLAIMS)

@@ -1,4 +1,4 @@
-"""Brokers that are killed under load: what is found afterwards, and that a loss would be."""
+"""Brokers killed under load: the state found afterwards, and that a loss is detected."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ DATA = Path(__file__).parents[1] / "data"
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    """The store that a real 4.9.4 wrote."""
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     (store,) = tmp_path.iterdir()
     return store
 
 
-def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Path) -> None:
+def test_consume_queues_of_recorded_store_lead_to_its_records(recorded: Path) -> None:
     found = files(recorded)
     assert found is not None
     places = {record.at: record for record in log_of(*found).records}
@@ -43,26 +42,28 @@ def test_the_consume_queues_of_a_recorded_store_lead_to_its_records(recorded: Pa
 
 @pytest.mark.slow
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-34", "REC-02", "REC-03", "PER-05", "FLU-03")
-def test_what_was_acknowledged_is_there_after_a_kill() -> None:
+def test_acknowledged_messages_survive_kill() -> None:
     done: list[tuple[int, int]] = []
-    found = FaultTests("kill")
-    campaign.run(Served("P494"), found, 3, seed=11, progress=lambda number, of: done.append((number, of)))
-    assert found.findings == [] == found.known
-    assert (found.rounds, found.states) == (3, 3)
+    faults = FaultTests("kill")
+    campaign.run(Served("P494"), faults, 3, seed=11, progress=lambda number, of: done.append((number, of)))
+    assert faults.findings == [] == faults.known
+    assert (faults.rounds, faults.states) == (3, 3)
     assert sorted(set(done)) == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert found.acknowledged > 30
-    assert found.topics > 5
+    assert faults.acknowledged > 30
+    assert faults.topics > 5
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("FLU-06")
-def test_a_broker_with_a_transient_pool_loses_what_it_acknowledged() -> None:
-    """By design: what is in its buffers goes with the process. The campaign tells; here nothing is ever taken out of them."""
+def test_broker_with_transient_pool_loses_acknowledged_messages() -> None:
+    """The loss is by design: the pool's buffers are lost with the process. The campaign reports it; in this test the buffers are never
+    written.
+    """
     settings = {
         "transientStorePoolEnable": "true", "commitCommitLogLeastPages": "100000", "commitCommitLogThoroughInterval": "600000",
         "mappedFileSizeCommitLog": str(64 << 20),  # a full file would be taken out of its buffer
     }  # fmt: skip
-    found = FaultTests("kill")
-    kills.run(Served("P494"), found, 1, seed=3, settings=settings)
-    assert found.acknowledged > 0
-    assert sum(": lost: " in finding for finding in found.findings) == found.acknowledged
+    faults = FaultTests("kill")
+    kills.run(Served("P494"), faults, 1, seed=3, settings=settings)
+    assert faults.acknowledged > 0
+    assert sum(": lost: " in finding for finding in faults.findings) == faults.acknowledged

@@ -26,7 +26,7 @@ SMALL = StorePlan(
 
 
 def messages(folder: Path) -> list[Message]:
-    """What was stored, as it would be sent to a store again: delayed messages as they were before the store took them."""
+    """Return the stored messages as a sender would send them again: delayed messages in their original form."""
     found = []
     for range_ in ranges(log_files([str(folder)])):
         for chunk in Walk(range_, NameTable()):
@@ -47,7 +47,7 @@ def messages(folder: Path) -> list[Message]:
     return found
 
 
-def test_the_implementation_would_have_written_the_same(tmp_path: Path) -> None:
+def test_implementation_would_have_written_same(tmp_path: Path) -> None:
     made = fabricate(tmp_path, SMALL)
     sent = messages(tmp_path)
     assert len(sent) == made.records > 300
@@ -68,7 +68,7 @@ def test_the_implementation_would_have_written_the_same(tmp_path: Path) -> None:
         assert {name: data for name, data in simulated.items() if any(data)} == written
 
 
-def test_a_made_up_store_is_whole_and_has_records_of_every_form(tmp_path: Path) -> None:
+def test_fabricated_store_is_sound_and_has_all_record_forms(tmp_path: Path) -> None:
     made = fabricate(tmp_path, SMALL)
     queues, names = Queues([str(tmp_path)]), NameTable()
     lookup, records, seen, odd = EntryLookup(queues, names), 0, set(), 0
@@ -89,7 +89,7 @@ def test_a_made_up_store_is_whole_and_has_records_of_every_form(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("bodies", [(10, 10), (5000, 9000)])
-def test_the_seed_and_the_plan_decide_everything(tmp_path: Path, bodies: tuple[int, int]) -> None:
+def test_seed_and_plan_decide_everything(tmp_path: Path, bodies: tuple[int, int]) -> None:
     plans = [StorePlan(200_000, seed=seed, bodies=bodies, file_size=1 << 20) for seed in (1, 1, 2)]
     logs = []
     for number, plan in enumerate(plans):

@@ -1,4 +1,4 @@
-"""A model is checked and asserted in a test of one's own: what is accepted, what a failure shows, and what is refused."""
+"""A user's test checks and asserts a model: accepted arguments, the output of a failure, and refused arguments."""
 
 import json
 import re
@@ -30,7 +30,7 @@ from rocketproof_properties import commands as cli
 
 
 def lock(processes: int = 2, guarded: bool = True) -> Model:
-    """Processes that enter where nobody is inside; without the constant `atomic` they look first and enter later."""
+    """Processes enter if the room is empty. Without the constant `atomic` they look first and enter later."""
     m = Model("lock")
     P = m.index("P", processes)
     atomic = m.constant("atomic", Bool, guarded)
@@ -84,19 +84,19 @@ FORMS: dict[str, Any] = {"builder": lock, "model": lock(), "instance": lock().gi
 
 
 @pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
-def test_a_model_is_given_as_a_builder_a_model_an_instance_or_a_file(given: Any) -> None:
-    found = check(given)
-    assert [(one.property.id, one.verdict) for one in found] == [
+def test_model_can_be_builder_model_instance_or_file(given: Any) -> None:
+    results = check(given)
+    assert [(result.property.id, result.verdict) for result in results] == [
         ("exclusion", "holds"),
         ("entered", "holds"),
         ("crowd", "violated"),
         ("never asked", "holds"),
         ("progress", "violated"),
     ]
-    assert (found["exclusion"].states, len(found["entered"].witness or ())) == (8, 2)
-    assert found.vacuous == {"never asked"}
-    assert not found.held and [one.property.id for one in found.violated] == ["crowd", "progress"] and not found.undecided
-    assert found["at most one  process is inside"] is found["exclusion"] is found[0]
+    assert (results["exclusion"].states, len(results["entered"].witness or ())) == (8, 2)
+    assert results.vacuous == {"never asked"}
+    assert not results.held and [result.property.id for result in results.violated] == ["crowd", "progress"] and not results.undecided
+    assert results["at most one  process is inside"] is results["exclusion"] is results[0]
 
 
 def test_sizes_and_constants_are_given_by_name() -> None:
@@ -106,18 +106,18 @@ def test_sizes_and_constants_are_given_by_name() -> None:
     assert check(f"{__file__}::lock", property="exclusion", processes=1, atomic=False)[0].verdict == "holds"
 
 
-def test_the_specification_is_checked_in_a_scope_under_a_profile() -> None:
-    found = check(property="REA-55", scope="flush", profile="P49")
-    assert [one.verdict for one in found] == ["holds"]
+def test_specification_is_checked_in_scope_under_profile() -> None:
+    results = check(property="REA-55", scope="flush", profile="P49")
+    assert [result.verdict for result in results] == ["holds"]
 
 
 @pytest.mark.parametrize(("engine", "verdict"), [("symbolic", "holds"), ("simulate", "unknown")])
-def test_other_engines_decide_what_they_can(engine: Any, verdict: str) -> None:
+def test_other_engines_decide_supported_properties(engine: Any, verdict: str) -> None:
     assert check(lock, property="exclusion", engine=engine)[0].verdict == verdict
 
 
 def test_outcomes_are_no_truth() -> None:
-    """`assert check(model)` would pass whatever came out."""
+    """Otherwise `assert check(model)` would pass for every outcome."""
     with pytest.raises(TypeError, match=r"ask \.held, or use assert_holds"):
         assert check(lock, property="exclusion")
 
@@ -156,7 +156,7 @@ def _bare() -> Model:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_refused_in_one_line(case: str) -> None:
+def test_unsuitable_arguments_are_refused_in_one_line(case: str) -> None:
     call, said = WRONG[case]
     with pytest.raises(RocketproofError, match=re.escape(said)) as refused:
         call()
@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_refused_in_one_line(case: str) -> None:
 # Assertions
 
 
-def test_a_property_that_holds_is_asserted_by_id_sentence_or_object() -> None:
+def test_property_is_asserted_by_id_sentence_or_object() -> None:
     model = lock()
     for named in ("exclusion", "At most one process is inside", model.property("exclusion")):
         assert assert_holds(model, named).held
@@ -180,7 +180,7 @@ at most one process is inside
 """
 
 
-def test_a_failure_shows_the_shortest_witness_and_the_command_that_shows_it_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failure_shows_shortest_witness_and_command_to_repeat(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(AssertionError) as failed:
         assert_holds(lock, "exclusion", processes=2, atomic=False)
     text = str(failed.value)
@@ -195,7 +195,7 @@ def test_a_failure_shows_the_shortest_witness_and_the_command_that_shows_it_agai
 
 
 @pytest.mark.parametrize("model", [FINISHED, lock().given(atomic=False)], ids=["of the module", "an instance of nobody"])
-def test_a_witness_of_a_finished_model_is_kept_with_what_is_known_of_its_place(model: Any) -> None:
+def test_witness_of_finished_model_keeps_known_location(model: Any) -> None:
     with pytest.raises(Refuted) as failed:
         assert_holds(model, "exclusion")
     file = failed.value.file
@@ -205,7 +205,7 @@ def test_a_witness_of_a_finished_model_is_kept_with_what_is_known_of_its_place(m
     assert len(rocketproof.load_witness(file, model)) == 4
 
 
-def test_a_witness_of_a_model_inside_a_function_is_read_with_its_model() -> None:
+def test_witness_of_local_model_is_read_with_its_model() -> None:
     with pytest.raises(Refuted, match=r"rocketproof\.load_witness\('.*lock-exclusion.itf.json', model\) reads it") as failed:
         assert_holds(inner(), "exclusion")
     file = str(failed.value.file)
@@ -214,19 +214,19 @@ def test_a_witness_of_a_model_inside_a_function_is_read_with_its_model() -> None
     assert len(rocketproof.load_witness(file, inner())) == 4
 
 
-def test_all_properties_are_asserted_where_none_is_named_and_all_violated_ones_are_listed() -> None:
+def test_without_names_all_properties_are_asserted_and_violations_listed() -> None:
     with pytest.raises(Refuted) as failed:
         assert_holds(lock)
     assert "also violated: progress: who has looked enters" in str(failed.value)
     assert "'crowd' is violated in lock\nall are inside\nno reachable state of 8 is such" in str(failed.value)
 
 
-def test_what_holds_because_nothing_happened_is_no_pass() -> None:
+def test_vacuously_true_property_does_not_pass() -> None:
     with pytest.raises(Refuted, match="'never asked' holds in lock only because its premise is true in no reachable state: two"):
         assert_holds(lock, "never asked")
 
 
-def test_a_known_violation_is_asserted_and_its_witness_returned() -> None:
+def test_known_violation_is_asserted_and_its_witness_returned() -> None:
     witness = assert_violated(lock, "exclusion", atomic=False)
     assert witness is not None and [move.action for move in witness.moves] == ["look", "look", "enter", "enter"]
     assert assert_violated(lock, "crowd") is None
@@ -235,13 +235,13 @@ def test_a_known_violation_is_asserted_and_its_witness_returned() -> None:
 
 
 @pytest.mark.parametrize("asserted", [assert_holds, assert_violated])
-def test_a_limit_is_an_error_of_its_own_kind(asserted: Callable[..., object]) -> None:
+def test_limit_raises_its_own_error(asserted: Callable[..., object]) -> None:
     with pytest.raises(Undecided, match=r"'exclusion' of lock with processes=3 is unknown \(states\)") as open_:
         asserted(lock, "exclusion", limits=Limits(states=3), processes=3)
     assert not isinstance(open_.value, AssertionError) and open_.value.outcome.reason == "states"
 
 
-def test_a_witness_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
+def test_unsaved_witness_is_still_shown(tmp_path: Path) -> None:
     (tmp_path / ".rocketproof").write_text("a file", "utf-8")
     with pytest.raises(Refuted, match=r"(?s)fails after step 4.*not kept: .* cannot be written") as failed:
         assert_holds(lock, "exclusion", atomic=False)
@@ -253,7 +253,7 @@ def test_a_witness_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
-def test_a_target_gives_clients_and_judges_what_they_have_seen_and_so_does_judge(tmp_path: Path) -> None:
+def test_target_and_judge_return_clients_and_verdicts(tmp_path: Path) -> None:
     with rocketproof.Target("inprocess", profile="P494", histories=tmp_path / "kept") as target:
         client = target.client()
         answer = client.send(topic="orders", body="one")
@@ -266,11 +266,11 @@ def test_a_target_gives_clients_and_judges_what_they_have_seen_and_so_does_judge
         target.client()
 
 
-def test_a_folder_of_histories_can_be_used_again(tmp_path: Path) -> None:
+def test_folder_of_histories_can_be_used_again(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         with rocketproof.Target("inprocess", profile="P494", histories=tmp_path) as target:
             assert target.perform([("send", {"topic": "orders"}), ("topic", {"topic": "orders"})]).findings == []
-        assert sorted(path.name for path in tmp_path.iterdir()) == [f"{one:05}.ndjson" for one in range(1, number + 1)]
+        assert sorted(path.name for path in tmp_path.iterdir()) == [f"{index:05}.ndjson" for index in range(1, number + 1)]
 
 
 def test_targets_histories_and_stores_that_are_none_are_refused() -> None:
@@ -290,13 +290,13 @@ def test_targets_histories_and_stores_that_are_none_are_refused() -> None:
 
 
 def document(file: Path) -> Any:
-    """What a page was written with."""
+    """Return the document embedded in a page."""
     found = re.search(r'<script type="application/json" id="document">(.*?)</script>', file.read_text("utf-8"), re.DOTALL)
     assert found is not None
     return json.loads(found[1])
 
 
-def test_a_witness_a_counterexample_and_a_walk_are_written_as_pages(tmp_path: Path) -> None:
+def test_witness_counterexample_and_walk_are_written_as_pages(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     rocketproof.explore(lock, "exclusion", html=page, atomic=False)
     of_model = document(page)
@@ -313,7 +313,7 @@ def test_a_witness_a_counterexample_and_a_walk_are_written_as_pages(tmp_path: Pa
     assert "There is no trace to show (exclusion: holds)" in document(page)["note"]
 
 
-def test_what_cannot_be_explored_is_refused(tmp_path: Path) -> None:
+def test_unsuitable_objects_cannot_be_explored(tmp_path: Path) -> None:
     witness = assert_violated(lock, "exclusion", atomic=False)
     (tmp_path / "file").touch()
     for call, said in (
@@ -326,7 +326,7 @@ def test_what_cannot_be_explored_is_refused(tmp_path: Path) -> None:
             call()
 
 
-def test_show_writes_the_document_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_writes_document_of_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Refuted) as failed:
         assert_holds(lock, "exclusion", atomic=False)
     assert cli.run(["show", str(failed.value.file), "--json", "trace.json"]) == 0
@@ -340,7 +340,7 @@ def test_show_writes_the_document_of_a_trace(tmp_path: Path, capsys: pytest.Capt
     assert "a program of messages is a test and has no states" in capsys.readouterr().err
 
 
-def test_a_failing_test_shows_its_own_line_the_witness_and_nothing_of_ours(tmp_path: Path) -> None:
+def test_failing_test_shows_only_its_line_and_witness(tmp_path: Path) -> None:
     Path("test_mine.py").write_text(
         f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from test_library import lock\nfrom rocketproof import assert_holds\n\n"

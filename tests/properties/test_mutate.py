@@ -1,6 +1,6 @@
-"""Mutants of an implementation: a patch changes a running program and nothing afterwards, and a campaign says who noticed it.
+"""Mutants of an implementation: a patch changes a running program and leaves no trace, and a campaign reports which test detects it.
 
-Most of this tries a toy: a shop with tests of its own. The last tests hold the real patches against the implementation.
+Most tests use a toy: a shop with its own tests. The last ones apply the real patches to the implementation.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ TEXTS: dict[str, tuple[str, str, str, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_text_is_changed_and_changed_back(name: str, toy: ModuleType) -> None:
+def test_text_is_changed_and_changed_back(name: str, toy: ModuleType) -> None:
     where, old, new, look, usual, other = TEXTS[name]
     sell = toy.Shop(5).sell  # held before the change
     assert look(toy) == usual
@@ -239,7 +239,7 @@ def test_values(toy: ModuleType) -> None:
     assert other.legal(4) == (False, False)
 
 
-def test_two_changes_of_one_function(toy: ModuleType) -> None:
+def test_two_changes_of_one_function_apply(toy: ModuleType) -> None:
     patch = [Text("toyshop.shop:price", "n * each", "n + each"), Text("toyshop.shop:price", "+ extra", "- extra")]
     with prepare(patch).applied():
         assert toy.price(5, extra=1) == 6
@@ -265,7 +265,7 @@ MISFITS = {
 
 @pytest.mark.parametrize("name", MISFITS)
 @pytest.mark.usefixtures("toy")
-def test_a_patch_that_does_not_fit_says_where(name: str) -> None:
+def test_unsuitable_patch_names_its_location(name: str) -> None:
     where, old, new, words = MISFITS[name]
     with pytest.raises(PatchError) as refused:
         prepare([Text(where, old, new)])
@@ -414,7 +414,7 @@ def session(shop: Path, *tokens: str) -> tuple[int, str, str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_who_noticed_which_mutant(shop: Path) -> None:
+def test_report_lists_which_test_detected_each_mutant(shop: Path) -> None:
     patience = "from rocketproof_lab.mutation import by_tests; by_tests.PATIENCE = 1.5; commands.main()"
     (shop / "program.py").write_text(PROGRAM.replace("commands.main()", patience))
     numbers = [str(n) for n in range(1, 12)]
@@ -479,7 +479,7 @@ def test_bad_input(tokens: list[str], words: str, shop: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_limit_of_time(shop: Path) -> None:
+def test_limit_of_time(shop: Path) -> None:
     """The toy's M-3 takes more than ten seconds."""
     code, out, err, rows = session(shop, "M-1", "M-3", "--time", "5")
     assert code == 3, out + err
@@ -489,7 +489,7 @@ def test_a_limit_of_time(shop: Path) -> None:
 
 
 def test_ctrl_c(shop: Path) -> None:
-    """What runs is ended: the endless loop of M-3 too. Each process that sells leaves a file with its number."""
+    """Running processes are ended, including the endless loop of M-3. Each process that sells leaves a file named by its number."""
     source = shop / "toyshop" / "shop.py"
     place = "        if n > self.stock:\n            raise ValueError(n)\n"
     assert place in SHOP
@@ -497,7 +497,7 @@ def test_ctrl_c(shop: Path) -> None:
     with started(shop, "M-3") as process:
         until = time.monotonic() + 60
         while time.monotonic() < until and len(list(shop.glob("*.pid"))) < 2:
-            time.sleep(0.05)  # first the run without a mutant, then the one with it
+            time.sleep(0.05)  # the first run is without a mutant, the second with it
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 3, out + err
@@ -511,8 +511,8 @@ def test_ctrl_c(shop: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_mutant_by_hand(shop: Path) -> None:
-    """The plugin alone: a patch of the real table would do, the toy's is there."""
+def test_mutant_by_hand(shop: Path) -> None:
+    """The plugin alone suffices; the toy has a patch for it."""
     (shop / "pytest.ini").unlink()
     lines = PROGRAM.replace("commands.main()", "import pytest; sys.exit(pytest.main(sys.argv[1:]))")
     (shop / "by_hand.py").write_text(lines)
@@ -532,7 +532,7 @@ def test_a_mutant_by_hand(shop: Path) -> None:
 
 
 def test_the_table() -> None:
-    """In the order of their numbers, all up to 118 among them, each with ids of tests."""
+    """They are ordered by number, include all up to 118, and have ids of tests."""
     numbers = [int(row.id.removeprefix("M-")) for row in ROWS]
     assert numbers == sorted(set(numbers)) and set(numbers) >= set(range(1, 119))
     for row in ROWS:
@@ -544,7 +544,7 @@ PATCHES = {id_: patch for section in SECTIONS for id_, patch in section.items()}
 
 
 @pytest.mark.parametrize("id_", PATCHES)
-def test_a_patch_fits_the_implementation(id_: str) -> None:
+def test_patch_fits_implementation(id_: str) -> None:
     with prepare(PATCHES[id_]).applied():
         pass
 

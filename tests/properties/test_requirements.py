@@ -91,7 +91,7 @@ OUTCOMES = {
 # The rules
 
 
-def test_rules_have_an_id_a_sentence_and_one_place() -> None:
+def test_rules_have_id_sentence_and_one_location() -> None:
     ids = [rule.id for section in sections() for rule in section.rules]
     assert len(ids) == len(set(ids)) == len(rules()) == 203
     assert all(ID.fullmatch(id_) for id_ in ids)
@@ -100,7 +100,7 @@ def test_rules_have_an_id_a_sentence_and_one_place() -> None:
     assert names == sorted(set(names)) and {name[0] for name in names} == set("ABCDEFGH")
 
 
-def test_the_specification_names_rules_that_exist() -> None:
+def test_specification_names_rules_that_exist() -> None:
     stated = {id_ for id_ in requiring.stated() if ID.fullmatch(id_)}
     assert len(stated) > 50 and stated <= rules().keys()
 
@@ -120,7 +120,7 @@ def test_unknown_ids(id_: str) -> None:
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
-    """Run pytest in a process of its own, in which no plugin is found but those named and every warning is an error."""
+    """Run pytest in a separate process with only the named plugins, in which every warning is an error."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
@@ -146,7 +146,7 @@ def test_results_by_id(pytester: pytest.Pytester, inner: Callable[..., pytest.Ru
 
 
 @PROCESSES
-def test_unknown_id_is_an_error_of_its_file(
+def test_unknown_id_is_error_of_its_file(
     pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], processes: tuple[str, ...]
 ) -> None:
     typo = """
@@ -211,7 +211,7 @@ def test_loaded_once_however_it_is_found(
     assert "CHK-10" in json.loads((pytester.path / "results.json").read_text())
 
 
-def test_results_that_cannot_be_written_stop_before_the_tests(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult]) -> None:
+def test_results_that_cannot_be_written_stop_before_tests(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult]) -> None:
     pytester.makepyfile(test_marked=MARKED)
     done = inner("-p", PLUGIN, "--requirements=test_marked.py/results.json")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
@@ -226,8 +226,8 @@ def test_results_that_cannot_be_written_stop_before_the_tests(pytester: pytest.P
     ],
 )
 def test_import_is_cheap(pytester: pytest.Pytester, inner: Callable[..., pytest.RunResult], module: str, heavy: set[str]) -> None:
-    found = pytester.run(sys.executable, "-c", f"import sys, {module}; print(*sys.modules.keys() & {heavy!r})")
-    assert found.ret == 0 and found.outlines == [""]
+    result = pytester.run(sys.executable, "-c", f"import sys, {module}; print(*sys.modules.keys() & {heavy!r})")
+    assert result.ret == 0 and result.outlines == [""]
 
 
 # The report
@@ -235,7 +235,6 @@ def test_import_is_cheap(pytester: pytest.Pytester, inner: Callable[..., pytest.
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Write a package from its modules' texts and return its name."""
 
     def write(**modules: str) -> str:
         folder = tmp_path / "code" / "stand_in"
@@ -282,7 +281,7 @@ def test_code_that_cannot_be_parsed_is_named(package: Callable[..., str]) -> Non
         requiring.implemented(package(broken="def ("))
 
 
-def test_a_missing_package_is_named() -> None:
+def test_missing_package_is_named() -> None:
     with pytest.raises(InputError, match="no_such_package is not installed"):
         requiring.implemented("no_such_package")
 
@@ -323,7 +322,7 @@ def rocketproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
 
 def results(**left_out: Any) -> dict[str, Any]:
-    """A passed test for every rule, but for those given otherwise."""
+    """Build a passed test for every rule, except the given results."""
     full = {id_: {"passed": [f"t.py::{id_}"], "failed": [], "skipped": []} for id_ in rules()}
     return full | {id_.replace("_", "-"): outcomes for id_, outcomes in left_out.items()}
 
@@ -390,7 +389,7 @@ def test_json_shape(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: 
     }
 
 
-def test_without_results_the_marked_tests_are_run(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_without_results_marked_tests_are_run(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "test_marked.py").write_text(textwrap.dedent(MARKED))
     assert rocketproof("requirements", "--tests", "checks", "--json", "out.json")[0] == 1
@@ -407,7 +406,7 @@ def test_without_results_the_marked_tests_are_run(rocketproof: Callable[..., tup
 def test_tests_that_cannot_be_run(
     rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: str, ended: int
 ) -> None:
-    """No results are better than those of some of the tests."""
+    """Having no results is better than having the results of some tests."""
     monkeypatch.setenv("PYTEST_ADDOPTS", processes)
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "test_broken.py").write_text("import no_such_module\n")
@@ -435,7 +434,7 @@ def test_older_results_go_away_if_tests_cannot_be_collected(pytester: pytest.Pyt
         (["--results", "list.json", "--json", "list.json/out.json"], "--json list.json/out.json: "),
     ],
 )
-def test_bad_input_is_exit_2_in_one_line(
+def test_bad_input_exits_2_with_one_line(
     rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path, tokens: list[str], said: str
 ) -> None:
     (tmp_path / "text.json").write_text("passed")
@@ -445,7 +444,7 @@ def test_bad_input_is_exit_2_in_one_line(
     assert (code, out) == (2, "") and err.startswith(f"rocketproof: {said}") and err.count("\n") == 1
 
 
-# Where an id is stated
+# Locations of an id
 
 
 LOOKED_UP = ("CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79")
@@ -453,26 +452,26 @@ LOOKED_UP = ("CHK-10", "TCM-15", "REM-03", "INV-34", "LIV-03", "HAZ-01", "M-79")
 
 @pytest.fixture(scope="module")
 def looked_up() -> Mapping[str, references.IdReferences]:
-    """All ids at once: the sources are read for each question anew."""
+    """Look up all ids at once, because each lookup reads the sources again."""
     return dict(zip(LOOKED_UP, references.look_up(LOOKED_UP), strict=True))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id_", LOOKED_UP)
-def test_what_the_sources_say_of_an_id(id_: str, looked_up: Mapping[str, references.IdReferences]) -> None:
-    """As the code, the specification, the catalogue, the gallery and the table of mutants have it when they are imported."""
+def test_sources_of_id_are_listed(id_: str, looked_up: Mapping[str, references.IdReferences]) -> None:
+    """The imported code, specification, catalogue, gallery and table of mutants have the same sources."""
     found = looked_up[id_]
-    names = {kind: [one.name for one in found.of(kind)] for kind in references.KINDS}
-    assert {one.rpartition(":")[2] for one in requiring.implemented().get(id_, ())} <= set(names["code"])
+    names = {kind: [reference.name for reference in found.of(kind)] for kind in references.KINDS}
+    assert {place.rpartition(":")[2] for place in requiring.implemented().get(id_, ())} <= set(names["code"])
     assert set(requiring.stated().get(id_, ())) <= set(names["action"])
-    assert {one.id for one in (*CLAIMS, *HISTORY_CLAIMS) if one.id.partition(".")[0] == id_} <= set(names["property"])
-    assert {one.id for one in HAZARDS.values() if id_ in (one.id, *one.asserts, *one.properties)} <= set(names["hazard"])
+    assert {claim.id for claim in (*CLAIMS, *HISTORY_CLAIMS) if claim.id.partition(".")[0] == id_} <= set(names["property"])
+    assert {hazard.id for hazard in HAZARDS.values() if id_ in (hazard.id, *hazard.asserts, *hazard.properties)} <= set(names["hazard"])
     assert {row.id for row in ROWS if id_ in (row.id, *row.killers)} <= set(names["mutant"])
     assert names["test"] and found.sentence
     for kind in references.KINDS:
-        for one in found.of(kind):
-            lines = (ROOT / one.file).read_text("utf-8").splitlines()[max(0, one.line - 4) : one.line + 8]
-            assert any(one.name.rpartition(".")[2] in line or id_ in line for line in lines), one
+        for source in found.of(kind):
+            lines = (ROOT / source.file).read_text("utf-8").splitlines()[max(0, source.line - 4) : source.line + 8]
+            assert any(source.name.rpartition(".")[2] in line or id_ in line for line in lines), source
 
 
 def test_a_mutant_has_its_killers_and_the_functions_that_it_changes() -> None:
@@ -493,11 +492,11 @@ def test_every_function_that_a_mutant_changes_is_found_in_the_sources() -> None:
 
 def test_a_rule_has_the_properties_that_its_mutants_and_hazards_name() -> None:
     (found,) = references.look_up(("CHK-10",))
-    assert {"INV-30", "INV-31"} <= {one.name for one in found.of("property")}
+    assert {"INV-30", "INV-31"} <= {reference.name for reference in found.of("property")}
     assert found.section == "D.3 Broker: checks of a message"
 
 
-def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+def test_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     code, out, err = rocketproof("requirements", "chk-10", "LIV-03", "--json", "out.json")
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -523,6 +522,6 @@ def test_an_id_is_shown_with_its_places(rocketproof: Callable[..., tuple[int, st
         (["CHK-10", "--tests", "none"], "--tests none is not a folder; "),
     ],
 )
-def test_ids_that_cannot_be_looked_up(rocketproof: Callable[..., tuple[int, str, str]], tokens: list[str], said: str) -> None:
+def test_invalid_ids_cannot_be_queried(rocketproof: Callable[..., tuple[int, str, str]], tokens: list[str], said: str) -> None:
     code, out, err = rocketproof("requirements", *tokens)
     assert (code, out) == (2, "") and err.startswith(f"rocketproof: {said}") and err.count("\n") == 1

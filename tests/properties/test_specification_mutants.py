@@ -1,4 +1,4 @@
-"""Mutants of the specification by machine: what notices them, which nothing needs to notice, and runs that stop and go on."""
+"""Generated mutants of the specification: what detects them, which are equivalent, and interrupted runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def some() -> MutationReport:
     return run(chosen(list(SOME), None, 0))
 
 
-def test_what_notices_a_mutant_and_why_nothing_does(some: MutationReport) -> None:
+def test_report_states_what_detects_mutant_or_why_nothing_does(some: MutationReport) -> None:
     assert {row.id: (row.verdict, row.by) for row in some.rows} == SOME
     assert some.exit_code == 0
     by_id = {row.id: row for row in some.rows}
@@ -55,8 +55,8 @@ def test_what_notices_a_mutant_and_why_nothing_does(some: MutationReport) -> Non
     assert all(row.more["compared"] > 0 for row in some.rows)
 
 
-def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without claims, and with an implementation that shows nothing, a mutant that differs survives."""
+def test_survivor_is_reported_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without claims, and with an implementation that detects nothing, a deviating mutant survives."""
     from rocketproof_lab.mutation.specification.explored import ExploredInstance
 
     monkeypatch.setattr(ExploredInstance, "by_claims", lambda *_: None)
@@ -67,9 +67,7 @@ def test_a_survivor_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, ca
     assert "1 mutant, 0.0 % of the decided ones did not survive" in out
 
 
-def test_an_implementation_that_deviates_from_the_specification_itself_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_deviating_unmutated_implementation_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from rocketproof_lab.mutation.specification import explored
 
     class Found(ConformanceError):
@@ -108,7 +106,7 @@ def every(sample: tuple[SpecificationMutant, ...]) -> MutationReport:
     return run(sample)
 
 
-def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
+def test_interrupted_run_keeps_results_and_resumes(
     sample: tuple[SpecificationMutant, ...], every: MutationReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = run(sample, progress=stops_after(1))
@@ -129,8 +127,8 @@ def test_an_interrupted_run_keeps_what_it_found_and_another_goes_on(
     assert again.deviations == stopped.deviations and again.exit_code == 1
 
 
-def test_what_large_instances_find_counts_in_their_order(sample: tuple[SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever process is the first to answer: the answer of a later instance about what an earlier one has noticed is left out."""
+def test_findings_of_large_instances_count_in_order(sample: tuple[SpecificationMutant, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of responses does not matter: a later instance's result is ignored once an earlier one detected the mutant."""
     one, two, both = sample[:3]
     finds = {7: [one, both], 3: [two, both]}
     work = TrialByModels()
@@ -147,26 +145,26 @@ def test_what_large_instances_find_counts_in_their_order(sample: tuple[Specifica
     assert work.seen[both.id].compared == 5
 
 
-def test_a_limit_of_time_leaves_mutants_undecided(sample: tuple[SpecificationMutant, ...]) -> None:
+def test_limit_of_time_leaves_mutants_undecided(sample: tuple[SpecificationMutant, ...]) -> None:
     report = run(sample, seconds=1e-9)
     assert report.stopped == TIME and report.exit_code == 3
     assert 0 < report.counts[UNDECIDED] < len(report.rows)
 
 
-def test_a_sample_is_drawn_by_its_seed() -> None:
+def test_sample_is_drawn_by_its_seed() -> None:
     one, two, other = (chosen(["persistence"], 20, seed) for seed in (1, 1, 2))
     assert one == two != other
     assert len(one) == len(other) == 20
     assert {each.part for each in one} == {"persistence"}
 
 
-def test_a_part_an_action_and_an_action_of_a_part_are_names() -> None:
+def test_part_action_or_both_select_mutants() -> None:
     parts = {each.part for each in chosen(["start"], None, 0)}
     assert parts >= {"sending", "persistence", "recovery"}
     assert {each.part for each in chosen(["recovery/start"], None, 0)} == {"recovery"}
 
 
-def test_each_guard_and_each_variable_that_an_action_sets_has_a_mutant() -> None:
+def test_each_guard_and_assigned_variable_has_mutant() -> None:
     from rocketproof_lab.mutation.specification.instances import PARTS, mutated_model, scopes
     from rocketproof_spec import part
 
@@ -198,8 +196,8 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize(("text", "words"), BAD_FILES.values(), ids=BAD_FILES)
-def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | None, words: str, tmp_path: Path) -> None:
-    """A dictionary is what differs from a right file, which takes seconds to make: not while tests are collected."""
+def test_unusable_resume_file_is_refused(text: str | dict[str, Any] | None, words: str, tmp_path: Path) -> None:
+    """Each dictionary describes a change of a valid file, which takes seconds to make and is thus not made at collection."""
     file = tmp_path / "mutants.json"
     if text is not None:
         file.write_text(text if isinstance(text, str) else json.dumps({**dict(MutationReport(FORMAT, deviations=[]).record()), **text}))
@@ -219,14 +217,14 @@ def test_a_file_to_go_on_with_that_cannot_be_used(text: str | dict[str, Any] | N
         (["--generated", "3", "nowhere"], "'nowhere' is no change; give a part (broker, store, name server, producer), a module"),
     ],
 )
-def test_bad_use_is_told_in_a_line(tokens: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_one_line(tokens: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["mutate", *tokens]) == 2
     out, err = capsys.readouterr()
     assert not out
     assert words in err and len(err.splitlines()) == 1
 
 
-def test_the_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_each_mutant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "out.json"
     asked = ["patience/second: cost with ((cost + 1) < 16) taken for <=", "locks/give_up: job.step not set"]
     assert command(["mutate", "--specification", *asked, "--json", str(file), "--workers", "1", "--all"]) == 0

@@ -1,4 +1,4 @@
-"""The benchmark of the simulated cluster: the rows it gives, what its works really do, and whose time is whose."""
+"""The benchmark of the simulated cluster: its rows, the work that each workload performs, and the process whose time counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL = {"hand-over": 3, "packing": 3, "unpacking": 3, "send": 3, "first send": 
 
 @pytest.fixture
 def works(monkeypatch: pytest.MonkeyPatch) -> dict[str, speed.Workload]:
-    """All works but the stateful engine's, which takes seconds to build, in tiny sizes."""
+    """Return tiny workloads, without the stateful engine's, which takes seconds to build."""
     monkeypatch.setattr(speed, "programs", lambda: speed.sends)
     known = speed.kinds()
     return {name: replace(known[name], size=size) for name, size in SMALL.items()}
@@ -58,19 +58,19 @@ def test_rows_have_their_keys_in_ordered_rates(works: dict[str, speed.Workload])
     assert "30,000" in text[8]
 
 
-def test_every_work_does_what_it_counts(works: dict[str, speed.Workload]) -> None:
+def test_each_workload_does_what_it_counts(works: dict[str, speed.Workload]) -> None:
     for name, kind in nonempty(works.items()):
         (count,) = kind.prepare(kind.size, 1)().values()
         assert count == kind.size, name
 
 
-def test_the_stateful_engine_s_programs_and_steps_are_counted() -> None:
+def test_stateful_engine_s_programs_and_steps_are_counted() -> None:
     done = speed.programs()(1, 7)()
     assert done["programs"] >= 1
     assert done["steps"] >= 1
 
 
-def test_the_command_writes_its_rows(works: dict[str, speed.Workload], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_command_writes_its_rows(works: dict[str, speed.Workload], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(speed, "kinds", lambda: {"send": replace(works["send"], limit=None)})
     file = tmp_path / "rows.json"
     assert cli.run(["bench", "simulate", "--seconds", "0.001", "--json", str(file)]) == 0
@@ -80,7 +80,7 @@ def test_the_command_writes_its_rows(works: dict[str, speed.Workload], monkeypat
 
 
 def test_time_outside_of_all_parts_is_its_callers(works: dict[str, speed.Workload]) -> None:
-    profiler = cProfile.Profile(time.process_time)  # who else runs on the machine has no share
+    profiler = cProfile.Profile(time.process_time)  # other processes of the machine do not count
     profiler.runcall(works["append"].prepare(200, 0))
     found = shares(profiler)
     assert sum(found.values()) == pytest.approx(1)
@@ -97,11 +97,11 @@ def test_time_outside_of_all_parts_is_its_callers(works: dict[str, speed.Workloa
         ("~", None),
     ],
 )
-def test_a_file_belongs_to_a_part(path: str, part: str | None) -> None:
+def test_file_belongs_to_part(path: str, part: str | None) -> None:
     assert part_of(path) == part
 
 
-def test_what_was_measured_before_ctrl_c_is_kept(works: dict[str, speed.Workload]) -> None:
+def test_ctrl_c_keeps_measured_results(works: dict[str, speed.Workload]) -> None:
     def stops(size: int, number: int) -> speed.Ready:
         if number == 2:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The bench of the distributed search: rows and a table, with a stand-in for the session; different counts are an error."""
+"""The benchmark of the distributed search: rows and a table, with a stand-in for the session. Different counts are an error."""
 
 import gc
 import sys
@@ -18,7 +18,7 @@ from one_process import OneProcess
 
 @pytest.fixture(autouse=True)
 def _session(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The stand-in works in this process, and hides all objects from the collector as one of Spark's workers does."""
+    """Return a stand-in that works in this process, and hides all objects from the garbage collector as a Spark worker does."""
     monkeypatch.setattr(spread_speed, "session", lambda cores: OneProcess(cores or 2))
     yield
     gc.unfreeze()
@@ -40,7 +40,7 @@ def test_rows_and_table() -> None:
     assert "6,860" in text and "of a level" in text and "the first job" in text
 
 
-def test_different_counts_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_counts_are_error(monkeypatch: pytest.MonkeyPatch) -> None:
     real = spread_speed.search.explore
 
     def one_more(*given: Any, **options: Any) -> Any:

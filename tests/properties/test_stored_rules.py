@@ -1,5 +1,6 @@
-"""Rules about rows of a store or a history: each by rows on both sides of its borders, interpreted, as a column program and as a function
-of Python; spoilt ones are noticed."""
+"""Rules about rows of a store or a history: rows on both sides of each limit, by the interpreter, a column program and a Python function.
+Mutated rules are detected.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ Case = tuple[str, dict[str, Any], Row, Row | None, set[str]]
 
 
 def cases() -> Iterator[Case]:
-    """Rows that are written, as (over, settings, row, the row after it, the rules broken)."""
+    """Return handwritten rows as (over, settings, row, the row after it, the rules broken)."""
     for kind, rows in ROWS.items():
         for row, broken in rows:
             yield kind, {}, row, None, broken
@@ -54,7 +55,7 @@ def rules_over(over: str) -> list[Rule]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}-{case[3]}"[:80])
-def test_a_row_breaks_exactly_these_rules(case: Case) -> None:
+def test_row_breaks_exactly_these_rules(case: Case) -> None:
     over, given, before, after, broken = case
     made = instance(KINDS[over][0], given)
     states = state(over, made, before), state(over, made, after)
@@ -64,7 +65,7 @@ def test_a_row_breaks_exactly_these_rules(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}-{case[3]}"[:80])
-def test_functions_decide_the_same(case: Case) -> None:
+def test_functions_decide_same(case: Case) -> None:
     over, given, before, after, broken = case
     made = instance(KINDS[over][0], given)
     states = state(over, made, before) or (), state(over, made, after) or ()
@@ -74,8 +75,7 @@ def test_functions_decide_the_same(case: Case) -> None:
 
 
 @pytest.mark.parametrize("over", KINDS)
-def test_column_programs_decide_the_same_rows_alike(over: str) -> None:
-    """All rows of a kind as one table."""
+def test_column_programs_agree_with_row_rules(over: str) -> None:
     made = instance(KINDS[over][0], {})
     chosen = [case for case in CASES if case[0] == over and not case[1]]
     program = compile_columns(made, {rule.id: rule.claim.formula for rule in rules_over(over)})
@@ -95,7 +95,7 @@ def test_every_rule_is_broken_by_some_row() -> None:
     assert {rule.id for rule in rules()} == {id_ for case in CASES for id_ in case[4]}
 
 
-def test_ids_are_unique_and_sentences_are_said() -> None:
+def test_ids_are_unique_and_have_sentences() -> None:
     ids = [rule.id for rule in rules()]
     assert len(ids) == len(set(ids)) >= 60
     assert all(rule.claim.sentence[0].islower() or rule.claim.sentence.startswith("WAIT ") for rule in rules())
@@ -111,7 +111,7 @@ def test_ids_are_unique_and_sentences_are_said() -> None:
         (("P492", "P493", "P494", "P500", "P533", "P550"), False, False, False),
     ],
 )
-def test_a_release_reads_writes_and_draws_as_those_of_its_age(
+def test_release_behaves_like_releases_of_its_age(
     profiles: tuple[str, ...], early_batches: bool, before_49: bool, below_zero: bool
 ) -> None:
     """A store of 4.5.2 with a second byte 1 in its tags, a dead letter of a first send-back and 60 drawn queues shows it."""
@@ -128,12 +128,12 @@ def test_every_profile_has_its_settings(profile: str) -> None:
 
 
 def is_extreme(e: Expr) -> bool:
-    """The smaller or larger of two numbers, where it makes no difference which one is taken of equal ones."""
+    """Return whether it is the smaller or larger of two numbers, where either may be taken of equal ones."""
     return e.op == "ite" and e.args[0].op == "lt" and set(e.args[0].args) == set(e.args[1:])
 
 
 def spoilt(rule: Rule) -> Iterator[tuple[str, Expr]]:
-    """The rule's formula, spoilt in one place each: negated, given up, a part of it given up, a border moved by one."""
+    """Yield mutants of the rule's formula: negated, dropped, partly dropped, or with a limit moved by one."""
     formula = rule.claim.formula
     yield "negated", ~formula
     yield "given up", const(1, Bool)
@@ -156,8 +156,8 @@ def _instead(formula: Expr, old: Expr, new: Expr) -> Expr:
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
-def test_a_spoilt_rule_is_noticed(rule: Rule) -> None:
-    """Some row is judged otherwise, so that the test above would fail."""
+def test_mutated_rule_is_noticed(rule: Rule) -> None:
+    """Some row gets another verdict, so that the test above would fail."""
     for what, formula in nonempty(spoilt(rule)):
         if formula is rule.claim.formula:
             continue

@@ -1,4 +1,4 @@
-"""The audit's rules beside SQL on random rows: sound ones in which a few columns have other values, most of them near a border."""
+"""Audit rules compared with SQL on random rows: valid ones with a few changed columns, mostly near a limit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SOUND: dict[str, list[Row]] = {
 
 
 def some_value(chance: random.Random, type_: Type, row: Row, old: Any) -> Any:
-    """A readable value: of a number one near another number of the row, near a power of two, small, or a border of its type."""
+    """Return a plausible value: for a number, one near another number of the row or a power of two, a small one, or a limit of its type."""
     if type_.sort != "int":
         return type_.decode(chance.randint(type_.lo, type_.hi))
     numbers = [value for value in row.values() if isinstance(value, int) and not isinstance(value, bool)]
@@ -68,7 +68,7 @@ def some_rows(chance: random.Random, kind: str, types: dict[str, Type]) -> list[
 
 
 def both_ways(over: str, given: dict[str, Any], folder: Path) -> dict[str, list[int]]:
-    """The numbers of the rows that break each rule, which SQL and the audit must agree on."""
+    """Return the numbers of the rows that break each rule, after checking that SQL and the audit agree."""
     kind, step = KINDS[over]
     made = instance(kind, given)
     types = {variable.name: variable.type for variable in made.model.variables}
@@ -91,12 +91,12 @@ def both_ways(over: str, given: dict[str, Any], folder: Path) -> dict[str, list[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("over", SQL)
-def test_sql_and_the_audit_find_the_same_rows(over: str, tmp_path: Path) -> None:
-    """Some settings ask of a rule nothing: it is enough that each rule is broken by some rows under one of them."""
+def test_sql_and_audit_find_same_rows(over: str, tmp_path: Path) -> None:
+    """Under some settings a rule demands nothing: each rule must be broken by some rows under at least one setting."""
     found = [both_ways(over, given, tmp_path) for given in ({}, *OTHERS)]
     unseen = [id_ for id_ in SQL[over] if not any(0 < len(rows[id_]) < ROWS - 1 for rows in found)]
     assert not unseen, f"never, or always, broken: {unseen}"
 
 
-def test_the_settings_are_the_defaults_of_a_profile() -> None:
+def test_settings_are_defaults_of_profile() -> None:
     assert settings("P49").items() <= GIVEN.items()

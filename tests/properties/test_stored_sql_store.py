@@ -1,4 +1,4 @@
-"""A damaged store judged by SQL over its columns, beside the audit: records, queues, entries, files and topics."""
+"""A damaged store checked by SQL over its columns and by the audit: records, queues, entries, files and topics."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def by_sql(root: Path) -> dict[str, list[Found]]:
 def by_audit(root: Path) -> dict[str, list[Found]]:
     (totals,) = audit(PLAN, [str(root)], on_processes(1), SavedAnswers(None, PLAN), lambda done, all_: None).totals
     found: dict[str, list[Found]] = {id_: [] for ids in IDS.values() for id_ in ids}
-    for one in totals.findings:
-        if one.property in found:
-            inside = one.property in IDS["record"] | IDS["log"] | IDS["line"]
-            place = one.queue_offset if one.property in IDS["entry"] else one.offset
-            found[one.property].append(("", -1, place) if inside else (one.topic, one.queue_id, place))
+    for finding in totals.findings:
+        if finding.property in found:
+            inside = finding.property in IDS["record"] | IDS["log"] | IDS["line"]
+            place = finding.queue_offset if finding.property in IDS["entry"] else finding.offset
+            found[finding.property].append(("", -1, place) if inside else (finding.topic, finding.queue_id, place))
     return {id_: sorted(places) for id_, places in found.items()}
 
 
@@ -60,14 +60,14 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [11, 12, 21, 22])
-def test_a_store_with_many_damages(seed: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_store_with_many_damages(seed: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", seed)
     for damage in DAMAGES:
         if not damage.whole:
             damage.do(store)
-    found = by_sql(store.root)
-    assert by_audit(store.root) == found
-    there = {id_ for id_, places in found.items() if places}
+    broken = by_sql(store.root)
+    assert by_audit(store.root) == broken
+    there = {id_ for id_, places in broken.items() if places}
     assert {"INV-30.sign", "INV-30.stored", "INV-34.first", *IDS["entry"]} <= there
     assert len(there & (IDS["record"] | IDS["log"] | IDS["line"])) >= 20
 
@@ -80,16 +80,16 @@ OF_ALL = [damage for damage in DAMAGES if damage.whole and damage.name not in ("
 def test_files_and_topics(damage: Damage, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 7)
     damage.do(store)
-    found = by_sql(store.root)
-    assert by_audit(store.root) == found
-    assert found.get(damage.property, True), "the damage is not one that is looked for here"
+    broken = by_sql(store.root)
+    assert by_audit(store.root) == broken
+    assert broken.get(damage.property, True), "the damage is not one that is looked for here"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("entries", "behind", "wrong"), [(1, 0, 1), (2, 0, 0), (2, 4 << 20, 0), (2, 5 << 20, 2)])
-def test_entries_that_point_behind_the_log(entries: int, behind: int, wrong: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_entries_past_log_end_are_found(entries: int, behind: int, wrong: int, sound: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     store = copied(*sound, tmp_path / "store", 7)
     points_behind(store, entries, behind)
-    found = by_sql(store.root)
-    assert by_audit(store.root) == found
-    assert len(found["INV-44.record"]) == wrong
+    broken = by_sql(store.root)
+    assert by_audit(store.root) == broken
+    assert len(broken["INV-44.record"]) == wrong

@@ -20,7 +20,7 @@ RATES = {("apache:4.9.4", 1): [100.0, 200.0, 400.0], ("rocketproof:P494", 1): [5
 
 @pytest.fixture
 def turns(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int, int]]:
-    """What was measured; each turn gives the next rate of its target."""
+    """The measurements; each turn returns the next rate of its target."""
     asked: list[tuple[str, int, int, int]] = []
     left = {key: list(rates) for key, rates in RATES.items()}
 
@@ -44,21 +44,21 @@ def test_targets_take_turns_and_rows_have_medians(turns: list[tuple[str, int, in
     assert ours == ["rocketproof:P494", 1, 3, 50.0, 50.0, 300.0, 5.0, 0.5, 6]
 
 
-def test_what_was_measured_before_ctrl_c_is_kept(turns: list[tuple[str, int, int, int]]) -> None:
+def test_ctrl_c_keeps_measured_results(turns: list[tuple[str, int, int, int]]) -> None:
     rows: list[dict[str, Any]] = []
     with pytest.raises(KeyboardInterrupt):
         throughput.measure(seconds=1, rounds=4, threads=(1,), into=rows)
     assert [row["rounds"] for row in rows] == [3, 3]
 
 
-def test_the_rows_as_text(turns: list[tuple[str, int, int, int]]) -> None:
+def test_rows_as_text(turns: list[tuple[str, int, int, int]]) -> None:
     _, head, real, ours = throughput.TABLE.text(throughput.measure(seconds=1, threads=(1,))).splitlines()
     assert head.split("  ")[0] == "target" and head.endswith("failed")
     assert real.split() == ["apache:4.9.4", "1", "3", "200", "100", "400", "1.00", "0"]
     assert ours.split() == ["rocketproof:P494", "1", "3", "50", "50", "300", "5", "0.50", "6"]
 
 
-def test_the_cpu_time_of_a_process() -> None:
+def test_cpu_time_of_process() -> None:
     before = own_seconds(os.getpid())
     if before is None:
         pytest.skip("no /proc")
@@ -68,7 +68,7 @@ def test_the_cpu_time_of_a_process() -> None:
     assert own_seconds(2**31 - 1) is None
 
 
-def test_a_program_without_figures_is_an_error() -> None:
+def test_program_without_figures_is_error() -> None:
     with pytest.raises(TargetError, match="no figures: it said nothing"):
         throughput._line("", lambda: "")
 
@@ -79,7 +79,7 @@ def test_bad_usage(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert option in capsys.readouterr().err
 
 
-def test_a_machine_without_java_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert cli.run(["bench", "serve"]) == 2

@@ -51,17 +51,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(property: str, capsys: pytest.CaptureFixture[str], *more: str) -> str:
-    """The test of a property's witness."""
     kept = Path(".rocketproof/witnesses")
     cli.run(["check", *more, "--property", property, "--engine", "explicit"])
-    (file,) = [one for one in kept.iterdir() if property.replace(" ", "-") in one.name]
+    (file,) = [path for path in kept.iterdir() if property.replace(" ", "-") in path.name]
     capsys.readouterr()
     assert cli.run(["to-test", str(file)]) == 0
     return capsys.readouterr().out
 
 
 def outcome(source: str, tmp_path: Path) -> Callable[[], dict[str, str]]:
-    """Runs the functions of a test: "" for one that passes, else the error."""
+    """Return a function that runs the functions of a test: "" for a passed one, otherwise the error."""
     names: dict[str, Any] = {}
     exec(compile(source, str(tmp_path / "test_it.py"), "exec"), names)
 
@@ -94,8 +93,8 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("property", "before", "after", "said"), CHANGES, ids=[f"{one[0]} {k}" for k, one in enumerate(CHANGES)])
-def test_a_test_passes_and_fails_when_the_model_changes(
+@pytest.mark.parametrize(("property", "before", "after", "said"), CHANGES, ids=[f"{row[0]} {k}" for k, row in enumerate(CHANGES)])
+def test_test_passes_and_fails_when_model_changes(
     folder: Path, capsys: pytest.CaptureFixture[str], property: str, before: str, after: str, said: str
 ) -> None:
     run = outcome(written(property, capsys, "counting.py"), folder)
@@ -106,14 +105,14 @@ def test_a_test_passes_and_fails_when_the_model_changes(
     assert said in error and bool(said) == bool(error)
 
 
-def test_it_runs_as_a_file_of_pytest_without_our_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_runs_as_file_of_pytest_without_our_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "test_it.py").write_text(written("low", capsys, "counting.py"), "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
-def test_a_witness_of_the_specification_is_performed_on_the_implementation_too(
+def test_witness_of_specification_is_also_performed_on_implementation(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = written("REA-55", capsys, "--scope", "flush", "--profile", "P49")
@@ -127,13 +126,13 @@ def test_a_witness_of_the_specification_is_performed_on_the_implementation_too(
     assert said["test_rea_55_in_the_model"] == "" and "Refuted: implementation does otherwise" in said["test_rea_55_on_the_implementation"]
 
 
-def test_a_program_of_messages_is_a_test_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_program_of_messages_is_test_already(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("found.py").write_text("def test_inv_01() -> None: ...\n", "utf-8")
     assert cli.run(["to-test", "found.py"]) == 0
     assert capsys.readouterr().out == "def test_inv_01() -> None: ...\n"
 
 
-def test_a_witness_that_no_test_can_show_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_that_no_test_can_show_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written("low", capsys, "counting.py")
     (file,) = Path(".rocketproof/witnesses").glob("*low*")
     whole = json.loads(file.read_text("utf-8"))
@@ -168,7 +167,7 @@ def test_steps_that_are_none_are_refused(folder: Path) -> None:
         (["up()", "up()", "up()"], 0, "in the loop it is not always waited for"),
     ],
 )
-def test_a_lasso_is_one_that_closes_waits_for_ever_and_is_fair(folder: Path, steps: list[str], loop: int | None, said: str) -> None:
+def test_lasso_closes_waits_forever_and_is_fair(folder: Path, steps: list[str], loop: int | None, said: str) -> None:
     if not said:
         assert rocketproof.assert_shows("counting.py", "top", steps, loop=loop).loop == loop
         return
@@ -177,7 +176,7 @@ def test_a_lasso_is_one_that_closes_waits_for_ever_and_is_fair(folder: Path, ste
     assert said in str(failed.value)
 
 
-def test_a_step_that_changes_nothing_is_not_what_fairness_promises() -> None:
+def test_stuttering_step_does_not_satisfy_fairness() -> None:
     m = Model("flicker")
     at = m.var("at", Int(0, 2), init=0)
 
@@ -198,7 +197,7 @@ def test_a_step_that_changes_nothing_is_not_what_fairness_promises() -> None:
             assert_shows(m, claim, steps, loop=0)
 
 
-def test_a_recorded_program_is_performed_anew_on_a_target(
+def test_recorded_program_is_performed_again_on_target(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [("send", {"topic": "A"}), ("time", {"millis": 100}), ("send", {"topic": "A", "client": 1})]
@@ -214,7 +213,7 @@ def test_a_recorded_program_is_performed_anew_on_a_target(
     assert "AssertionError: " in run()["test_program"]
 
 
-def test_a_history_without_a_program_of_its_own_and_a_script_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_script_and_history_without_program_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("finding-1.py").write_text("main(steps=[])\n", "utf-8")
     assert cli.run(["to-test", "finding-1.py"]) == 2
     assert "is no test; give the history of its program" in capsys.readouterr().err
@@ -224,7 +223,7 @@ def test_a_history_without_a_program_of_its_own_and_a_script_are_refused(folder:
         assert "its header has no program" in capsys.readouterr().err
 
 
-def test_a_program_that_needs_a_configuration_is_performed_under_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_program_that_needs_configuration_is_performed_under_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     steps = [("send", {"topic": "A", "properties": {"TRAN_MSG": "true"}})]
     with rocketproof.Target("inprocess", profile="P494", histories=folder / "kept", needs="no transactional messages") as target:
         path = target.perform(steps).path

@@ -1,7 +1,7 @@
-"""Tests with the real brokers and clients: what they need, and that nobody skips them unawares.
+"""Tests with real brokers and clients: their requirements, and a check that none is skipped unnoticed.
 
-All tests of this folder carry the marker `real`. On a machine without Java, Maven or Go those that need it are skipped with that reason;
-where ROCKETPROOF_REAL is `required`, as in continuous integration, they fail instead.
+All tests of this folder have the marker `real`. Without Java, Maven or Go the tests that need it are skipped with that reason. If
+ROCKETPROOF_REAL is `required`, as in continuous integration, they fail instead.
 """
 
 import os

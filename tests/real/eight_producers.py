@@ -1,4 +1,4 @@
-"""A history of eight producers at once against a real broker: `python eight_producers.py VERSION FILE` records it anew."""
+"""Record a history of eight concurrent producers against a real broker: `python eight_producers.py VERSION FILE`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNHURRIED = {"brokerFastFailureEnable": "false"}
 
 
 def steps(rounds: int, each: int, seed: int) -> list[Step]:
-    """In each round all producers send to the same two topics, new ones at first; some send batches, and some change a topic."""
+    """In each round all producers send to the same two topics, initially new ones; some send batches, and some change a topic."""
     chance = random.Random(seed)
     found: list[Step] = []
     for number in range(rounds):
@@ -42,7 +42,6 @@ def _step(chance: random.Random, client: int, topic: str) -> Step:
 
 
 def record(version: str, path: Path, rounds: int = 8, each: int = 8, seed: int = 1) -> None:
-    """Record a history of the release, whose broker lives no longer than this."""
     with Apache(version).open(Setup(settings=UNHURRIED)) as running:
         context = Context(ProgramNames("p-", 0), "broker-a")
         recording = HistoryRecorder(

@@ -26,7 +26,6 @@ BUILD_RUST = "ROCKETPROOF_BUILD_RUST"
 
 @functools.cache
 def node_packages(*packages: str) -> Path:
-    """A folder with these packages of Node's, and what they need, in `node_modules`."""
     npm = Path(ROOT_DIR) / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     how = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock")
     return _kept("node", "+".join(packages), lambda folder: [NODE, npm, "install", *how, "--prefix", folder, *packages])
@@ -34,21 +33,20 @@ def node_packages(*packages: str) -> Path:
 
 @functools.cache
 def python_packages(*packages: str) -> Path:
-    """A folder with these packages of Python's, for PYTHONPATH."""
     uv = Path(sys.executable).with_name("uv")
     return _kept("python", "+".join(packages), lambda folder: [uv, "pip", "install", "--quiet", "--target", folder, *packages])
 
 
 @functools.cache
 def go_program() -> Path:
-    """Go's client, built once for the same sources."""
+    """Build the Go client once per source version."""
     name = f"client-{_digest(GO, 'main.go', 'go.mod', 'go.sum')}"
     return _kept("go", name, lambda folder: ["go", "build", "-o", folder / "client", "."], where=GO) / "client"
 
 
 @functools.cache
 def rust_program() -> Path:
-    """Rust's client, built once for the same sources, which takes minutes: skips where nobody has asked for that."""
+    """Build the Rust client once per source version, which takes minutes. Skips unless requested."""
     name = f"client-{_digest(RUST, 'Cargo.toml', 'src/main.rs')}"
     if not (jars.cache() / "rust" / name).is_dir() and BUILD_RUST not in os.environ:
         pytest.skip(f"Rust's client is not built here: set {BUILD_RUST} to build it with cargo, in minutes")
@@ -61,7 +59,7 @@ def _digest(folder: Path, *names: str) -> str:
 
 
 def _kept(kind: str, name: str, command: Callable[[Path], Sequence[str | Path]], where: Path | None = None) -> Path:
-    """The folder that the command fills, as it was filled the first time."""
+    """Return the folder that the command fills; it runs once."""
     place = jars.cache() / kind / name
     if not place.is_dir():
         place.parent.mkdir(parents=True, exist_ok=True)

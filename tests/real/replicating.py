@@ -17,13 +17,13 @@ COPIED = "Copied"
 
 
 def log_bytes(store: Path) -> dict[str, bytes]:
-    """The files of a log that something was written to: a real broker makes the next one before it needs it."""
+    """Return the log files that contain data: a real broker creates the next file before it needs it."""
     found = {path.name: path.read_bytes() for path in sorted((store / "commitlog").iterdir())}
     return {name: content for name, content in found.items() if any(content)}
 
 
 class Load:
-    """A producer that sends what rolls the log over some files: sizes of all kinds, some delayed, some that wait for nobody."""
+    """A producer that fills several log files: sizes of all kinds, some messages delayed, some one-way."""
 
     def __init__(self, client: Client, name_server: str) -> None:
         self._client = client
@@ -35,7 +35,6 @@ class Load:
         return self._client.background.run(self._producer.send(Message(COPIED, body=body, properties=dict(properties)), 10_000))
 
     def wait_for_slave(self) -> None:
-        """Send until a slave has it."""
         until(lambda: self.send().status is SendStatus.SEND_OK, "no slave has followed")
 
     def run(self, times: int = 120) -> list[SendResult]:

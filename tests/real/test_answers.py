@@ -34,7 +34,7 @@ CONSUMER = {
 
 
 class Asked(NamedTuple):
-    """A request; `name` tells what is special about it. It is asked again for some time until its fields are `until`."""
+    """A request; `name` describes its special feature. It is repeated for some time until the response has the fields `until`."""
 
     name: str
     to: str
@@ -219,7 +219,7 @@ REQUESTS = (
 
 
 def answers(running: Deployment) -> dict[str, Any]:
-    """What each request was answered with, in order, over one connection to each part."""
+    """Return the response to each request, in order, over one connection to each part."""
     assert running.name_server is not None
     with ExitStack() as stack:
         connections = {
@@ -253,7 +253,7 @@ def text(value: Any) -> str:
 
 
 def told(answer: Command) -> dict[str, Any]:
-    """An answer without what differs from run to run."""
+    """Return a response without values that differ between runs."""
     fields = {name: masked(value) for name, value in (answer.ext_fields or {}).items()}
     if fields.get("indexLastUpdateTimestamp", "0") != "0":
         fields["indexLastUpdateTimestamp"] = "*"
@@ -261,15 +261,15 @@ def told(answer: Command) -> dict[str, Any]:
 
 
 def masked(told: str) -> str:
-    """Without addresses, times, ids, and the place where an exception was thrown."""
+    """Remove addresses, times, ids, and the location of an exception."""
     told = re.sub(r"127\.0\.0\.1:\d+", "HOST", told)
     told = re.sub(r"\b[0-9A-F]{32}\b", "ID", told)
-    told = re.sub(r"(NullPointerException).*", r"\1", told)  # what was null is the virtual machine's own to say
+    told = re.sub(r"(NullPointerException).*", r"\1", told)  # a null error's text depends on the virtual machine
     return re.sub(r"(Exception(?:: [^,]*)?), .*", r"\1", told)
 
 
 def content(body: bytes | None) -> Any:
-    """A body of JSON as its value; any other as its records' lengths would tell, without times and hosts."""
+    """Return a JSON body as its value, and any other body as records without times and hosts."""
     if body is None:
         return None
     if not body.startswith(b"{"):
@@ -279,7 +279,7 @@ def content(body: bytes | None) -> Any:
 
 
 def ordered(value: Any) -> Any:
-    """Lists of things with names in the order of these, and no times, counters and addresses."""
+    """Sort lists of named objects, and drop times, counters and addresses."""
     if isinstance(value, dict):
         return {
             name: "*" if name in ("timestamp", "counter") or (name == "lastUpdateTimestamp" and each) else ordered(each)
@@ -297,6 +297,6 @@ def compared() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", [asked.name for asked in REQUESTS])
-def test_answers_are_the_real_brokers(compared: tuple[dict[str, Any], dict[str, Any]], name: str) -> None:
+def test_answers_are_real_brokers(compared: tuple[dict[str, Any], dict[str, Any]], name: str) -> None:
     real, ours = compared
     assert ours[name] == real[name]

@@ -29,14 +29,14 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_adapter_passes_its_own_test(version: str) -> None:
+def test_adapter_passes_its_self_test(version: str) -> None:
     found = list(self_test(Apache(version)))
-    assert not [(one.what, one.problem) for one in found if not one.works]
+    assert not [(check.what, check.problem) for check in found if not check.works]
     assert len(found) == 10
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_nothing_stays_behind_and_its_address_tells_the_release(version: str) -> None:
+def test_no_files_remain_and_address_reports_release(version: str) -> None:
     with Apache(version).open() as running:
         found = AddressTarget([str(running.name_server)])
         with found.open() as elsewhere:
@@ -50,7 +50,7 @@ def test_nothing_stays_behind_and_its_address_tells_the_release(version: str) ->
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("cfg", ["A", "N", "M", "L"])
-def test_a_fresh_broker_answers_as_recorded(version: str, cfg: str) -> None:
+def test_fresh_broker_answers_as_recorded(version: str, cfg: str) -> None:
     cases = [case for case in read(DATA / f"rocketmq-{version}.jsonl").cases if case.cfg == cfg]
     with Apache(version).open(Setup(settings={**started_with(cfg), **UNHURRIED})) as running:
         found = list(LiveReplay(running, "broker-a", cases).play())

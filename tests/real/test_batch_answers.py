@@ -1,4 +1,4 @@
-"""How often 4.1.0 and 4.2.0 answer a batch, beside our brokers of their profiles: ROCKETMQ-234."""
+"""How often 4.1.0 and 4.2.0 answer a batch, compared with the reference under their profiles: ROCKETMQ-234."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ ITEMS = [["a", {}], ["b", {}]]
 
 
 def answers(deployment: Deployment) -> list[list[int]]:
-    """The codes of all answers to a message, to a batch that is stored, and to one that is refused for its queue."""
+    """Return the codes of all responses to a message, to a stored batch, and to a batch refused for its queue."""
     found = []
     with deployment as running:
         for asked in (plain("send"), plain("send", items=ITEMS), plain("send", items=ITEMS, queue=99)):
             with running.connect("broker-a") as line:
                 first = line.ask(asked, SECONDS)
                 line.listen(1.0)
-                found.append([first.code, *(one.code for one in line.strays if one.is_response and one.opaque == first.opaque)])
+                found.append([first.code, *(stray.code for stray in line.strays if stray.is_response and stray.opaque == first.opaque)])
     return found
 
 
 @pytest.mark.parametrize(("version", "profile", "stored"), [("4.1.0-incubating", "P410", [0, 0]), ("4.2.0", "P420", [0])])
 @pytest.mark.behaviour("SEND-42", "BAT-01", "INV-01", "INV-02")
-def test_a_stored_batch_is_answered_as_often_as_its_profile_says(version: str, profile: str, stored: list[int]) -> None:
+def test_stored_batch_gets_response_count_of_its_profile(version: str, profile: str, stored: list[int]) -> None:
     assert answers(Apache(version).open()) == answers(InProcess(profile).open()) == [[0], stored, [1]]

@@ -1,4 +1,4 @@
-"""HAZ-23 on real releases: behind one batch that fails in the lock of the log a broker rejects every message, or it does not."""
+"""HAZ-23 on real releases: after one batch fails in the lock of the log, some brokers reject every message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUSY_FROM = 1.0
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3", "5.4.0", "5.5.0"])
 @pytest.mark.behaviour("HAZ-23", "CL-05", "STO-03")
-def test_one_batch_that_fails_in_the_lock_makes_a_broker_seem_busy(version: str) -> None:
+def test_one_batch_failing_in_lock_makes_broker_seem_busy(version: str) -> None:
     profile = PROFILES[nearest_profile(version)]
     with Apache(version).open() as running:
         line = TcpConnection(running.brokers["broker-a"])

@@ -1,4 +1,4 @@
-"""A store that a broker left when it stopped has no false finding, whatever clients sent: messages of every kind, to queues of all numbers.
+"""The store of a cleanly stopped broker has no false finding for any client: messages of every kind, to queues of all numbers.
 
 A run tries one old release; `ROCKETPROOF_RELEASES="4.3.2 4.5.2 …"` in the environment names others.
 """
@@ -39,7 +39,7 @@ DRAWS = 60  # sends to a queue below 0: some of them are drawn below 0 where Jav
 
 
 def batch(address: str, topic: str, queue: int, sizes: list[int]) -> None:
-    """Messages of these sizes as one batch."""
+    """Send messages of these sizes as one batch."""
     number = count()
     messages = [Message(topic, bytes(size), properties={"KEYS": f"b{size}"}) for size in sizes]
     whole = batch_of(messages, lambda: f"B{topic}{queue}{next(number)}")
@@ -50,18 +50,17 @@ def batch(address: str, topic: str, queue: int, sizes: list[int]) -> None:
 
 
 def done(address: str, code: int, header: WithNulls) -> None:
-    """Ask for it, and it is done."""
     answer = ask(address, Command(code, encode(header, layout(type(header)))))
     assert answer.code == codes.SUCCESS, answer.remark
 
 
 def place(answer: dict[str, str]) -> int:
-    """Where in the log a stored message is."""
+    """Return the log offset of a stored message."""
     return int(answer["msgId"][16:], 16)
 
 
 def everything(address: str) -> None:
-    """Sends, batches, delayed messages, transactions of each outcome, send-backs to a retry topic and to the dead letters, odd queues."""
+    """Send batches, delayed messages, transactions of each outcome, send-backs to a retry topic and to the dead letters, odd queues."""
     fill(address, rounds=20)
     for queue in range(3):
         batch(address, "Batches", queue, [1, 200, 3000])
@@ -83,7 +82,7 @@ def everything(address: str) -> None:
 
 @pytest.mark.behaviour("INV-30", "INV-36", "INV-42")
 @pytest.mark.parametrize("version", RELEASES)
-def test_a_store_with_everything_in_it_has_no_false_finding(version: str, tmp_path: Path) -> None:
+def test_store_with_everything_in_it_has_no_false_finding(version: str, tmp_path: Path) -> None:
     root = tmp_path / "store"
     with Apache(version).open(Setup(stores={"broker-a": root})) as running:
         address = running.brokers["broker-a"]

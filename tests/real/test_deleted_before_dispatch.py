@@ -28,7 +28,7 @@ TRIES = 10
 
 @pytest.mark.parametrize("version", ["4.3.2", "4.9.4", "5.5.0"])
 @pytest.mark.behaviour("REC-04", "TCM-31", "HAZ-62")
-def test_what_is_dispatched_behind_a_deletion_takes_the_place_of_later_messages(version: str) -> None:
+def test_record_dispatched_after_deletion_takes_place_of_later_messages(version: str) -> None:
     with Apache(version).open() as running, TcpConnection(running.brokers["broker-a"]) as line:
 
         def ask(name: str, **args: Any) -> Command:
@@ -38,7 +38,7 @@ def test_what_is_dispatched_behind_a_deletion_takes_the_place_of_later_messages(
             return ask(name, **args).ext_fields or {}
 
         def end(topic: str, wanted: int) -> int:
-            """Where its queue ends, when that is as far as wanted, or after a while."""
+            """Return the end of the queue once it reaches `wanted`, or after a timeout."""
 
             def look() -> int:
                 return int(fields("max_offset", topic=topic)["offset"])
@@ -49,7 +49,7 @@ def test_what_is_dispatched_behind_a_deletion_takes_the_place_of_later_messages(
             topic = f"A{number}"
             assert ask("send", topic=topic).code == SUCCESS
             assert end(topic, 1) == 1
-            assert {line.ask(one, SECONDS).code for one in (BUSY, BUSY, plain("send", topic=topic))} == {SUCCESS}
+            assert {line.ask(request, SECONDS).code for request in (BUSY, BUSY, plain("send", topic=topic))} == {SUCCESS}
             ask("delete", topic=topic)  # a 5.x without timers answers with an error when it is done
             ask("topic", topic=topic)
             if end(topic, 1) == 2:

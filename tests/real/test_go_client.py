@@ -31,7 +31,7 @@ WANTED |= {b"delayed"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the client reported by step, and the messages that it left, by their ids."""
+    """The client's reports by step, and the messages that it left, by id."""
 
     steps: Mapping[str, Any]
     messages: Mapping[str, Message]
@@ -40,7 +40,7 @@ class Outcome:
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     client = go_program()
-    # A busy machine's broker would drop a one-way message that waits for 200 ms (TIMEOUT_CLEAN_QUEUE), and nobody would be told.
+    # A busy machine's broker would silently drop a one-way message that waits for 200 ms (TIMEOUT_CLEAN_QUEUE).
     patient = {"waitTimeMillsInSendQueue": "20000"}
     with Served("P494").open(Setup(brokers=2, settings=patient)) as running:
         assert running.name_server is not None
@@ -54,7 +54,7 @@ def outcome() -> Iterator[Outcome]:
 
 
 def read_all(brokers: list[str]) -> dict[str, Message]:
-    """Pull every queue until everything is there, or 20 seconds are over."""
+    """Pull every queue until everything is read, or for 20 seconds."""
     end = time.monotonic() + 20
     while True:
         found = [message for address in brokers for queue in QUEUES for message in pulled(address, queue)]
@@ -84,7 +84,7 @@ def pulled(address: str, queue: int) -> list[Message]:
 
 
 def stored(outcome: Outcome, told: dict[str, Any]) -> Message:
-    """The message that an answer names, at the place that it names."""
+    """Return the message that a response names, at its stated position."""
     message = outcome.messages[told["offsetMsgId"]]
     assert (message.queue_id, message.queue_offset) == (told["queueId"], told["queueOffset"])
     return message
@@ -104,14 +104,14 @@ def test_one_way_messages_arrive(outcome: Outcome) -> None:
     assert found == [f"oneway-{number}".encode() for number in range(8)]
 
 
-def test_a_batch_is_three_messages_in_a_row(outcome: Outcome) -> None:
+def test_batch_is_three_messages_in_row(outcome: Outcome) -> None:
     told = outcome.steps["batch"]
-    found = [outcome.messages[one] for one in told["offsetMsgId"].split(",")]
+    found = [outcome.messages[id_] for id_ in told["offsetMsgId"].split(",")]
     assert [message.body for message in found] == [b"batch-0", b"batch-1", b"batch-2"]
     assert [message.queue_offset - told["queueOffset"] for message in found] == [0, 1, 2]
 
 
-def test_a_delayed_message_comes_later_with_its_properties(outcome: Outcome) -> None:
+def test_delayed_message_arrives_later_with_its_properties(outcome: Outcome) -> None:
     (message,) = (message for message in outcome.messages.values() if message.body == b"delayed")
     assert message.msg_id != outcome.steps["delayed"]["offsetMsgId"]
     assert (message.topic, message.properties["TAGS"], message.properties["KEYS"]) == (TOPIC, "TagGo", "key-delayed")

@@ -1,4 +1,4 @@
-"""Groups that an administrator makes under strange names, and that are deleted with their offsets or without: releases beside ours."""
+"""Administrators create groups with illegal names, and delete them with or without offsets: releases compared with the reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST = 120
 
 
 def seen(deployment: Deployment, profile: str) -> Mapping[str, Any]:
-    """The answers to an administrator by name and whether there is such a group then, and which groups are there when they are deleted."""
+    """Return the responses to an administrator by name, whether the group then exists, and the groups existing at deletion."""
     with deployment as running:
         return _seen(running, profile)
 
@@ -47,7 +47,7 @@ def _seen(running: Deployment, profile: str) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize(("version", "profile"), [("5.3.3", "P533"), ("5.4.0", "P540"), ("5.5.0", "P550")])
 @pytest.mark.behaviour("DLQ-02")
-def test_a_release_takes_the_groups_that_ours_takes(version: str, profile: str) -> None:
+def test_release_accepts_groups_that_reference_accepts(version: str, profile: str) -> None:
     found = seen(Apache(version).open(), profile)
     assert found == seen(InProcess(profile).open(), profile)
     refused = {name for name, (code, _, _) in found["made"].items() if code == INVALID_PARAMETER}

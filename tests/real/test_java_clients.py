@@ -27,7 +27,7 @@ Steps = dict[str, dict[str, Any]]
 
 
 def steps(target: ValidationTarget) -> Steps:
-    """Run `Clients`, and end broker-b where it asks for that; what it reported, by the name of the step."""
+    """Run `Clients`, and end broker-b when requested. Return the reports by step name."""
     with target.open(SETUP) as running, PROGRAMS.started("Clients", str(running.name_server), "down") as child:
         assert child.stdout is not None and child.stdin is not None and child.stderr is not None
         found: Steps = {}
@@ -55,7 +55,7 @@ def ours(both: tuple[Steps, Steps]) -> Steps:
     return both[1]
 
 
-def test_the_client_sees_the_same_on_both(both: tuple[Steps, Steps]) -> None:
+def test_client_sees_same_on_both(both: tuple[Steps, Steps]) -> None:
     real, ours = both
     assert list(ours) == list(real)
     assert [name for name in real if ours[name] != real[name]] == []
@@ -73,7 +73,7 @@ def test_every_way_of_sending_ends_well(ours: Steps) -> None:
     assert ours["too large a message"]["code"] == 13
 
 
-def test_what_was_sent_is_read_back(ours: Steps) -> None:
+def test_sent_messages_are_read_back(ours: Steps) -> None:
     bodies = ours["pull small"]["result"]["bodies"]
     sent = ["delayed", *(f"async-{number}" for number in range(10)), *(f"oneway-{number}" for number in range(5))]
     assert bodies == sorted([*sent, *(f"batch-{number}" for number in range(3))])
@@ -88,30 +88,30 @@ def test_topics_groups_and_settings_are_administered(ours: Steps) -> None:
     assert ours["delete topic"]["result"] == {"before": 4, "code": 17}
 
 
-def test_a_message_comes_back_and_is_given_up(ours: Steps) -> None:
+def test_message_is_retried_then_dead_lettered(ours: Steps) -> None:
     retried = ours["the message given back"]["result"]
     assert (retried["body"], retried["reconsumeTimes"], retried["properties"]["RETRY_TOPIC"]) == ("sync", 1, "RealTopic")
     assert ours["give up"]["result"]["messages"][0]["topic"] == "%DLQ%RealConsumers"
 
 
 @pytest.mark.behaviour("TRX-01", "TRX-04")
-def test_transactions_end_as_their_producer_says(ours: Steps) -> None:
-    """The one without an outcome is asked for, and committed then; its flag is lost on the way, on the real broker too."""
+def test_transactions_end_as_producer_decides(ours: Steps) -> None:
+    """The producer is asked about the message without an outcome, and then commits; its flag is lost in transit, on the real broker too."""
     left = ours["what transactions left"]["result"]["messages"]
     assert [(each["body"], each["flag"]) for each in left] == [("COMMIT_MESSAGE", 3), ("UNKNOW", 0)]
     (checked,) = ours["what was checked"]["result"]
     assert (checked["body"], checked["flag"], checked["properties"]["TRANSACTION_CHECK_TIMES"]) == ("UNKNOW", 3, "1")
 
 
-def test_a_send_goes_to_another_broker_where_one_refuses_or_is_down(ours: Steps) -> None:
+def test_send_fails_over_if_broker_refuses_or_is_down(ours: Steps) -> None:
     assert ours["spread"]["result"] == {"broker-a SEND_OK": 4, "broker-b SEND_OK": 4}
     assert ours["a broker that refuses"]["result"] == {"broker-b SEND_OK": 8}
     assert ours["no broker that takes it"]["result"]["code"] == 14
     assert ours["a broker that is down"]["result"] == {"broker-a SEND_OK": 8}
 
 
-def test_new_topics_lie_on_one_broker_as_recorded() -> None:
-    """One first message, and each of 12 topics stays on one broker; five, and none does."""
+def test_new_topics_are_on_one_broker_as_recorded() -> None:
+    """With one first message, each of 12 topics stays on one broker; with five, none does."""
     with Served("P494").open(Setup(brokers=2)) as running:
         found = [json.loads(line)["result"] for line in PROGRAMS.run("Skew", str(running.name_server), "12", "1", "5")]
     assert [(each["first"], each["alone"]) for each in found] == [(1, 12), (5, 0)]

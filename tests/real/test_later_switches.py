@@ -1,4 +1,6 @@
-"""What a real 5.3.3 does otherwise than a real 4.9.4 and no recording shows: each switch on both, and on our brokers of their profiles."""
+"""Differences between a real 5.3.3 and a real 4.9.4 that no recording shows: each switch on both, and on the reference under their
+profiles.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ topic that a message has made."""
 
 
 class Asking:
-    """Steps of a program as requests to a target that runs; a broker that is not there has a connection of its own, which stays."""
+    """Send steps of a program as requests to a running target; a missing broker has its own permanent connection."""
 
     def __init__(self, running: Deployment) -> None:
         self.deployment = running
@@ -118,7 +120,7 @@ def asking(running: Deployment) -> Iterator[Asking]:
 
 
 def seen(running: Deployment) -> dict[str, Any]:
-    """What a client sees of each switch."""
+    """Return the observable effect of each switch."""
     with running, asking(running) as ask:
         nameless = ask("send", without="topic")
         kind = re.split("[:,]", str(nameless.remark))[0]  # a Java machine leaves out the rest if it likes
@@ -152,13 +154,13 @@ def seen(running: Deployment) -> dict[str, Any]:
         ask("topic", topic="U")
         found["registers_updated_alone"] = [ask("route", topic=name).code for name in "TU"]
         ask("send", topic="N")
-        soon(lambda: ask("route", topic="N").code == 0, 2)  # a one-way registration takes its time
+        soon(lambda: ask("route", topic="N").code == 0, 2)  # a one-way registration takes effect later
         found["registers_created_alone"] = [ask("route", topic=name).code for name in "TN"]
         return found
 
 
 def forgotten(ask: Asking, topic: str) -> None:
-    """Make a topic, and let the name server forget the broker, as if it were restarted: somebody takes the broker out in its name."""
+    """Create a topic and make the name server forget the broker, as if restarted: a client unregisters the broker in its name."""
     ask("topic", topic=topic)
     (broker,) = loads(ask("route", topic=topic).body or b"")["brokerDatas"]
     (address,) = broker["brokerAddrs"].values()
@@ -168,27 +170,26 @@ def forgotten(ask: Asking, topic: str) -> None:
 
 
 def soon(true: Callable[[], bool], seconds: float) -> None:
-    """Wait until it is true, but no longer than this."""
     until = time.monotonic() + seconds
     while not true() and time.monotonic() < until:
         time.sleep(0.05)
 
 
 def given_up(ask: Asking) -> tuple[int, int]:
-    """Codes of two send-backs to the dead letters, one that does not name its topic and one that does."""
+    """Return the codes of two send-backs to the dead letters, without and with a topic."""
     answer = ask("send", topic="A")
     place = int((answer.ext_fields or {})["msgId"][16:], 16)
     return ask("back", offset=place, level=-1, named=False).code, ask("back", offset=place, level=-1).code
 
 
 def sent_back(ask: Asking, group: str) -> int:
-    """The code of a send-back for a group that nobody has made."""
+    """Return the response code of a send-back for an unknown group."""
     answer = ask("send", topic="A")
     return ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1, group=group).code
 
 
 def delayed(ask: Asking, times: int) -> str:
-    """Where a message with TRAN_MSG and a delay is to be put that was retried so often."""
+    """Return the target queue of a message with TRAN_MSG and a delay after `times` retries."""
     answer = ask("send", topic="%RETRY%g", properties={"TRAN_MSG": "true", "DELAY": "18", "PGROUP": "p"}, times=times)
     stored = ask("view", place=int((answer.ext_fields or {})["msgId"][16:], 16))
     message = record.decode(stored.body or b"", exact=False)
@@ -197,7 +198,7 @@ def delayed(ask: Asking, times: int) -> str:
 
 
 def ordered(ask: Asking, topic: str) -> bool:
-    """Whether a topic is ordered after an administrator has said so, and a message was sent back."""
+    """Return whether a topic is still ordered after an administrator set that and a message was sent back."""
     ask("topic", topic=topic, order=True)
     answer = ask("send", topic="A")
     assert ask("back", offset=int((answer.ext_fields or {})["msgId"][16:], 16), level=1).code == 0
@@ -205,7 +206,7 @@ def ordered(ask: Asking, topic: str) -> bool:
 
 
 def changes(ask: Asking) -> int:
-    """How many versions an update makes that changes nothing."""
+    """Return the number of versions that an update without changes creates."""
     ask("topic", topic="E")
     before = ask.table()["dataVersion"]["counter"]
     ask("topic", topic="E")
@@ -213,18 +214,18 @@ def changes(ask: Asking) -> int:
 
 
 def remembered(ask: Asking) -> list[str | None]:
-    """What a group has told of two topics, of which the first was deleted and made again."""
+    """Return a group's offsets in two topics, of which the first was deleted and created again."""
     ask("group", group="g")
     for offset, topic in ((5, "M"), (6, "MM")):
         ask("topic", topic=topic)
         assert ask("commit", topic=topic, group="g", offset=offset).code == 0
-    ask("delete", topic="M")  # a broker of 5.3.3 without a wheel of timers deletes it, and fails behind that
+    ask("delete", topic="M")  # a broker of 5.3.3 without a timer wheel deletes it, and fails afterwards
     ask("topic", topic="M")
     return [(ask("progress", topic=topic, group="g").ext_fields or {}).get("offset") for topic in ("M", "MM")]
 
 
 def heard(ask: Asking) -> list[int]:
-    """The answers to a pull that was held and wants none."""
+    """Return the codes of responses to a held one-way pull."""
     ask("send", topic="H", queue=0)
     line = ask.line("pull", BROKER)
     last = Command(codes.GET_MAX_OFFSET, {"topic": ask.context.names.topic("H"), "queueId": "0"})
@@ -232,14 +233,14 @@ def heard(ask: Asking) -> list[int]:
     call = request_of(("pull", {"topic": "H", "offset": 1, "hold": 10_000, "one_way": True}), ask.context)
     assert call is not None
     line.send_one_way(call.command())
-    line.listen(0.3)  # else the message may come before the pull
+    line.listen(0.3)  # otherwise the message may arrive before the pull
     ask("send", topic="H", queue=0)
     line.listen(2)
     return [answer.code for answer in line.strays]
 
 
 def left(ask: Asking) -> list[str]:
-    """The ids that are left of the broker; a name server of 5.x takes its time."""
+    """Return the remaining ids of the broker; a name server of 5.x removes them later."""
     until = time.monotonic() + 10
     while True:
         ((*_, addresses),) = route(ask("route", topic="D").body, lambda name: name.endswith("-z"))["brokerDatas"]
@@ -250,7 +251,7 @@ def left(ask: Asking) -> list[str]:
 
 @pytest.mark.parametrize(("version", "profile", "expected"), [("4.9.4", "P494", EARLIER), ("5.3.3", "P533", LATER)])
 @pytest.mark.behaviour("BACK-12", "CHK-02", "NS-02", "NS-03", "NS-08", "NS-11", "NS-12", "TCM-20", "TCM-30", "TCM-34", "TRX-01", "HAZ-47")
-def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile: str, expected: Mapping[str, Any]) -> None:
+def test_each_switch_is_visible_on_real_broker_and_reference(version: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(version).open()) == expected
     assert seen(InProcess(profile).open()) == expected
 
@@ -260,16 +261,16 @@ def test_each_switch_shows_on_the_real_brokers_and_on_ours(version: str, profile
     [("4.9.4", "5.3.3", "P494+P533", OLD_BESIDE_NEW), ("5.3.3", "4.9.4", "P533+P494", NEW_BESIDE_OLD)],
 )
 @pytest.mark.behaviour("NS-02", "NS-03", "NS-08", "TCM-30", "TCM-34")
-def test_a_pair_has_the_brokers_switches_and_the_name_servers(
-    broker: str, name_server: str, profile: str, expected: Mapping[str, Any]
-) -> None:
+def test_pair_has_brokers_switches_and_name_servers(broker: str, name_server: str, profile: str, expected: Mapping[str, Any]) -> None:
     assert seen(Apache(broker, name_server=name_server).open()) == expected
     assert seen(InProcess(profile).open()) == expected
 
 
 def registered_alone(running: Deployment) -> tuple[list[int], bool]:
-    """Codes of the routes of a topic that an administrator makes and of one that a message makes, each asked for at once; and whether
-    whoever made them waited for 3 s."""
+    """Return the response codes of immediate route queries for a topic made by an administrator and for one made by a message.
+
+    Also return whether the client that created each waited for 3 s.
+    """
     with running, asking(running) as ask:
         began = time.monotonic()
         codes_ = [ask(step, topic=name).code or ask("route", topic=name).code for step, name in (("topic", "T"), ("send", "N"))]
@@ -285,10 +286,8 @@ def registered_alone(running: Deployment) -> tuple[list[int], bool]:
     ids=lambda given: given.name if isinstance(given, Apache) else None,
 )
 @pytest.mark.behaviour("TCM-17", "TCM-30", "TCM-34", "REM-05")
-def test_a_topic_is_registered_by_a_request_that_an_old_name_server_does_not_know(
-    target: Apache, profile: str, expected: tuple[list[int], bool]
-) -> None:
-    """It leaves it without an answer, and broker and clients wait."""
+def test_topic_is_registered_by_request_unknown_to_old_name_server(target: Apache, profile: str, expected: tuple[list[int], bool]) -> None:
+    """The name server does not respond, and broker and clients wait."""
     alone = Setup(settings={"enableSingleTopicRegister": "true"})
     assert registered_alone(target.open(alone)) == expected
     assert registered_alone(InProcess(profile).open(alone)) == expected

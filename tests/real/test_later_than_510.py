@@ -1,6 +1,6 @@
-"""What 5.0.0 does otherwise than 5.1.0, that than 5.1.1, and 5.1.4 than 5.2.0, beside our brokers of their profiles.
+"""Differences between 5.0.0, 5.1.0 and 5.1.1, and between 5.1.4 and 5.2.0, compared with the reference under their profiles.
 
-Deletions, refused pulls, messages with a time and no wheel, and messages that are given up.
+They concern deletions, refused pulls, timed messages without a timer wheel, and dead letters.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from rocketproof_protocol.codes import CONSUMER_SEND_MSG_BACK, NO_PERMISSION, SE
 COMMANDS = ("java", "mvn")
 SECONDS = 10.0
 NO_WHEEL = Setup(settings={"timerWheelEnable": "false"})
-MISSING = "the return value of"  # 5.2.0 counts timers behind a deletion
+MISSING = "the return value of"  # 5.2.0 counts timers after a deletion
 
 
 def seen(deployment: Deployment) -> tuple[Any, ...]:
-    """Whether an illegal name and a long one are refused, what a message with a time is told, and who gives one up without its topic; and
-    what forbids a pull."""
+    """Return whether illegal and long names are refused, codes of a dead letter and a timed message, and the cause of a refused pull."""
     with deployment as running, running.connect("broker-a") as line:
 
         def ask(name: str, **args: object) -> Command:

@@ -1,6 +1,6 @@
-"""Two masters of different releases in one cluster: clients are told what the reference implementation tells them.
+"""Two masters of different releases in one cluster: clients get the same responses as from the reference implementation.
 
-Each of its parts is under the profile of its release.
+Each part of the reference has the profile of its release.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MOMENT = 0.5  # seconds in which a broker has registered
 
 
 def told(addresses: Mapping[str, str], request: Command, answer: Command) -> dict[str, Any]:
-    """What an answer says, with names for addresses and in an order of its own."""
+    """Return the content of a response, with names for addresses and in canonical order."""
     text = json.dumps(loads(answer.body), sort_keys=True) if answer.body else ""
     for name, address in addresses.items():
         text = text.replace(address, name)
@@ -63,18 +63,20 @@ def told(addresses: Mapping[str, str], request: Command, answer: Command) -> dic
 
 def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _sorted(one) for name, one in value.items()}
+        return {name: _sorted(item) for name, item in value.items()}
     return sorted(map(_sorted, value), key=repr) if isinstance(value, list) else value
 
 
 def answers(made: Callable[[str], ValidationTarget], first: str, second: str) -> Iterator[dict[str, Any]]:
-    """What two masters and the first one's name server answer, and what that says when the second has stopped, and when it is back."""
+    """Return the responses of two masters and the first one's name server: initially, after the second master stopped, and after its
+    return.
+    """
     with ExitStack() as stack:
-        one = stack.enter_context(made(first).open(Setup(settings=WITHOUT_WHEEL)))
-        joined = {**WITHOUT_WHEEL, "brokerName": SECOND, "namesrvAddr": str(one.name_server)}
+        running = stack.enter_context(made(first).open(Setup(settings=WITHOUT_WHEEL)))
+        joined = {**WITHOUT_WHEEL, "brokerName": SECOND, "namesrvAddr": str(running.name_server)}
         other = stack.enter_context(made(second).open(Setup(settings=joined)))
-        addresses = {FIRST: one.brokers[FIRST], SECOND: other.brokers[FIRST]}
-        parts = {**addresses, SERVER: str(one.name_server)}
+        addresses = {FIRST: running.brokers[FIRST], SECOND: other.brokers[FIRST]}
+        parts = {**addresses, SERVER: str(running.name_server)}
         until(lambda: SECOND in str(told(addresses, CLUSTER, call(parts[SERVER], CLUSTER))), "the second is not known")
         for part, request in PROGRAM:
             if part == SERVER:
@@ -90,9 +92,9 @@ def answers(made: Callable[[str], ValidationTarget], first: str, second: str) ->
 
 @pytest.mark.behaviour("NS-02", "NS-04", "NS-05", "NS-06", "TCM-17", "TCM-30", "TCM-31")
 @pytest.mark.parametrize(("first", "second"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
-def test_two_masters_of_different_releases_answer_as_both_profiles_say(first: str, second: str) -> None:
+def test_masters_of_different_releases_follow_their_profiles(first: str, second: str) -> None:
     real = list(answers(Apache, first, second))
     assert real == list(answers(lambda version: InProcess(nearest_profile(version)), first, second))
-    routes = [one["body"]["brokerDatas"] for one in real if one["request"] == MADE.code and one["body"]]
-    named = ["".join(broker["brokerName"][-1] for broker in one) for one in routes]
+    routes = [row["body"]["brokerDatas"] for row in real if row["request"] == MADE.code and row["body"]]
+    named = ["".join(broker["brokerName"][-1] for broker in route) for route in routes]
     assert named == ["a", "ab", "ab", "ab", "ab", "a", "ab"], "a name server forgets no topic that one of its brokers deletes"

@@ -17,10 +17,10 @@ TOPICS = 150
 
 @pytest.mark.parametrize("version", ["4.1.0-incubating", "4.2.0"])
 @pytest.mark.behaviour("NS-01", "TCM-17")
-def test_the_last_of_many_new_topics_has_a_route_within_seconds(version: str) -> None:
+def test_last_of_many_new_topics_gets_route_within_seconds(version: str) -> None:
     with Apache(version).open() as running, running.connect("broker-a") as broker, running.connect(NAME_SERVER) as server:
         for number in range(TOPICS):
             assert broker.ask(plain("send", topic=f"T{number}"), SECONDS).code == SUCCESS
         last = plain("route", topic=f"T{TOPICS - 1}")
-        answer = until(lambda: server.ask(last, SECONDS), lambda one: one.code == SUCCESS, SECONDS, 0.1)
+        answer = until(lambda: server.ask(last, SECONDS), lambda response: response.code == SUCCESS, SECONDS, 0.1)
         assert answer.code == SUCCESS, f"behind {SECONDS} s the name server says {answer.code}: {answer.remark}"

@@ -1,4 +1,4 @@
-"""Programs against brokers of one release of Apache RocketMQ beside a name server of another: what they do is what both profiles say."""
+"""Programs against a broker of one release of Apache RocketMQ with a name server of another: they follow both profiles."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FEW = 30
 
 
 @pytest.mark.parametrize(("broker", "name_server"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
-def test_a_broker_beside_another_releases_name_server_does_what_both_profiles_say(tmp_path: Path, broker: str, name_server: str) -> None:
-    """The programs that one broker serves as it is, which asks for a single start."""
+def test_broker_and_other_releases_name_server_follow_their_profiles(tmp_path: Path, broker: str, name_server: str) -> None:
+    """Uses only programs that one broker can serve with default settings, so that a single start suffices."""
     target = Apache(broker, name_server=name_server)
     target.offers = target.offers - {Capability.START}
-    found = validate(ValidationRequest(target, tmp_path / "report", FEW, 1, shrink=0))
-    assert [f"{one.verdict.property}: {one.verdict.text} {one.program.steps}" for one in found.findings] == []
-    assert (found.exit_code, len(found.judged), found.stopped) == (0, FEW, "")
+    report = validate(ValidationRequest(target, tmp_path / "report", FEW, 1, shrink=0))
+    assert [f"{finding.verdict.property}: {finding.verdict.text} {finding.program.steps}" for finding in report.findings] == []
+    assert (report.exit_code, len(report.judged), report.stopped) == (0, FEW, "")

@@ -1,7 +1,7 @@
-"""Real producers behind a faulty network: what they make of an answer that comes twice, late, never, or with the connection's end.
+"""Real producers on a faulty network: their reaction to a response that is doubled, late or lost, or to a closed connection.
 
-Two brokers are behind proxies, and so is the name server, which names the proxies. The fault strikes the first attempt of each
-message. The reference implementation's producer is one of the producers, and does what Java's of 4.9.4 does.
+Two brokers are reached through proxies. So is the name server, which returns the proxies' addresses. The fault affects the first attempt
+of each message. One producer is that of the reference implementation, which follows Java 4.9.4.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ FAULTS = (
 
 
 class Outcome(NamedTuple):
-    """Of the messages behind one fault: how many were reported as sent and as failed, and how many the brokers have never, once and more
-    than once. `where`: what was reported as sent lies where the report says. `one_id`: copies of a message have one id."""
+    """Counts for the messages affected by one fault: reported as sent, reported as failed, and stored never, once and more than once.
+
+    `where`: each message reported as sent is stored at the reported position. `one_id`: copies of a message have the same id.
+    """
 
     sent: int
     failed: int
@@ -68,7 +70,7 @@ class Outcome(NamedTuple):
 
 
 class FirstAttempts(FaultProxy):
-    """A proxy whose fault strikes sends, each message once; `struck` are the bodies of those of all proxies."""
+    """A proxy that injects a fault into the first send of each message. `struck`: bodies of the affected messages of all proxies."""
 
     def __init__(self, address: str, struck: set[bytes | None]) -> None:
         self.kind: Fault | None = None
@@ -88,16 +90,15 @@ Sends = Callable[[str], list[str]]
 
 @contextmanager
 def ours(profile: Profile, name_server: str) -> Iterator[Sends]:
-    """The reference implementation's producer."""
     with Client(notices_ends=profile.notices_ends) as client:
         made = client.producer("producers", name_servers=(name_server,), profile=profile)
 
         def send(number: int, name: str) -> str:
             try:
-                found = client.background.run(made.send(Message(TOPIC, body=f"{name} {number}".encode()), MILLIS))
+                result = client.background.run(made.send(Message(TOPIC, body=f"{name} {number}".encode()), MILLIS))
             except (RemotingError, ClientError, BrokerError) as problem:
                 return type(problem).__name__
-            return f"{found.status.value} {found.queue.broker_name} {found.queue.queue_id} {found.queue_offset}"
+            return f"{result.status.value} {result.queue.broker_name} {result.queue.queue_id} {result.queue_offset}"
 
         yield lambda name: [send(number, name) for number in range(TIMES)]
 
@@ -123,14 +124,14 @@ def node(name_server: str) -> AbstractContextManager[Sends]:
 
 
 def python(name_server: str) -> AbstractContextManager[Sends]:
-    """Python's, which is C++'s."""
+    """The Python producer, which wraps the C++ one."""
     packages = python_packages("rocketmq==0.4.4")
     return sending([sys.executable, PROGRAMS / "sends.py"], name_server, PYTHONPATH=str(packages))
 
 
 @contextmanager
 def sending(started: Sequence[str | Path], name_server: str, **env: str) -> Iterator[Sends]:
-    """A program that sends for each line that it reads."""
+    """Run a program that sends for each line of its input."""
     command = [*started, name_server, TOPIC, str(TIMES), str(MILLIS)]
     pipe, variables = subprocess.PIPE, {**os.environ, **env}
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=variables) as child:
@@ -141,7 +142,7 @@ def sending(started: Sequence[str | Path], name_server: str, **env: str) -> Iter
 
 
 def asked(child: subprocess.Popen[str], name: str) -> list[str]:
-    """What a program says that reads a name and writes how each send ended; less, if it ends meanwhile."""
+    """Return the output of a program that reads a topic and prints the outcome of each send; less if the program ends early."""
     assert child.stdin is not None and child.stdout is not None and child.stderr is not None
     child.stdin.write(f"{name}\n")
     child.stdin.flush()
@@ -169,14 +170,14 @@ PRODUCERS: Mapping[str, tuple[str, Made]] = {
 
 
 class Stored(NamedTuple):
-    """A message that a broker has: its place, and the id that its producer gave it."""
+    """A message that a broker has: its position, and its producer's id."""
 
     place: tuple[str, int, int]
     id: str
 
 
 def stored(running: Deployment) -> dict[str, list[Stored]]:
-    """The messages of the topic, by their bodies."""
+    """Return the messages of the topic by body."""
     found: dict[str, list[Stored]] = {}
     for broker in running.brokers:
         reader = Reader(running, broker)
@@ -193,23 +194,23 @@ def stored(running: Deployment) -> dict[str, list[Stored]]:
 
 
 def outcome(name: str, told: list[str], places: Mapping[str, list[Stored]]) -> Outcome:
-    """What became of the messages of a name that ended so."""
+    """Return the outcome of the messages of a name."""
     mine = [places.get(f"{name} {number}", []) for number in range(TIMES)]
     sent = {number: tuple(text.split()[1:]) for number, text in enumerate(told) if text.startswith("SEND_OK ")}
-    where = all(any(is_at(place, one.place) for one in mine[number]) for number, place in sent.items())
+    where = all(any(is_at(place, copy.place) for copy in mine[number]) for number, place in sent.items())
     often = Counter(min(len(found), 2) for found in mine)
-    one_id = all(len({one.id for one in found}) < 2 for found in mine)
+    one_id = all(len({copy.id for copy in found}) < 2 for found in mine)
     return Outcome(len(sent), TIMES - len(sent), often[0], often[1], often[2], where, one_id)
 
 
 def is_at(told: Sequence[str], place: Sequence[object]) -> bool:
-    """Whether that is the place that a producer tells, with `-` for what it leaves out."""
-    return all(said in ("-", str(one)) for said, one in zip(told, place, strict=True))
+    """Return whether this is the position that a producer reports, in which `-` stands for omitted parts."""
+    return all(said in ("-", str(part)) for said, part in zip(told, place, strict=True))
 
 
 @pytest.fixture(scope="module", params=PRODUCERS)
 def outcomes(request: pytest.FixtureRequest) -> dict[Fault | None, Outcome]:
-    """By the fault what became of the messages that it struck; None is no fault."""
+    """Return the outcome of the affected messages by fault; None means no fault."""
     profile, started = PRODUCERS[request.param]
     struck: set[bytes | None] = set()
     told: dict[Fault | None, list[str]] = {}
@@ -226,7 +227,7 @@ def outcomes(request: pytest.FixtureRequest) -> dict[Fault | None, Outcome]:
             for proxy in proxies.values():
                 proxy.kind = fault
             told[fault] = send(str(fault and fault.name))
-        places = until(partial(stored, running), lambda _: False, 2.0, 0.2)  # what was passed on late may still be on its way
+        places = until(partial(stored, running), lambda _: False, 2.0, 0.2)  # delayed frames may still be in flight
     return {fault: outcome(str(fault and fault.name), lines, places) for fault, lines in told.items()}
 
 
@@ -253,7 +254,9 @@ OF_GO = {Fault.SLOW: STORED_ONCE, Fault.SILENT: STORED_TWICE, Fault.GARBAGE: Out
 """Each attempt has 3 s, whatever time a send is given. Bytes that are no frame end its process: it takes the size for granted."""
 EACH = {Fault.SLOW: STORED_TWICE, Fault.SILENT: STORED_TWICE}
 """Each attempt has the time that a send is given."""
-OF_PYTHON = {fault: one._replace(one_id=one is not STORED_TWICE or fault is Fault.DOUBLED) for fault, one in {**IN_TIME, **EACH}.items()}
+OF_PYTHON = {
+    fault: outcome._replace(one_id=outcome is not STORED_TWICE or fault is Fault.DOUBLED) for fault, outcome in {**IN_TIME, **EACH}.items()
+}
 """Each attempt has an id of its own, so that nobody can tell a copy by it."""
 EXPECTED = {
     "P494": {**IN_TIME, **UNNOTICED},
@@ -268,7 +271,7 @@ EXPECTED = {
 
 
 @pytest.mark.behaviour("CLI-27", "CLI-28", "CLI-30")
-def test_what_a_producer_makes_of_each_fault(request: pytest.FixtureRequest, outcomes: dict[Fault | None, Outcome]) -> None:
+def test_producer_reacts_to_each_fault_as_recorded(request: pytest.FixtureRequest, outcomes: dict[Fault | None, Outcome]) -> None:
     name = request.node.callspec.params["outcomes"]
-    late = {fault: one for fault, one in EXPECTED[name].items() if TRIED_AGAIN.get(one) == outcomes.get(fault)}
+    late = {fault: outcome for fault, outcome in EXPECTED[name].items() if TRIED_AGAIN.get(outcome) == outcomes.get(fault)}
     assert outcomes | late == EXPECTED[name]

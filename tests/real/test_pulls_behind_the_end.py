@@ -1,4 +1,4 @@
-"""Where a release tells a consumer to go on that pulls from behind the end of a queue: beside ours."""
+"""The offset a release returns to a consumer that pulls past the end of a queue, compared with the reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS, SOON, LOOK = 10.0, 5.0, 0.05
 
 
 def seen(deployment: Deployment) -> list[tuple[int, str]]:
-    """The codes and the next offsets of pulls at the end of a queue of two messages, behind it, and far behind it."""
+    """Return codes and next offsets of pulls at the end of a queue of two messages, past the end, and far past it."""
     with deployment as running, running.connect("broker-a") as line:
 
         def ask(name: str, **args: object) -> Command:
@@ -32,7 +32,7 @@ def seen(deployment: Deployment) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize(("version", "profile", "there"), [("4.9.3", "P493", "0"), ("4.9.4", "P494", "2"), ("5.5.0", "P550", "2")])
 @pytest.mark.behaviour("CL-06")
-def test_who_pulls_from_behind_the_end_begins_again_up_to_493(version: str, profile: str, there: str) -> None:
+def test_up_to_493_pull_past_end_restarts_at_begin(version: str, profile: str, there: str) -> None:
     found = seen(Apache(version).open())
     assert found[1:] == [(PULL_OFFSET_MOVED, there)] * 2
     assert found == seen(InProcess(profile).open())

@@ -1,4 +1,4 @@
-"""Faults of the machine on real brokers, and what strace tells of a process."""
+"""Machine faults on real brokers, and what strace shows of a process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_what_a_process_did_is_what_strace_tells(tmp_path: Path) -> None:
+def test_recorded_process_writes_equal_strace_output(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     folder.mkdir()
     (folder / "old").write_text("old")
@@ -41,56 +41,56 @@ def test_what_a_process_did_is_what_strace_tells(tmp_path: Path) -> None:
     child = Child((*strace.tracing_command(tmp_path / "calls"), sys.executable, "-c", WRITER, str(folder)), output=tmp_path / "out")
     child.wait(20)
     recorder.close()
-    kinds = [(one.kind, one.path) for one in recorder.done]
+    kinds = [(operation.kind, operation.path) for operation in recorder.done]
     assert [("truncate", "a.tmp"), ("append", "a.tmp"), ("rename", "a.tmp")] == kinds[:3]
     assert ("force", "log") in kinds and kinds[-1] == ("delete", "old")
     made = disk_of(before, recorder.done, strace.files_of(folder))
     assert {path: bytes(data)[:8192] for path, data in made.files.items()} == strace.files_of(folder)
     left = [lose(made, seed) for seed in range(40)]
-    assert all(one["log"][:3] == b"one" for one in left), "it was forced"
-    assert {one["log"][4096:4099] for one in left} == {b"two", bytes(3)}
-    assert {"old" in one for one in left} == {True, False}
+    assert all(files["log"][:3] == b"one" for files in left), "it was forced"
+    assert {files["log"][4096:4099] for files in left} == {b"two", bytes(3)}
+    assert {"old" in files for files in left} == {True, False}
 
 
-def test_a_loss_of_power_shows_only_what_is_known_of_a_release() -> None:
-    found = FaultTests("power")
-    power.run(Apache("5.3.3"), found, 1, seed=1, most=3)
-    assert (found.rounds, found.states, found.findings) == (1, 3, [])
-    assert found.acknowledged > 10
-    assert {one.claim for one in found.wrong} <= {"start", "topic lost", "group lost", "consume queue", "next offset", "phantom"}
+def test_power_loss_shows_only_known_losses_of_release() -> None:
+    faults = FaultTests("power")
+    power.run(Apache("5.3.3"), faults, 1, seed=1, most=3)
+    assert (faults.rounds, faults.states, faults.findings) == (1, 3, [])
+    assert faults.acknowledged > 10
+    assert {wrong.claim for wrong in faults.wrong} <= {"start", "topic lost", "group lost", "consume queue", "next offset", "phantom"}
 
 
-def test_a_flush_that_fails_is_acknowledged_all_the_same() -> None:
-    found = FaultTests("disk")
-    disk.run(Apache("5.3.3"), found, 1, seed=1)
-    assert (found.rounds, found.findings) == (1, [])
-    assert any(one.claim == "confirmed" for one in found.wrong)
+def test_flush_that_fails_is_acknowledged_all_same() -> None:
+    faults = FaultTests("disk")
+    disk.run(Apache("5.3.3"), faults, 1, seed=1)
+    assert (faults.rounds, faults.findings) == (1, [])
+    assert any(wrong.claim == "confirmed" for wrong in faults.wrong)
 
 
-def test_a_slave_has_what_a_real_master_acknowledged() -> None:
-    found = FaultTests("slave")
-    slaves.run(Apache("4.9.4"), found, 2, seed=1)
-    assert (found.rounds, found.states, found.findings, found.unknown) == (2, 2, [], [])
-    assert found.acknowledged > 10
+def test_slave_has_all_messages_acknowledged_by_real_master() -> None:
+    faults = FaultTests("slave")
+    slaves.run(Apache("4.9.4"), faults, 2, seed=1)
+    assert (faults.rounds, faults.states, faults.findings, faults.unknown) == (2, 2, [], [])
+    assert faults.acknowledged > 10
 
 
 def struck(version: str, rounds: int) -> FaultTests:
-    """So many rounds without threads, again where nobody needed one meanwhile: on a busy machine little happens in three seconds."""
+    """Run rounds without threads, and repeat rounds in which none was needed: on a busy machine little happens in three seconds."""
     for seed in range(1, 6):
-        found = FaultTests("threads")
-        threads.run(Apache(version), found, rounds, seed=seed)
-        if found.wrong:
+        faults = FaultTests("threads")
+        threads.run(Apache(version), faults, rounds, seed=seed)
+        if faults.wrong:
             break
-    return found
+    return faults
 
 
-def test_an_error_ends_dispatch_up_to_the_release_that_mends_it() -> None:
+def test_error_ends_dispatch_before_fixed_release() -> None:
     found = struck("5.2.0", 1)
-    assert [(one.claim, bool(one.reason)) for one in found.wrong] == [("back", True)]
+    assert [(wrong.claim, bool(wrong.reason)) for wrong in found.wrong] == [("back", True)]
 
 
-def test_an_answer_that_finds_no_thread_is_never_given() -> None:
+def test_answer_that_finds_no_thread_is_never_given() -> None:
     found = struck("5.3.3", 2)
     assert (found.rounds, found.states, found.findings) == (2, 2, [])
-    assert [one.claim for one in found.wrong] == ["answered"]
+    assert [wrong.claim for wrong in found.wrong] == ["answered"]
     assert found.kept, "the messages are stored"

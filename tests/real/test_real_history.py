@@ -23,7 +23,7 @@ def test_eight_producers_are_explained(tmp_path: Path, version: str, profile: st
     events = list(lines)
     assert len({event.process for event in events}) == PRODUCERS
     alone = judge_history(header, events, profile)
-    assert (alone.verdict, [str(one) for one in alone.findings]) == ("ok", [])
+    assert (alone.verdict, [str(finding) for finding in alone.findings]) == ("ok", [])
     assert alone.explained > 400
     many = local.judge(JudgingJob((str(path),), profile, str(tmp_path / "out"), str(tmp_path / "shelf")))
     assert (many.verdict, many.explained, many.events) == ("ok", alone.explained, len(events))

@@ -18,17 +18,17 @@ BROKER = "broker-a"
 SECONDS = 10.0
 
 
-def test_a_real_broker_keeps_what_it_acknowledged() -> None:
-    found = FaultTests("kill")
-    kills.run(Apache("4.9.4"), found, 2, seed=5)
-    assert found.findings == []
-    assert found.acknowledged > 30
+def test_real_broker_keeps_acknowledged_messages() -> None:
+    faults = FaultTests("kill")
+    kills.run(Apache("4.9.4"), faults, 2, seed=5)
+    assert faults.findings == []
+    assert faults.acknowledged > 30
 
 
 @pytest.mark.behaviour("REC-02", "HAZ-59")
 @pytest.mark.parametrize("version", ["4.9.2", "4.9.4", "5.1.1", "5.1.4", "5.3.3"])
-def test_what_becomes_of_a_file_without_length(version: str) -> None:
-    """As the switch `wrong_length` says."""
+def test_empty_file_has_recorded_effect_on_start(version: str) -> None:
+    """The effect is the value of the switch `wrong_length`."""
     target = Apache(version)
     wanted = PROFILES[target.profile].wrong_length
     with target.open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:

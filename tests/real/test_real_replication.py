@@ -27,7 +27,7 @@ NAME = "broker-a"
 
 @contextmanager
 def our_broker(running: Deployment, folder: Path, **settings: Any) -> Iterator[BrokerNode]:
-    """A broker of ours that registers at the target's name server."""
+    """Run a reference broker that registers at the target's name server."""
     assert running.name_server is not None
     chosen = BrokerSettings(
         broker_name=NAME,
@@ -46,7 +46,7 @@ def our_broker(running: Deployment, folder: Path, **settings: Any) -> Iterator[B
             background.complete(node.stop())
 
 
-def test_our_slave_follows_a_real_master(tmp_path: Path) -> None:
+def test_our_slave_follows_real_master(tmp_path: Path) -> None:
     with Apache(VERSION).open(Setup(settings={"brokerRole": "SYNC_MASTER"})) as running, Client() as client:
         assert running.name_server is not None
         with our_broker(running, tmp_path / "slave", broker_id=1, broker_role="SLAVE", listen_port=0) as slave:
@@ -64,7 +64,7 @@ def test_our_slave_follows_a_real_master(tmp_path: Path) -> None:
             until(lambda: slave.broker.topics.select(COPIED) is not None, "the table of topics is not copied")
 
 
-def test_a_real_slave_follows_our_master(tmp_path: Path) -> None:
+def test_real_slave_follows_our_master(tmp_path: Path) -> None:
     port = free_port(AROUND_BROKER)
     own = {
         "brokerRole": "SLAVE", "brokerId": "1", "haMasterAddress": f"{HOST}:{port + 1}", "registerNameServerPeriod": "10000",

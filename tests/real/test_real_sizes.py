@@ -1,7 +1,7 @@
-"""Requests of the specification of sizes whose witnesses lose what comes behind them, on real brokers.
+"""On real brokers: requests whose sizes make later data unreadable.
 
-It was acknowledged and flushed, and is gone after kill -9 and a start (HAZ-49 to HAZ-51). And a half message that keeps what comes behind
-it from being asked about (HAZ-61).
+The later data was acknowledged and flushed, and is gone after kill -9 and a restart (HAZ-49 to HAZ-51). A half message can also block
+checks of later half messages (HAZ-61).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def ask(line: Connection, request: Command) -> Command:
         ("5.3.3", FLAG, codes.SUCCESS),
     ],
 )
-def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: SizedRequest, answer: int) -> None:
+def test_unreadable_record_hides_following_records(version: str, asked: SizedRequest, answer: int) -> None:
     target = Apache(version)
     with target.open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
         with running.connect(BROKER) as line:
@@ -68,16 +68,16 @@ def test_what_nobody_can_read_takes_what_comes_behind_it(version: str, asked: Si
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
-def test_a_producer_is_asked_about_nothing_behind_a_message_without_room_for_the_count(version: str, tmp_path: Path) -> None:
+def test_half_message_without_count_space_blocks_later_checks(version: str, tmp_path: Path) -> None:
     target = Apache(version)
-    (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
+    (unchecked,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     held = {}
     for side in (0, 1):
         with target.open(Setup(settings=STARTED[ENDED])) as running:
             folder = tmp_path / str(side)
             folder.mkdir()
             runner = Runner(running, folder, {"profile": target.profile}, Bounds(1), mark())
-            path = runner.perform(Program(1 + side, "", tuple(one.at(side, PROFILES[target.profile])), ENDED))
+            path = runner.perform(Program(1 + side, "", tuple(unchecked.at(side, PROFILES[target.profile])), ENDED))
             runner.close()
             running.kill(BROKER)  # 5.5.0 does not stop by itself within half a minute
         judged = judge_file(path, target.profile)

@@ -1,4 +1,4 @@
-"""Store directories of Apache RocketMQ and of ours, each opened by the other."""
+"""Store directories of Apache RocketMQ and of the reference implementation, each opened by the other."""
 
 from __future__ import annotations
 
@@ -42,16 +42,15 @@ FOREVER = 1 << 62
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"
 
 
-# What is sent
+# Messages to send
 
 
 def send(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> str:
-    """The id that the broker gives the message."""
+    """Send a message and return its id from the broker."""
     return put(address, topic, body, queue, sys_flag, **properties)["msgId"]
 
 
 def put(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0, **properties: str) -> dict[str, str]:
-    """The fields of the answer to a send."""
     text = properties_text(properties, trailing=False)
     header = SendMessageRequestHeader("producers", topic, "TBW102", 4, queue, sys_flag, 1_600_000_000_000, 7, text, 0, False, 16)
     answer = ask(address, Command(codes.SEND_MESSAGE_V2, encode_v2(header), body))
@@ -61,7 +60,7 @@ def put(address: str, topic: str, body: bytes, queue: int = 0, sys_flag: int = 0
 
 
 def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
-    """Messages of every kind, over more than one file of a queue: body by id. One is delayed for longer than any test takes."""
+    """Send messages of every kind, over several files of a queue: body by id. One is delayed for longer than any test takes."""
     sent: dict[str, bytes] = {}
     for number in range(rounds):
         for topic, queue in (("Orders", number % 4), ("Events", 0), ("Events", 1)):
@@ -76,7 +75,7 @@ def fill(address: str, rounds: int = 40) -> dict[str, bytes]:
 
 
 def stored(address: str, msg_id: str) -> bytes:
-    """The record as the broker gives it out."""
+    """Return the record that the broker returns."""
     answer = ask(address, Command(codes.VIEW_MESSAGE_BY_ID, {"offset": str(int(msg_id[16:], 16))}))
     assert answer.code == codes.SUCCESS, answer.remark
     assert answer.body is not None
@@ -84,7 +83,7 @@ def stored(address: str, msg_id: str) -> bytes:
 
 
 def ends(address: str, queues: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
-    """The end of each of these queues, as the broker tells it."""
+    """Return the end of each of these queues as reported by the broker."""
     found = {}
     for topic, queue in queues:
         answer = ask(address, Command(codes.GET_MAX_OFFSET, {"topic": topic, "queueId": str(queue)}))
@@ -93,7 +92,7 @@ def ends(address: str, queues: dict[tuple[str, int], int]) -> dict[tuple[str, in
 
 
 def await_end(address: str, topic: str, queue: int, end: int) -> None:
-    """Return when the queue reaches this end: what was stored before it is dispatched then."""
+    """Wait until the queue reaches this end: messages stored before it are dispatched by then."""
     until(lambda: ends(address, {(topic, queue): 0})[topic, queue] >= end, f"queue {queue} of {topic} does not reach {end}")
 
 
@@ -120,7 +119,7 @@ def files_of(root: Path) -> dict[str, bytes]:
 
 
 def rebuilt(root: Path, copy: Path, version: str) -> dict[str, bytes]:
-    """The files after a start of ours on the log alone."""
+    """Return the files after a start of the reference on only the log."""
     shutil.copytree(root / "commitlog", copy / "commitlog")
     with opened(copy, version) as (store, _):
         assert store.behind() == 0
@@ -143,7 +142,7 @@ def ended(request: pytest.FixtureRequest) -> Callable[[Deployment], None]:
 
 
 @pytest.mark.behaviour("APP-08", "REC-01", "REC-02", "REC-03", "REC-04", "INV-34", "INV-37", "INV-41", "INV-44", "INV-45")
-def test_a_store_of_theirs_is_sound_and_opened_by_us(version: str, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
+def test_real_store_is_sound_and_opens_in_reference(version: str, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
     """Its audit finds nothing. Records, queues, index and table: what we read is what it answered, and what we build from the log alone
     are its files."""
     root = tmp_path / "store"
@@ -184,16 +183,15 @@ def test_a_store_of_theirs_is_sound_and_opened_by_us(version: str, ended: Callab
 
 
 def audited(root: Path, version: str) -> dict[str, int]:
-    """How often each rule about stored data is broken."""
     profile = nearest_profile(version)
     plan = audits.plan_of(profile, (), 100)
-    found = audits.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
-    assert found.problems == []
-    return {rule.id: found.count(rule.id) for rule in found.rules if found.count(rule.id)}
+    result = audits.run((str(root),), plan, profile, None, on_processes(1), lambda done, all_: None)
+    assert result.problems == []
+    return {rule.id: result.count(rule.id) for rule in result.rules if result.count(rule.id)}
 
 
 @pytest.mark.behaviour("INV-06", "INV-45", "TRX-05")
-def test_the_audit_finds_what_a_request_has_done_that_the_broker_should_not_have_let_it_do(version: str, tmp_path: Path) -> None:
+def test_audit_finds_effects_of_invalid_requests(version: str, tmp_path: Path) -> None:
     """HAZ-12, HAZ-22 and HAZ-39."""
     root = tmp_path / "store"
     with Apache(version).open(Setup(stores={"broker-a": root})) as running:
@@ -208,12 +206,14 @@ def test_the_audit_finds_what_a_request_has_done_that_the_broker_should_not_have
     assert audited(root, version) == {"INV-06.stored": 1, "INV-45.half": 1, "TRX-05.stored": 1}
 
 
-# A store of theirs with a log of DLedger
+# A real store with a DLedger log
 
 
 def entries_of(root: Path) -> list[tuple[int, ...]]:
-    """Of each entry of DLedger's log: type, size, index, term, position, channel, two checksums, size of the body; and, of the record in
-    it, its size, where it says that it lies, and its magic number."""
+    """Return the fields of each entry of the DLedger log, and of the record in it its size, stored offset and magic number.
+
+    Fields of an entry: type, size, index, term, position, channel, two checksums, body size.
+    """
     found = []
     for path in sorted((root / "dledger-n0" / "data").iterdir()):
         data, at = path.read_bytes(), 0
@@ -230,8 +230,8 @@ def entries_of(root: Path) -> list[tuple[int, ...]]:
 
 @pytest.mark.behaviour("INV-37", "INV-44")
 @pytest.mark.parametrize("mixed", [False, True], ids=["from the start", "after a plain log"])
-def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
-    """Entries and their index are as they are described, and nothing is found in them; a message too large for a file is refused."""
+def test_audit_reads_log_of_dledger(version: str, mixed: bool, ended: Callable[[Deployment], None], tmp_path: Path) -> None:
+    """Entries and their index have the described form, without findings; a message too large for a file is refused."""
     root = tmp_path / "store"
     small = {"mappedFileSizeCommitLog": "32768"}
     if mixed:
@@ -270,11 +270,11 @@ def test_the_audit_reads_a_log_of_dledger(version: str, mixed: bool, ended: Call
     assert audited(root, version).keys() == {"INV-06.ledger", "INV-37.ledger"}
 
 
-# A store of ours, opened by them
+# A store of the reference, opened by real brokers
 
 
 def filled_by_us(root: Path, *, clean: bool) -> tuple[dict[str, bytes], dict[tuple[str, int], int], list[Message]]:
-    """The store of a broker of ours that was stopped, or killed; ids and bodies, ends of queues, and all records."""
+    """Return the store of a reference broker that was stopped or killed: bodies by id, ends of queues, and all records."""
 
     async def run() -> dict[str, bytes]:
         settings = BrokerSettings(store_path_root_dir=str(root), listen_port=0, name_servers=(), **SMALL)
@@ -307,7 +307,7 @@ def filled_by_us(root: Path, *, clean: bool) -> tuple[dict[str, bytes], dict[tup
 
 @pytest.mark.behaviour("APP-08", "REC-02", "REC-03", "REC-04", "PER-01")
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_a_store_of_ours_is_opened_by_them(version: str, clean: bool, tmp_path: Path) -> None:
+def test_reference_store_opens_in_real_broker(version: str, clean: bool, tmp_path: Path) -> None:
     root = tmp_path / "store"
     sent, queues, records = filled_by_us(root, clean=clean)
     assert len(records) >= 40 * 3 + 3 * 2, "what was sent; delivered delayed messages may come on top"

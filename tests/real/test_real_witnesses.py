@@ -36,13 +36,13 @@ FAILOVER = replace(
 
 
 @pytest.mark.parametrize("wanted", WITNESSES, ids=lambda wanted: wanted.hazard)
-def test_4_9_4_reproduces_the_witness(wanted: KnownHazard) -> None:
-    found = replay(Apache("4.9.4"), wanted, mark())
-    assert found.reproduced, found.said
+def test_4_9_4_reproduces_witness(wanted: KnownHazard) -> None:
+    replayed = replay(Apache("4.9.4"), wanted, mark())
+    assert replayed.reproduced, replayed.said
 
 
 def failover() -> Witness:
-    """A message that one broker has lost is stored by the other; the first one comes back, and an administrator changes its topic."""
+    """A message that one broker lost is stored by the other. The first broker returns, and an administrator changes its topic."""
     s = specify(FAILOVER)
     job, subject = s.job[0], [s.config[b, FAILOVER.subject] for b in s.Broker]
     idle = (job.phase == "idle") | (job.phase == "arrived") | (job.phase == "answered")
@@ -53,15 +53,15 @@ def failover() -> Witness:
     claim = s.model.claim(
         "(failover)", str(failover.__doc__), "reachable", stored & changed & (s.crashes > 0) & all_of(s.up[b] for b in s.Broker)
     )
-    one = {"template_read": 1, "template_write": 1}
-    instance = s.model.given(**constants(PROFILE), sends=1, retries=1, crash_budget=1, update_budget=1, **one)
+    narrow = {"template_read": 1, "template_write": 1}
+    instance = s.model.given(**constants(PROFILE), sends=1, retries=1, crash_budget=1, update_budget=1, **narrow)
     (found,) = search.explore(instance, [claim]).outcomes
     assert found.witness is not None
     return schedule(found.witness)
 
 
 @pytest.mark.behaviour("CLI-24", "CLI-30", "NS-08", "NS-10", "PER-03", "TCM-30")
-def test_4_9_4_follows_a_crash_a_retry_a_restart_and_an_update() -> None:
+def test_4_9_4_follows_crash_retry_restart_and_update() -> None:
     course = failover()
     assert {"crash", "retry", "restart", "update_topic"} <= {move.action for move in course.moves}
     done = perform(Apache("4.9.4"), FAILOVER, course, mark())
@@ -86,12 +86,12 @@ def test_releases_follow_witnesses_of_small_models(version: str, scope: str, cla
 
 @pytest.mark.behaviour("CL-06", "HAZ-63")
 @pytest.mark.parametrize("claim", ["AUX-111", "AUX-111.only", "AUX-112"])
-def test_4_9_4_follows_witnesses_of_what_is_missed_behind_a_time(claim: str) -> None:
+def test_4_9_4_follows_witnesses_of_missed_deadlines(claim: str) -> None:
     follows("4.9.4", "times", claim, {})
 
 
 def follows(version: str, scope: str, claim: str, given: dict[str, object]) -> None:
-    """A release ends where a witness of a small model ends."""
+    """Require that a release ends in the final state of a small model's witness."""
     target = Apache(version)
     source = ModelSource(scope, target.profile, tuple(sorted(given.items())))
     witness = find(source, claim)

@@ -1,4 +1,6 @@
-"""What a broker that may not write registers of its topics, of all together and of one alone, as its name server shows it (NS-11)."""
+"""The permissions that a write-protected broker registers, of all topics together and of a single one, as its name server returns them
+(NS-11).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ SOON = 5.0
 
 @pytest.mark.parametrize("version", TOLD)
 @pytest.mark.behaviour("NS-11", "HAZ-06")
-def test_what_a_broker_that_may_not_write_registers(version: str) -> None:
+def test_write_protected_broker_registers_recorded_permissions(version: str) -> None:
     with Apache(version).open() as running:
         assert told(running) == TOLD[version]
     with InProcess(nearest_profile(version)).open() as ours:
@@ -43,7 +45,7 @@ def test_what_a_broker_that_may_not_write_registers(version: str) -> None:
 
 @pytest.mark.parametrize("version", BESIDE)
 @pytest.mark.behaviour("NS-11", "TCM-17")
-def test_what_is_registered_of_a_topic_when_a_message_makes_another(version: str) -> None:
+def test_message_creating_topic_registers_recorded_topics(version: str) -> None:
     setup = Setup(settings={"brokerPermission": "2"})
     with Apache(version).open(setup) as running:
         assert beside_another(running) == BESIDE[version]
@@ -52,7 +54,7 @@ def test_what_is_registered_of_a_topic_when_a_message_makes_another(version: str
 
 
 def beside_another(running: Deployment) -> list[int]:
-    """The permission in the route of a topic that may only be read, before and behind a message that makes another topic."""
+    """Return the permission in the route of a read-only topic, before and after a message creates another topic."""
     change(running, "R", 4, 4)
     before = settled(running, 4, ("R",))
     assert call(running.brokers[BROKER], plain("send", topic="B", default="TBW102", nums=4)).code == 0
@@ -77,7 +79,7 @@ def change(running: Deployment, topic: str, perm: int, read: int) -> None:
 
 
 def settled(running: Deployment, read: int, topics: Iterable[str] = TOPICS) -> dict[str, int]:
-    """The permissions of the topics' routes, once they are those of topics with so many queues to read."""
+    """Return the permissions in the topics' routes once these have `read` read queues."""
     found = until(lambda: routes(running, topics), lambda rows: all(row == (row[0], read) for row in rows.values()), SOON, 0.1)
     return {topic: perm for topic, (perm, _) in found.items()}
 

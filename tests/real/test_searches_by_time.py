@@ -1,4 +1,4 @@
-"""The offset of a queue by a time, asked of real releases: of messages of one time, and of times beside theirs."""
+"""Search for an offset by time on real releases: several messages of one time, and times near theirs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ BETWEEN = 0.2
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.1.0", "5.1.1", "5.1.4", "5.3.3"])
 @pytest.mark.behaviour("REM-04")
-def test_a_release_finds_offsets_by_time_as_the_implementation_does(version: str) -> None:
+def test_release_finds_offsets_by_time_as_implementation_does(version: str) -> None:
     with Apache(version).open() as running, InProcess(nearest_profile(version)).open() as ours:
         assert seen(running) == seen(ours)
 
 
 def seen(running: Deployment) -> dict[str, Any]:
-    """The offset that is told for each time, by where the time lies: without a bound, with the lower one and with the upper one."""
+    """Return the offset for each time by position: without a bound, with the lower bound and with the upper bound."""
     line = TcpConnection(running.brokers["broker-a"])
 
     def ask(name: str, **args: Any) -> Command:

@@ -38,7 +38,7 @@ def lengths(address: str) -> list[str | None]:
 
 
 def of_pair(master: Deployment, slave: Deployment) -> dict[str, Any]:
-    """What the slave has, each thing as soon as it is as on the master."""
+    """Return the slave's data, each kind as soon as it equals the master's."""
     there, here, server = master.brokers[NAME], slave.brokers[NAME], master.name_server
     assert server is not None
     call(there, plain("group", group="g"))
@@ -54,12 +54,12 @@ def of_pair(master: Deployment, slave: Deployment) -> dict[str, Any]:
     asked = plain("progress", topic=COPIED, group="g")
     until(lambda: (call(here, asked).ext_fields or {}).get("offset") == "1", "what groups have told is not copied")
     (routed,) = loads(call(server, plain("route", topic=COPIED)).body or b"")["brokerDatas"]
-    mine, its = (table(one, codes.GET_ALL_TOPIC_CONFIG, "topicConfigTable")[COPIED] for one in (here, there))
+    mine, its = (table(broker, codes.GET_ALL_TOPIC_CONFIG, "topicConfigTable")[COPIED] for broker in (here, there))
     return {"topic": [name for name in sorted(TOLD) if mine[name] == its[name]], "routed": sorted(map(str, routed["brokerAddrs"]))}
 
 
 @pytest.mark.parametrize(("first", "second"), [("4.9.4", "5.3.3"), ("5.3.3", "4.9.4")])
-def test_a_slave_of_another_release_has_all_that_its_master_has(first: str, second: str) -> None:
+def test_slave_of_other_release_has_all_data_of_master(first: str, second: str) -> None:
     with Apache(first).open(Setup(settings={"brokerRole": "SYNC_MASTER"})) as master:
         own = {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": str(master.name_server), "registerNameServerPeriod": "10000"}
         with Apache(second).open(Setup(settings=own)) as slave:

@@ -28,7 +28,7 @@ FORCED = re.compile(r" msync\(0x(\w+), ")
 
 
 def wrapped(folder: Path) -> Path:
-    """A home of Java whose brokers tell of their mapped files and of what they force, once `calls` may be written."""
+    """Return a Java home whose brokers log mapped files and syncs once the file `calls` is writable."""
     java, home = shutil.which("java"), folder / "java"
     (home / "bin").mkdir(parents=True)
     script = home / "bin" / "java"
@@ -44,7 +44,7 @@ def sent(running: Deployment, topic: str, size: int) -> int:
 
 
 def forced(calls: str) -> list[str]:
-    """The files of the log that were forced, in order."""
+    """Return the synced files of the log, in order."""
     mapped: list[tuple[int, int, str]] = []
     found = []
     for line in calls.splitlines():
@@ -58,7 +58,7 @@ def forced(calls: str) -> list[str]:
 
 @pytest.mark.behaviour("REC-02", "FLU-05", "HAZ-53")
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
-def test_a_start_forces_no_file_and_a_flush_only_the_last(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_syncs_no_file_and_flush_only_last(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(wrapped(tmp_path)))
     with Apache(version).open(Setup(settings=LAZY)) as running:
         assert [sent(running, "late", 400_000) for _ in range(3)] == [0, 0, 0], "two of them fill a file"

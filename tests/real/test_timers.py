@@ -1,4 +1,6 @@
-"""When a timer message is due on a real 5.3.3 and on our broker of its profile: what is put then, and what stops it (HAZ-54, HAZ-58)."""
+"""When a timer message is due on a real 5.3.3 and on the reference under its profile: which messages are put, and what stops them (HAZ-54,
+HAZ-58).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class Client:
         self.line = line
 
     def send(self, topic: str, key: str, **properties: object) -> int:
-        """The code of the answer to a message under this key; where it lies is in `place`, in the log and in its queue."""
+        """Send a message with this key and return the response code. `place` gets its offsets in the log and in its queue."""
         named = {name: str(value) for name, value in properties.items()}
         answer = self.line.ask(plain("send", topic=topic, properties=named | {UNIQ_KEY: key}), SECONDS)
         fields = answer.ext_fields or {}
@@ -90,5 +92,5 @@ EXPECTED = [
 
 @pytest.mark.behaviour("CL-02", "REC-05", "HAZ-54", "HAZ-58")
 @pytest.mark.parametrize("target", [Apache("5.3.3"), InProcess("P533")], ids=["5.3.3", "ours"])
-def test_what_is_due_is_put_until_somebody_is_in_the_way(target: Apache | InProcess) -> None:
+def test_due_messages_are_put_until_blocked(target: Apache | InProcess) -> None:
     assert list(seen(target.open(WHEEL))) == EXPECTED

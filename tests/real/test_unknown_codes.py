@@ -19,7 +19,7 @@ SECONDS = 5.0
 
 @pytest.mark.parametrize("version", ["4.5.2", "4.7.0", "4.9.0", "4.9.1", "4.9.4", "5.3.3"])
 @pytest.mark.behaviour("REM-05", "HAZ-26", "INV-03")
-def test_a_one_way_request_of_an_unknown_code_is_not_answered(version: str) -> None:
+def test_one_way_request_of_unknown_code_gets_no_response(version: str) -> None:
     profile = PROFILES[nearest_profile(version)]
     refused = (REQUEST_CODE_NOT_SUPPORTED, f" request type {UNKNOWN} not supported")
     with Apache(version).open() as running:
@@ -28,7 +28,7 @@ def test_a_one_way_request_of_an_unknown_code_is_not_answered(version: str) -> N
 
 
 def told(address: str) -> tuple[int, str | None] | None:
-    """The answer to who waits for one, None if there is none. Behind it a one-way caller, asked before, has got none either way."""
+    """Return the response, None without one. By then an earlier one-way request has got no response either."""
     line = TcpConnection(address)
     try:
         line.send_one_way(Command(UNKNOWN), SECONDS)

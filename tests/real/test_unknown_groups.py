@@ -1,4 +1,6 @@
-"""Heartbeats of groups that a broker neither knows nor makes: whether their clients are consumers then, and are told so; beside ours."""
+"""Heartbeats of groups that a broker neither knows nor creates: whether their clients become consumers and are notified, compared with the
+reference.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ SECONDS, SOON = 10.0, 1.0
 
 
 def seen(deployment: Deployment) -> Mapping[str, list[str]]:
-    """Of a group that is made by a look-up and one that is not: which groups their consumer was told of."""
+    """Return the groups whose consumer was notified: one group is created by a query, one is not."""
     with deployment as running, running.connect("broker-a") as line:
 
         def ask(name: str, **args: object) -> Command:
@@ -37,7 +39,7 @@ def seen(deployment: Deployment) -> Mapping[str, list[str]]:
 
 @pytest.mark.parametrize(("version", "profile", "heard"), [("4.9.4", "P494", True), ("5.1.0", "P510", True), ("5.3.3", "P533", False)])
 @pytest.mark.behaviour("DLQ-02", "TCM-20")
-def test_later_releases_do_not_hear_a_group_that_they_do_not_know(version: str, profile: str, heard: bool) -> None:
+def test_later_releases_ignore_unknown_groups(version: str, profile: str, heard: bool) -> None:
     found = seen(Apache(version).open())
     assert found == {"true": ["true"], "false": ["false"] if heard else []}
     assert found == seen(InProcess(profile).open())

@@ -1,4 +1,4 @@
-"""Programs of which real releases were accused although they did as they do: now nothing differs, and each does as its profile says."""
+"""Programs for which the judge wrongly reported real releases: it now reports no difference, and each release follows its profile."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def judged(runner: Runner, version: str, *steps: Step, needs: str = "") -> Judge
 
 
 def asked(found: JudgedProgram, op: str) -> list[Exchange]:
-    return [one for one in load(found.path).exchanges if one.op == op]
+    return [exchange for exchange in load(found.path).exchanges if exchange.op == op]
 
 
 def timed(key: str, **properties: object) -> Step:
@@ -60,8 +60,8 @@ def test_pulls_of_at_most_n(version: str, expected: Sequence[int], tmp_path: Pat
     with runner_on(version, tmp_path) as runner:
         steps = [("send", A)] * 5 + [("pull", {"topic": "A", "most": most}) for most in (1, 2, 3, 5, 6)]
         found = judged(runner, version, *steps)
-    assert [int(one.response_fields["nextBeginOffset"]) for one in asked(found, "pull")] == expected
-    assert [one.property for one in found.findings if one.seq >= 0] == []
+    assert [int(exchange.response_fields["nextBeginOffset"]) for exchange in asked(found, "pull")] == expected
+    assert [finding.property for finding in found.findings if finding.seq >= 0] == []
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,19 @@ def test_pulls_of_at_most_n(version: str, expected: Sequence[int], tmp_path: Pat
         *((version, 1) for version in ("4.9.0", "4.9.3", "4.9.4")),
     ],
 )
-def test_the_operation_queue_after_a_deletion(version: str, length: int, tmp_path: Path) -> None:
+def test_operation_queue_after_deletion(version: str, length: int, tmp_path: Path) -> None:
     ends: Step = ("max_offset", {"topic": OP_HALF_TOPIC})
     with runner_on(version, tmp_path) as runner:
         found = judged(
             runner, version, HALF, ("end", {}), ("send", {"topic": "B"}), ("time", {"millis": 300}), ends, ("delete", {"topic": "B"}), ends
         )
-    assert [one.response_fields["offset"] for one in asked(found, "max_offset")] == ["1", str(length)]
+    assert [exchange.response_fields["offset"] for exchange in asked(found, "max_offset")] == ["1", str(length)]
     assert (found.findings, found.unconfirmed) == ([], [])
 
 
 @pytest.mark.parametrize("version", ["5.0.0", "5.1.0", "5.2.0", "5.3.3", "5.4.0", "5.5.0"])
 def test_timers(version: str, tmp_path: Path) -> None:
-    """Messages for a point in time, delivered ones, and ones that are cancelled by key, or by topic and key."""
+    """Messages with a time: delivered ones, and ones cancelled by key, or by topic and key."""
     pause: Step = ("time", {"millis": 5500})
     with runner_on(version, tmp_path, WHEEL) as runner:
         now = round(time.time() * 1000)
@@ -106,7 +106,7 @@ def test_attributes_of_topics(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
-def test_half_messages_that_were_asked_about_too_often(version: str, tmp_path: Path) -> None:
+def test_half_messages_beyond_check_limit_are_recorded(version: str, tmp_path: Path) -> None:
     given_up = {"topic": CHECK_MAX_TIME_TOPIC}
     steps: list[Step] = [("heartbeat", {"group": "producers"}), HALF, ("question", {}), ("time", {"millis": 3000}), ("checked", {})]
     with runner_on(version, tmp_path, ASKED) as runner:
@@ -117,7 +117,7 @@ def test_half_messages_that_were_asked_about_too_often(version: str, tmp_path: P
 
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 def test_brokers_that_register_while_their_old_connection_closes(version: str, tmp_path: Path) -> None:
-    """In 5.3.3 the name server forgets some of them, and leaves topics of others that the new registration does not have."""
+    """In 5.3.3 the name server forgets some of them, and keeps topics of others that the new registration omits."""
     first, second = {"A": (4, 4, 6), "B": (4, 4, 6)}, {"B": (4, 4, 6), "C": (1, 1, 6)}
     with runner_on(version, tmp_path) as runner:
         for topics, counter in nonempty(((first, 1), (second, 2)) * 60):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def until(true: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    """Return as soon as something is true. Raises AssertionError, which says `what`, if it is not in time."""
+    """Return as soon as `true` returns true. Raises AssertionError naming `what` after a timeout."""
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, what

@@ -1,8 +1,8 @@
-"""Choose few programs that show much from a validation of a release, for the tests: `choose_programs.py FOLDER PROFILE FILE [COUNT]`.
+"""Select a few informative programs from a validation of a release, for the tests: `choose_programs.py FOLDER PROFILE FILE [COUNT]`.
 
-FOLDER has the histories of a run of `rocketproof validate --target apache:RELEASE --report`. One history after the other is taken that has
-most of what none before it has, for its size: requests with the values of their fields and what was answered, steps with their arguments,
-steps behind each other, settings. Those of several clients at a time have no one order, and large ones take too much place.
+FOLDER has the histories of a run of `rocketproof validate --target apache:RELEASE --report`. The selection is greedy: it takes the history
+with the most new features per size. Features are requests with field values and responses, steps with arguments, pairs of consecutive
+steps, and settings. Large histories and those with concurrent clients are excluded: the latter have no unique order.
 """
 
 from __future__ import annotations
@@ -40,28 +40,27 @@ _FOLDER: Final = re.compile(rb'/(?:[\w.-]+/)*rocketproof-[^"\\]*')
 
 
 def features(history: ParsedHistory) -> set[Hashable]:
-    """What a history shows."""
     steps = history.program.steps
     found: set[Hashable] = {("needs", history.program.needs)}
     found |= {(name, key, json.dumps(value, sort_keys=True)[:60]) for name, args in steps for key, value in args.items()}
-    found |= {("behind", one, other) for (one, _), (other, _) in itertools.pairwise(steps)}
-    return found.union(*(_of_request(one) for one in history.exchanges))
+    found |= {("behind", first, other) for (first, _), (other, _) in itertools.pairwise(steps)}
+    return found.union(*(_of_request(exchange) for exchange in history.exchanges))
 
 
-def _of_request(one: Exchange) -> Iterator[Hashable]:
-    code = one.outcome.get("code")
-    yield one.op, code, str(one.outcome.get("remark") or "")[:_WORDS]
-    yield one.op, one.request.get("version"), one.one_way
-    for name in one.outcome.get("fields") or {}:
-        yield one.op, "answer", name
-    for name, value in one.fields.items():
+def _of_request(exchange: Exchange) -> Iterator[Hashable]:
+    code = exchange.outcome.get("code")
+    yield exchange.op, code, str(exchange.outcome.get("remark") or "")[:_WORDS]
+    yield exchange.op, exchange.request.get("version"), exchange.one_way
+    for name in exchange.outcome.get("fields") or {}:
+        yield exchange.op, "answer", name
+    for name, value in exchange.fields.items():
         if name not in _NAMES:
-            yield one.op, name, str(value)[:_WORDS]
-            yield one.op, name, str(value)[:_WORDS], code
+            yield exchange.op, name, str(value)[:_WORDS]
+            yield exchange.op, name, str(value)[:_WORDS], code
 
 
 def choose(folder: Path, profile: str, count: int) -> Iterator[Path]:
-    """The histories, those that show most first."""
+    """Yield the histories, those with the most features first."""
     left: dict[Path, set[Hashable]] = {}
     for path in sorted(folder.glob("*.ndjson")):
         if path.stat().st_size <= _LARGEST:

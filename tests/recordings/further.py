@@ -1,8 +1,10 @@
-"""Further cases of real brokers, in the form of the recordings: groups, send-backs at their limits, order topics, sizes, batches, delay
-levels and ended transactions; and later ones, about what 5.x made otherwise.
+"""Further cases of real brokers, in the format of the recordings.
 
-`python tests/recordings/further.py 4.9.4 further` records the former, with `later` the latter, into `tests/data`; `played` asks the same of
-any recorder.
+They cover groups, send-backs at their limits, order topics, sizes, batches, delay levels and ended transactions. Later cases cover changes
+of 5.x.
+
+`python tests/recordings/further.py 4.9.4 further` records the former, with `later` the latter, into `tests/data`; `played` performs the
+same requests on any recorder.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ SLOW = (codes.GET_MAX_OFFSET, codes.GET_ROUTEINFO_BY_TOPIC)
 
 
 class RealRecorder(Recorder):
-    """The same of a release that runs."""
+    """The recorder for a running release."""
 
     def __init__(self, cfg: str, version: str, running: Deployment) -> None:
         self.cfg, self.version, self.deployment, self.rows = cfg, version, running, []
@@ -49,18 +51,17 @@ class RealRecorder(Recorder):
 
 
 def played(recorder: Recorder) -> None:
-    """Ask the cases of the recorder's `cfg`."""
     (CASES | LATER)[recorder.cfg](Player(recorder))
 
 
 class Player:
-    """Requests by what they are about; what a later one needs of an earlier one's answer is found in its row."""
+    """Requests by subject; a value of an earlier response is read from its row."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
 
     def send(self, topic: str, queue: int = 0, body: bytes = b"x", **letters: Any) -> int:
-        """Where the message lies, -1 if it was refused."""
+        """Send a message and return its log offset, -1 if refused."""
         return place(self.recorder.send(topic, queue, body, **letters))
 
     def batch(self, topic: str, count: int = 2, **letters: Any) -> int:
@@ -99,7 +100,7 @@ class Player:
         self.recorder.ask(codes.DELETE_SUBSCRIPTIONGROUP, {"groupName": name} | fields)
 
     def register(self, topic: str | None, queues: list[tuple[str, int, int]]) -> None:
-        """A topic with its queues (broker, permission, number), and then its route."""
+        """Register a topic with its queues (broker, permission, number), and then query its route."""
         data = [
             {"brokerName": broker, "perm": perm, "readQueueNums": nums, "writeQueueNums": nums, "topicSysFlag": 0}
             for broker, perm, nums in queues
@@ -125,7 +126,6 @@ TRANSACTION = props(TRAN_MSG="true", PGROUP="pg", UNIQ_KEY="U")
 
 
 def default_broker(p: Player) -> None:
-    """A broker with default settings."""
     p.route("TBW102")
     p.route(None)
     backs(p)
@@ -146,7 +146,7 @@ def default_broker(p: Player) -> None:
 
 
 def backs(p: Player) -> None:
-    """Send-backs of groups that nobody made, and of some that somebody did."""
+    """Send-backs of unknown groups and of known ones."""
     first = p.send("w")
     for level in (0, 1, -1, 18, 19, 0):
         p.back(first, level=level)
@@ -203,7 +203,6 @@ def sizes(p: Player) -> None:
 
 
 def batches(p: Player) -> None:
-    """Several messages in one request."""
     for count in (1, 2, 5):
         p.batch("w", count)
     p.batch("batched", 3, e=-1)
@@ -221,7 +220,6 @@ def batches(p: Player) -> None:
 
 
 def delays(p: Player) -> None:
-    """Delay levels."""
     for level in (17, 18, 19, 2_147_483_647, 2_147_483_648, 0, -1, "x", "+16"):
         p.send("w", 2, i=props(DELAY=level))
     for flag in (4, 8, 12):
@@ -253,7 +251,7 @@ def transactions(p: Player) -> None:
 
 
 def nothing_by_itself(p: Player) -> None:
-    """A broker that makes neither topics nor groups by itself."""
+    """A broker that creates neither topics nor groups."""
     p.route("TBW102")
     p.topic("w")
     first = p.send("w")
@@ -304,7 +302,7 @@ def waits(p: Player) -> None:
 
 
 def progress(p: Player) -> None:
-    """Consumers' offsets, and groups that are deleted."""
+    """Consumers' offsets, and deleted groups."""
     p.send("w")
     p.group("g")
     for topic, group, queue in (("not there", "g", 0), ("w", "nobody", 0), ("w", "g", 0), ("w", "g", 9)):
@@ -332,7 +330,7 @@ def progress(p: Player) -> None:
 
 
 def large(p: Player) -> None:
-    """Batches above the limit of a body, and what a client may not say of an inner batch."""
+    """Batches above the body limit, and illegal fields of inner batches."""
     p.send("new", body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
     p.send("new", -1, body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
     p.send("new", 9, body=bytes(4_194_305), code=codes.SEND_BATCH_MESSAGE, m=True)
@@ -351,7 +349,7 @@ def large(p: Player) -> None:
 
 
 def timers(p: Player) -> None:
-    """Messages for a time of their own: how long they may wait, which property counts, and what a delay level makes of them."""
+    """Timed messages: their maximal delay, the property that counts, and the effect of a delay level."""
     for text in ("x", "", 259_201, 259_200, "+3000", 9_223_372_036_854_775_807):
         p.send("w", i=props(TIMER_DELAY_SEC=text))
     for text in ("x", -5, 0, 259_200_001, 3_000_000, 99_999_999_999_999_999_999):
@@ -382,7 +380,7 @@ def timers(p: Player) -> None:
 
 
 def no_timers(p: Player) -> None:
-    """The wheel of the timers is switched off."""
+    """The timer wheel is off."""
     p.send("w", i=props(TIMER_DELAY_SEC=3000))
     p.send("w", i=props(TIMER_DELAY_SEC="x"))
     p.send("w", i=props(TIMER_DELAY_SEC=3000, DELAY=18))
@@ -391,7 +389,7 @@ def no_timers(p: Player) -> None:
 
 
 def administered_slave(p: Player) -> None:
-    """What administrators and consumers ask a slave for."""
+    """Requests of administrators and consumers to a slave."""
     p.group("g")
     p.topic("w")
     p.commit("w", "g", 0, 1)

@@ -1,9 +1,8 @@
-"""Replaying a recording on a broker that runs: the recorded requests go over the wire, and the answers are compared.
+"""Replay a recording on a running broker: send the recorded requests over the wire and compare the responses.
 
-Unlike a simulated cluster, a broker has an address of its own, draws its own queues, and delivers delayed messages when it does. So the
-recorded case is first moved to this broker: to its address, to the queue that it drew, and to the place that its queue has come to.
-A drawn queue has to be one of the topic's, and only as many messages may have come into a queue by themselves as are delayed or were
-committed.
+Unlike a simulated cluster, a broker has its own address, draws its own queues, and delivers delayed messages at its own time. The replay
+therefore first rewrites the recorded case to this broker's address, drawn queue and queue end. A drawn queue must belong to the topic. A
+queue may have gained at most as many messages as are delayed or were committed.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ Queue = tuple[str, int]
 
 
 class Queues:
-    """How many messages the queues hold here, as far as that was seen.
+    """The number of messages in the queues of this broker, as far as observed.
 
-    `committed` have come into a queue unseen, `delayed` may have.
+    `committed` messages have entered a queue unobserved, `delayed` ones may have.
     """
 
     def __init__(self) -> None:
@@ -53,12 +52,12 @@ class Queues:
         self._delayed: Counter[Queue] = Counter()
 
     def explains(self, queue: Queue, offset: int) -> bool:
-        """Whether the queue may have held so many messages."""
+        """Return whether the queue may have held `offset` messages."""
         unseen = offset - self._next[queue] - self._committed[queue]
         return 0 <= unseen <= self._delayed[queue]
 
     def seen(self, queue: Queue, held: int) -> None:
-        """The queue holds so many messages."""
+        """Record that the queue holds `held` messages."""
         unseen = held - self._next[queue] - self._committed[queue]
         self._delayed[queue] = max(0, self._delayed[queue] - max(0, unseen))
         self._committed[queue] = 0
@@ -72,7 +71,7 @@ class Queues:
 
 
 class LiveReplay(CaseReplay):
-    """The cases of one `cfg` on a broker that was started for them with the settings of that `cfg`."""
+    """The cases of one `cfg` on a broker started for them with the settings of that `cfg`."""
 
     def __init__(self, deployment: Deployment, broker: str, cases: Sequence[ReplayCase]) -> None:
         super().__init__(deployment, broker, cases)
@@ -82,7 +81,7 @@ class LiveReplay(CaseReplay):
         self._halves: dict[int, Queue] = {}  # recorded position of a half message to the queue it is meant for
 
     def perform(self, case: ReplayCase) -> Iterator[FieldDifference]:
-        """Once; or until nothing differs or it was asked often enough, if it only reads."""
+        """Perform once. A read-only request is repeated until nothing differs, up to a limit."""
         found = list(self.compare(case))
         for _ in range(LOOKS if case.code in READS else 0):
             if not found:
@@ -99,7 +98,7 @@ class LiveReplay(CaseReplay):
     # Moving a case to this broker
 
     def expected(self, case: ReplayCase, answer: Command | None, stored: Sequence[bytes | None]) -> tuple[ReplayCase, int]:
-        """What is learnt of queues is kept."""
+        """Rewrite the expected response, and keep what it reveals about queues."""
         found = places(answer.ext_fields or {}) if answer is not None else []
         moved = case if answer is None else self._moved(case, answer, [None if data is None else record_data(data) for data in stored])
         return moved, found[0] - case.positions[0] if found and case.positions else 0
@@ -108,11 +107,11 @@ class LiveReplay(CaseReplay):
         fields = dict(case.answer.fields)
         answered = answer.ext_fields or {}
         if "msgId" in fields:
-            fields["msgId"] = ",".join(_with_host(one, self._address) for one in fields["msgId"].split(","))
+            fields["msgId"] = ",".join(_with_host(id_, self._address) for id_ in fields["msgId"].split(","))
         drawn = self._drawn(case, answered)
         if drawn is not None:
             fields["queueId"] = str(drawn)
-        stored = [self._moved_record(case, entry, one, drawn) for entry, one in zip(case.stored or (), found, strict=False)]
+        stored = [self._moved_record(case, entry, record, drawn) for entry, record in zip(case.stored or (), found, strict=False)]
         if stored and "queueOffset" in stored[0] and "queueOffset" in fields:
             fields["queueOffset"] = str(stored[0]["queueOffset"])
         if case.code == GET_MAX_OFFSET and "offset" in answered:
@@ -126,7 +125,7 @@ class LiveReplay(CaseReplay):
         return replace(moved, stored=(*stored, *(case.stored or ())[len(stored) :])) if case.stored is not None else moved
 
     def _drawn(self, case: ReplayCase, answered: Mapping[str, str]) -> int | None:
-        """The queue that the broker drew, if it had to draw one and that is one of the topic's."""
+        """Return the queue that the broker drew, if it had to draw one of the topic's queues."""
         config = self.topic(case.topic)
         if case.random_queue is None or config is None or "queueId" not in answered:
             return None
@@ -135,7 +134,7 @@ class LiveReplay(CaseReplay):
     def _moved_record(
         self, case: ReplayCase, entry: Mapping[str, Any], found: Mapping[str, Any] | None, drawn: int | None
     ) -> dict[str, Any]:
-        """A recorded record in the queue that was drawn, at the place that the queue has come to."""
+        """Rewrite a recorded record to the drawn queue and its current end."""
         moved = dict(entry)
         if found is None or "topic" not in entry:
             return moved
@@ -156,18 +155,18 @@ class LiveReplay(CaseReplay):
         return moved
 
     def _moved_body(self, body: Any) -> Any:
-        """A route with this broker's address."""
+        """Rewrite a route to this broker's address."""
         if body is None or self._host is None:
             return body
         return json.loads(json.dumps(body).replace(f"{self._host[0]}:{self._host[1]}", self._address))
 
 
 def started_with(cfg: str) -> dict[str, str]:
-    """The settings by which a broker is started for a `cfg`; its address is its own."""
+    """Return the settings that start a broker for a `cfg`, except its address."""
     return {**SHARED, **OWN.get(cfg, {})}
 
 
 def _with_host(msg_id: str, address: str) -> str:
-    """A message id as the broker at this address makes it (APP-02)."""
+    """Rewrite a message id to this broker's address (APP-02)."""
     host, _, port = address.rpartition(":")
     return "".join(f"{int(part):02X}" for part in host.split(".")) + f"{int(port):08X}" + msg_id[16:] if len(msg_id) == 32 else msg_id

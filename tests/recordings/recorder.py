@@ -1,6 +1,6 @@
-"""A recorder for the tests: a simulated broker's answers in the form of a recording, with bodies and long values left out.
+"""Record the responses of a simulated broker in the recordings' format, without bodies and long values.
 
-Time passes between two cases that no case tells of, and delayed messages are delivered in it.
+Between two cases unrecorded time passes, in which delayed messages are delivered.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOT_KEPT = ("bodyCRC", "bornTimestamp", "storeHost")
 
 
 class Recorder:
-    """One broker of a `cfg`, and the rows of what it was asked."""
+    """One broker of a `cfg`, and the rows of its requests."""
 
     def __init__(self, cfg: str = "A", *settings: str, profile: str = "P494", seed: int = 0) -> None:
         self.cfg, self.version = cfg, "4.9.4"
@@ -41,7 +41,7 @@ class Recorder:
         self.rows: list[dict[str, Any]] = []
 
     def ask(self, code: int, fields: dict[str, Any], body: bytes = b"", *, text: str | None = None) -> dict[str, Any]:
-        """One case; a text goes into the recording, a body does not."""
+        """Perform one case; a text is recorded, a body is not."""
         data = body if text is None else text.encode()
         request = Command(code, {name: _wire(value) for name, value in fields.items() if value is not None}, data or None)
         began = self.now()
@@ -68,7 +68,7 @@ class Recorder:
             if answer.body is not None:
                 row["body"] = fastjson.loads(answer.body)
             if "msgId" in (answer.ext_fields or {}):
-                row["stored"] = [self._view(one) for one in (answer.ext_fields or {})["msgId"].split(",")]
+                row["stored"] = [self._view(id_) for id_ in (answer.ext_fields or {})["msgId"].split(",")]
         topic = fields.get("b" if code in (SEND_MESSAGE_V2, SEND_BATCH_MESSAGE) else "topic")
         if topic is not None:
             row["topicConfig"] = self.topic(topic)
@@ -77,17 +77,16 @@ class Recorder:
         return row
 
     def now(self) -> float:
-        """Milliseconds since some time."""
         return self.cluster.clock.now()
 
     def topic(self, name: str) -> dict[str, Any] | None:
-        """What the broker has of a topic."""
+        """Return the broker's configuration of a topic."""
         config = self.broker.topics.select(name)
         found: dict[str, Any] | None = config and table_to_data({name: config}, DataVersion(0))["topicConfigTable"][name]
         return found
 
     def sleep(self, millis: int) -> None:
-        """Time passes, and the delay service looks at its queues now and then."""
+        """Let time pass, in which the delay service checks its queues."""
         for step in (0, *[POLL_MILLIS] * (millis // POLL_MILLIS), millis % POLL_MILLIS):
             self.deployment.act("time", millis=step)
 

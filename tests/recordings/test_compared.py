@@ -1,4 +1,4 @@
-"""What is compared of answers and records: one table, and for each kind of value what is alike and what is not."""
+"""The comparison of responses and records: one table, and for each kind of value equal and different examples."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def rows(pattern: str) -> Iterator[dict[str, Any]]:
             yield from map(json.loads, file)
 
 
-def test_every_property_that_has_a_name_is_in_the_table() -> None:
+def test_every_property_that_has_name_is_in_table() -> None:
     names = {value for key, value in vars(named).items() if key.isupper() and key not in ("NAME_END", "PROPERTY_END")}
     assert names == PROPERTIES.keys()
 
 
-def test_every_recorded_field_is_in_the_table() -> None:
+def test_every_recorded_field_is_in_table() -> None:
     recorded = {name for row in rows("*.jsonl*") for name in (row.get("response") or {}).get("extFields") or ()}
     answered = {name for row in rows("programs-*.xz") if row.get("type") == "ok" for name in row["value"].get("fields") or ()}
     assert len(recorded | answered) > 15
     assert recorded | answered <= FIELDS.keys()
 
 
-def test_a_name_in_both_tables_is_compared_in_one_way() -> None:
+def test_name_in_both_tables_has_one_comparison() -> None:
     assert {name: FIELDS[name] for name in FIELDS.keys() & PROPERTIES} == {name: PROPERTIES[name] for name in FIELDS.keys() & PROPERTIES}
     assert how("a sender's own") is How.SAME
 
@@ -63,23 +63,23 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("name", "kind"), sorted(PROPERTIES.items()))
-def test_a_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> None:
+def test_wrong_value_of_every_property_is_noticed(name: str, kind: How) -> None:
     if kind is How.PLACE:
-        one, other, wrong = "7F" * 16, "70" * 16, "none"
+        value, other, wrong = "7F" * 16, "70" * 16, "none"
         same = RunComparison("5.3.3", None)
     else:
-        one, other, wrong = VALUES[kind]
+        value, other, wrong = VALUES[kind]
         same = RunComparison("5.3.3", 0, APART)
 
     def differing(recorded: dict[str, str], found: dict[str, str]) -> list[str]:
         return [each.field for each in same.record("", {"props": recorded}, {"props": found})]
 
-    assert differing({name: one}, {name: other}) == []
-    assert differing({name: one}, {name: wrong}) == differing({name: one}, {}) == differing({}, {name: one}) == [f"props.{name}"]
+    assert differing({name: value}, {name: other}) == []
+    assert differing({name: value}, {name: wrong}) == differing({name: value}, {}) == differing({}, {name: value}) == [f"props.{name}"]
 
 
 @pytest.mark.parametrize("name", [name for name, kind in FIELDS.items() if kind is How.SAME])
-def test_a_wrong_value_of_a_plain_field_is_noticed(name: str) -> None:
+def test_wrong_value_of_plain_field_is_noticed(name: str) -> None:
     same, fields = RunComparison("5.3.3", 0, APART), {name: "1"}
     assert [each.field for each in same.answer(RecordedResponse(0, None, fields), Command(0, {name: "2"}))] == [f"extFields.{name}"]
     assert list(same.answer(RecordedResponse(0, None, fields), Command(0, fields))) == []
@@ -101,12 +101,12 @@ def handle(*parts: object) -> str:
         (("v1", DUE, "U1"), False),
     ],
 )
-def test_a_handle_is_compared_part_by_part(found: tuple[object, ...], alike: bool) -> None:
+def test_handle_is_compared_part_by_part(found: tuple[object, ...], alike: bool) -> None:
     assert masks.same_time("recallHandle", handle("v1", "A", "broker-a", DUE, "U1"), handle(*found), APART) is alike
 
 
 @given(st.text(), st.sampled_from(["recallHandle", *PROPERTIES]))
-def test_a_target_may_answer_anything(text: str, name: str) -> None:
+def test_target_may_answer_anything(text: str, name: str) -> None:
     expected = handle("v1", "A", "broker-a", DUE, "U1")
     assert masks.same_time(name, text, expected, APART) in (True, False)
     assert masks.same_time(name, expected, text) in (True, False)

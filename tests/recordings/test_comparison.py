@@ -14,7 +14,7 @@ MADE_UP, OTHER = "C000020265A94E0E2F2A68626D850000", "C000020265A94E0E2F2A68626D
 
 
 def fields(comparing: RunComparison, recorded: dict[str, str], found: dict[str, str], *counted: str) -> list[str]:
-    return [one.field for one in comparing.answer(RecordedResponse(0, None, recorded), Command(0, found), counted)]
+    return [difference.field for difference in comparing.answer(RecordedResponse(0, None, recorded), Command(0, found), counted)]
 
 
 @pytest.mark.parametrize(
@@ -32,32 +32,35 @@ def test_ids_of_messages_are_moved_or_counted(drift: int | None, recorded: str, 
     assert (fields(RunComparison("4.9.4", drift), {"msgId": recorded}, {"msgId": found}) == []) is same
 
 
-def test_only_the_number_of_values_is_compared_where_a_queue_is_shared() -> None:
+def test_shared_queue_compares_only_number_of_values() -> None:
     assert fields(RunComparison("4.9.4"), {"queueOffset": "3"}, {"queueOffset": "0"}) == ["extFields.queueOffset"]
     assert not fields(RunComparison("4.9.4"), {"queueOffset": "3"}, {"queueOffset": "0"}, "queueOffset")
     assert fields(RunComparison("4.9.4"), {"queueOffset": "3"}, {}, "queueOffset")
 
 
-def test_ids_that_a_broker_made_up_are_the_same_one_by_one_and_in_lists() -> None:
+def test_generated_ids_match_singly_and_in_lists() -> None:
     assert masks.made_up(f"{MADE_UP},{OTHER}", f"{OTHER},{MADE_UP}") and not masks.made_up(f"{MADE_UP},mine")
     for version, same in (("5.3.3", True), ("4.9.4", False)):
         assert (not fields(RunComparison(version), {"transactionId": MADE_UP}, {"transactionId": OTHER})) is same
 
 
-def test_a_place_in_a_property_is_each_sides_own_only_where_places_are() -> None:
+def test_offset_in_property_is_normalized_only_for_offset_properties() -> None:
     recorded, found = ({"physOffset": place, "props": {"ORIGIN_MESSAGE_ID": id_}} for place, id_ in ((100, HERE), (300, THERE)))
     assert not list(RunComparison("4.9.4", None).record("", recorded, found))
-    assert [one.field for one in RunComparison("4.9.4").record("", recorded, found)] == ["physOffset", "props.ORIGIN_MESSAGE_ID"]
+    assert [difference.field for difference in RunComparison("4.9.4").record("", recorded, found)] == [
+        "physOffset",
+        "props.ORIGIN_MESSAGE_ID",
+    ]
 
 
-def test_routes_share_queues_and_the_addresses_of_brokers_that_are_known_by_name() -> None:
+def test_routes_share_queues_and_addresses_of_named_brokers() -> None:
     body = b'{"brokerDatas":[{"brokerAddrs":{0:"h:1"},"brokerName":"mine","cluster":"c"}],"queueDatas":[{"brokerName":"x","perm":6}]}'
     assert comparison.route(body, str.isupper) == {"brokerDatas": [], "queueDatas": [[("perm", 6)]]}
     assert comparison.route(body, str.islower)["brokerDatas"] == [["mine", "c", "", [("0", "h:1")]]]
     assert comparison.route(b"nothing", str.islower) == "no JSON"
 
 
-def test_a_route_says_where_a_master_is() -> None:
+def test_route_states_location_of_master() -> None:
     body = b'{"brokerDatas":[{"brokerAddrs":{1:"h:2"},"brokerName":"a"},{"brokerAddrs":{0:"h:1",1:"h:2"},"brokerName":"b"}]}'
     assert [comparison.address(data, name) for data, name in ((body, "b"), (body, "c"), (body, "a"), (b"nothing", "b"), (None, "b"))] == [
         "h:1", None, None, None, None,
@@ -73,12 +76,12 @@ def test_a_route_says_where_a_master_is() -> None:
         (None, NULL, False),
     ],
 )
-def test_a_null_is_the_same_error_with_its_class_and_without(recorded: str | None, found: str, same: bool) -> None:
+def test_null_error_matches_with_and_without_class(recorded: str | None, found: str, same: bool) -> None:
     assert masks.same_remark(recorded, found) is same
 
 
 @pytest.mark.parametrize(
     ("data", "found"), [(b'{"a":1,"c":2}', {"a": 1, "b": None}), (b"?", "no JSON"), (b"[]", "no JSON"), (None, {"a": None, "b": None})]
 )
-def test_what_a_name_server_says_in_a_body_is_compared_whatever_it_is(data: bytes | None, found: object) -> None:
+def test_name_server_body_is_always_compared(data: bytes | None, found: object) -> None:
     assert comparison.fields(data, ("a", "b")) == found

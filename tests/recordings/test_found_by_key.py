@@ -1,4 +1,4 @@
-"""What a broker has to find under a key, by what the reference implementation finds there and by when the target has stored it."""
+"""The messages a broker has to find under a key, derived from those that the reference finds and from the target's store times."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ THERE = [100, 200, 200, 300]
 
 
 def reaches(found: Collection[int]) -> dict[str, str]:
-    """How far an index goes whose last record is the last one found."""
+    """The extent of an index whose last record is the last one found."""
     return dict(zip(REACHES, ("20000", "300") if found else ("0", "0"), strict=True))
 
 
 def wrong(found: list[int], late: Collection[int] = (), /, *, most: int = 32, begin: int = 0, end: int = 1 << 62) -> list[str]:
     told = reaches(found)
-    return [one.field for one in keys.differences(keys.Sought(most, begin, end), THERE, STORED, told, found, late=late)]
+    return [difference.field for difference in keys.differences(keys.Sought(most, begin, end), THERE, STORED, told, found, late=late)]
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def wrong(found: list[int], late: Collection[int] = (), /, *, most: int = 32, be
         ([], {"end": 4_000}),
     ],
 )
-def test_the_newest_records_of_the_time(found: list[int], asked: dict[str, int]) -> None:
+def test_newest_records_of_time(found: list[int], asked: dict[str, int]) -> None:
     assert wrong(found, **asked) == []
     for other in (THERE, [300], [200, 300], [], [100], [200, 200], [300, 100], [200]):
         assert (wrong(other, **asked) == []) is (other == found)
 
 
-def test_what_was_stored_within_a_second_of_a_bound_may_be_found_or_not() -> None:
+def test_message_within_second_of_bound_is_optional() -> None:
     for found in ([200, 200, 300], [300]):
         assert wrong(found, begin=7_500) == []
     for found in ([100, 200, 200], [100]):
@@ -53,7 +53,7 @@ def test_what_was_stored_within_a_second_of_a_bound_may_be_found_or_not() -> Non
         assert wrong(found, begin=7_500) == ["records"]
 
 
-def test_what_was_sent_just_before_need_not_be_in_the_index() -> None:
+def test_just_sent_message_is_optional_in_index() -> None:
     for found in (THERE, [100], [100, 200, 200]):
         assert wrong(found, {200, 300}) == []
     for found in ([], [200, 200, 300], [100, 100], [200, 100]):
@@ -71,12 +71,12 @@ def test_what_was_sent_just_before_need_not_be_in_the_index() -> None:
         ([], {REACHES[0]: "20000", REACHES[1]: "0"}, [f"extFields.{REACHES[0]}"]),
     ],
 )
-def test_the_index_goes_as_far_as_what_is_found(found: list[int], told: dict[str, str], fields: list[str]) -> None:
+def test_index_extends_to_last_found_message(found: list[int], told: dict[str, str], fields: list[str]) -> None:
     asked = keys.Sought(1 if found else 0, 0, 1 << 62)
-    assert [one.field for one in keys.differences(asked, THERE, STORED, told, found)] == fields
+    assert [difference.field for difference in keys.differences(asked, THERE, STORED, told, found)] == fields
 
 
-def test_what_is_refused_asks_for_nothing() -> None:
+def test_refused_query_constrains_nothing() -> None:
     fields = {"topic": "T", "key": "k", "maxNum": "100", "beginTimestamp": "1", "endTimestamp": "9"}
     assert keys.sought(fields) == keys.Sought(64, 1, 9)
     assert keys.sought({**fields, "maxNum": "-1", "_UNIQUE_KEY_QUERY": "true"}) == keys.Sought(32, 1, 9)
@@ -85,7 +85,7 @@ def test_what_is_refused_asks_for_nothing() -> None:
     assert keys.sought(keys.at_any_time(fields)) == keys.Sought(64, 0, 2**63 - 1)
 
 
-def test_a_key_that_the_target_has_made_up_is_another_one_here() -> None:
+def test_generated_key_differs_between_target_and_recording() -> None:
     asked = {"topic": "T", "key": "theirs", "begin": 1, "unique": True}
     assert keys.all_of(asked, {"theirs": "ours"}) == {"topic": "T", "key": "ours", "most": 64}
     assert keys.all_of(asked, {}) == {"topic": "T", "key": "theirs", "most": 64}

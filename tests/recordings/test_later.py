@@ -1,5 +1,8 @@
-"""What 5.x made otherwise, as both releases answered it: consumers' offsets, large and inner batches, timers, slaves, topics registered
-without a version. The implementation answers the same under both profiles, and each switch shows in a case."""
+"""Changes of 5.x, as two releases answered: consumers' offsets, large and inner batches, timers, slaves, topics registered without a
+version.
+
+The implementation answers equally under both profiles, and each switch shows in a case.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def recorded(version: str, folder: Path) -> tuple[ReplayCase, ...]:
 
 
 def different(profile: Profile, cases: tuple[ReplayCase, ...]) -> list[str]:
-    """The cases that are not as recorded, such as T-5."""
+    """Return the cases that differ from the recording, such as T-5."""
     found = []
     for cfg in dict.fromkeys(case.cfg for case in cases):
         mine = [case for case in cases if case.cfg == cfg]
@@ -47,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.behaviour("BAT-04", "CL-02", "NS-04", "STO-02", "TCM-30", "TCM-31", "TCM-34", "DLQ-02")
 @pytest.mark.parametrize(("version", "profile"), [("4.9.4", P494), ("5.3.3", P533)])
-def test_all_cases_are_alike(version: str, profile: Profile, folder: Path) -> None:
+def test_all_cases_match(version: str, profile: Profile, folder: Path) -> None:
     cases = recorded(version, folder)
     assert len(cases) == 129
     assert different(profile, cases) == []
@@ -56,15 +59,15 @@ def test_all_cases_are_alike(version: str, profile: Profile, folder: Path) -> No
 @pytest.mark.nightly
 @pytest.mark.behaviour("TCM-13", "TCM-31", "TCM-34", "NS-04", "DLQ-02")
 @pytest.mark.parametrize(("version", "profile", "silent"), [("4.9.4", "P494", 8), ("5.3.3", "P533", 0)])
-def test_the_specification_explains_every_case_that_has_an_answer(version: str, profile: str, silent: int) -> None:
-    found = judge_recording(DATA / f"later-{version}.jsonl.gz", profile)
-    assert not found.unexplained
-    assert found.explained == 129 - silent
-    assert found.out_of_reach == ({"no answer came": silent} if silent else {})
+def test_specification_explains_every_case_that_has_answer(version: str, profile: str, silent: int) -> None:
+    verdict = judge_recording(DATA / f"later-{version}.jsonl.gz", profile)
+    assert not verdict.unexplained
+    assert verdict.explained == 129 - silent
+    assert verdict.out_of_reach == ({"no answer came": silent} if silent else {})
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_a_switch_that_is_turned_back_shows_in_the_cases_that_are_its_reason(switch: str, folder: Path) -> None:
+def test_reverting_switch_changes_cases_that_justify_it(switch: str, folder: Path) -> None:
     named = set(CASE.findall(P533.reasons[switch]))
     back = replace(P533, **{switch: getattr(P494, switch)})
     cases = tuple(case for case in recorded("5.3.3", folder) if any(name.startswith(f"{case.cfg}-") for name in named))

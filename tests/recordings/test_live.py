@@ -17,7 +17,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def different(version: str, profile: str, cfg: str) -> list[tuple[str, tuple[FieldDifference, ...]]]:
-    """The cases of a `cfg` that differ on a broker at another address than the recorded one."""
+    """Return the differing cases of a `cfg` on a broker at another address than the recorded one."""
     cases = [case for case in read(DATA / f"rocketmq-{version}.jsonl").cases if case.cfg == cfg]
     cluster = Cluster(0, profile=profile)
     cluster.add(settings_of(cfg, (), {}, ("listenPort=23456",)))
@@ -29,7 +29,7 @@ def different(version: str, profile: str, cfg: str) -> list[tuple[str, tuple[Fie
 
 @pytest.mark.parametrize(("version", "profile"), [("4.9.4", "P494"), ("5.3.3", "P533")])
 @pytest.mark.parametrize("cfg", ["A", "N", "M", "L"])
-def test_a_broker_of_its_own_answers_as_recorded(version: str, profile: str, cfg: str) -> None:
+def test_separate_broker_answers_as_recorded(version: str, profile: str, cfg: str) -> None:
     assert not different(version, profile, cfg)
 
 
@@ -37,7 +37,7 @@ def test_another_profile_differs() -> None:
     assert "A-136" in {label.partition(" ")[0] for label, _ in different("4.9.4", "P49", "A")}
 
 
-def test_messages_that_may_have_come_by_themselves_are_counted() -> None:
+def test_messages_that_may_arrive_unasked_are_counted() -> None:
     queues, queue = Queues(), ("t", 0)
     assert queues.explains(queue, 0) and not queues.explains(queue, 1)
     queues.seen(queue, 1)

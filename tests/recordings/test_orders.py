@@ -1,4 +1,4 @@
-"""Which orders explain requests that want no answer: those of the log, later ones, and those that are checked before and stored behind."""
+"""Orders that explain one-way requests: log order, later positions, and requests checked early but stored later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocketproof_traces.history.exchanges import RecordedExchanges
 
 
 def send(number: int, *, one_way: bool = False, place: int | None = None, op: str = "send") -> Exchange:
-    """The request of a number; `place` is where its answer says that it is."""
+    """Build the request with this number; `place` is the offset in its response."""
     fields = {} if place is None else {"fields": {"msgId": f"{0:016X}{place:016X}"}}
     value: dict[str, Any] = {"fields": {"bornTimestamp": str(number)}, "oneWay": one_way}
     return Exchange("client 0", op, "broker-a", number, value, "info" if one_way else "ok", {"code": 0, **fields})
@@ -36,11 +36,11 @@ def word(item: Item) -> str:
     return str(item.seq)
 
 
-def test_without_silent_requests_there_is_the_order_of_the_log() -> None:
+def test_without_silent_requests_only_log_order_is_tried() -> None:
     assert found(send(1, place=0), send(2, place=200), born={}) == {("1", "2")}
 
 
-def test_the_first_order_is_that_of_the_log() -> None:
+def test_first_order_is_log_order() -> None:
     items = [send(1, one_way=True), send(2, place=100), send(3, place=500)]
     first = next(orders(served(*items), {"1": 300}, {}))
     assert [word(one) for one in first] == ["2", "1", "3"]
@@ -51,17 +51,17 @@ def test_the_first_order_is_that_of_the_log() -> None:
     [
         ({"1": 300}, ("1 arrives", "2", "1")),  # its topic is made, and another message is stored before it
         ({"1": 300}, ("2", "1")),
-        ({"1": 0}, ("2 arrives", "1", "2")),  # the other makes its topic, and is stored behind it
+        ({"1": 0}, ("2 arrives", "1", "2")),  # the other request creates its topic, and is stored after it
         ({}, ("1 arrives", "2")),  # it was not stored yet when everything was read back
         ({}, ("2",)),
         ({}, ("1", "2")),
     ],
 )
-def test_a_send_may_be_checked_and_stored_later_or_never(born: dict[str, int], order: tuple[str, ...]) -> None:
+def test_send_may_be_checked_and_stored_later_or_never(born: dict[str, int], order: tuple[str, ...]) -> None:
     assert order in found(send(1, one_way=True), send(2, place=100), born=born)
 
 
-def test_each_transaction_ends_where_its_message_is_in_the_log() -> None:
+def test_each_transaction_ends_where_its_message_is_in_log() -> None:
     ends = [
         Exchange("client 0", "end_transaction", "broker-a", n, {"fields": {"commitLogOffset": str(n)}, "oneWay": True}, "info")
         for n in (1, 2)
@@ -69,14 +69,14 @@ def test_each_transaction_ends_where_its_message_is_in_the_log() -> None:
     assert ("1", "3", "4", "2") in found(*ends, send(3, place=400), send(4, place=500), born={}, committed={"1": 300, "2": 600})
 
 
-def test_what_is_stored_is_never_left_out() -> None:
+def test_stored_messages_are_never_omitted() -> None:
     assert all("1" in order for order in found(send(1, one_way=True), send(2, place=100), born={"1": 0}))
 
 
-def test_requests_arrive_as_they_were_sent_and_behind_what_was_answered() -> None:
+def test_requests_keep_send_order_and_follow_earlier_responses() -> None:
     items = [send(1, one_way=True), send(2, one_way=True), send(3, place=100), send(4, one_way=True)]
     for order in nonempty(found(*items, born={"1": 900, "2": 500, "4": 700})):
-        arrivals = [one for one in order if one.endswith("arrives")]
+        arrivals = [event for event in order if event.endswith("arrives")]
         assert arrivals in ([], ["3 arrives"], ["1 arrives", "2 arrives", "4 arrives"])
         if len(arrivals) > 1:
             assert order.index("2 arrives") < order.index("3") < order.index("4 arrives")

@@ -20,31 +20,31 @@ PARTS = 8
 
 @cache
 def histories(release: str) -> list[str]:
-    """Each begins with a line that says so."""
+    """Split the file into histories; each starts with a header line."""
     text = lzma.decompress((DATA / f"programs-{release}.ndjson.xz").read_bytes()).decode()
     begin = '{"v": 1, "type": "header"'
-    return [begin + one for one in text.split(begin)[1:]]
+    return [begin + rest for rest in text.split(begin)[1:]]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_implementation_does_what_the_release_did(release: str, part: int, tmp_path: Path) -> None:
+def test_implementation_repeats_program_of_release(release: str, part: int, tmp_path: Path) -> None:
     found = []
     for number, text in list(enumerate(histories(release)))[part::PARTS]:
         path = tmp_path / f"{number}.ndjson"
         path.write_text(text, "utf-8")
         history = load(path)
-        found += [f"{history.program.steps}: {one}" for one in differences(history, PROFILES[RELEASES[release]])]
+        found += [f"{history.program.steps}: {difference}" for difference in differences(history, PROFILES[RELEASES[release]])]
     assert found == []
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_programs_ask_for_everything(release: str, tmp_path: Path) -> None:
+def test_programs_use_every_request(release: str, tmp_path: Path) -> None:
     kinds = set()
     for text in histories(release):
         path = tmp_path / "one.ndjson"
         path.write_text(text, "utf-8")
-        kinds |= {one.op for one in load(path).exchanges}
+        kinds |= {exchange.op for exchange in load(path).exchanges}
     assert {
         "send",
         "batch",

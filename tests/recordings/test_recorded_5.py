@@ -29,7 +29,7 @@ def recorded() -> tuple[ReplayCase, ...]:
 
 
 def different(profile: Profile) -> set[str]:
-    """The cases that are not as recorded, such as A-5."""
+    """Return the cases that differ from the recording, such as A-5."""
     found = set()
     for cfg in dict.fromkeys(case.cfg for case in recorded()):
         cases = [case for case in recorded() if case.cfg == cfg]
@@ -39,19 +39,19 @@ def different(profile: Profile) -> set[str]:
 
 
 @pytest.mark.behaviour("CHK-02", "CHK-10", "TCM-01", "TCM-03", "TCM-30", "NS-06", "SEND-03", "SEND-25", "SEND-46", "DLQ-02", "TRX-04")
-def test_all_cases_are_alike_and_none_is_excepted() -> None:
+def test_all_cases_match_without_exceptions() -> None:
     assert not [key for key in EXCEPTIONS if key[0] == "P533"]
-    found = replay(RECORDING, "P533")
-    assert (len(found.outcomes), found.same, found.excepted) == (245, 245, ())
+    replayed = replay(RECORDING, "P533")
+    assert (len(replayed.outcomes), replayed.same, replayed.excepted) == (245, 245, ())
 
 
-def test_the_earlier_profile_differs_in_most() -> None:
+def test_earlier_profile_differs_in_most() -> None:
     assert len(different(P494)) > 150
 
 
 @pytest.mark.behaviour("REM-06", "FLU-07", "BAT-02", "SEND-26", "TRX-05")
 @pytest.mark.parametrize("switch", [name for name in DIFFERING if name not in NOT_RECORDED])
-def test_a_switch_that_is_turned_back_shows_in_a_case_that_is_its_reason(switch: str) -> None:
+def test_reverting_switch_changes_case_that_justifies_it(switch: str) -> None:
     named = set(re.findall(r"[AMNL]-\d+", P533.reasons[switch]))
     found = different(replace(P533, **{switch: getattr(P494, switch)}))
     if switch == "gathers_operations":
@@ -66,28 +66,28 @@ def test_every_switch_has_its_reason() -> None:
 
 
 @pytest.mark.nightly
-def test_the_specification_explains_what_it_speaks_of() -> None:
-    found = judge_recording(RECORDING, "P533")
-    assert not found.unexplained
-    assert found.explained == 245
+def test_specification_explains_all_modelled_requests() -> None:
+    verdict = judge_recording(RECORDING, "P533")
+    assert not verdict.unexplained
+    assert verdict.explained == 245
 
 
 @pytest.mark.nightly
-def test_under_another_profile_what_the_limit_leaves_open_is_not_called_explained() -> None:
-    found = judge_recording(RECORDING, "P494", limit=300)
-    assert len(found.unexplained) > 40 and found.unknown
-    assert found.out_of_reach["not decided within the limit"] > 5
-    assert found.cases == 245
+def test_other_profile_does_not_explain_what_limit_leaves_undecided() -> None:
+    verdict = judge_recording(RECORDING, "P494", limit=300)
+    assert len(verdict.unexplained) > 40 and verdict.unknown
+    assert verdict.out_of_reach["not decided within the limit"] > 5
+    assert verdict.cases == 245
 
 
 @pytest.mark.nightly
-def test_another_profile_is_decided_within_the_limit() -> None:
-    """Records that the broker may have stored by itself do not multiply the states: most cases are not near them."""
-    found = judge_recording(RECORDING, "P494", limit=1000)
-    assert not found.unknown
-    assert found.cases == 245 and len(found.unexplained) == 61
+def test_another_profile_is_decided_within_limit() -> None:
+    """Possible spontaneous records of the broker do not multiply the states: most cases are unrelated to them."""
+    verdict = judge_recording(RECORDING, "P494", limit=1000)
+    assert not verdict.unknown
+    assert verdict.cases == 245 and len(verdict.unexplained) == 61
 
 
-def test_what_a_sender_gave_is_compared_and_what_the_broker_made_up_is_not() -> None:
+def test_sent_values_are_compared_and_generated_values_are_not() -> None:
     assert masks.made_up("C000020265A94E0E2F2A68626D850000", "7F0000012E870000000000001E480058")
     assert not masks.made_up("U0", "U0") and not masks.made_up("C000020265A94E0E2F2A68626D850000", None)

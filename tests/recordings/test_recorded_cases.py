@@ -1,6 +1,6 @@
 """Every recorded case of a real 4.9.4, replayed on the implementation, in groups by the rules that decide them.
 
-The recording is replayed once; a group that is not alike prints each difference.
+The recording is replayed once; a group that differs prints each difference.
 """
 
 from __future__ import annotations
@@ -27,15 +27,17 @@ def report() -> RecordingReport:
 
 
 def a(first: int, last: int) -> Choice:
-    return lambda one: one.case.cfg == "A" and first <= one.case.number <= last
+    return lambda outcome: outcome.case.cfg == "A" and first <= outcome.case.number <= last
 
 
 def cfg(name: str) -> Choice:
-    return lambda one: one.case.cfg == name
+    return lambda outcome: outcome.case.cfg == name
 
 
 def explained(outcomes: list[CaseOutcome]) -> str:
-    return "\n".join(f"{one.case.label}: {d.field} recorded {d.recorded!r}, found {d.found!r}" for one in outcomes for d in one.differences)
+    return "\n".join(
+        f"{outcome.case.label}: {d.field} recorded {d.recorded!r}, found {d.found!r}" for outcome in outcomes for d in outcome.differences
+    )
 
 
 GROUPS = {
@@ -66,16 +68,16 @@ GROUPS = {
 
 @pytest.mark.parametrize("chosen", [pytest.param(chosen, id=name, marks=RULES(*rules)) for name, (chosen, rules) in GROUPS.items()])
 def test_cases(chosen: Choice) -> None:
-    mine = [one for one in report().outcomes if chosen(one)]
+    mine = [outcome for outcome in report().outcomes if chosen(outcome)]
     assert mine
-    different = [one for one in mine if not one.same]
+    different = [case for case in mine if not case.same]
     assert not different, explained(different)
 
 
 def test_every_case_is_in_one_group() -> None:
     outcomes = report().outcomes
     assert len(outcomes) == 245
-    assert all(sum(chosen(one) for chosen, _ in GROUPS.values()) == 1 for one in outcomes)
+    assert all(sum(chosen(outcome) for chosen, _ in GROUPS.values()) == 1 for outcome in outcomes)
 
 
 def test_at_most_thirty_cases_may_differ_and_none_does() -> None:
@@ -83,9 +85,9 @@ def test_at_most_thirty_cases_may_differ_and_none_does() -> None:
     assert report().same == 245
 
 
-def test_p49_differs_where_494_refuses_more_and_says_it_otherwise() -> None:
-    """Behind the five sends that only 4.9.4 refuses, the half topic and the log hold one message more."""
-    different = {one.case.number for one in replay(RECORDING, "P49").different if one.case.cfg == "A"}
+def test_p49_differs_where_494_refuses_more_or_words_differ() -> None:
+    """After the five sends that only 4.9.4 refuses, the half topic and the log contain one more message."""
+    different = {difference.case.number for difference in replay(RECORDING, "P49").different if difference.case.cfg == "A"}
     refused, remarks = {136, 137, 139, 140, 141}, {192, 193, 194, 195, 196, 199, 200, 212}
     assert refused | remarks <= different
     cascade = different - refused - remarks
@@ -96,7 +98,7 @@ def test_p49_differs_where_494_refuses_more_and_says_it_otherwise() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("version", ["4.9.4", "5.3.3"])
 def test_any_recording_is_compared_under_any_profile(version: str, profile: str) -> None:
-    found = replay(DATA / f"rocketmq-{version}.jsonl", profile)
-    assert len(found.outcomes) == 245
-    assert 0 < found.same <= 245
-    assert len(found.different) == 245 - found.same
+    replayed = replay(DATA / f"rocketmq-{version}.jsonl", profile)
+    assert len(replayed.outcomes) == 245
+    assert 0 < replayed.same <= 245
+    assert len(replayed.different) == 245 - replayed.same

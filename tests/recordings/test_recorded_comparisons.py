@@ -32,11 +32,11 @@ def judged(name: str, spoil: Spoil | None = None, profile: str = "") -> JudgedPr
 
 
 def properties(judged: JudgedProgram) -> list[str]:
-    return [one.property for one in judged.findings]
+    return [finding.property for finding in judged.findings]
 
 
 def timed(**changed: str | None) -> Spoil:
-    """The last record read back has other properties; None takes one away."""
+    """Change properties of the last record read back; None removes one."""
 
     def spoil(event: Event) -> Event:
         if event.op != "records":
@@ -53,7 +53,7 @@ def timed(**changed: str | None) -> Spoil:
 
 
 def answered(op: str, number: int, **changed: object) -> Spoil:
-    """The answer to a request of a kind, by its number among these, is another one."""
+    """Change the response to the `number`-th request of a kind."""
     seen = iter(range(1000))
 
     def spoil(event: Event) -> Event:
@@ -75,7 +75,7 @@ def answered(op: str, number: int, **changed: object) -> Spoil:
         "4.9.3-operation-queue",
     ],
 )
-def test_a_release_that_does_as_it_does_is_not_accused(name: str) -> None:
+def test_release_that_does_as_it_does_is_not_accused(name: str) -> None:
     found = judged(name)
     assert (found.findings, found.unconfirmed, found.unknown) == ([], [], ())
     assert set(found.by) == {"specification", "claims", "reference"}
@@ -91,24 +91,24 @@ def test_a_release_that_does_as_it_does_is_not_accused(name: str) -> None:
         ({"TIMER_OUT_MS": "1795922600000"}, "TIMER_OUT_MS"),
     ],
 )
-def test_wrong_times_of_a_timer_are_noticed(changed: dict[str, str | None], field: str) -> None:
+def test_wrong_times_of_timer_are_noticed(changed: dict[str, str | None], field: str) -> None:
     assert properties(judged("5.3.3-timer-delivered", timed(**changed))) == [f"record.property {field}"]
 
 
-def test_a_timer_for_a_point_in_time_is_compared_with_the_clock_of_the_target() -> None:
+def test_timer_at_point_in_time_follows_target_clock() -> None:
     assert properties(judged("5.3.3-timer-at-a-time", timed(TIMER_OUT_MS="1000"))) == ["record.property TIMER_OUT_MS"]
 
 
 def test_keys_of_cancelled_timers_differ_by_release() -> None:
-    """Under the other rule the reference implementation delivers the message, and the release has not."""
+    """Under the other rule the reference delivers the message, and the release does not."""
     parsed = history("5.3.3-recalled-by-topic")
-    found = judge(parsed, Path("x"), "P533", ("reference",))
-    assert not found.findings
+    judged = judge(parsed, Path("x"), "P533", ("reference",))
+    assert not judged.findings
     other = judge(parsed, Path("x"), "P540", ("reference",))
     assert other.findings
 
 
-def test_attributes_that_nobody_asked_for_are_noticed() -> None:
+def test_unrequested_attributes_are_noticed() -> None:
     def spoil(event: Event) -> Event:
         if event.type == "invoke" and event.op == "update_topic":
             return replace(event, value={**event.value, "fields": {n: v for n, v in event.value["fields"].items() if n != "attributes"}})
@@ -117,7 +117,7 @@ def test_attributes_that_nobody_asked_for_are_noticed() -> None:
     assert properties(judged("5.3.3-attributes", spoil)) == ["topic.attributes"]
 
 
-def test_other_fields_of_a_topic_with_attributes_are_noticed() -> None:
+def test_other_fields_of_topic_with_attributes_are_noticed() -> None:
     def spoil(event: Event) -> Event:
         if event.op != "topics":
             return event
@@ -127,27 +127,27 @@ def test_other_fields_of_a_topic_with_attributes_are_noticed() -> None:
     assert "topic.writeQueueNums" in properties(judged("5.3.3-attributes", spoil))
 
 
-def test_the_operation_queue_never_gets_shorter_from_490_on() -> None:
-    """As 4.7.1 and 4.8.0 do: their profiles say so, and P493 does not."""
+def test_operation_queue_never_gets_shorter_from_490_on() -> None:
+    """4.7.1 and 4.8.0 shorten it: their profiles state so, and P493 does not."""
     found = judged("4.9.3-operation-queue", answered("max_offset", 1, fields={"offset": "0"}))
-    assert [(one.property, "1 or more" in one.text) for one in found.findings] == [("max_offset.offset", True)]
+    assert [(finding.property, "1 or more" in finding.text) for finding in found.findings] == [("max_offset.offset", True)]
 
 
-def test_an_operation_queue_that_others_fill_is_not_compared() -> None:
+def test_operation_queue_that_others_fill_is_not_compared() -> None:
     for before, after in (("1", "1"), ("7", "7"), ("7", "9"), ("0", "1")):
         first, second = answered("max_offset", 0, fields={"offset": before}), answered("max_offset", 1, fields={"offset": after})
         assert not judged("4.9.3-operation-queue", lambda event, a=first, b=second: b(a(event))).findings  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("name", ["5.3.3-forgotten-late", "5.3.3-left-alone"])
-def test_a_closed_connection_may_be_noticed_late(name: str) -> None:
-    """It is a finding if it comes again whenever the program is repeated."""
+def test_closed_connection_may_be_noticed_late(name: str) -> None:
+    """It is a finding if each repetition of the program shows it."""
     found = judged(name)
     assert not found.findings
-    assert [one.property for one in found.unconfirmed] == ["route.code"]
+    assert [finding.property for finding in found.unconfirmed] == ["route.code"]
 
 
-def test_a_lost_route_without_a_next_registration_is_noticed() -> None:
+def test_lost_route_without_next_registration_is_noticed() -> None:
     def spoil(event: Event) -> Event:
         return replace(event, op="wait", value={"millis": 0}) if event.op == "disconnect" else event
 
@@ -155,11 +155,11 @@ def test_a_lost_route_without_a_next_registration_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(("profile", "most"), [("P410", 1), ("P420", 2)])
-def test_a_pull_of_fewer_records_than_are_there_is_noticed_at_once(profile: str, most: int) -> None:
-    """Although the messages were sent a moment before: the same answer says that all of them are dispatched."""
+def test_pull_of_too_few_records_is_noticed_at_once(profile: str, most: int) -> None:
+    """This holds although the messages were sent just before: the same response shows that all are dispatched."""
     header, events = read(DATA / "releases/P410-stops_pulls_early.ndjson.gz")
     parsed = parse(list(events), header)
     assert parsed.exchanges[-1].sent_millis - parsed.exchanges[0].sent_millis < 1000
-    found = judge(parsed, Path("x"), profile, ("reference",))
-    assert bool(found.findings) is (most == 2)
+    judged = judge(parsed, Path("x"), profile, ("reference",))
+    assert bool(judged.findings) is (most == 2)
     assert PROFILES[profile].stops_pulls_early is (most == 1)

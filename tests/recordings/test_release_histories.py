@@ -1,4 +1,4 @@
-"""What releases answered that were not recorded whole: each switch of their profiles with the program that is its reason."""
+"""Responses of releases that were not recorded completely: each switch of their profiles with the program that justifies it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ PAGE = Path(__file__).parents[2] / "properties/docs/changes.md"
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", HISTORIES)
-def test_a_release_did_what_the_switch_says_and_not_what_it_said_before(name: str) -> None:
+def test_release_follows_new_switch_value_not_old(name: str) -> None:
     profile, _, switch = name.partition("-")
     mine = PROFILES[profile]
     before = SwitchChange(switch, getattr(PROFILES[mine.base], switch))
-    one = RecordedProgram.read(FOLDER / f"{name}{page.SUFFIX}")
-    assert one.is_comparable
-    assert one.differences(mine) == []
-    assert one.differences(mine, (before,))
+    program = RecordedProgram.read(FOLDER / f"{name}{page.SUFFIX}")
+    assert program.is_comparable
+    assert program.differences(mine) == []
+    assert program.differences(mine, (before,))
 
 
-def test_each_switch_that_names_this_data_has_a_history() -> None:
-    named = {(name, switch) for name, one in PROFILES.items() for switch, why in one.reasons.items() if "tests/data/releases" in why}
+def test_each_switch_that_names_this_data_has_history() -> None:
+    named = {
+        (name, switch) for name, profile in PROFILES.items() for switch, why in profile.reasons.items() if "tests/data/releases" in why
+    }
     assert named == {(name.partition("-")[0], name.partition("-")[2]) for name in HISTORIES}
 
 
 @pytest.mark.nightly
-def test_the_page_is_made_of_this_data() -> None:
-    """`python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/changes.md` makes it."""
+def test_page_is_generated_from_this_data() -> None:
+    """The command is `python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/changes.md`."""
     assert page.page(FOLDER) == PAGE.read_text("utf-8")
 
 
 def test_each_switch_has_its_sentence() -> None:
     assert all(sentence.endswith(".") for sentence in page.sentences().values())
-    assert {change.switch for one in PROFILES.values() if one.base for change in page.differing(one)} <= page.sentences().keys()
+    assert {change.switch for profile in PROFILES.values() if profile.base for change in page.differing(profile)} <= page.sentences().keys()

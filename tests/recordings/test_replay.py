@@ -1,4 +1,4 @@
-"""Replaying recordings: what is compared, what is masked, what is rebuilt, and what is refused."""
+"""Replay of recordings: compared fields, masked fields, rebuilt values, and refused input."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def write(path: Path, cases: list[dict[str, Any]]) -> Path:
 
 
 def changed(tmp_path: Path, number: int, change: Change) -> list[tuple[int, str, Any, Any]]:
-    """The differences after one case of cfg A was changed, with the cases up to it."""
+    """Return the differences after changing one case of cfg A, with the cases up to it."""
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= number)
     change(cases[-1])
-    found = replay(write(tmp_path / "changed.jsonl", cases), "P494")
-    return [(one.case.number, d.field, d.recorded, d.found) for one in found.different for d in one.differences]
+    replayed = replay(write(tmp_path / "changed.jsonl", cases), "P494")
+    return [(difference.case.number, d.field, d.recorded, d.found) for difference in replayed.different for d in difference.differences]
 
 
 def case_of(number: int) -> ReplayCase:
     return next(case for case in read(RECORDING).cases if case.cfg == "A" and case.number == number)
 
 
-# What is compared
+# Comparison
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_every_field_is_compared(tmp_path: Path, number: int, change: Change, fi
     assert [(n, name) for n, name, _, _ in found] == [(number, field)]
 
 
-def test_the_end_of_the_log_is_compared_once(tmp_path: Path) -> None:
-    """A record that came from nowhere makes one case different, and those behind it are compared without it."""
+def test_end_of_log_is_compared_once(tmp_path: Path) -> None:
+    """A record without origin makes one case differ; later cases are compared without it."""
 
     def further(row: dict[str, Any]) -> None:
         fields = row["response"]["extFields"]
@@ -84,17 +84,19 @@ def test_the_end_of_the_log_is_compared_once(tmp_path: Path) -> None:
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= 60)
     for row in cases[40:]:
         further(row)
-    found = replay(write(tmp_path / "moved.jsonl", cases), "P494")
-    assert [(one.case.number, [d.field for d in one.differences]) for one in found.different] == [(41, ["position"])]
+    replayed = replay(write(tmp_path / "moved.jsonl", cases), "P494")
+    assert [(difference.case.number, [d.field for d in difference.differences]) for difference in replayed.different] == [
+        (41, ["position"])
+    ]
 
 
-def test_a_difference_names_rules(tmp_path: Path) -> None:
+def test_difference_names_rules(tmp_path: Path) -> None:
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] == 39)
-    found = replay(write(tmp_path / "one.jsonl", cases), "P494")
-    assert "CHK-10" in found.different[0].rules  # the topic was made before, so here it has other queues
+    replayed = replay(write(tmp_path / "one.jsonl", cases), "P494")
+    assert "CHK-10" in replayed.different[0].rules  # the topic was made before, so here it has other queues
 
 
-# What is masked
+# Masked values
 
 
 @pytest.mark.parametrize(
@@ -115,16 +117,16 @@ def test_a_difference_names_rules(tmp_path: Path) -> None:
         (None, "", False),
     ],
 )
-def test_remarks_are_masked_and_nothing_else(recorded: str | None, found: str | None, alike: bool) -> None:
+def test_only_remarks_are_masked(recorded: str | None, found: str | None, alike: bool) -> None:
     assert (masks.remark(recorded) == masks.remark(found)) is alike
 
 
-def test_values_that_5_makes_up_are_masked_there_only() -> None:
+def test_values_generated_by_5_are_masked_only_there() -> None:
     assert masks.varies("transactionId", "5.3.3") and masks.varies("UNIQ_KEY", "5.3.3")
     assert not masks.varies("UNIQ_KEY", "4.9.4") and not masks.varies("msgId", "5.3.3")
 
 
-# What is rebuilt
+# Rebuilt values
 
 
 def test_long_values_have_their_length_again() -> None:
@@ -135,7 +137,7 @@ def test_long_values_have_their_length_again() -> None:
     assert len(case_of(199).fields["properties"]) == 32746
 
 
-def test_a_long_topic_repeats_its_last_character(tmp_path: Path) -> None:
+def test_long_topic_repeats_its_last_character(tmp_path: Path) -> None:
     row = rows(lambda row: row["n"] == 120)[0]
     row["request"]["extFields"]["b"] = "c" * 60 + "...(4000)"
     [case] = read(write(tmp_path / "long.jsonl", [row])).cases
@@ -149,12 +151,12 @@ def test_fields_travel_as_texts() -> None:
 
 
 @pytest.mark.parametrize("number", [207, 208, 209, 211, 212, 213, 214])
-def test_batches_have_the_recorded_length(number: int) -> None:
+def test_batches_have_recorded_length(number: int) -> None:
     case = case_of(number)
     assert len(bodies.batch(case)) == case.body_length
 
 
-def test_a_batch_that_was_refused_is_one_message() -> None:
+def test_refused_batch_is_one_message() -> None:
     body = bodies.batch(case_of(212))
     assert int.from_bytes(body[:4], "big") == len(body) == 129
     assert int.from_bytes(body[16:20], "big") == 129 - bodies.ITEM_SIZE
@@ -170,14 +172,14 @@ def test_a_batch_that_was_refused_is_one_message() -> None:
     ],
     ids=["body", "head", "length", "properties"],
 )
-def test_a_batch_that_ended_too_early_does_so_again(body: bytes, said: str, tmp_path: Path) -> None:
+def test_batch_that_ended_too_early_does_so_again(body: bytes, said: str, tmp_path: Path) -> None:
     recorder = Recorder()
     recorder.send("t", body=body, m=True, code=320)
     assert recorder.rows[0]["response"]["remark"].startswith(said)
     assert replay(recorder.save(tmp_path / "early.jsonl"), "P494").same == 1
 
 
-def test_settings_in_a_body_are_sent(tmp_path: Path) -> None:
+def test_settings_in_body_are_sent(tmp_path: Path) -> None:
     recorder = Recorder()
     recorder.ask(25, {}, text="autoCreateTopicEnable=false\n")
     recorder.send("t")
@@ -186,13 +188,13 @@ def test_settings_in_a_body_are_sent(tmp_path: Path) -> None:
     recorder.rows[0]["request"]["body"] = {"autoCreateTopicEnable": False}
     assert replay(recorder.save(tmp_path / "switched.jsonl"), "P494").same == 2
     recorder.rows[0]["request"]["body"] = "autoCreateTopicEnable=true\n"
-    assert [one.case.number for one in replay(recorder.save(tmp_path / "switched.jsonl"), "P494").different] == [1]
+    assert [difference.case.number for difference in replay(recorder.save(tmp_path / "switched.jsonl"), "P494").different] == [1]
 
 
-# Which broker
+# Choice of the broker
 
 
-def test_a_recording_may_have_its_settings(tmp_path: Path) -> None:
+def test_recording_may_have_its_settings(tmp_path: Path) -> None:
     recorder = Recorder("R", "brokerPermission=4", "brokerRole=SLAVE", "brokerId=1")
     recorder.send("t")
     path = recorder.save(tmp_path / "slave.jsonl")
@@ -202,7 +204,7 @@ def test_a_recording_may_have_its_settings(tmp_path: Path) -> None:
     assert not replay(write(tmp_path / "headed.jsonl", [heading, *recorder.rows]), "P494").different
 
 
-def test_the_address_is_the_recorded_one(tmp_path: Path) -> None:
+def test_replay_uses_recorded_address(tmp_path: Path) -> None:
     recorder = Recorder("A", "listenPort=12345", "brokerIP1=10.1.2.3")
     recorder.send("t")
     assert not replay(recorder.save(tmp_path / "elsewhere.jsonl"), "P494").different
@@ -210,7 +212,7 @@ def test_the_address_is_the_recorded_one(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("SEND-22")
 @pytest.mark.parametrize("profile", ["P45", "P494"])
-def test_a_random_queue_is_the_recorded_one(tmp_path: Path, profile: str) -> None:
+def test_replay_uses_recorded_random_queue(tmp_path: Path, profile: str) -> None:
     for seed in range(4):
         recorder = Recorder(profile=profile, seed=seed)
         for _ in range(6):
@@ -219,12 +221,12 @@ def test_a_random_queue_is_the_recorded_one(tmp_path: Path, profile: str) -> Non
         assert not replay(recorder.save(tmp_path / "random.jsonl"), profile).different
 
 
-# What the broker writes by itself
+# Spontaneous writes of the broker
 
 
 @pytest.mark.behaviour("REC-05")
-def test_deliveries_are_found_by_the_places_of_later_messages(tmp_path: Path) -> None:
-    """The recording does not show that time passed."""
+def test_deliveries_are_found_by_places_of_later_messages(tmp_path: Path) -> None:
+    """The recording does not show the passage of time."""
     recorder = Recorder()
     recorder.send("t", i="DELAY\x013\x02KEYS\x01a\x02")
     recorder.sleep(9_500)
@@ -238,7 +240,7 @@ def test_deliveries_are_found_by_the_places_of_later_messages(tmp_path: Path) ->
 
 
 @pytest.mark.behaviour("REC-05")
-def test_deliveries_are_found_by_the_length_of_a_queue(tmp_path: Path) -> None:
+def test_deliveries_are_found_by_length_of_queue(tmp_path: Path) -> None:
     recorder = Recorder()
     recorder.send("t", i="DELAY\x013\x02")
     recorder.sleep(11_000)
@@ -247,7 +249,7 @@ def test_deliveries_are_found_by_the_length_of_a_queue(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("HAZ-22", "APP-07")
-def test_a_message_larger_than_a_file_is_lost_again(tmp_path: Path) -> None:
+def test_message_larger_than_file_is_lost_again(tmp_path: Path) -> None:
     recorder = Recorder()
     for size in (10, 1_100_000, 700_000, 700_000, 10):
         recorder.send("t", body=b"z" * size)
@@ -257,8 +259,8 @@ def test_a_message_larger_than_a_file_is_lost_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("BACK-12", "BACK-13", "BACK-15", "INV-48", "INV-49")
-def test_a_chain_of_messages_that_come_back(tmp_path: Path) -> None:
-    """Each round is seen only in what lies behind it."""
+def test_chain_of_sent_back_messages_replays(tmp_path: Path) -> None:
+    """Each round is visible only in later ones."""
     recorder = Recorder()
     place = recorder.send("t", body=b"hello")["stored"][0]["physOffset"]
     for round_ in range(4):
@@ -267,12 +269,11 @@ def test_a_chain_of_messages_that_come_back(tmp_path: Path) -> None:
         place = recorder.send("other")["stored"][0]["physOffset"]
         last = max(message.physical_offset for message in recorder.broker.store.records() if message.topic != "other")
         place = last
-    found = replay(recorder.save(tmp_path / "chain.jsonl"), "P494")
-    assert not found.different, [(one.case.label, one.differences) for one in found.different]
+    replayed = replay(recorder.save(tmp_path / "chain.jsonl"), "P494")
+    assert not replayed.different, [(difference.case.label, difference.differences) for difference in replayed.different]
 
 
 def scramble(seed: int) -> Recorder:
-    """A recording of all kinds of requests, at random."""
     chance = random.Random(seed)
     recorder = Recorder(chance.choice("ANMX"), seed=seed)
     halves: list[dict[str, str]] = []
@@ -336,22 +337,22 @@ def scramble(seed: int) -> Recorder:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_run_of_the_implementation_is_reproduced_from_its_recording(tmp_path: Path, seed: int) -> None:
-    found = replay(scramble(seed).save(tmp_path / "scrambled.jsonl"), "P494")
-    assert not found.different, [(one.case.label, one.differences) for one in found.different[:3]]
+def test_any_run_of_implementation_is_reproduced_from_its_recording(tmp_path: Path, seed: int) -> None:
+    replayed = replay(scramble(seed).save(tmp_path / "scrambled.jsonl"), "P494")
+    assert not replayed.different, [(compared.case.label, compared.differences) for compared in replayed.different[:3]]
 
 
 # The command
 
 
-def test_alike_is_exit_code_0_and_the_file_has_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_replay_exits_0_and_file_lists_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "found.json"
     assert run(["test", "--recording", str(RECORDING), "--profile", "P494", "--json", str(file)]) == 0
     assert capsys.readouterr().out.strip() == "245 cases compared under P494: 245 alike, 0 excepted, 0 different"
-    found = json.loads(file.read_text("utf-8"))
-    assert [(row["cfg"], row["n"]) for row in found] == [(row["cfg"], row["n"]) for row in rows(lambda _: True)]
-    assert set(found[0]) == {"n", "cfg", "case", "alike", "differences", "exception"}
-    assert found[0] == {"n": 0, "cfg": "A", "case": "route:TBW102", "alike": True, "differences": [], "exception": None}
+    data = json.loads(file.read_text("utf-8"))
+    assert [(row["cfg"], row["n"]) for row in data] == [(row["cfg"], row["n"]) for row in rows(lambda _: True)]
+    assert set(data[0]) == {"n", "cfg", "case", "alike", "differences", "exception"}
+    assert data[0] == {"n": 0, "cfg": "A", "case": "route:TBW102", "alike": True, "differences": [], "exception": None}
 
 
 def test_different_is_exit_code_1_and_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -371,12 +372,12 @@ def test_different_is_exit_code_1_and_is_printed(tmp_path: Path, capsys: pytest.
     ]
     assert json.loads(file.read_text("utf-8"))[-1]["differences"] == [{"field": "code", "recorded": 0, "found": 1}]
     results = json.loads(reported.read_text("utf-8"))["results"]
-    assert [(one["about"], one["message"]) for one in results if one["outcome"] == "differs"] == [
+    assert [(result["about"], result["message"]) for result in results if result["outcome"] == "differs"] == [
         ("A-39 send w4r8 qid=8", "code: recorded 0, found 1")
     ]
 
 
-def test_an_excepted_case_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excepted_case_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXCEPTIONS, ("P494", "4.9.4", "A", 39), "for a reason")
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] <= 39)
     cases[-1]["response"]["code"] = 0
@@ -385,7 +386,7 @@ def test_an_excepted_case_may_differ(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "? A-39" in said and "for a reason" in said and "39 alike, 1 excepted, 0 different" in said
 
 
-def test_a_long_value_is_shown_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_value_is_shown_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", "--recording", str(RECORDING), "--profile", "P49", "--all"]) == 1
     said = capsys.readouterr().out
     assert "4194304B" in said and "128k" in said
@@ -410,7 +411,7 @@ def test_a_long_value_is_shown_where_it_differs(tmp_path: Path, capsys: pytest.C
         ('{"cfg": "A", "settings": 3}\n', "1: not a recorded case ("),
     ],
 )
-def test_what_is_not_a_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
+def test_invalid_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(text, "utf-8")
     with pytest.raises(RocketproofError) as caught:
@@ -433,7 +434,7 @@ def test_what_is_not_a_recording_is_one_line(tmp_path: Path, text: str, what: st
         (["--seed", "-1"], "--seed -1 is negative"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_code_2(options: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_mistakes_are_one_line_and_exit_2(options: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", *options]) == 2
     said = capsys.readouterr()
     assert not said.out
@@ -444,18 +445,18 @@ def test_mistakes_are_one_line_and_exit_code_2(options: list[str], what: str, ca
 
 
 @pytest.mark.parametrize(("first", "different"), [(30, []), (100, [187]), (185, [185, 186, 187]), (200, [])])
-def test_a_recording_may_begin_in_the_middle(first: int, different: list[int], tmp_path: Path) -> None:
-    """A-187 asks how many messages a queue holds, A-185 and A-186 commit a message: both look back to what is not there."""
-    found = replay(write(tmp_path / "part.jsonl", rows(lambda row: row["cfg"] == "A" and row["n"] >= first)), "P494")
-    assert [one.case.number for one in found.different] == different
+def test_recording_may_begin_in_middle(first: int, different: list[int], tmp_path: Path) -> None:
+    """A-187 queries the number of messages of a queue, A-185 and A-186 commit a message: both refer to earlier cases."""
+    replayed = replay(write(tmp_path / "part.jsonl", rows(lambda row: row["cfg"] == "A" and row["n"] >= first)), "P494")
+    assert [difference.case.number for difference in replayed.different] == different
 
 
-def test_a_setting_for_a_broker_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_setting_for_missing_broker_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", "--recording", str(RECORDING), "--profile", "P494", "--set", "Z:brokerPermission=4"]) == 2
     assert "the recording has no broker 'Z'; use A, N, L, M" in capsys.readouterr().err
 
 
-def test_the_first_cases_that_differ_are_printed_or_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_first_cases_that_differ_are_printed_or_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = rows(lambda row: row["cfg"] == "A" and row["n"] in range(12))
     path = write(tmp_path / "odd.jsonl", [{**row, "response": {**row["response"], "code": 99}} for row in cases])
     printed = []

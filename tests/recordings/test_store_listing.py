@@ -47,7 +47,7 @@ def real_log() -> bytes:
 
 @cache
 def replayed() -> MessageStore:
-    """What the replay of cfg A leaves, with the real bodies in its requests."""
+    """Return the store after replaying cfg A, with the real bodies in its requests."""
     cases = [with_real_body(case) for case in read(DATA / "rocketmq-4.9.4.jsonl").cases if case.cfg == "A"]
     stage = SimulatedReplay(PROFILES["P494"], cases, settings_of("A", cases, {}, ()))
     assert not any(differences for differences in stage.play())
@@ -69,7 +69,7 @@ def with_real_body(case: ReplayCase) -> ReplayCase:
 
 
 def masked(data: bytes) -> bytes:
-    """A record without the time it was stored at and its caller's port; the broker's own are born when they are stored."""
+    """Mask a record's store time and caller's port; the broker's own records are born when stored."""
     message = decode(data, exact=False)
     assert message is not None
     born = bytes(8) if message.topic == "RMQ_SYS_TRANS_OP_HALF_TOPIC" else data[40:48]
@@ -82,7 +82,7 @@ def records(log: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 
 @pytest.mark.behaviour("APP-08", "APP-09", "APP-10", "CL-01", "INV-37", "REC-05", "TRX-04", "BAT-04")
-def test_the_replayed_log_is_the_real_one() -> None:
+def test_replayed_log_equals_real_log() -> None:
     ours, real = replayed_log(), real_log()
     assert len(ours) == MESSAGES[-1]["offset"] + MESSAGES[-1]["size"] == 82767
     for (row, mine), (_, theirs) in zip(records(ours), records(real), strict=True):
@@ -90,9 +90,10 @@ def test_the_replayed_log_is_the_real_one() -> None:
 
 
 @pytest.mark.behaviour("REC-04")
-def test_the_replayed_queues_are_the_real_ones() -> None:
-    """Entry by entry, those of the schedule topic without their time. The real queues are longer, but for those of topics that were
-    deleted at the end, and of the half topic, which goes with them: they are gone, or have started again."""
+def test_replayed_queues_equal_real_queues() -> None:
+    """The entries are compared one by one, without the times in the schedule topic. Real queues are longer, except for topics deleted at
+    the end and the half topic: these are missing or restarted.
+    """
     compared, deleted = 0, set[str]()
     for (topic, queue_id), queue in replayed().queues.queues.items():
         real = real_files().get(f"consumequeue/{topic}/{queue_id}/{0:020d}")
@@ -111,8 +112,8 @@ def test_the_replayed_queues_are_the_real_ones() -> None:
 
 
 @pytest.mark.behaviour("REC-04")
-def test_the_replayed_index_is_the_real_one() -> None:
-    """Entry by entry, but for the seconds since the first one, and the header as far as it tells of the first record."""
+def test_replayed_index_equals_real_index() -> None:
+    """The entries are compared one by one without their seconds, and the header as far as it concerns the first record."""
     (file,) = replayed().index.files
     (real,) = (data for path, data in real_files().items() if path.startswith("index/"))
     slots = 1000
@@ -124,6 +125,6 @@ def test_the_replayed_index_is_the_real_one() -> None:
     assert file.header.begin_physical_offset == struct.unpack_from(">q", real, 16)[0]
 
 
-def test_the_broker_wrote_six_of_these_records_by_itself() -> None:
+def test_broker_wrote_six_records_spontaneously() -> None:
     assert len(MESSAGES) == 126
     assert [row["offset"] for row in MESSAGES if row["golden"] is None] == [12311, 12472, 12653, 12788, 12969, 13305]

@@ -1,4 +1,4 @@
-"""A run in which whatever a broker or a file may say stands in every text."""
+"""A run whose texts all contain hostile text of a broker or a file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ HOSTILE: Final = "a <b>&amp;</b> ]]> --> 100% | `x` \x1b[31m\x00 \ud800 @all \n:
 
 
 def result(id_: str = "INV-01", outcome: str = "differs", **more: object) -> Result:
-    """One result, not as expected unless told."""
+    """Return a result, not as expected by default."""
     given = {"sentence": "a topic has a name", "verdict": "violated", "expected": "holds", "profile": "P49", **more}
     return Result(id_, outcome=outcome, **given)  # type: ignore[arg-type]
 
 
 def run(*results: Result, code: int = 1, **more: object) -> Run:
-    """A run with these results."""
     return Run("check", "the specification", results, code, "P49", "2026-01-02T03:04:05+00:00", 1.25, "9.9", **more)  # type: ignore[arg-type]
 
 

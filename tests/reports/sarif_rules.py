@@ -1,4 +1,4 @@
-"""What GitHub's code scanning demands of a SARIF file, besides the schema. It rejects a whole file for a single breach."""
+"""Requirements of GitHub code scanning for a SARIF file beyond the schema. A single violation makes it reject the file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ def breaches(text: str) -> Iterator[str]:
         yield f"{len(text.encode())} bytes"
     jsonschema.validate(log := json.loads(text), SCHEMA)
     for run in log["runs"]:
-        rules = [one["id"] for one in run["tool"]["driver"]["rules"]]
+        rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
         if len(rules) != len(set(rules)) or len(rules) > 25_000:
             yield f"{len(rules)} rules, {len(set(rules))} ids"
         if len(run["results"]) > 25_000:
             yield f"{len(run['results'])} results"
         noted = run["invocations"][0]["toolExecutionNotifications"]
-        of_rules = [(one["ruleId"], one["ruleIndex"]) for one in run["results"]]
-        of_rules += [(one["associatedRule"]["id"], one["associatedRule"]["index"]) for one in noted if "associatedRule" in one]
+        of_rules = [(result["ruleId"], result["ruleIndex"]) for result in run["results"]]
+        of_rules += [
+            (notification["associatedRule"]["id"], notification["associatedRule"]["index"])
+            for notification in noted
+            if "associatedRule" in notification
+        ]
         yield from (f"rule {id_} is not number {number}" for id_, number in of_rules if rules[number : number + 1] != [id_])
         for result in run["results"]:
             yield from _of_result(result)

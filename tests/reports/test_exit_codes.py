@@ -23,13 +23,13 @@ FINDING = {
 
 
 @given(st.booleans(), st.booleans(), st.booleans())
-def test_input_that_cannot_be_read_comes_before_findings_and_these_before_what_is_open(unreadable: bool, found: bool, left: bool) -> None:
+def test_exit_code_order_is_input_error_finding_undecided(unreadable: bool, found: bool, left: bool) -> None:
     code = exit_code(findings=found, undecided=left, unreadable=unreadable)
     assert code == (USAGE if unreadable else DIFFERS if found else STOPPED if left else OK)
 
 
 @given(st.integers(0, 2), st.integers(0, 2))
-def test_many_histories_and_one_have_the_same_codes(findings: int, unknown: int) -> None:
+def test_many_histories_and_single_history_share_exit_codes(findings: int, unknown: int) -> None:
     code = DIFFERS if findings else STOPPED if unknown else OK
     many = Summary("P49", Counter(ok=1), findings=[{}] * findings, unknown=["p: a bound"] * unknown)
     assert verdicts.code_of(many) == code

@@ -1,4 +1,4 @@
-"""A saved run that somebody changed, cut or made up is read or refused in one line, and what was read can be compared and written."""
+"""A saved run that was edited, truncated or invented is read or refused in one line. An accepted one can be compared and written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ODD = st.sampled_from([None, True, -1, 1.5, "", "x", [], [1], {}, {"a": 1}, [[]]
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every container in a document with each of its keys."""
+    """Return every container in a document with each of its keys."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
     return [found for key in keys for found in ((value, key), *places(value[key]))]
 
@@ -56,7 +56,7 @@ def test_each_of_them_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_a_changed_one_is_read_or_refused(tmp_path_factory: Any, data: st.DataObject) -> None:
+def test_modified_report_is_read_or_refused(tmp_path_factory: Any, data: st.DataObject) -> None:
     made = copy.deepcopy(data.draw(st.sampled_from(SAVED)))
     for _ in range(data.draw(st.integers(1, 3))):
         held, key = data.draw(st.sampled_from(places(made)))

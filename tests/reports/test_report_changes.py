@@ -1,4 +1,4 @@
-"""What changed since another run: what is newly wrong, what is so no more, other verdicts, properties, coverage."""
+"""Changes since another run: new failures, fixed ones, other verdicts, properties and coverage."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def sections(before: Run, now: Run) -> dict[str, list[str]]:
     return dict(compare(before, now, "run.json").sections())
 
 
-def test_a_run_has_not_changed_since_itself() -> None:
+def test_run_has_not_changed_since_itself() -> None:
     changes = compare(FULL, replace(FULL, started="", seconds=9), "run.json")
     assert not changes.any and changes.sections() == []
     assert "## Since run.json, check of 2026-01-02T03:04:05+00:00\n\nNothing has changed." in markdown.write(FULL, changes)
 
 
-def test_each_kind_of_change_is_told() -> None:
+def test_each_kind_of_change_is_reported() -> None:
     ok = {"verdict": "holds", "outcome": "ok"}
     before = run(result("A"), result("B", **ok), result("C", "undecided", verdict="unknown"), result("D"), result("E"))
     now = run(result("A"), result("B", message="broken"), result("C", **ok), result("D", **ok), result("F"))
@@ -40,13 +40,13 @@ def test_each_kind_of_change_is_told() -> None:
     }
 
 
-def test_a_reworded_claim_is_the_same_one() -> None:
+def test_reworded_claim_keeps_its_identity() -> None:
     assert sections(run(result("A")), run(result("A", sentence="every topic has a name"))) == {}
     two = run(result("A"), result("A", sentence="another claim"))
     assert len(compare(two, run(result("A", sentence="a"), result("A", sentence="b")), "").worse) == 2
 
 
-def test_of_two_results_alike_the_worse_one_counts() -> None:
+def test_worse_of_two_equal_results_counts() -> None:
     before = run(result("A", outcome="ok", verdict="holds"), result("A"))
     assert sections(before, run(result("A"))) == {}
 

@@ -1,4 +1,4 @@
-"""The reports of one run agree, and whatever a broker said is text in them: JUnit, SARIF, Markdown, a page, GitHub's log."""
+"""The reports of one run agree, and a broker's text stays text in them: JUnit, SARIF, Markdown, a page, GitHub's log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BOTH = pytest.mark.parametrize("made", [FULL, WILD, run(code=0)], ids=["usual", 
 # JUnit
 
 
-def test_junit_has_a_test_for_each_result_and_its_name_is_a_sentence() -> None:
+def test_junit_has_test_per_result_named_by_sentence() -> None:
     suite = Xml.fromstring(junit.write(FULL).encode()).find("testsuite")
     assert suite is not None and suite.get("name") == "rocketproof: check of the specification, P49"
     assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped", "time")} == {
@@ -59,32 +59,36 @@ def test_junit_of_hostile_texts_is_read_back_as_they_are() -> None:
 
 
 @BOTH
-def test_sarif_is_what_the_schema_allows(made: Run) -> None:
+def test_sarif_follows_schema(made: Run) -> None:
     for changes in (None, compare(run(code=0), made, "run.json")):
         jsonschema.validate(json.loads(sarif.write(made, changes)), SCHEMA)
 
 
-def test_sarif_has_what_is_not_as_expected_with_its_place_and_the_same_fingerprint_in_each_run() -> None:
+def test_sarif_lists_unexpected_results_with_location_and_stable_fingerprint() -> None:
     (log,) = json.loads(sarif.write(FULL))["runs"]
     first, second, accepted = log["results"]
-    assert [one["ruleId"] for one in log["results"]] == ["INV-01", "INV-02", "INV-05"]
+    assert [result["ruleId"] for result in log["results"]] == ["INV-01", "INV-02", "INV-05"]
     assert first["locations"][0]["physicalLocation"] == {"artifactLocation": {"uri": "topics.py"}, "region": {"startLine": 12}}
     assert second["locations"][0]["physicalLocation"]["region"] == {"startLine": 1, "byteOffset": 77, "byteLength": 0}
     assert accepted["suppressions"][0]["justification"] == "accepted until 2027-01-31: ours differs"
     told = {
-        one["associatedRule"]["id"]: one["level"] for one in log["invocations"][0]["toolExecutionNotifications"] if "associatedRule" in one
+        rule["associatedRule"]["id"]: rule["level"]
+        for rule in log["invocations"][0]["toolExecutionNotifications"]
+        if "associatedRule" in rule
     }
     assert told == {"INV-03": "error", "INV-04": "warning"}
     rules = log["tool"]["driver"]["rules"]
-    assert [rules[one["ruleIndex"]]["id"] for one in log["results"]] == ["INV-01", "INV-02", "INV-05"]
-    later = replace(FULL, started="2027-01-01T00:00:00+00:00", results=tuple(replace(one, message="otherwise") for one in FULL.results))
-    prints = [[one["partialFingerprints"] for one in json.loads(sarif.write(made))["runs"][0]["results"]] for made in (FULL, later)]
-    assert prints[0] == prints[1] and len({json.dumps(one) for one in prints[0]}) == 3
+    assert [rules[result["ruleIndex"]]["id"] for result in log["results"]] == ["INV-01", "INV-02", "INV-05"]
+    later = replace(
+        FULL, started="2027-01-01T00:00:00+00:00", results=tuple(replace(result, message="otherwise") for result in FULL.results)
+    )
+    prints = [[result["partialFingerprints"] for result in json.loads(sarif.write(made))["runs"][0]["results"]] for made in (FULL, later)]
+    assert prints[0] == prints[1] and len({json.dumps(fingerprint) for fingerprint in prints[0]}) == 3
 
 
-def test_sarif_says_what_is_new_since_another_run() -> None:
+def test_sarif_marks_results_new_since_another_run() -> None:
     changes = compare(run(FULL.results[0]), FULL, "run.json")
-    states = {one["ruleId"]: one["baselineState"] for one in json.loads(sarif.write(FULL, changes))["runs"][0]["results"]}
+    states = {result["ruleId"]: result["baselineState"] for result in json.loads(sarif.write(FULL, changes))["runs"][0]["results"]}
     assert states == {"INV-01": "unchanged", "INV-02": "new", "INV-05": "new"}
 
 
@@ -138,7 +142,7 @@ rocketproof show w.json
 """
 
 
-def test_the_summary_in_markdown() -> None:
+def test_summary_in_markdown() -> None:
     assert markdown.write(FULL).startswith(SUMMARY)
 
 
@@ -151,7 +155,7 @@ def test_markdown_shows_hostile_texts_as_texts(made: Run) -> None:
     assert all(allowed.fullmatch(text) for text in html), html
     rows = [line for line in markdown.write(made).splitlines() if line.startswith("|")]
     wide = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
-    assert wide <= {2 + len({one.outcome for one in made.results}), 4, 7}
+    assert wide <= {2 + len({result.outcome for result in made.results}), 4, 7}
 
 
 # A page
@@ -183,7 +187,7 @@ class _Read(HTMLParser):
 
 
 @BOTH
-def test_the_page_loads_nothing_and_allows_its_own_script_alone(made: Run) -> None:
+def test_page_loads_nothing_and_allows_only_its_script(made: Run) -> None:
     read = _Read(page.html(made, compare(run(code=0), made, HOSTILE)))
     assert [tag for tag, _ in read.tags].count("script") == [tag for tag, _ in read.tags].count("style") == 1
     assert not [attrs for _, attrs in read.tags if "src" in attrs or any(name.startswith("on") for name in attrs)]
@@ -195,22 +199,22 @@ def test_the_page_loads_nothing_and_allows_its_own_script_alone(made: Run) -> No
         assert f"{kind}-src 'sha256-{digest}'" in policy
 
 
-def test_the_page_has_each_result_in_a_row_that_the_filter_finds() -> None:
+def test_page_has_filterable_row_per_result() -> None:
     read = _Read(page.html(FULL))
     rows = {str(attrs["data-words"]).split()[0]: attrs["data-outcome"] for tag, attrs in read.tags if tag == "tr" and "data-words" in attrs}
-    assert rows == {one.id.lower(): one.outcome for one in FULL.results}
+    assert rows == {result.id.lower(): result.outcome for result in FULL.results}
     said = " ".join(" ".join(read.text).split())
     assert "2 findings of one cause: send.code" in said and "P49 : 2 of 3 actions happened; 1 guard gave" in said
     assert "crash a broker dies never crashes left the scope allows a crash (bound) no yes" in said
 
 
-def test_hostile_texts_stand_on_the_page_as_they_are() -> None:
+def test_page_shows_hostile_texts_verbatim() -> None:
     read = _Read(page.html(WILD))
     assert any("a <b>&amp;</b> ]]> --> 100% | `x` ·[31m· · @all" in text for text in read.text)
     assert [tag for tag, _ in read.tags].count("article") == 1
 
 
-def test_the_page_takes_the_witness_with_it(tmp_path: Path) -> None:
+def test_page_contains_witness(tmp_path: Path) -> None:
     (tmp_path / "w 1.itf.json").write_text("{}")
     made = run(
         result(witness=str(tmp_path / "w 1.itf.json")),
@@ -232,7 +236,7 @@ def test_the_page_takes_the_witness_with_it(tmp_path: Path) -> None:
 # GitHub
 
 
-def test_annotations_are_workflow_commands_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_annotations_are_one_line_workflow_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
     (tmp_path / "topics.py").touch()
@@ -246,7 +250,7 @@ def test_annotations_are_workflow_commands_of_one_line(tmp_path: Path, monkeypat
     ]
 
 
-def test_a_hostile_text_makes_no_command_and_no_field_of_its_own() -> None:
+def test_hostile_text_creates_no_command_or_field() -> None:
     for line in nonempty(github.commands(WILD)):
         assert re.fullmatch(r"::(error|warning) title=[^,:\r\n]*::[^\r\n]*", line)
         assert "100%25" in line and "\x1b" not in line
@@ -259,9 +263,7 @@ def test_no_more_annotations_than_github_shows(monkeypatch: pytest.MonkeyPatch) 
     assert len(lines) == 10 and lines[-1] == "::error title=rocketproof::16 more; the summary of the job lists them"
 
 
-def test_the_summary_of_the_job_is_added_to_and_not_too_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_job_summary_is_appended_and_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "summary.md"
     file.write_text("# before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
@@ -276,7 +278,7 @@ def test_the_summary_of_the_job_is_added_to_and_not_too_long(
         github.write(FULL)
 
 
-def test_what_is_printed_meanwhile_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_intermediate_output_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     with github.commands_off():
         sys.stdout.write("::error::a topic of this name\n")
     first, _, last = capsys.readouterr().out.splitlines()
@@ -287,7 +289,7 @@ def test_what_is_printed_meanwhile_is_no_command(capsys: pytest.CaptureFixture[s
 
 
 @BOTH
-def test_a_saved_run_is_read_as_it_was(made: Run) -> None:
+def test_saved_run_is_read_as_it_was(made: Run) -> None:
     data = json.loads(saved.write(made).encode())
     assert saved.read(data, "run.json") == made
     jsonschema.validate(data, json.loads((ROOT / "properties/docs/run.schema.json").read_text("utf-8")))

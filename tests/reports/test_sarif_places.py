@@ -1,4 +1,4 @@
-"""Each result of SARIF has a place in the repository of whoever runs the command, and the file is one that code scanning takes."""
+"""Each SARIF result has a location in the user's repository, and code scanning accepts the file."""
 
 from __future__ import annotations
 
@@ -47,33 +47,33 @@ def _repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def uris(made: Run) -> list[str]:
     (log,) = json.loads(sarif.write(made))["runs"]
-    return [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in log["results"]]
+    return [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in log["results"]]
 
 
 @settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=st.lists(RESULTS, max_size=6), source=FILES)
-def test_any_run_is_a_file_that_code_scanning_takes(found: list[object], source: str) -> None:
+def test_any_run_becomes_file_accepted_by_code_scanning(found: list[object], source: str) -> None:
     made = run(*found, source=source)  # type: ignore[arg-type]
     assert list(breaches(sarif.write(made))) == []
-    assert len(uris(made)) == sum(one.outcome in sarif.SCANNED for one in made.results)
+    assert len(uris(made)) == sum(result.outcome in sarif.SCANNED for result in made.results)
 
 
 @pytest.mark.parametrize("made", [FULL, WILD, run(code=0)], ids=["usual", "hostile", "empty"])
-def test_runs_of_the_other_tests_are_taken(made: Run) -> None:
+def test_runs_of_other_tests_are_taken(made: Run) -> None:
     assert list(breaches(sarif.write(made))) == []
 
 
 @pytest.mark.slow
-def test_what_each_command_saves_becomes_a_file_that_is_taken(tmp_path: Path) -> None:
+def test_each_saved_result_converts_to_accepted_file(tmp_path: Path) -> None:
     """`check`, `audit`, `test --recording`, `judge` of a recording, of a history and of many, `validate`: all have results here."""
     for number, data in nonempty(enumerate(SAVED)):
         (tmp_path / "run.json").write_text(json.dumps(data))
         made = reporting.read(tmp_path / "run.json")
-        made = replace(made, results=tuple(replace(one, outcome="differs") for one in made.results)).placed(reporting._Places())
+        made = replace(made, results=tuple(replace(result, outcome="differs") for result in made.results)).placed(reporting._Places())
         assert uris(made) and list(breaches(sarif.write(made))) == [], number
 
 
-def test_a_place_is_the_own_one_then_the_workflow_then_the_given_file_then_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_location_prefers_own_then_workflow_then_given_file_then_program(monkeypatch: pytest.MonkeyPatch) -> None:
     program = str(Path("v/programs/finding-1.py").absolute())
     made = run(
         result(place=SourcePlace("topics.py", 3)), result("INV-02", place=SourcePlace("/elsewhere", 3)), result("INV-03", witness=program)
@@ -87,12 +87,12 @@ def test_a_place_is_the_own_one_then_the_workflow_then_the_given_file_then_the_p
     assert uris(made) == ["rocketproof-check", "rocketproof-check", "programs/finding-1.py"]
 
 
-def test_the_place_that_is_stated_elsewhere_stands_in_the_message() -> None:
+def test_location_stated_elsewhere_is_in_message() -> None:
     (log,) = json.loads(sarif.write(run(result(place=SourcePlace("s3://bucket/000", offset=77)))))["runs"]
     assert "s3://bucket/000:77" in log["results"][0]["message"]["text"]
 
 
-def test_a_line_in_an_installed_package_is_not_annotated(tmp_path: Path) -> None:
+def test_line_in_installed_package_is_not_annotated(tmp_path: Path) -> None:
     file = tmp_path / ".venv/lib/site-packages/x.py"
     file.parent.mkdir(parents=True)
     file.touch()
@@ -109,13 +109,13 @@ def test_no_more_results_and_bytes_than_are_taken(monkeypatch: pytest.MonkeyPatc
     (log,) = json.loads(text)["runs"]
     kept = log["results"]
     assert len(text.encode()) <= 250_000 and 10 < len(kept) < 120 and list(breaches(text)) == []
-    assert {one["level"] for one in kept[:10]} == {"error"}, "what is not as expected comes before what is accepted"
+    assert {result["level"] for result in kept[:10]} == {"error"}, "what is not as expected comes before what is accepted"
     noted = log["invocations"][0]["toolExecutionNotifications"]
     assert f"{200 - len(kept)} of 200 results are left out" in noted[-1]["message"]["text"]
 
 
 @pytest.mark.slow
-def test_a_run_of_the_largest_size_is_taken() -> None:
+def test_run_of_largest_size_is_taken() -> None:
     results = [result(f"INV-{number}", details="x" * 9_000, about=str(number), place=SourcePlace("a.py", 1)) for number in range(26_000)]
     results += [result("INV-0", "undecided", message="m" * 9_000, about=f"u{number}") for number in range(2_000)]
     text = sarif.write(run(*results))

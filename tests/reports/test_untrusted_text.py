@@ -1,4 +1,4 @@
-"""Names that somebody chose reach terminals and files as text, never as commands."""
+"""Names from outside reach terminals and files as text, never as commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED = "a\x1b[31mb\x9bc\ud800"
 SHOWN = "a·[31mb·c·"
 
 
-def test_what_is_printed_has_no_control_characters() -> None:
+def test_output_has_no_control_characters() -> None:
     file = io.StringIO()
     console = Output(80)
     console.file = file
@@ -32,7 +32,7 @@ def test_what_is_printed_has_no_control_characters() -> None:
     assert file.getvalue().split() == [SHOWN] * 4
 
 
-def test_a_broker_tells_of_a_name_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_reports_name_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     _LinePrinter(asyncio.Event())(f"10:00:00 broker-a SEND {NAMED}\n10:00:01 broker-a forged")
     tell(NAMED)
     said = capsys.readouterr()
@@ -40,9 +40,7 @@ def test_a_broker_tells_of_a_name_in_one_line(capsys: pytest.CaptureFixture[str]
     assert said.err == f"{SHOWN}\n"
 
 
-def test_a_refusal_shows_what_was_typed_without_its_control_characters(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refusal_shows_input_without_control_characters(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["rocketproof", "show", "a\x1b[31mb"])
     with pytest.raises(SystemExit):
         main()
@@ -50,7 +48,7 @@ def test_a_refusal_shows_what_was_typed_without_its_control_characters(
     assert "a·[31mb" in said and "\x1b" not in said
 
 
-def test_files_hold_half_a_surrogate_pair_as_json_does(tmp_path: Path) -> None:
+def test_files_hold_half_surrogate_pair_as_json_does(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     store.write_json(path, {"name": NAMED, "ä": 1})
     assert json.loads(path.read_bytes()) == {"name": NAMED, "ä": 1}
@@ -66,6 +64,6 @@ def test_text_without_control_characters_stays(text: str, same: str) -> None:
     assert printable(text) == same
 
 
-def test_one_line_is_one_line() -> None:
+def test_one_line_text_has_one_line() -> None:
     assert one_line("a\n b\t\x00c") == "a b ·c"
     assert json.loads(json_text({"\ud800": "\udfff"})) == {"\ud800": "\udfff"}

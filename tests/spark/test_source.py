@@ -1,4 +1,4 @@
-"""The data sources in Spark: what is pushed down, what SQL sees, damage as rows, and mistakes of a reader."""
+"""The data sources in Spark: pushed-down filters, columns visible to SQL, damage as rows, and usage mistakes."""
 
 import tarfile
 from datetime import UTC, datetime
@@ -87,11 +87,11 @@ def test_filters_are_pushed_down(spark: SparkSession, stored: tuple[Path, list[S
         (api.EqualNullSafe(("topic",), "x"), None),
     ],
 )
-def test_a_filter_becomes_a_clause_or_is_left_to_spark(given: api.Filter, clause: Clause | None) -> None:
+def test_filter_becomes_clause_or_is_left_to_spark(given: api.Filter, clause: Clause | None) -> None:
     assert clause_of(given, commitlog.TABLE) == clause
 
 
-def test_what_is_not_pushed_down_is_still_applied(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+def test_filters_not_pushed_down_still_apply(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     folder, messages = stored
     frame = log(spark, folder).where("tags = 'a' AND queueId <> 1 AND (topic = 'orders' OR size > 130)")
     expected = [m for m in messages if m.properties["TAGS"] == "a" and m.queue_id != 1 and (m.topic == "orders" or m.size > 130)]
@@ -117,7 +117,7 @@ def test_several_stores_are_one_table(spark: SparkSession, stored: tuple[Path, l
     assert frame.where(f"startswith(file, '{tmp_path}/')").count() == 7
 
 
-def test_damage_is_rows_and_the_job_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_damage_is_returned_as_rows_and_job_continues(spark: SparkSession, tmp_path: Path) -> None:
     messages = write_store(tmp_path / "store", [Sent("orders", n % 4, bytes(60)) for n in range(400)], 1 << 15)
     hurt, file = messages[40], tmp_path / "store" / "commitlog" / f"{0:020d}"
     with file.open("r+b") as log_file:
@@ -130,7 +130,7 @@ def test_damage_is_rows_and_the_job_goes_on(spark: SparkSession, tmp_path: Path)
     assert bad == [{"physicalOffset": hurt.offset, "size": hurt.size, "topic": None, "file": str(file), "error": reason}]
 
 
-def test_a_file_that_vanishes_after_planning_is_a_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_file_that_vanishes_after_planning_is_row(spark: SparkSession, tmp_path: Path) -> None:
     messages = write_store(tmp_path / "store", [Sent("orders", 0, bytes(60)) for _ in range(500)], 1 << 15)
     frame = log(spark, tmp_path / "store", "physicalOffset, size, error")
     frame._jdf.queryExecution().toRdd().partitions()  # the files are listed now
@@ -140,7 +140,7 @@ def test_a_file_that_vanishes_after_planning_is_a_row(spark: SparkSession, tmp_p
     assert [(row.physicalOffset, row.size) for row in rows if row.error is not None] == [(1 << 15, 1 << 15)]
 
 
-def test_queues_topics_and_index_of_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
+def test_queues_topics_and_index_of_real_broker(spark: SparkSession, tmp_path: Path) -> None:
     with tarfile.open(GOLDEN) as archive:
         archive.extractall(tmp_path, filter="data")
     for name in ("commitlog", "consumequeue", "index", "topics"):
@@ -164,7 +164,7 @@ def test_clauses_choose_queues(spark: SparkSession, stored: tuple[Path, list[Sto
     assert sorted(row.physicalOffset for row in frame.collect()) == expected
 
 
-def test_the_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+def test_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     rows = spark.read.format("rocketmq-topics").load(str(stored[0])).orderBy("topic").collect()
     assert [(row.topic, row.readQueueNums, row.perm, row.counter) for row in rows] == [("orders", 4, 6, 3), ("payments", 8, 4, 3)]
 
@@ -178,11 +178,11 @@ def test_the_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Store
         ({"maxPartitionBytes": "many", "path": "x"}, "maxPartitionBytes: is many"),
     ],
 )
-def test_mistakes_of_a_reader_are_named(options: dict[str, str], says: str, spark: SparkSession) -> None:
+def test_mistakes_of_reader_are_named(options: dict[str, str], says: str, spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match=says):
         spark.read.format("rocketmq-commitlog").options(**options).load().count()
 
 
-def test_a_schema_of_other_types_is_refused(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+def test_schema_of_other_types_is_refused(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
     with pytest.raises(PySparkException, match="column queueId: has another type in the schema given; declare it int"):
         spark.read.format("rocketmq-commitlog").schema("queueId string").load(str(stored[0])).count()

@@ -1,4 +1,4 @@
-"""The data source on a standalone cluster of two workers on this machine, one of which is killed in the middle of a query."""
+"""The data source on a local standalone cluster of two workers, one of which is killed during a query."""
 
 import contextlib
 import json
@@ -25,7 +25,6 @@ WAIT = 900  # a limit for what hangs
 
 @contextlib.contextmanager
 def process(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process with its own group, which ends with the block."""
     environment = {
         **os.environ,
         **spark_variables(find_java(), HOME),
@@ -68,7 +67,7 @@ def wait_for(log: Path, text: str, times: int = 1) -> None:
 
 
 def begun(marks: Path) -> list[str]:
-    """The executor of each task that has begun."""
+    """Return the executor of each started task."""
     return [mark.name.split("-")[0] for mark in marks.iterdir()]
 
 
@@ -80,7 +79,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A master's URL, and one of its two workers."""
+    """Return a master's URL, and one of its two workers."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
     with contextlib.ExitStack() as running:
@@ -93,7 +92,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         yield url, worker
 
 
-def test_a_worker_killed_in_the_middle_costs_no_row_and_the_other_still_searches(tmp_path: Path) -> None:
+def test_killed_worker_loses_no_row_and_other_still_searches(tmp_path: Path) -> None:
     stored = write_store(tmp_path / "store", [Sent(f"topic{n % 5}", n % 4, bytes(n % 200)) for n in range(800)], 1 << 15)
     marks = tmp_path / "marks"
     marks.mkdir()

@@ -1,4 +1,4 @@
-"""The queries of the documentation run as they stand there and say what is true; the example makes its report."""
+"""The queries of the documentation run unchanged and give the documented results; the example writes its report."""
 
 import importlib.util
 import re
@@ -15,7 +15,7 @@ ROOM = Path(__file__).parents[2] / "traces"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two hours of messages: `orders` uses one of its four queues, group g retried twice and gave up once; one record is damaged."""
+    """Two hours of messages: `orders` uses one of its four queues; group g retried twice and dead-lettered once; one record is damaged."""
     folder = tmp_path_factory.mktemp("docs") / "store"
     hour = 1_700_000_000_000 // 3_600_000 * 3_600_000
     sent = [Sent("orders", 0, bytes(100), stored_at=hour + n) for n in range(40)]
@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_queries_of_the_documentation(spark: SparkSession, store: Path) -> None:
+def test_queries_of_documentation(spark: SparkSession, store: Path) -> None:
     text = (ROOM / "docs" / "spark.md").read_text().split("## What is read")[0]
     views, queries = [], []
     for block in re.findall(r"```sql\n(.*?)```", text, re.DOTALL):
@@ -51,7 +51,7 @@ def test_the_queries_of_the_documentation(spark: SparkSession, store: Path) -> N
 
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
-def test_the_example_makes_its_report(spark: SparkSession, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_makes_its_report(spark: SparkSession, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = shutil.copy(ROOM / "examples" / "store_report.py", tmp_path)  # as an operator would
     monkeypatch.syspath_prepend(tmp_path)
     spec = importlib.util.spec_from_file_location("store_report", script)

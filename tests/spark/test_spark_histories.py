@@ -1,4 +1,4 @@
-"""Spark's judge of many histories finds what the local one finds, row for row, whatever happens to its tasks."""
+"""Spark's judge of many histories finds the same rows as the local one, whatever happens to its tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def order(tmp: Path, name: str, *sources: Path) -> JudgingJob:
 
 
 def fill(folder: Path) -> Path:
-    """A history that is right, one that is not, one cut off, two in Parquet, and one compressed and cut off."""
+    """Write a correct history, a wrong one, a truncated one, two in Parquet, and a compressed and truncated one."""
     folder.mkdir()
     right = write(folder / "right.ndjson", *history())
     (folder / "small.ndjson.gz").write_bytes(gzip.compress(right.read_bytes())[:-20])
@@ -39,8 +39,8 @@ def fill(folder: Path) -> Path:
     return folder
 
 
-def test_a_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
-    """What comes later is judged then; pieces of a history may come late and in any order; nothing is judged twice."""
+def test_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
+    """Later histories are judged later; pieces of a history may arrive late and in any order; nothing is judged twice."""
     folder = fill(tmp_path / "in")
     wanted, plain = order(tmp_path, "spark", folder), order(tmp_path, "local", folder)
     assert histories.judge(spark, wanted).data() == local.judge(plain).data()
@@ -51,15 +51,15 @@ def test_a_folder_that_grows(spark: SparkSession, tmp_path: Path) -> None:
     waiting = histories.judge(spark, wanted)
     assert waiting.unknown == ["pieces: events 0 to 69 did not come yet"]
     write(folder / "late-1.ndjson", named, events[:80])
-    found = histories.judge(spark, wanted)
-    assert found.data() == local.judge(plain).data()
-    assert len(found.findings) == 5 and not found.unknown
+    judged = histories.judge(spark, wanted)
+    assert judged.data() == local.judge(plain).data()
+    assert len(judged.findings) == 5 and not judged.unknown
     after = set((tmp_path / "spark" / "out" / "verdicts").iterdir())
     histories.judge(spark, wanted)
     assert len(after - before) == 2 and set((tmp_path / "spark" / "out" / "verdicts").iterdir()) == after
 
 
-def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "wrong.ndjson", *history(topics=4, wrong="T1"))
     died = tmp_path / "died"
 
@@ -74,13 +74,13 @@ def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path,
         return verdict
 
     monkeypatch.setattr(histories, "judge_calls", dying)
-    found = histories.judge(spark, order(tmp_path, "spark", path))
+    judged = histories.judge(spark, order(tmp_path, "spark", path))
     assert died.exists()
-    assert found.data() == local.judge(order(tmp_path, "local", path)).data()
+    assert judged.data() == local.judge(order(tmp_path, "local", path)).data()
 
 
-def test_a_stopped_run_goes_on(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped after the pieces were written and before the verdicts were, the next run judges them, once."""
+def test_stopped_run_resumes(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run stopped between writing pieces and verdicts; the next run judges the pieces once."""
     folder = fill(tmp_path / "in")
     wanted = order(tmp_path, "spark", folder)
 

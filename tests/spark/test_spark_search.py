@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from one_process import summary
 
 import routing
 from rocketproof_model import Instance
 from rocketproof_model import search as local
-from rocketproof_model.result import Explored
 from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import build, constants, part
 from rocketproof_traces.common.errors import TraceError
@@ -18,12 +18,6 @@ from rocketproof_traces.spark import jobs, search, shares
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-def summary(found: Explored) -> object:
-    """All that has to be equal."""
-    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
-    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
 
 
 def specified(scope: str) -> Instance:
@@ -34,14 +28,14 @@ def specified(scope: str) -> Instance:
 def test_every_level_on_workers(spark: "SparkSession", tmp_path: Path) -> None:
     instance = specified("answers")
     claims = properties(part("answers"))
-    found = search.explore(spark, instance, claims, scratch=tmp_path, alone=0)
-    assert summary(found) == summary(local.explore(instance, claims))
-    assert found.states == 6860 and all(level.tasks for level in found.levels)
-    assert any(outcome.witness for outcome in found.outcomes)
+    result = search.explore(spark, instance, claims, scratch=tmp_path, alone=0)
+    assert summary(result) == summary(local.explore(instance, claims))
+    assert result.states == 6860 and all(level.tasks for level in result.levels)
+    assert any(outcome.witness for outcome in result.outcomes)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_worker_killed_in_the_middle_costs_nothing(spark: "SparkSession", tmp_path: Path) -> None:
+def test_worker_killed_in_middle_costs_nothing(spark: "SparkSession", tmp_path: Path) -> None:
     mark = tmp_path / "killed"
 
     def perform(work: Any) -> Any:
@@ -55,12 +49,12 @@ def test_a_worker_killed_in_the_middle_costs_nothing(spark: "SparkSession", tmp_
         return done
 
     instance = specified("answers")
-    found = search.explore(spark, instance, scratch=tmp_path, alone=500, perform=perform)
+    result = search.explore(spark, instance, scratch=tmp_path, alone=500, perform=perform)
     assert mark.exists()
-    assert summary(found) == summary(local.explore(instance))
+    assert summary(result) == summary(local.explore(instance))
 
 
-def test_a_folder_that_only_the_driver_has_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
+def test_folder_that_only_driver_has_is_refused(spark: "SparkSession", tmp_path: Path) -> None:
     def perform(work: Any) -> Any:
         raise AssertionError("no task may start")
 
@@ -69,26 +63,26 @@ def test_a_folder_that_only_the_driver_has_is_refused(spark: "SparkSession", tmp
         workers.prepare(tmp_path / "elsewhere", lambda: None)
 
 
-def test_more_than_a_million_states(spark: "SparkSession", tmp_path: Path) -> None:
-    """The store's scope: small levels by the driver, large ones on workers."""
+def test_more_than_million_states(spark: "SparkSession", tmp_path: Path) -> None:
+    """The store's scope: the driver expands small levels, workers large ones."""
     instance = specified("store")
     claims = properties(part("store"))
-    found = search.explore(spark, instance, claims, scratch=tmp_path, alone=200_000)
-    assert found.states > 1_000_000 and {bool(level.tasks) for level in found.levels} == {False, True}
-    assert summary(found) == summary(local.explore(instance, claims))
+    result = search.explore(spark, instance, claims, scratch=tmp_path, alone=200_000)
+    assert result.states > 1_000_000 and {bool(level.tasks) for level in result.levels} == {False, True}
+    assert summary(result) == summary(local.explore(instance, claims))
 
 
 def test_more_than_two_million_states(spark: "SparkSession", tmp_path: Path) -> None:
-    """The routing model with three brokers, whose counts are known from three other checkers."""
+    """The routing model with three brokers; three other checkers gave its counts."""
     instance = routing.model(**routing.SCOPES["three"]).given()
-    found = search.explore(spark, instance, scratch=tmp_path, alone=100_000)
-    assert (found.states, found.transitions, found.depth) == (2_836_801, 13_660_153, 18)
-    assert summary(found) == summary(local.explore(instance, workers=2))
+    result = search.explore(spark, instance, scratch=tmp_path, alone=100_000)
+    assert (result.states, result.transitions, result.depth) == (2_836_801, 13_660_153, 18)
+    assert summary(result) == summary(local.explore(instance, workers=2))
 
 
-def test_the_large_scope(spark: "SparkSession", tmp_path: Path) -> None:
+def test_large_scope(spark: "SparkSession", tmp_path: Path) -> None:
     instance = build("large").model.given(**constants("P49"))
     claims = properties(part("large"))
-    found = search.explore(spark, instance, claims, scratch=tmp_path)
-    assert found.states > 2_000_000 and any(level.tasks for level in found.levels)
-    assert summary(found) == summary(local.explore(instance, claims, workers=2))
+    result = search.explore(spark, instance, claims, scratch=tmp_path)
+    assert result.states > 2_000_000 and any(level.tasks for level in result.levels)
+    assert summary(result) == summary(local.explore(instance, claims, workers=2))

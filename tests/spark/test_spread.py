@@ -1,4 +1,4 @@
-"""Campaigns on Spark: the shards' outcomes are those of this process, and a worker that dies costs nothing."""
+"""Campaigns on Spark: the shards' results equal those of this process, and a lost worker loses no result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def dies_once(item: str) -> str:
-    """The item; the first to ask, over all processes, is killed."""
+    """Return the item; the first caller over all processes is killed."""
     folder, word = item.split("|")
     try:
         os.open(os.path.join(folder, "died"), os.O_CREAT | os.O_EXCL)
@@ -34,7 +34,7 @@ def dies_once(item: str) -> str:
     raise AssertionError
 
 
-def test_shards_come_out_as_in_this_process(spark: SparkSession) -> None:
+def test_shards_equal_those_of_this_process(spark: SparkSession) -> None:
     few = [task for task in tasks("P49") if task.source.scope in ("flush", "answers")]
     items = [json.dumps(shard.data()) for shard in shards(parts(few), 90, 4)]
     there = sorted(spread(spark, answer, items, 2, 2))
@@ -42,8 +42,8 @@ def test_shards_come_out_as_in_this_process(spark: SparkSession) -> None:
     assert len(there) == len(items) > 2
 
 
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """In a process of its own: one local task may fail there, as the command's session allows."""
+def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    """This runs in a separate process: one local task may fail there, as the command's session allows."""
     program = (
         "import sys; from rocketproof_traces.spark.session import session; from rocketproof_traces.spark.spread import spread\n"
         "from test_spread import dies_once\n"
@@ -59,7 +59,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
 
 def origin(item: str) -> tuple[str, int, str]:
-    """The item, which task of its job does it, and what its process was forked from."""
+    """Return the item, the number of its task, and the origin of its process."""
     context = TaskContext.get()
     assert context is not None
     return item, context.partitionId(), Path(f"/proc/{os.getppid()}/cmdline").read_text()
@@ -71,13 +71,13 @@ def test_items_share_tasks_in_processes_that_have_all_loaded(spark: SparkSession
     assert {daemon.__name__ in parent for _, _, parent in found} == {True}
 
 
-def test_a_refusal_of_a_part_is_one_line(spark: SparkSession) -> None:
+def test_refusal_of_shard_is_one_line(spark: SparkSession) -> None:
     item = json.dumps({"source": {"scope": "none", "profile": "P49", "given": {}}, "expected": {}, "seed": 0, "first": 0, "programs": 1})
     (said,) = spread(spark, answer, [item], 1, 1)
     assert "none" in json.loads(said)["error"]
 
 
-def test_the_command_uses_the_session_that_is_there(
+def test_command_uses_existing_session(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [task for task in tasks("P49") if task.source.scope == "flush"]
@@ -87,4 +87,4 @@ def test_the_command_uses_the_session_that_is_there(
     assert "nothing unexpected" in capsys.readouterr().out
     assert (tmp_path / "c.json").read_text() == (tmp_path / "c" / "findings.json").read_text()
     kept = [json.loads(line) for line in (tmp_path / "c" / "shards.jsonl").read_text().splitlines()]
-    assert [one["programs"] for one in kept] == [40]
+    assert [line["programs"] for line in kept] == [40]

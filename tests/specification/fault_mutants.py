@@ -1,4 +1,4 @@
-"""Mutants of the specification's faults: the file, the answers, waits and deadlines, flush and recovery, and of messages that come back."""
+"""Mutants of the specification's faults: the file, responses, waits and deadlines, flush and recovery, and send-backs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ from rocketproof_spec.waiting import Step, WaitingRequests
 
 
 def of_fault(s: Part) -> list[Noticed]:
-    """All mutants of a fault's scope."""
     return _MADE[type(s)](s)
 
 

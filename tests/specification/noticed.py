@@ -11,7 +11,7 @@ from rocketproof_model.transforms.mutation import ModelMutant
 
 @dataclass(frozen=True)
 class Noticed:
-    """The claims of the catalogue that notice the mutant, with their usual verdict, and the profile and settings in which they do."""
+    """The claims of the catalogue that detect the mutant, with their usual verdict, and the profile and settings that this needs."""
 
     mutant: ModelMutant
     claims: tuple[str, ...]

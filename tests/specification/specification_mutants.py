@@ -1,7 +1,7 @@
-"""Mutants of the specification: each a one-place change of a rule, and the claims that notice it.
+"""Mutants of the specification: each changes one place of a rule, and names the claims that detect it.
 
-A mutant is found if the named claim's verdict is no longer the expected one: a rule that held is violated, or a known violation of the
-described system vanishes. Ids without M are ours; M ids are the behaviour's list.
+A mutant is detected if the named claim's verdict is no longer the expected one: a rule that held is violated, or a known violation of the
+described system disappears. M ids are those of the behaviour's list; other ids are this project's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _READ_MORE = {"existing": True, "existing_read": 2, "existing_write": 1}
 
 
 class _Terms:
-    """The terms of one request, its broker and its topics, by which mutants are written."""
+    """The terms of one request, its broker and its topics, used by mutants."""
 
     def __init__(self, s: Specification) -> None:
         self.s = s
@@ -318,9 +318,9 @@ SCOPES = (*_MADE, *FAULTS)
 
 @cache
 def mutated(scope: str) -> tuple[Part, tuple[Noticed, ...]]:
-    """The specification of a scope with all its mutants, and what notices each: mutant number k is the k-th, from 1."""
+    """Return the specification of a scope with all its mutants, and their detectors: mutant number k is the k-th, from 1."""
     s = part(scope)
     made = tuple(_MADE[scope](s) if isinstance(s, Specification) else of_fault(s))
     changed = copy(s)
-    changed.model = with_mutants(s.model, [one.mutant for one in made])
+    changed.model = with_mutants(s.model, [mutant.mutant for mutant in made])
     return changed, made

@@ -21,27 +21,27 @@ FLUSH = ModelSource("flush", "P49")
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, with one model in it."""
+    """A cache that contains one model."""
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
-    monkeypatch.setattr(sources, "_stated", sources._stated.__wrapped__)  # each call is that of another process
+    monkeypatch.setattr(sources, "_stated", sources._stated.__wrapped__)  # each call simulates another process
     FLUSH.kept()
     return tmp_path
 
 
-def test_a_model_from_the_cache_has_the_same_content_and_verdicts(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_model_has_same_content_and_verdicts(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "_built", None)
     kept, built = FLUSH.kept(), FLUSH.subject()
     assert kept.stated is not None and kept.instance.model is not built.instance.model
     assert kept.stated.content == Contents().model(kept.instance.model) == Contents().model(built.instance.model)
     assert list(kept.stated.claims.values()) == [Contents().claim(claim) for claim in built.properties]
     assert kept.instance.constants == built.instance.constants
-    found = [search.explore(one.instance, one.properties) for one in (kept, built)]
+    found = [search.explore(model.instance, model.properties) for model in (kept, built)]
     told = [[(o.property.id, o.verdict, o.states, o.witness and o.witness.labels()) for o in each.outcomes] for each in found]
     assert told[0] == told[1] and told[0]
 
 
 @pytest.mark.parametrize("change", ["a flipped bit", "others may write"])
-def test_a_file_that_cannot_be_trusted_is_built_again(cache: Path, change: str) -> None:
+def test_file_that_cannot_be_trusted_is_built_again(cache: Path, change: str) -> None:
     (file,) = cache.glob("models-*/flush.pickle")
     whole = bytearray(file.read_bytes())
     if change == "others may write":
@@ -62,7 +62,7 @@ class Silent:
     def progress(self, unit: Unit, at: object) -> None: ...
 
 
-def test_the_workers_build_the_models(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_build_models(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Unit] = []
     monkeypatch.setattr(sources, "_built", None)
     monkeypatch.setattr(processes, "run", lambda units, *_: given.extend(units))
@@ -73,5 +73,5 @@ def test_the_workers_build_the_models(cache: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", ["backs", "tiny", "timers", "flush"])
-def test_the_class_of_a_part_is_known_without_its_model(name: str) -> None:
+def test_class_of_part_is_known_without_its_model(name: str) -> None:
     assert type(part(name)) is part_class(name)

@@ -26,7 +26,7 @@ def instance_of(scope: str, number: int, profile: str, settings: Settings) -> In
 
 
 def verdicts(scope: str, number: int, profile: str, settings: Settings, ids: Iterable[str]) -> dict[str, str]:
-    """Return the verdicts of these claims for a mutant, from one search for all that a search decides; number 0 is no mutant."""
+    """Return the verdicts of these claims for a mutant, from one search for all; number 0 is no mutant."""
     instance = instance_of(scope, number, profile, settings)
     claims = [CLAIMS[id_].of(mutants.mutated(scope)[0]) for id_ in ids]
     found = {claim.id: lemmas.prove(instance, claim).verdict for claim in claims if claim.kind == "lemma"}
@@ -37,22 +37,22 @@ def verdicts(scope: str, number: int, profile: str, settings: Settings, ids: Ite
     return found | {outcome.property.id: outcome.verdict for outcome in outcomes}
 
 
-def settings_of(one: Noticed) -> Settings:
-    return tuple(one.settings.items())
+def settings_of(noticed: Noticed) -> Settings:
+    return tuple(noticed.settings.items())
 
 
 @cache
 def all_mutants() -> list[Noticed]:
-    return [one for scope in mutants.SCOPES for one in mutants.mutated(scope)[1]]
+    return [mutant for scope in mutants.SCOPES for mutant in mutants.mutated(scope)[1]]
 
 
-def test_there_are_at_least_25() -> None:
-    assert len({one.mutant.id for one in all_mutants()}) == len(all_mutants()) >= 25
+def test_at_least_25_mutants_exist() -> None:
+    assert len({mutant.mutant.id for mutant in all_mutants()}) == len(all_mutants()) >= 25
 
 
-def test_every_lemma_has_a_mutant() -> None:
+def test_every_lemma_has_mutant() -> None:
     lemmas = {c.id for c in catalogue.CLAIMS if c.kind == "lemma"}
-    assert lemmas <= {claim for one in all_mutants() for claim in one.claims}
+    assert lemmas <= {claim for mutant in all_mutants() for claim in mutant.claims}
 
 
 @pytest.mark.parametrize("scope", mutants.SCOPES)
@@ -63,19 +63,19 @@ def test_mutants_are_found(scope: str) -> None:
     """
     _, made = mutants.mutated(scope)
     missed = []
-    for number, one in list(enumerate(made, 1))[:: max(1, len(made) // in_proportion(len(made)))]:
-        found = verdicts(scope, number, one.profile, settings_of(one), one.claims)
-        for claim in one.claims:
+    for number, mutant in list(enumerate(made, 1))[:: max(1, len(made) // in_proportion(len(made)))]:
+        found = verdicts(scope, number, mutant.profile, settings_of(mutant), mutant.claims)
+        for claim in mutant.claims:
             if found[claim] not in ("holds", "violated"):
-                missed.append(f"{one.mutant.id}: {claim} decided nothing: {found[claim]}")
-            elif found[claim] == one.usual:
-                missed.append(f"{one.mutant.id} survives: {one.mutant.sentence}; {claim} still {one.usual}")
+                missed.append(f"{mutant.mutant.id}: {claim} decided nothing: {found[claim]}")
+            elif found[claim] == mutant.usual:
+                missed.append(f"{mutant.mutant.id} survives: {mutant.mutant.sentence}; {claim} still {mutant.usual}")
     assert missed == []
 
 
 @pytest.mark.parametrize("scope", [slow(name) if name in DEAR else name for name in mutants.SCOPES])
-def test_without_mutant_the_verdicts_are_the_usual_ones(scope: str) -> None:
+def test_without_mutant_verdicts_are_usual(scope: str) -> None:
     usual: dict[tuple[str, Settings], dict[str, str]] = {}
-    for one in mutants.mutated(scope)[1]:
-        usual.setdefault((one.profile, settings_of(one)), {}).update(dict.fromkeys(one.claims, one.usual))
+    for mutant in mutants.mutated(scope)[1]:
+        usual.setdefault((mutant.profile, settings_of(mutant)), {}).update(dict.fromkeys(mutant.claims, mutant.usual))
     assert {key: verdicts(scope, 0, *key, known) for key, known in usual.items()} == usual

@@ -32,12 +32,12 @@ P40, P49, P494 = PROFILES["P40"], PROFILES["P49"], PROFILES["P494"]
         ("%DLQ%group", "ordinary"),
     ],
 )
-def test_p49_classifies_in_the_brokers_order(name: str | None, expected: str) -> None:
+def test_p49_classifies_in_brokers_order(name: str | None, expected: str) -> None:
     assert classify(name, P49) == expected
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 128, "SCHEDULE_TOPIC_XXXX"])
-def test_p40_knows_only_the_template_and_retry_names(name: str) -> None:
+def test_p40_knows_only_template_and_retry_names(name: str) -> None:
     assert classify(name, P40) == "ordinary"
     assert classify("TBW102", P40) == "template"
 

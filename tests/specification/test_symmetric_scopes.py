@@ -1,4 +1,4 @@
-"""The specification up to symmetry: the catalogue tells no producer or broker from another, and its verdicts stay what they are."""
+"""Symmetry reduction of the specification: the catalogue distinguishes no producer or broker, and its verdicts are unchanged."""
 
 from dataclasses import replace
 
@@ -11,14 +11,14 @@ from rocketproof_properties.catalogue.table import properties
 from rocketproof_spec import SCOPES, Scope, constants, specify
 
 CASES = {
-    # orbits, the states that they stand for, indices
+    # orbits, states that they represent, indices
     "small": (82951, 331124, ("Broker", "Producer")),
     "restart": (26024, 51842, ("Producer",)),
 }
 
 
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=str)
-def test_no_claim_tells_producers_or_brokers_apart(scope: Scope) -> None:
+def test_no_claim_distinguishes_producers_or_brokers(scope: Scope) -> None:
     made = specify(replace(scope, symmetric=True))
     indices, told = reducible(made.model, properties(made))
     assert told == ""
@@ -26,7 +26,7 @@ def test_no_claim_tells_producers_or_brokers_apart(scope: Scope) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_verdicts_and_lengths_are_those_of_all_states(name: str) -> None:
+def test_symmetry_keeps_verdicts_and_witness_lengths(name: str) -> None:
     made = specify(replace(SCOPES[name], symmetric=True))
     claims, instance = properties(made), made.model.given(**constants("P49"))
     whole, found = explore(instance, claims, symmetry=False), explore(instance, claims)
@@ -38,7 +38,7 @@ def test_verdicts_and_lengths_are_those_of_all_states(name: str) -> None:
     assert found.coverage.guards == whole.coverage.guards
 
 
-def test_queues_in_turn_need_an_order_of_brokers() -> None:
+def test_queues_in_turn_need_order_of_brokers() -> None:
     made = specify(replace(SCOPES["small"], symmetric=True))
     with pytest.raises(ModelError, match="no constant 'round_robin'"):
         made.model.given(round_robin=True)

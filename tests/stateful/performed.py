@@ -41,10 +41,16 @@ FEW = in_proportion(PROGRAMS)
 """Programs of a test that expects no finding, as it runs all of them; a test that expects one ends with the finding."""
 
 
-def found(scope: str, profile: str = "P49", given: dict[str, Any] | None = None, programs: int = PROGRAMS) -> ConformanceError | None:
+def campaign(scope: str, profile: str = "P49", given: dict[str, Any] | None = None) -> Campaign:
     source = ModelSource(scope, profile, tuple(sorted((GIVEN[scope] if given is None else given).items())))
     subject = source.subject()
-    return run(Campaign(subject.instance, driver_of(source, subject)), programs, 5, shrink=False)
+    return Campaign(subject.instance, driver_of(source, subject))
+
+
+def found(
+    scope: str, profile: str = "P49", given: dict[str, Any] | None = None, programs: int = PROGRAMS, seed: int = 5
+) -> ConformanceError | None:
+    return run(campaign(scope, profile, given), programs, seed, shrink=False)
 
 
 async def waited(wanted: AwaitedFlush, millis: int) -> bool:

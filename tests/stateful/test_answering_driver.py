@@ -1,4 +1,4 @@
-"""Who answers a request, on the simulated broker: an error planted in it is a finding."""
+"""The component that answers a request, on the simulated broker: a planted error is a finding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ behaviour = pytest.mark.behaviour
 
 
 @behaviour("REM-07", "INV-03")
-def test_an_overload_told_to_a_one_way_caller_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overload_reported_to_one_way_caller_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def tells(self: dispatch.Dispatcher, processor: Any, channel: Any, request: Any) -> None:
         try:
             processor.executor.submit(RequestTask(lambda: self._serve(processor, channel, request), channel, request))
@@ -30,7 +30,7 @@ def test_an_overload_told_to_a_one_way_caller_is_a_finding(monkeypatch: pytest.M
 
 
 @behaviour("REM-09", "INV-01", "INV-02", "HAZ-24")
-def test_a_future_whose_exception_is_answered_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_response_to_future_exception_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     async def answers(self: Any, channel: Any, request: Any, future: Any) -> None:
         dispatch.write(channel, dispatch.response_to(request))
 

@@ -32,7 +32,7 @@ def witness(here: Path) -> str:
     return row.witness
 
 
-def test_a_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["replay", witness, "--json", "replayed.json"]) == 0
     printed = capsys.readouterr().out
     assert "1  request(p=client 0" in printed
@@ -50,9 +50,7 @@ def test_a_witness_is_replayed(witness: str, here: Path, capsys: pytest.CaptureF
     }
 
 
-def test_a_replay_that_leaves_the_model_says_where(
-    witness: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replay_leaving_model_names_step(witness: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TopicConfigManager, "select", lambda self, topic: None)
     assert run(["replay", witness]) == 1
     printed = capsys.readouterr().out
@@ -60,7 +58,7 @@ def test_a_replay_that_leaves_the_model_says_where(
     assert "The implementation left the model after" in printed
 
 
-def test_a_witness_of_a_model_of_ones_own_has_no_implementation(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_of_user_model_has_no_implementation(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "mine.py").write_text(
         "from rocketproof_model import Int, Model\n\nm = model = Model('mine')\nx = m.var('x', Int(0, 2), init=0)\n\n\n"
         "@m.action()\ndef up(a):\n    '''It rises.'''\n    a.guard('low', x < 2, 'it is low')\n    a.set(x, x + 1)\n\n\n"
@@ -82,15 +80,15 @@ def test_bad_input_is_one_line(arguments: list[str], here: Path, capsys: pytest.
 
 
 def test_every_profile_has_programs() -> None:
-    """P494 has few verdicts of its own in the catalogue and is tested under those of P49 otherwise."""
+    """P494 has few verdicts in the catalogue and inherits the others from P49."""
     assert {task.source.profile for task in programs.tasks("P494")} == {"P494"}
     earlier, own = ({(task.source.scope, task.claim, task.condition) for task in programs.tasks(profile)} for profile in ("P49", "P494"))
     assert earlier < own
     assert {scope for scope, *_ in own - earlier} <= set(FAULTS)
 
 
-def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one instance and of the messages, for test_catalogue.py has the verdicts of all."""
+def test_programs_give_matrix(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Covers one instance and the messages; test_catalogue.py has the verdicts of all."""
     few = [task for task in programs.tasks("P45") if task.source.scope == "answers" or dict(task.source.given).get("programs") == ""]
     monkeypatch.setattr(programs, "tasks", lambda profile: few)
     assert (
@@ -115,15 +113,15 @@ def test_programs_give_the_matrix(here: Path, capsys: pytest.CaptureFixture[str]
     )
     rows = json.loads((here / "rows.json").read_text())
     made = json.loads((here / "r.run").read_text())
-    assert [one["verdict"] for one in made["results"]] == [row["verdict"] for row in rows]
-    assert {one["label"] for one in made["covered"]} == {"P45"} and made["covered"][0]["actions"][0]["sentence"]
+    assert [result["verdict"] for result in made["results"]] == [row["verdict"] for row in rows]
+    assert {row["label"] for row in made["covered"]} == {"P45"} and made["covered"][0]["actions"][0]["sentence"]
     assert {row["engine"] for row in rows} == {"stateful"}
     assert {row["scope"] for row in rows} == {"answers", "messages"}
     assert any(row["verdict"] == row["expected"] == "violated" for row in rows)
     assert "all as expected" in capsys.readouterr().out
 
 
-def test_a_kept_program_of_messages_is_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kept_program_of_messages_is_shown(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "kept.py").write_text("def test_inv_45():\n    '''told'''\n")
     assert run(["show", "kept.py"]) == 0
     assert "told" in capsys.readouterr().out
@@ -132,6 +130,6 @@ def test_a_kept_program_of_messages_is_shown(here: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("typed", ["haz-3", "HAZ3", "haz-003"])
-def test_an_id_is_offered_by_its_number(typed: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_id_is_offered_by_its_number(typed: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hazard", typed]) == 2
     assert "HAZ-03" in capsys.readouterr().err.partition("are ")[2].split(",")[0]

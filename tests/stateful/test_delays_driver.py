@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from performed import PROGRAMS
+from performed import PROGRAMS, found
 
 from rocketproof_impl.broker import sending, transaction
 from rocketproof_impl.broker.topics import TopicConfigManager
@@ -16,7 +16,6 @@ from rocketproof_impl.store import delay
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.drivers.delays import DelaysDriver
-from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
 from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
@@ -43,14 +42,12 @@ HALF = "put_half(tran=true, delayed=False)"
     ],
     ids=["sync", "halves", "transactions", "meeting"],
 )
-def test_each_release_delays_and_ends_as_its_switches_say(scope: str, given: dict[str, Any], profile: str) -> None:
-    source = ModelSource(scope, profile, tuple(sorted(given.items())))
-    subject = source.subject()
-    assert run(Campaign(subject.instance, driver_of(source, subject)), PROGRAMS // 2, 5, shrink=False) is None
+def test_each_release_delays_and_ends_by_its_switches(scope: str, given: dict[str, Any], profile: str) -> None:
+    assert found(scope, profile, given, PROGRAMS // 2) is None
 
 
 @behaviour("CL-02", "INV-45")
-def test_a_level_that_is_not_capped_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_level_that_is_not_capped_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     replay("delays", "P49", [ONE])
     monkeypatch.setattr(delay, "LEVELS", (*delay.LEVELS, delay.LEVELS[-1]))
     monkeypatch.setattr(delay, "MAX_LEVEL", 19)
@@ -59,7 +56,7 @@ def test_a_level_that_is_not_capped_is_a_finding(monkeypatch: pytest.MonkeyPatch
 
 
 @behaviour("REC-05", "AUX-31")
-def test_a_delivery_to_another_queue_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delivery_to_another_queue_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     def to_the_first(delayed: Any, *, trailing: bool) -> Any:
         message = back(delayed, trailing=trailing)
         message.queue_id = 0
@@ -73,7 +70,7 @@ def test_a_delivery_to_another_queue_is_a_finding(monkeypatch: pytest.MonkeyPatc
 
 
 @behaviour("REC-05", "AUX-28", "REC-04")
-def test_a_level_that_waits_less_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_level_that_waits_less_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delay, "LEVELS", (*delay.LEVELS[:-1], 0))
     with pytest.raises(ConformanceError, match="due"):
         replay("delays", "P49", [ONE])
@@ -82,7 +79,7 @@ def test_a_level_that_waits_less_is_a_finding(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.nightly
 @behaviour("REC-05", "AUX-30", "AUX-27")
 @pytest.mark.parametrize("switch", ["records_each_delivery", "corrects_delay_offsets"])
-def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:
+def test_another_releases_way_to_keep_offsets_is_finding(switch: str) -> None:
     source = ModelSource("delays", "P494", (("end_budget", 1), ("power", True)))
     subject = source.subject()
     other = replace(PROFILES["P494"], **{switch: False})
@@ -93,7 +90,7 @@ def test_another_releases_way_to_keep_offsets_is_a_finding(switch: str) -> None:
 
 
 @behaviour("TRX-01", "TRX-02")
-def test_a_gate_that_asks_for_the_property_alone_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_checking_only_property_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     replay("transactions", "P49", ["put_own(tran=false)"])
     monkeypatch.setattr(sending, "is_transactional", lambda message, profile: TRAN_MSG in message.properties)
     with pytest.raises(ConformanceError, match="place"):
@@ -101,7 +98,7 @@ def test_a_gate_that_asks_for_the_property_alone_is_a_finding(monkeypatch: pytes
 
 
 @behaviour("TRX-03", "INV-09")
-def test_a_refusal_before_the_topic_is_made_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_before_topic_creation_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["refuse(tran=true)"]
     replay("transactions", "P49", steps, {"rejects": True})
     monkeypatch.setattr(TopicConfigManager, "select", lambda self, topic: None)
@@ -110,7 +107,7 @@ def test_a_refusal_before_the_topic_is_made_is_a_finding(monkeypatch: pytest.Mon
 
 
 @behaviour("TRX-04", "REC-01", "REA-78")
-def test_an_end_without_an_operation_record_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_without_operation_record_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing(self: Any, half: Any) -> None:
         """No record."""
 
@@ -122,7 +119,7 @@ def test_an_end_without_an_operation_record_is_a_finding(monkeypatch: pytest.Mon
 
 
 @behaviour("AUX-33")
-def test_a_check_that_never_gives_up_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_that_never_gives_up_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [HALF, "ask(c=0)", "ask(c=1)", "give_up(c=2)"]
     replay("transactions", "P49", steps)
     monkeypatch.setattr(HalfQueueRound, "_asked_often_enough", lambda self, message: False)
@@ -131,7 +128,7 @@ def test_a_check_that_never_gives_up_is_a_finding(monkeypatch: pytest.MonkeyPatc
 
 
 @behaviour("TRX-01", "HAZ-47")
-def test_a_retry_that_is_known_is_no_half_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retry_that_is_known_is_no_half_message(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [f"half_{HALF}", "half_commit(c=0)", "half_pass_over(c=0)", "retry(e=0)", "delay_elapse()", "delay_deliver(e=0)"]
     for profile in ("P49", "P533"):
         replay("meeting", profile, steps if profile == "P49" else [*steps[:2], "half_write_operations()", *steps[2:]])

@@ -1,20 +1,18 @@
-"""Topics that are deleted, performed on the implementation: where their queues go on the broker chooses, as the specification allows."""
+"""Deleted topics, performed on the implementation: the broker chooses where their queues continue, as the specification allows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from performed import found
 
 from proportion import in_proportion
 from rocketproof_impl.broker.topics import TopicConfigManager
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model import RocketproofError
-from rocketproof_properties.catalogue.source import ModelSource
 from rocketproof_properties.conformance.drivers.sending import SendingDriver
-from rocketproof_properties.conformance.stateful.engine import driver_of
-from rocketproof_properties.conformance.stateful.follow import ConformanceError, FollowedProgram
-from rocketproof_properties.conformance.stateful.machine import Campaign, run
+from rocketproof_properties.conformance.stateful.follow import FollowedProgram
 from rocketproof_properties.conformance.stateful.replay import replay
 
 GIVEN: dict[str, Any] = {"existing": True, "update_budget": 1}
@@ -24,36 +22,30 @@ MADE = ["look_up_missing", "acquire_lock", "look_again_missing", "template_found
 AGAIN = [SENT[0], *(f"{step}(p=0)" for step in (*MADE, "announce", "accept_queue"))]
 
 
-def found(programs: int = 60, **given: Any) -> ConformanceError | None:
-    source = ModelSource("deletions", "P49", tuple(sorted((GIVEN | given).items())))
-    subject = source.subject()
-    return run(Campaign(subject.instance, driver_of(source, subject)), programs, 1, shrink=False)
-
-
 def performed(steps: list[str]) -> FollowedProgram:
     return replay("deletions", "P49", steps, GIVEN)
 
 
 def next_offset(followed: FollowedProgram) -> int:
-    """What the broker answers the message that it has stored."""
-    assert isinstance(followed.driver, SendingDriver)
-    return followed.driver.parts.jobs[0].offset
+    """Return the offset in the broker's response to the stored message."""
+    assert isinstance(followed.target, SendingDriver)
+    return followed.target.parts.jobs[0].offset
 
 
 @pytest.mark.parametrize("given", [{}, {"existing": False}, {"auto_create": False, "template_in_file": True}], ids=str)
-def test_the_implementation_does_what_the_specification_allows(given: dict[str, Any]) -> None:
-    assert found(in_proportion(60), **given) is None
+def test_implementation_follows_specification(given: dict[str, Any]) -> None:
+    assert found("deletions", given=GIVEN | given, programs=in_proportion(60), seed=1) is None
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_a_queue_without_entries_goes_on_where_it_was() -> None:
+def test_queue_without_entries_continues_at_its_offset() -> None:
     assert next_offset(performed([*DELETED, "outlive(b=0, t=1, q=0)", *AGAIN, "store(p=0, draw=0)"])) == 1
     with pytest.raises(RocketproofError, match="store"):
         performed([*DELETED, *AGAIN, "store(p=0, draw=0)"])
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_a_queue_with_its_entries_begins_again() -> None:
+def test_queue_with_its_entries_begins_again() -> None:
     dispatched = [*DELETED[:-1], "dispatch(b=0, t=1, q=0)", DELETED[-1]]
     assert next_offset(performed([*dispatched, *AGAIN, "store(p=0, draw=0)"])) == 0
     with pytest.raises(RocketproofError, match="outlive"):
@@ -61,15 +53,15 @@ def test_a_queue_with_its_entries_begins_again() -> None:
 
 
 @pytest.mark.behaviour("SEND-21", "HAZ-18")
-def test_a_message_whose_topic_is_gone_is_not_stored() -> None:
+def test_message_of_deleted_topic_is_not_stored() -> None:
     gone = [*SENT, "delete_topic(b=0, t=1)"]
     assert performed([*gone, "miss_topic(p=0)"])
     with pytest.raises(RocketproofError, match="store"):
         performed([*gone, "store(p=0, draw=0)"])
 
 
-def test_a_broker_that_keeps_the_queues_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_keeps_queues_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MessageStore, "clean_unused_topics", lambda *_: None)
     monkeypatch.setattr(TopicConfigManager, "delete", lambda *_: None)
-    finding = found()
+    finding = found("deletions", given=GIVEN, programs=60, seed=1)
     assert finding is not None and "delete_topic" in finding.steps[-1]

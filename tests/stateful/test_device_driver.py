@@ -20,7 +20,7 @@ def put_without_wait(self: Durability, appended: Any, message: Any) -> None:
 
 
 @behaviour("FLU-02", "INV-06")
-def test_an_answer_before_the_flush_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_before_flush_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     replay("recovery", "P49", ["append()", "flush()", "acknowledge()"])
     monkeypatch.setattr(Durability, "ask_flush", put_without_wait)
     with pytest.raises(ConformanceError, match="turn"):
@@ -28,20 +28,20 @@ def test_an_answer_before_the_flush_is_a_finding(monkeypatch: pytest.MonkeyPatch
 
 
 @behaviour("FLU-05", "INV-06")
-def test_a_flush_that_forces_nothing_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flush_that_forces_nothing_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SimulatedRegion, "force", lambda self: None)
     with pytest.raises(ConformanceError, match="not forced"):
         replay("recovery", "P49", ["append()", "flush()"])
 
 
 @behaviour("FLU-06", "REM-06", "INV-06", "REA-100", "REA-101")
-def test_a_pool_of_buffers_does_what_the_specification_allows() -> None:
+def test_buffer_pool_follows_specification() -> None:
     replay("device", "P49", [*["put()"] * 3, "reject()", "look()", "commit()", "put()"], {"sync": False, "buffers": 2})
     replay("device", "P49", ["put()", "crash()"], {"sync": False, "buffers": 2, "crash_budget": 1})
 
 
 @behaviour("FLU-05", "INV-06")
-def test_a_store_that_notices_a_failed_force_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_noticing_failed_sync_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trusted, the flushed position moves on though the force failed; noticed, it stays. Either is a finding for the other."""
     given = {"fails": True, "power_budget": 1}
     replay("device", "P49", ["put()", "flush_fails()", "confirm()", "power_loss(kept=0)"], given)

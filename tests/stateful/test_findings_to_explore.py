@@ -1,4 +1,4 @@
-"""What programs find is left as something to walk in beside the test that shows it: the specification's course, or a history."""
+"""A finding of generated programs leaves something to explore next to its test: the specification's path, or a history."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ HALF = history.BrokenClaim(history.CLAIMS["INV-44"], "the queue is another one",
 
 
 def quiet(_: str) -> None:
-    """Nobody is told how far it is."""
+    """Report no progress."""
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The test of a finding: an implementation that never stores the new topic departs from the specification."""
+    """The test of a finding: an implementation that never stores the new topic deviates from the specification."""
     monkeypatch.setattr(TopicConfigManager, "_put", lambda *_, **__: None, raising=True)
     source = ModelSource("tiny", "P49")
     found = engine.campaign(source, source.subject(), [], lambda _: "holds", programs=50, seed=1, limits=Limits())
@@ -36,7 +36,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return report.save(source, finding, tmp_path / "findings")
 
 
-def test_a_finding_leaves_the_course_of_the_specification(kept: Path) -> None:
+def test_finding_leaves_course_of_specification(kept: Path) -> None:
     course = report.course_of(kept)
     source, witness = witnessfiles.load_with_source(str(course))
     assert (source.scope, source.profile) == ("tiny", "P49")
@@ -46,27 +46,27 @@ def test_a_finding_leaves_the_course_of_the_specification(kept: Path) -> None:
     assert str(course) in Openings(folder=kept.parent).files()
 
 
-def test_a_breach_of_messages_leaves_its_history(tmp_path: Path) -> None:
+def test_breach_of_messages_leaves_its_history(tmp_path: Path) -> None:
     path = history.save(str(tmp_path / "INV-44.py"), "P49", about.HALF_ONES, HALF, "violated")
     assert path is not None
     beside = tmp_path / "INV-44.ndjson"
     assert of_path(str(beside), "P49", quiet).document()["verdict"]["verdict"] == "ok"
-    task = next(one for one in programs.tasks("P49") if one.claim == "INV-44")
+    task = next(task for task in programs.tasks("P49") if task.claim == "INV-44")
     assert replace(undecided(task, ""), witness=path).record()["trace"] == str(beside)
     assert history.save(path, "P49", about.HALF_ONES, None, "violated") is None
     assert not beside.exists()
 
 
-def test_a_row_without_a_witness_has_no_trace() -> None:
-    task = next(one for one in programs.tasks("P49") if one.claim == "INV-44")
+def test_row_without_witness_has_no_trace() -> None:
+    task = next(task for task in programs.tasks("P49") if task.claim == "INV-44")
     assert undecided(task, "").record()["trace"] is None
 
 
-def test_a_finding_of_a_campaign_says_what_to_explore() -> None:
+def test_campaign_finding_states_what_to_explore() -> None:
     assert "trace" in CampaignFinding.__dataclass_fields__
 
 
-def test_what_failed_is_tried_first_by_the_next_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_next_test_tries_failed_program_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     first: list[frozenset[tuple[str, ...]]] = []
     chosen = programs.tasks("P49")

@@ -22,7 +22,7 @@ behaviour = pytest.mark.behaviour
 
 
 class Hasty(GroupCommitService):
-    """A group commit that believes every flush."""
+    """A group commit that assumes every flush succeeded."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class Hasty(GroupCommitService):
 
 
 class Thorough(GroupCommitService):
-    """A group commit whose flush reaches the end of the log."""
+    """A group commit whose flush reaches the log's end."""
 
     __slots__ = ()
 
@@ -46,8 +46,8 @@ class Thorough(GroupCommitService):
 
 @behaviour("FLU-03", "FLU-05", "LIV-09", "REA-55")
 @pytest.mark.parametrize("planted", [Hasty, Thorough])
-def test_another_group_commit_is_a_finding(planted: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first answers a put for whose record its one flush does not suffice, the second flushes a file more."""
+def test_another_group_commit_is_finding(planted: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first commit answers a put although its single flush does not reach the record; the second flushes one file more."""
     record = ["lock(p=0)", "append_only(p=0)", "finish(p=0)"]
     steps = [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)"]
     replay("flush", "P49", steps)
@@ -58,13 +58,13 @@ def test_another_group_commit_is_a_finding(planted: type, monkeypatch: pytest.Mo
 
 @behaviour("FLU-03", "HAZ-21", "LIV-09")
 @pytest.mark.parametrize(("profile", "end"), [("P45", "deny(p=0)"), ("P49", "confirm(p=0)")])
-def test_the_look_after_the_second_flush_is_the_releases(profile: str, end: str) -> None:
+def test_check_after_second_flush_follows_release(profile: str, end: str) -> None:
     record = ["lock(p=0)", "append_only(p=0)", "finish(p=0)"]
     replay("flush", profile, [*record * 2, "lock(p=0)", "append(p=0)", "exchange()", "flush(p=0)", "flush(p=0)", end])
 
 
 @behaviour("CL-05", "STO-03", "LIV-05", "HAZ-23")
-def test_a_lock_time_that_stays_after_an_exception_is_a_finding() -> None:
+def test_lock_time_kept_after_exception_is_finding() -> None:
     steps = ["lock(p=0)", "throw(p=0)"]
     source = ModelSource("flush", "P49", (("throws", True),))
     subject = source.subject()
@@ -77,7 +77,7 @@ def test_a_lock_time_that_stays_after_an_exception_is_a_finding() -> None:
 
 
 @behaviour("FLU-02", "LIV-09")
-def test_a_put_with_more_patience_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_put_with_more_patience_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["lock(p=0)", "append(p=0)", "time_out(p=0)"]
     replay("flush", "P49", steps)
     monkeypatch.setattr(AwaitedFlush, "fulfilled", lambda self, millis: waited(self, 60_000))

@@ -1,4 +1,4 @@
-"""The machine notices what the implementation should not do, says which guard refuses it, and keeps it as a test."""
+"""The machine detects forbidden behaviour of the implementation, names the guard that refuses it, and keeps it as a test."""
 
 import re
 import subprocess
@@ -38,11 +38,11 @@ def found(scope: str, profile: str = "P49", **given: Any) -> ConformanceError:
 
 
 @pytest.mark.parametrize("scope", ["tiny", "small", "creation", "names", "restart", "store", "skew"])
-def test_the_implementation_does_what_the_specification_allows(scope: str) -> None:
+def test_implementation_follows_specification(scope: str) -> None:
     assert run(campaign(scope)[1], in_proportion(10), 3) is None
 
 
-def test_the_same_seed_gives_the_same_programs() -> None:
+def test_same_seed_gives_same_programs() -> None:
     def seen(seed: int) -> list[str]:
         made = campaign("creation")[1]
         made.watched = tuple(made.instance.model.properties)
@@ -60,7 +60,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_in_abstraction_of_topic_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change = PLANTED[name]
     real = abstraction._config
 
@@ -107,8 +107,8 @@ def test_an_error_in_the_abstraction_of_a_topic_is_noticed(name: str, monkeypatc
         10,
     ),
 )
-def test_a_variable_that_stands_still_is_noticed(variable: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An abstraction function that forgets a variable gives its first value for ever."""
+def test_unchanging_variable_is_noticed(variable: str, scope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An abstraction function that omits a variable always returns its first value."""
     real, first = abstraction._put, dict[Any, Any]()
 
     def forgetful(found: Any, name: str, at: Any, value: Any) -> None:
@@ -120,8 +120,8 @@ def test_a_variable_that_stands_still_is_noticed(variable: str, scope: str, monk
     assert re.search(rf"  {table}\[[^]]+\]{re.escape(dot + column)}: ", finding.text), finding.text
 
 
-def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that creates although the template has no INHERIT."""
+def test_step_that_guard_refuses_names_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that creates topics although the template lacks INHERIT."""
     monkeypatch.setattr("rocketproof_impl.broker.topics.is_inherited", lambda perm: True)
     finding = found("creation", auto_create=False, template_in_file=True)
     assert "the guard 'may inherit' refuses" in finding.text
@@ -129,7 +129,7 @@ def test_a_step_that_a_guard_refuses_names_the_guard(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.nightly
-def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finding_is_small_and_runs_as_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, made = campaign("creation")
     with monkeypatch.context() as patch:
         patch.setattr(TopicConfigManager, "persist", lambda self: None)
@@ -150,15 +150,15 @@ def test_a_finding_is_small_and_runs_as_a_test(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", ["look_again_found", "unlock_found", "lock_timeout"])
-def test_an_action_that_no_program_met_is_performed_by_the_shortest_way(name: str) -> None:
+def test_uncovered_action_is_performed_by_shortest_path(name: str) -> None:
     source = ModelSource("creation", "P49", ())
     coverage = cover(source, source.subject(), name, Limits())
     assert coverage is not None
     assert coverage.taken[name] == 1
 
 
-def test_an_action_is_covered_by_steps_that_the_driver_takes() -> None:
-    """The search's shortest way to a confirmation flushes unasked, which the group commit does only where nobody waits for it."""
+def test_action_is_covered_by_path_target_allows() -> None:
+    """The search's shortest path to a confirmation flushes unprompted. Group commit does that only if no request waits for it."""
     source = ModelSource("flush", "P49", ())
     coverage = cover(source, source.subject(), "confirm", Limits())
     assert coverage is not None
@@ -166,13 +166,13 @@ def test_an_action_is_covered_by_steps_that_the_driver_takes() -> None:
     assert "flush_unasked" not in {name for name, times in coverage.taken.items() if times}
 
 
-def test_an_action_that_cannot_happen_is_not_covered() -> None:
+def test_action_that_cannot_happen_is_not_covered() -> None:
     source = ModelSource("tiny", "P49", ())
     assert cover(source, source.subject(), "lock_timeout", Limits()) is None
 
 
-def test_a_leaked_lock_is_a_finding() -> None:
-    """Nobody inside topic creation, and the lock is held."""
+def test_leaked_lock_is_finding() -> None:
+    """The lock is held while no thread creates a topic."""
     steps = [
         "find_template(p=0)",
         "send(p=0, b=0, q=0)",
@@ -194,10 +194,10 @@ AT_HAND = {
 
 @pytest.mark.behaviour("CHK-10", "TCM-30")
 @pytest.mark.parametrize(("given", "steps", "numbers", "counts", "end"), AT_HAND.values(), ids=AT_HAND)
-def test_a_queue_id_is_asked_of_the_configuration_at_hand(
+def test_queue_id_is_chosen_from_current_configuration(
     given: dict[str, bool], steps: list[str], numbers: int, counts: int, end: str
 ) -> None:
-    """An administrator's update comes between the look-up and the check, of the specification and of the broker alike."""
+    """An administrator's update takes effect between the query and the check, of the specification and of the broker alike."""
     update = f"update_topic(b=0, t=6, read={counts}, write={counts}, perm=6)"
     way = [f"request(p=0, b=0, t=6, d=0, numbers={numbers}, queue=1, kind=not, size=1)", *(f"{step}(p=0)" for step in steps)]
     arrives = ["accept_registration(b=0)"] if "announce" in steps else []
@@ -205,6 +205,6 @@ def test_a_queue_id_is_asked_of_the_configuration_at_hand(
     assert followed.attempt(Move(end, (0,)))
 
 
-def test_a_label_that_is_no_step_is_refused() -> None:
+def test_label_that_is_no_step_is_refused() -> None:
     with pytest.raises(RocketproofError, match="fly"):
         replay("tiny", "P49", ["fly(p=0)"])

@@ -1,4 +1,4 @@
-"""Claims about histories: each verdict on the implementation, each check on made-up histories, and the tests that are kept."""
+"""Claims about histories: each verdict on the implementation, each check on fabricated histories, and the saved tests."""
 
 import zlib
 from collections.abc import Callable
@@ -59,19 +59,19 @@ def _plain(id_: str) -> str:
         for key, due in UNITS.items()
     ],
 )
-def test_verdicts_on_the_implementation(profile: str, condition: str) -> None:
+def test_verdicts_on_implementation(profile: str, condition: str) -> None:
     due = UNITS[profile, condition]
-    found = campaign(profile, condition, due, programs=FEW, seed=1)
-    broken = {id_: (breach.text, breach.steps) for id_, breach in found.breaches.items()}
+    result = campaign(profile, condition, due, programs=FEW, seed=1)
+    broken = {id_: (breach.text, breach.steps) for id_, breach in result.breaches.items()}
     assert broken.keys() == {id_ for id_, verdict in due.items() if verdict == "violated"}, broken
 
 
-def test_every_claim_has_a_case_and_every_condition_its_programs() -> None:
+def test_every_claim_has_case_and_every_condition_its_programs() -> None:
     assert {case.claim for case in HISTORY_CASES} == {claim.id for claim in HISTORY_CLAIMS}
     assert {case.condition for case in HISTORY_CASES} == SELECTIONS.keys()
 
 
-def test_a_profile_without_verdicts_has_those_of_the_one_it_refines() -> None:
+def test_profile_without_verdicts_inherits_refined_ones() -> None:
     named = {(task.claim, task.condition): task.expected for task in tasks("P49") if task.kind == "history"}
     derived = {(task.claim, task.condition): task.expected for task in tasks("P494") if task.kind == "history"}
     assert derived == {**named, ("INV-03", "requests with unknown codes"): "unknown"}
@@ -79,14 +79,14 @@ def test_a_profile_without_verdicts_has_those_of_the_one_it_refines() -> None:
 
 
 def test_same_seed_same_programs() -> None:
-    one, two = (campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=7) for _ in range(2))
-    assert one.breaches == two.breaches and (one.programs, one.steps) == (two.programs, two.steps)
+    first, two = (campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=7) for _ in range(2))
+    assert first.breaches == two.breaches and (first.programs, first.steps) == (two.programs, two.steps)
 
 
 @pytest.mark.behaviour("INV-44", "HAZ-13")
-def test_a_breach_is_made_as_small_as_it_can_be() -> None:
-    found = campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=1)
-    [(name, args)] = found.breaches["INV-44"].steps
+def test_violation_is_shrunk_to_minimum() -> None:
+    result = campaign("P49", "messages with a delay", {"INV-44": "violated"}, programs=5, seed=1)
+    [(name, args)] = result.breaches["INV-44"].steps
     assert name == "send" and args.keys() == {"properties"} and args["properties"].keys() == {"DELAY"}
 
 
@@ -104,7 +104,7 @@ def test_queue_offsets_with_records_that_do_not_count(profile: str) -> None:
 
 @pytest.mark.behaviour("INV-37", "INV-38", "INV-39", "INV-40", "INV-43", "APP-07")
 @pytest.mark.parametrize("leave", range(14))
-def test_the_end_of_a_file(leave: int) -> None:
+def test_end_of_file(leave: int) -> None:
     steps: list[Step] = [
         ("send", {"size": 1200}),
         ("send", {"size": 1200}),
@@ -121,8 +121,8 @@ def test_the_end_of_a_file(leave: int) -> None:
 @pytest.mark.behaviour("SEND-25", "APP-07")
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
 @pytest.mark.parametrize("properties", [{}, {"WAIT": "true", "TAGS": "t"}, {"täg": "値", "WAIT": "false"}])
-def test_the_bytes_that_a_record_leaves_are_those_of_its_profile(profile: str, properties: dict[str, str]) -> None:
-    """Whether WAIT is stored decides how long a record is, and so does the text of its properties in bytes, not in characters."""
+def test_remaining_bytes_follow_profile(profile: str, properties: dict[str, str]) -> None:
+    """The record's length depends on whether WAIT is stored, and on the properties' length in bytes, not characters."""
     steps: list[Step] = [("send", {"size": 1200}), ("send", {"size": 1200}), ("send", {"properties": properties, "leave": 12})]
     log = run_program(profile=profile, condition="", steps=[*steps, ("send", {})]).logs["broker-a"]
     assert [size for _, size in log.blanks] == [12]
@@ -136,7 +136,7 @@ def test_checksum_without_its_sign_bit() -> None:
 
 @pytest.mark.behaviour("LIV-06", "INV-48", "INV-49", "INV-51")
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494"])
-def test_a_message_that_always_fails_is_dead_after_17_deliveries(profile: str) -> None:
+def test_message_that_always_fails_is_dead_after_17_deliveries(profile: str) -> None:
     steps: list[Step] = [("send", {}), ("fail", {})]
     for id_ in ("LIV-06", "INV-48", "INV-49", "INV-51", "INV-47"):
         run_program(profile=profile, condition="messages whose consumption always fails", property=id_, steps=steps)
@@ -237,7 +237,7 @@ def _again(**more: object) -> StoredRecord:
 
 
 def _chain(deliveries: int, *, dead: bool) -> History:
-    """A message that failed at each of so many deliveries."""
+    """Build a message that failed at each of `deliveries` deliveries."""
     seen = [_record(100 * n, topic="%RETRY%g" if n else "T", reconsume_times=n) for n in range(deliveries)]
     last = [_record(100 * deliveries, topic="%DLQ%g", reconsume_times=deliveries)] if dead else []
     backs = [replace(_back(stored=(record.at + 100,)), request=replace(_back().request, offset=record.at)) for record in seen]
@@ -245,7 +245,7 @@ def _chain(deliveries: int, *, dead: bool) -> History:
 
 
 def _unburied(deliveries: int) -> History:
-    """The same, with the last delivery not yet failed."""
+    """Omit the failure of the last delivery."""
     history = _chain(deliveries, dead=False)
     history.exchanges.pop()
     return history
@@ -456,7 +456,7 @@ SIDES: list[tuple[str, Callable[[], History], Callable[[], History]]] = [
     ("id_", "good", "bad"),
     [pytest.param(*side, id=f"{side[0]}-{n}", marks=pytest.mark.behaviour(_plain(side[0]))) for n, side in enumerate(SIDES)],
 )
-def test_a_check_tells_the_two_sides_apart(id_: str, good: Callable[[], History], bad: Callable[[], History]) -> None:
+def test_check_distinguishes_its_two_sides(id_: str, good: Callable[[], History], bad: Callable[[], History]) -> None:
     check = CLAIMS[id_].check
     assert check(good()) is None
     assert check(bad())
@@ -484,7 +484,7 @@ def _written(profile: str = "P49") -> tuple[bytes, LogRecords]:
 
 
 @pytest.mark.behaviour("APP-06", "INV-40")
-def test_where_the_body_is_limited_a_longer_record_is_no_breach() -> None:
+def test_under_body_limit_longer_record_is_no_violation() -> None:
     steps: list[Step] = [("send", {"size": LIMIT})]
     found = history_of(PROFILES["P494"], ClusterSettings(settings=SMALL_FILES), steps)
     assert [len(record.body) for record in found.logs["broker-a"].records] == [LIMIT]
@@ -494,7 +494,7 @@ def test_where_the_body_is_limited_a_longer_record_is_no_breach() -> None:
 
 
 @pytest.mark.behaviour("APP-08", "INV-37", "INV-40")
-def test_a_log_is_read_from_its_bytes() -> None:
+def test_log_is_read_from_its_bytes() -> None:
     _, log = _written()
     assert log.damage is None and len(log.records) == 3 and len(log.blanks) == 2
     first = log.records[0]
@@ -504,7 +504,7 @@ def test_a_log_is_read_from_its_bytes() -> None:
 
 
 @pytest.mark.parametrize(("place", "reason"), [(3, "LENGTHS"), (4, "MAGIC"), (84, "LENGTHS")], ids=["size", "magic", "body length"])
-def test_damage_is_told_with_its_place(place: int, reason: str) -> None:
+def test_damage_is_reported_with_location(place: int, reason: str) -> None:
     data, log = _written()
     spoilt = bytearray(data)
     spoilt[log.records[1].at + place] ^= 0x11
@@ -513,7 +513,7 @@ def test_damage_is_told_with_its_place(place: int, reason: str) -> None:
     assert CLAIMS["INV-37"].check(History(logs={"b": found})) and CLAIMS["INV-40"].check(History(logs={"b": found}))
 
 
-def test_a_blank_has_to_end_its_file() -> None:
+def test_blank_has_to_end_its_file() -> None:
     data, log = _written()
     at, size = log.blanks[0]
     spoilt = data[:at] + (size - 1).to_bytes(4, "big") + data[at + 4 :]
@@ -521,7 +521,7 @@ def test_a_blank_has_to_end_its_file() -> None:
     assert found.damage is not None and found.damage.reason.name == "BLANK"
 
 
-# What is kept, and what the command line shows
+# Saved findings, and the output of the command
 
 
 BREACH = BrokenClaim(CLAIMS["INV-44"], 'said """so"""', (("send", {"properties": {"DELAY": "3"}}),))
@@ -535,7 +535,7 @@ def _run(text: str) -> None:
     test()
 
 
-def test_a_known_violation_is_kept_as_a_test_that_passes(tmp_path: Path) -> None:
+def test_known_violation_is_kept_as_test_that_passes(tmp_path: Path) -> None:
     path = save(str(tmp_path / "kept" / "one.py"), "P49", "messages with a delay", BREACH, "violated")
     assert path is not None
     _run(Path(path).read_text(encoding="utf-8"))
@@ -543,19 +543,19 @@ def test_a_known_violation_is_kept_as_a_test_that_passes(tmp_path: Path) -> None
     assert not Path(path).exists()
 
 
-def test_an_unknown_violation_is_kept_as_a_test_that_fails() -> None:
+def test_unknown_violation_is_kept_as_test_that_fails() -> None:
     with pytest.raises(ClaimBroken, match="INV-44 is violated"):
         _run(as_test("P49", "messages with a delay", BREACH, "unknown"))
 
 
-def test_wrong_names_are_told_in_one_line() -> None:
+def test_wrong_names_are_one_line() -> None:
     with pytest.raises(InputError, match="condition"):
         run_program(profile="P49", condition="nonsense", steps=[])
     with pytest.raises(InputError, match="property"):
         run_program(profile="P49", condition="", property="INV-99", steps=[])
 
 
-def test_a_known_violation_that_is_not_shown_any_more_differs() -> None:
+def test_known_violation_that_is_not_shown_any_more_differs() -> None:
     [task] = plan(Asked(properties=("INV-45",), profiles=("P49",), condition="half messages with a delay")).tasks
     assert undecided(task, BOUND).agrees is False
     assert undecided(task, TIME).agrees is None
@@ -563,7 +563,7 @@ def test_a_known_violation_that_is_not_shown_any_more_differs() -> None:
 
 
 @pytest.mark.behaviour("INV-45", "HAZ-39")
-def test_check_shows_a_row_for_each_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_shows_row_for_each_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     code = run(["check", "--property", "INV-45", "--profile", "P49", "--condition", "half", "--workers", "1"])
     shown = capsys.readouterr().out

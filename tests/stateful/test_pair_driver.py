@@ -25,7 +25,7 @@ def more_than_it_has(end: int) -> bytes:
 
 
 def good_enough(self: Durability, where: int) -> bool:
-    """A slave that is exactly as far behind as none may be is good."""
+    """Accept a slave that is exactly at the limit."""
     behind = where - self.replicas.push2_slave_max_offset
     return self.replicas.connections > 0 and behind <= self.settings.ha_slave_fall_behind_max
 
@@ -50,7 +50,7 @@ def asks_nobody(self: Durability, appended: Any, message: Any) -> None:
     ],
     ids=["lag", "flush first", "report", "topics", "route"],
 )
-def test_another_pair_is_a_finding(where: Any, name: str, planted: Any, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_pair_is_finding(where: Any, name: str, planted: Any, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     replay("pair", "P49", steps, {"lags": True})
     monkeypatch.setattr(where, name, planted)
     with pytest.raises(ConformanceError):

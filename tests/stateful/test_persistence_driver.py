@@ -16,7 +16,7 @@ behaviour = pytest.mark.behaviour
 
 
 @behaviour("PER-10")
-def test_a_release_that_overwrites_in_place_does_what_the_specification_allows() -> None:
+def test_release_overwriting_in_place_follows_specification() -> None:
     assert found("persistence", "P533", programs=FEW) is None
 
 
@@ -31,7 +31,7 @@ def in_place(disk: Any, text: str, path: str) -> None:
 
 
 def loud(disk: Any, text: str, path: str, *, in_place: bool) -> None:
-    """A persist whose error leaves it: the topic's creation ends with it."""
+    """Let persist raise its error, which ends the topic's creation."""
     persistence.string_to_file(disk, text, path)
 
 
@@ -53,14 +53,14 @@ WRITE = ["truncate_tmp()", "half_tmp()", "fill_tmp()", "truncate_bak()", "half_b
 
 @behaviour("PER-02", "PER-05", "PER-06", "PER-07", "INV-26", "INV-27", "INV-28", "INV-29")
 @pytest.mark.parametrize("name", PERSISTENCE)
-def test_another_way_to_write_the_table_is_a_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_way_to_write_table_is_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, planted = PERSISTENCE[name]
     monkeypatch.setattr(persistence, function, planted)
     assert found("persistence") is not None
 
 
 @behaviour("PER-03", "PER-05", "PER-08")
-def test_a_start_from_the_temporary_file_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_from_temporary_file_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["create(t=1)", *WRITE, "crash()", "start()"]
     replay("persistence", "P49", steps, GIVEN["persistence"])
     monkeypatch.setattr(persistence, "load", from_temporary)
@@ -69,7 +69,7 @@ def test_a_start_from_the_temporary_file_is_a_finding(monkeypatch: pytest.Monkey
 
 
 @behaviour("PER-01", "TCM-18")
-def test_an_error_that_leaves_persist_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_that_leaves_persist_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(persistence, "persist", loud)
     steps = ["create(t=1)", "truncate_tmp()", "disk_full()"]
     with pytest.raises(ConformanceError, match="persist raises"):
@@ -77,7 +77,7 @@ def test_an_error_that_leaves_persist_is_a_finding(monkeypatch: pytest.MonkeyPat
 
 
 @behaviour("PER-06")
-def test_the_second_order_loss_happens_on_the_broker() -> None:
+def test_second_order_loss_happens_on_broker() -> None:
     """An emptied main file, its copy in the backup, an end before the rename: a start finds nothing."""
     steps = ["create(t=1)", *WRITE, "rename_tmp()", "power_loss(main=emptied, bak=kept)", "start()"]
     steps += ["create(t=2)", *WRITE, "crash()", "start()"]

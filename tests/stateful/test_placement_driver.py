@@ -1,9 +1,10 @@
-"""Scopes whose requests are placed, performed on the implementation: what groups tell of queues, and messages that wait."""
+"""Scopes with placed requests, performed on the implementation: group offsets, and waiting messages."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import performed
 import pytest
 
 from proportion import in_proportion
@@ -12,10 +13,7 @@ from rocketproof_impl.broker.groups import SubscriptionGroupManager
 from rocketproof_impl.broker.offsets import ConsumerOffsetManager
 from rocketproof_impl.message import Message
 from rocketproof_impl.store import commitlog, service
-from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import driver_of
 from rocketproof_properties.conformance.stateful.follow import ConformanceError
-from rocketproof_properties.conformance.stateful.machine import Campaign, run
 from rocketproof_properties.conformance.stateful.replay import replay
 
 PROFILES = ("P45", "P49", "P533")
@@ -26,27 +24,25 @@ TOLD = "commit_offset(b=0, g=1, t=2, named=True, whole=True, k=0, at={})"
 
 
 def found(scope: str, profile: str, programs: int = PROGRAMS, **given: Any) -> ConformanceError | None:
-    source = ModelSource(scope, profile, tuple(sorted({"existing": True, **given}.items())))
-    subject = source.subject()
-    return run(Campaign(subject.instance, driver_of(source, subject)), programs, 1, shrink=False)
+    return performed.found(scope, profile, {"existing": True, **given}, programs, seed=1)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_implementation_keeps_what_groups_tell_as_the_specification_does(profile: str) -> None:
+def test_implementation_keeps_group_offsets_as_specified(profile: str) -> None:
     assert found("offsets", profile, FEW, **DELETES) is None
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_implementation_puts_what_waits_where_the_specification_does(profile: str) -> None:
+def test_implementation_puts_waiting_messages_as_specified(profile: str) -> None:
     assert found("timers", profile, FEW) is None
 
 
-def test_a_broker_that_makes_its_topics_first_keeps_both() -> None:
+def test_broker_that_makes_its_topics_first_keeps_both() -> None:
     assert found("offsets", "P49", FEW, existing=False, **DELETES) is None
     assert found("timers", "P45", FEW, existing=False) is None
 
 
-def test_a_broker_that_keeps_the_largest_offset_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_keeps_largest_offset_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def commit(self: ConsumerOffsetManager, group: str, topic: str, queue_id: int, offset: int) -> None:
         queues = self.table.setdefault(f"{topic}@{group}", {})
         queues[queue_id] = max(offset, queues.get(queue_id, -1))
@@ -65,7 +61,7 @@ def test_offsets_that_outlive_their_topic_are_noticed(monkeypatch: pytest.Monkey
         replay("offsets", "P533", made, {"existing": True, **DELETES})
 
 
-def test_a_release_that_wants_to_know_the_group_refuses_its_offset() -> None:
+def test_release_checking_groups_refuses_offset_of_unknown_group() -> None:
     with pytest.raises(ConformanceError, match="answered 26"):
         replay("offsets", "P533", [TOLD.format(1)], {"existing": True, **DELETES})
     assert replay("offsets", "P49", [TOLD.format(1)], {"existing": True, **DELETES})
@@ -85,7 +81,7 @@ def test_a_release_may_make_a_deleted_group_again(profile: str, monkeypatch: pyt
 
 
 @pytest.mark.behaviour("DLQ-01", "DLQ-02")
-def test_a_group_that_a_send_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_that_send_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(self: SubscriptionGroupManager, group: str) -> Any:
         return self.table.get(group) or retry.SubscriptionGroupConfig(group)
 
@@ -95,13 +91,13 @@ def test_a_group_that_a_send_does_not_make_is_noticed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.behaviour("CL-02")
-def test_a_level_that_is_not_looked_at_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignored_delay_level_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commitlog, "to_schedule_topic", lambda *_, **__: None)
     finding = found("timers", "P49")
     assert finding is not None and finding.steps[-1].startswith("delay")
 
 
-def test_a_time_that_comes_before_a_level_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_before_delay_level_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     real = service.to_timer_topic
 
     def first(message: Message, *given: Any, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What `rocketproof test` prints of hundreds of verdicts, and how its time is shared."""
+"""The summary that `rocketproof test` prints of hundreds of verdicts, and the division of its time."""
 
 from dataclasses import replace
 from io import StringIO
@@ -30,7 +30,7 @@ def said(*rows: VerdictRow, **more: Any) -> str:
     return out.getvalue()
 
 
-def test_what_is_as_expected_is_counted() -> None:
+def test_expected_results_are_counted() -> None:
     text = said(SHOWN, replace(SHOWN, length=2), REACHED, SAFE)
     assert "     2 known violations, each shown by a program (2 to 8 steps)" in text
     assert "     1 states that can be reached, each reached (3 to 3 steps)" in text
@@ -38,14 +38,14 @@ def test_what_is_as_expected_is_counted() -> None:
     assert "INV-" not in text and "REA-" not in text
 
 
-def test_what_differs_stands_in_its_row_with_its_witness() -> None:
+def test_unexpected_result_is_in_its_row_with_witness() -> None:
     text = said(SHOWN, replace(SAFE, verdict="violated", sentence="nothing is lost", witness="w.itf.json", length=4), REACHED)
     assert "INV-10  nothing is lost" in text and "  ! P49" in text
     assert "rocketproof show w.itf.json" in text
     assert "INV-09" not in text and "REA-01" not in text
 
 
-def test_what_the_time_did_not_decide_is_named_once() -> None:
+def test_undecided_by_time_is_named_once() -> None:
     late = replace(SHOWN, verdict="unknown", reason=TIME)
     text = said(late, replace(late, condition="another"), replace(late, id="INV-30"), replace(SAFE, reason=TIME), REACHED)
     assert "?    3 not shown so far, stopped by the time limit: INV-09 (2), INV-30" in text
@@ -53,7 +53,7 @@ def test_what_the_time_did_not_decide_is_named_once() -> None:
     assert "Coverage is not judged" in text
 
 
-def test_actions_that_never_happened_are_named_and_silent_guards_are_not() -> None:
+def test_unused_actions_are_named_but_silent_guards_are_not() -> None:
     gaps = [Gap("P49", "crash", "runs", "the broker runs", "action"), Gap("P49", "send", "open", "the broker is open", "false")]
     text = said(SHOWN, gaps=gaps, covered={"P49": (33, 34)})
     assert "P49: 33 of 34 actions happened" in text and "crash never happened" in text
@@ -70,7 +70,7 @@ class Silent:
 
 @pytest.mark.parametrize("fair", [True, False])
 def test_units_that_take_all_they_get_get_equal_shares(fair: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each unit uses up its share on a clock of the test's own."""
+    """Each unit uses its full share on the test's clock."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("rocketproof_model.result.time", SimpleNamespace(monotonic=lambda: clock.now))
     shares: list[float] = []
@@ -89,8 +89,8 @@ def test_units_that_take_all_they_get_get_equal_shares(fair: bool, monkeypatch: 
     assert shares == ([12 / count] * count if fair else [12])
 
 
-def test_a_program_ends_before_the_time_is_looked_at() -> None:
-    """However late it is, a campaign has done one program; and no more than it may."""
+def test_program_ends_before_time_is_checked() -> None:
+    """However late it is, a campaign performs one program, and no more than allowed."""
     source = ModelSource("tiny", "P49")
     subject = source.subject()
     made = machine.Campaign(subject.instance, driver_of(source, subject), watch=Watch(Limits(seconds=-1)))

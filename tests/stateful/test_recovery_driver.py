@@ -5,26 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from performed import GIVEN, found
+from performed import campaign, found
 
 from rocketproof_impl.store import recovery
 from rocketproof_impl.store.service import MessageStore
 from rocketproof_model.result import Move
-from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import driver_of
-from rocketproof_properties.conformance.stateful.machine import Campaign, perform
+from rocketproof_properties.conformance.stateful.machine import perform
 
 behaviour = pytest.mark.behaviour
 
 
 @behaviour("REC-02")
 @pytest.mark.parametrize("before", [[], [Move("dispatch", ()), Move("flush_queue", ())]], ids=["log", "queue"])
-def test_what_a_start_has_cut_off_is_gone_for_good_though_its_bytes_are_not(before: list[Move]) -> None:
-    """The ends of the log and of a queue move back at a start and nothing is wiped: another crash leaves the same bytes behind them."""
-    source = ModelSource("recovery", "P49", tuple(sorted(GIVEN["recovery"].items())))
-    subject = source.subject()
+def test_truncated_records_stay_gone_though_bytes_remain(before: list[Move]) -> None:
+    """A restart moves the ends of the log and of a queue back without erasing: another crash leaves the same bytes after them."""
     begin, end = Move("append", ()), [Move("power_loss", (0, len(before) // 2, True)), Move("start", ()), Move("crash", ())]
-    perform(Campaign(subject.instance, driver_of(source, subject)), [begin, *before, *end])
+    perform(campaign("recovery"), [begin, *before, *end])
 
 
 def cut_nothing(log: Any, queues: Any, checkpoint: Any, again: Any, **more: Any) -> None:
@@ -32,13 +28,13 @@ def cut_nothing(log: Any, queues: Any, checkpoint: Any, again: Any, **more: Any)
 
 
 @behaviour("REC-02", "INV-34")
-def test_a_recovery_that_leaves_a_torn_record_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_that_leaves_torn_record_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "recover", cut_nothing)
     monkeypatch.setattr("rocketproof_impl.store.service.recover", cut_nothing)
     assert found("recovery") is not None
 
 
 @behaviour("REC-03", "INV-36")
-def test_a_start_that_forgets_the_queues_lengths_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_that_forgets_queues_lengths_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MessageStore, "_recover_topic_queue_table", lambda self: None)
     assert found("recovery") is not None

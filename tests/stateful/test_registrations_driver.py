@@ -19,12 +19,12 @@ behaviour = pytest.mark.behaviour
 @behaviour("TCM-17", "TCM-30", "TCM-34", "NS-02", "NS-03")
 @pytest.mark.parametrize("profile", ["P494", "P533"])
 @pytest.mark.parametrize("given", [{"asks": True}, {"loss": True, "restart": True}], ids=["asks", "faults"])
-def test_a_release_that_registers_one_topic_alone_does_what_the_specification_allows(profile: str, given: dict[str, Any]) -> None:
+def test_release_registering_single_topics_follows_specification(profile: str, given: dict[str, Any]) -> None:
     assert found("registrations", profile, given, FEW) is None
 
 
 @behaviour("TCM-34", "NS-04")
-def test_so_does_one_whose_single_topics_name_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_release_with_unversioned_single_topics_follows_specification(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name server that takes them from any broker is found."""
     given = {"bare": True, "loss": True, "restart": True}
     assert found("registrations", "P533", given, FEW) is None
@@ -39,7 +39,7 @@ HIDDEN = ["update(t=A, unit=False)", "create(t=B)", "register(s=administrator)",
 
 
 @behaviour("TCM-30", "NS-03", "INV-18", "HAZ-55")
-def test_the_version_of_a_registration_is_that_of_its_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registration_version_is_that_of_its_writing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release that remembers the version of the change would hide nothing."""
     replay("registrations", "P494", [*HIDDEN, "ignore(n=first, s=message)"])
     register = Registration._register_alone
@@ -55,7 +55,7 @@ def test_the_version_of_a_registration_is_that_of_its_writing(monkeypatch: pytes
 
 
 @behaviour("NS-02", "HAZ-56")
-def test_a_name_server_that_refuses_no_single_topic_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_server_refusing_no_single_topic_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["restart(n=first)", "update(t=A, unit=False)", "register(s=administrator)"]
     replay("registrations", "P494", [*steps, "take(n=first, s=administrator)"], {"restart": True})
     with pytest.raises(ConformanceError):
@@ -75,7 +75,7 @@ def test_a_name_server_that_refuses_no_single_topic_is_a_finding(monkeypatch: py
         (topics.TopicConfigManager, "update_order", ["create(t=A)", "apply_order()"]),
     ],
 )
-def test_a_change_that_is_none_is_a_finding(where: type, name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_that_is_none_is_finding(where: type, name: str, steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     replay("registrations", "P49", steps, {"wipe": True})
     monkeypatch.setattr(where, name, lambda self, *args: None)
     with pytest.raises(ConformanceError):

@@ -25,7 +25,7 @@ behaviour = pytest.mark.behaviour
     ],
     ids=["a group has two producers", "no message is refused"],
 )
-def test_another_producer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_producer_is_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(where, name, planted)
     assert found("producers", programs=100) is not None, "two producers of a group are started by few programs"
 
@@ -40,13 +40,13 @@ def test_another_producer_is_a_finding(where: Any, name: str, planted: Any, monk
     ],
     ids=["no extFields", "a hook's exception goes on", "no context"],
 )
-def test_another_way_from_a_frame_to_its_answer_is_a_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_path_from_frame_to_response_is_finding(where: Any, name: str, planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(where, name, planted)
     assert found("dispatch") is not None
 
 
 @behaviour("REC-04")
-def test_a_dispatch_beyond_what_is_flushed_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dispatch_beyond_flushed_data_is_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = ["append(marks=False)", "dispatch()", "begin()", "pull()", "power_loss(kept=0)", "go_back()"]
     replay("progress", "P49", steps, {"power_budget": 1})
     replay("progress", "P533", ["append(marks=False)", "flush()", "dispatch()"])
@@ -55,7 +55,7 @@ def test_a_dispatch_beyond_what_is_flushed_is_a_finding(monkeypatch: pytest.Monk
         replay("progress", "P49", [*steps[:4], "commit()"])
 
 
-def test_a_release_that_wants_to_know_the_group_does_what_the_specification_allows() -> None:
+def test_release_checking_groups_follows_specification() -> None:
     assert found("progress", "P533", programs=FEW) is None
 
 

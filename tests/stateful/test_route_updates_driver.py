@@ -1,4 +1,4 @@
-"""What a name server is told by hand, performed on the implementation."""
+"""Manual registrations at a name server, performed on the implementation."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ GIVEN = {"existing": True, "existing_read": 1, "existing_write": 1}
 
 @pytest.mark.behaviour("TCM-34", "NS-04")
 @pytest.mark.parametrize("profile", ["P40", "P45", "P49", "P494", "P533"])
-def test_the_implementation_does_what_the_specification_allows(profile: str) -> None:
+def test_implementation_follows_specification(profile: str) -> None:
     assert found("told", profile, GIVEN, FEW) is None
 
 
 @pytest.mark.behaviour("TCM-34")
 @pytest.mark.parametrize("request_", ["register_topic", "delete_topic"])
-def test_a_name_server_that_takes_no_notice_is_noticed(request_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_name_server_ignoring_requests_is_noticed(request_: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NameServer, request_, lambda *_: None)
     finding = found("told", "P533", GIVEN)
     assert finding is not None and "route[broker-a" in finding.text

@@ -1,4 +1,4 @@
-"""Send-backs on the simulated broker: it does what the specification says in each condition, and an error planted in it is a finding."""
+"""Send-backs on the simulated broker: it follows the specification under each condition, and a planted error is a finding."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     "BACK-03", "BACK-04", "BACK-05", "BACK-08", "BACK-09", "BACK-11", "BACK-12", "BACK-17", "DLQ-02", "DLQ-03", "DLQ-06", "CHK-06", "HAZ-46"
 )
 @pytest.mark.parametrize("name", BACKS)
-def test_a_message_comes_back_as_the_specification_says(name: str) -> None:
+def test_message_is_sent_back_as_specified(name: str) -> None:
     profile, given, steps = BACKS[name]
     replay("backs", profile, steps, given)
 
@@ -66,7 +66,7 @@ def uncounted(broker: Any, found: Any) -> Any:
 
 
 async def topic_by_group(broker: Any, *arguments: Any) -> str | None:
-    """A broker that makes the retry topic as large as the group says now."""
+    """A broker that creates the retry topic with the group's current number of queues."""
     made = await RETRY(broker, *arguments)
     if made is not None:
         broker.topics.table[made].read_queue_nums = broker.topics.table[made].write_queue_nums = arguments[1].retry_queue_nums
@@ -88,7 +88,7 @@ PLANTED: dict[str, tuple[Any, str, Any, str]] = {
 
 @behaviour("BACK-12", "BACK-13", "BACK-14", "BACK-08", "DLQ-04", "TCM-20", "INV-47", "INV-48", "LIV-06", "CL-02")
 @pytest.mark.parametrize("name", PLANTED)
-def test_another_way_back_is_a_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_way_back_is_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, attribute, planted, program = PLANTED[name]
     profile, given, steps = BACKS[program]
     monkeypatch.setattr(module, attribute, planted)

@@ -5,28 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from performed import found
 
 from proportion import in_proportion
 from rocketproof_impl.broker import admin
-from rocketproof_properties.catalogue.source import ModelSource
-from rocketproof_properties.conformance.stateful.engine import driver_of
-from rocketproof_properties.conformance.stateful.follow import ConformanceError
-from rocketproof_properties.conformance.stateful.machine import Campaign, run
-
-
-def found(programs: int = 30, **given: Any) -> ConformanceError | None:
-    source = ModelSource("settings", "P49", tuple(sorted(given.items())))
-    subject = source.subject()
-    return run(Campaign(subject.instance, driver_of(source, subject)), programs, 1, shrink=False)
 
 
 @pytest.mark.parametrize("given", [{}, {"existing": True}, {"broker_writable": False}], ids=str)
-def test_the_implementation_does_what_the_specification_allows(given: dict[str, Any]) -> None:
-    assert found(in_proportion(30), **given) is None
+def test_implementation_follows_specification(given: dict[str, Any]) -> None:
+    assert found("settings", given=given, programs=in_proportion(30), seed=1) is None
 
 
-def test_a_setting_that_stays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_that_stays_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin, "update_settings", lambda *_: {})
-    finding = found()
+    finding = found("settings", given={}, programs=30, seed=1)
     assert finding is not None
     assert finding.text.startswith(("permit(", "switch_creation(")), "the step that changes a setting is named"

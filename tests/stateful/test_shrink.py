@@ -1,4 +1,4 @@
-"""The shrinker: what is left shows the same, and nothing of it can be left out or made simpler."""
+"""The shrinker: the shrunk program still shows the failure, and no part of it can be removed or simplified."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocketproof_properties.programs.vocabulary import Step
 
 
 @hypothesis.given(st.lists(st.integers(0, 9), max_size=40), st.sets(st.integers(0, 9), max_size=4))
-def test_only_what_is_needed_is_left(parts: list[int], needed: set[int]) -> None:
+def test_shrinking_leaves_only_needed_steps(parts: list[int], needed: set[int]) -> None:
     hypothesis.assume(needed <= set(parts))
 
     def shows(some: Sequence[int]) -> str | None:
@@ -22,7 +22,7 @@ def test_only_what_is_needed_is_left(parts: list[int], needed: set[int]) -> None
     assert sorted(found) == sorted(needed) and evidence == "shown"
 
 
-def test_parts_behind_what_shows_are_not_tried_one_by_one() -> None:
+def test_parts_after_failure_are_not_tried_separately() -> None:
     tried: list[int] = []
 
     def shows(some: Sequence[int]) -> list[int] | None:

@@ -34,7 +34,7 @@ def made(**settings: object) -> SimulatedDeployment:
     return SimulatedDeployment(cluster_of(ClusterSettings(settings={**SMALL_FILES, **settings}), P49))
 
 
-def test_a_connection_asks_and_the_clock_stands_still_where_no_time_is_needed() -> None:
+def test_connection_sends_without_advancing_clock_unless_needed() -> None:
     with made() as deployment, deployment.connect("broker-a") as connection:
         before = deployment.cluster.clock.now()
         answer = connection.ask(send())
@@ -44,7 +44,7 @@ def test_a_connection_asks_and_the_clock_stands_still_where_no_time_is_needed() 
 
 
 @pytest.mark.behaviour("FLU-03")
-def test_time_passes_until_an_answer_that_waits_for_the_disk_is_there() -> None:
+def test_time_advances_until_response_that_waits_for_disk() -> None:
     with made(flush_disk_type="SYNC_FLUSH") as deployment, deployment.connect("broker-a") as connection:
         deployment.act("flush", stuck=True)
         before = deployment.cluster.clock.now()
@@ -57,14 +57,14 @@ def test_time_passes_until_an_answer_that_waits_for_the_disk_is_there() -> None:
 
 
 @pytest.mark.behaviour("REM-05", "HAZ-26")
-def test_what_nobody_waits_for_is_kept() -> None:
+def test_unawaited_responses_are_kept() -> None:
     with made() as deployment, deployment.connect("broker-a") as connection:
         connection.send_one_way(Command(UNSUPPORTED_CODE))
         assert [answer.code for answer in connection.strays] == [codes.REQUEST_CODE_NOT_SUPPORTED]
 
 
 @pytest.mark.behaviour("NS-06")
-def test_a_name_server_is_asked_as_brokers_are() -> None:
+def test_name_server_is_queried_like_broker() -> None:
     with made() as deployment, deployment.connect(NAME_SERVER) as connection:
         answer = connection.ask(Command(codes.GET_ROUTEINFO_BY_TOPIC, {"topic": "TBW102"}))
         assert answer.code == codes.SUCCESS and b"broker-a" in (answer.body or b"")
@@ -72,7 +72,7 @@ def test_a_name_server_is_asked_as_brokers_are() -> None:
             deployment.connect("broker-b")
 
 
-def test_every_step_that_needs_something_can_be_done_here_and_not_everywhere() -> None:
+def test_simulation_performs_every_step_with_needs() -> None:
     needed = {kind.needs for kind in STEPS.values() if kind.needs is not None}
     assert needed <= SimulatedDeployment.offers
     needed -= {Capability.CONFIGURE}
@@ -91,7 +91,7 @@ def test_every_step_is_done_with_its_defaults(name: str) -> None:
 @pytest.mark.parametrize(
     ("step", "said"), [(("sned", {}), "nearest of"), (("disk", {"fill": True}), "step disk has no argument 'fill'; it has full")]
 )
-def test_a_step_or_argument_that_does_not_exist_is_refused(step: Step, said: str) -> None:
+def test_step_or_argument_that_does_not_exist_is_refused(step: Step, said: str) -> None:
     with pytest.raises(InputError, match=said):
         history_of(P49, ClusterSettings(settings=SMALL_FILES), [step])
     with pytest.raises(InputError, match=said):

@@ -1,4 +1,4 @@
-"""A name server and brokers that run on a loop of their own, and sockets that speak to them byte by byte."""
+"""A name server and brokers on their own event loop, and sockets that exchange bytes with them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = {"mapped_file_size_commit_log": 1024 * 1024, "mapped_file_size_consume_q
 
 
 class Echo:
-    """Answers every request with its own body and fields, and notes what it got and which connections were lost."""
+    """Responds with the request's body and fields, and records requests and lost connections."""
 
     def __init__(self) -> None:
         self.received: list[Command] = []
@@ -43,7 +43,7 @@ class Echo:
 
 
 class EchoServer:
-    """An Echo behind a listener."""
+    """An Echo with a listener."""
 
     def __init__(self, background: Background, limits: ServerLimits | None = None) -> None:
         self.background = background
@@ -86,12 +86,12 @@ class Raw:
         self.socket.close()
 
     def send(self, data: bytes) -> None:
-        """Send, though the other side may have closed."""
+        """Send, even if the peer has closed."""
         with suppress(OSError):
             self.socket.sendall(data)
 
     def command(self) -> Command | None:
-        """The next command; None if the connection is closed."""
+        """Return the next command; None if the connection is closed."""
         while True:
             found = frame.take(self.buffer)
             if found is not None:
@@ -105,7 +105,7 @@ class Raw:
             self.buffer += data
 
     def ask(self, command: Command, serialisation: int = JSON) -> Command:
-        """Send a request; its answer has to come."""
+        """Send a request and return its response, which is required."""
         self.send(frame.encode(command, serialisation))
         answer = self.command()
         assert answer is not None
@@ -123,7 +123,7 @@ class Parts:
         self.brokers: dict[str, BrokerNode] = {}
 
     def broker(self, name: str = "broker-a", profile: str = "P49", **settings: Any) -> BrokerNode:
-        """Start a broker, on the store that it had before if there is one."""
+        """Start a broker on its previous store, if any."""
         chosen: dict[str, Any] = {
             "broker_name": name,
             "listen_port": 0,

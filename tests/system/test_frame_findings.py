@@ -1,6 +1,6 @@
-"""Headers that once came through as commands that could not be answered, or as exceptions of ours.
+"""Headers that were once accepted but could not be answered, or that raised internal exceptions.
 
-A fuzzer found that numbers may fit no int of Java's; the others were found by reading on from there.
+A fuzzer found numbers that fit no Java int; reading the code found the others.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ def decoded(header: bytes, form: int = JSON) -> Command:
 
 @pytest.mark.parametrize("header", REFUSED, ids=lambda header: header[:40].decode())
 @behaviour("REM-01")
-def test_what_is_not_a_header_is_refused_by_name(header: bytes) -> None:
+def test_non_header_is_refused_by_name(header: bytes) -> None:
     with pytest.raises(frame.FrameError):
         decoded(header)
 
 
 @behaviour("REM-01")
-def test_a_remark_and_fields_that_are_not_texts_become_texts() -> None:
+def test_remark_and_fields_that_are_not_texts_become_texts() -> None:
     found = decoded(b'{"code":1,"remark":5,"extFields":{"a":true,"b":[1],"c":null}}')
     assert (found.remark, found.ext_fields) == ("5", {"a": "true", "b": "[1]"})
 
 
 @behaviour("REM-01")
-def test_the_binary_form_keeps_the_low_bits_of_what_it_has_no_room_for() -> None:
+def test_binary_form_keeps_low_bits_of_large_numbers() -> None:
     again = frame.decode(frame.encode(Command(70_000, version=-40_000), ROCKETMQ)[4:])
     assert (again.code, again.version) == (70_000 - 0x10000, -40_000 + 0x10000)
 
 
 @given(data=st.binary(max_size=300), form=st.integers(0, 2))
 @behaviour("REM-01")
-def test_a_header_is_read_or_refused_and_what_was_read_can_be_written_in_both_forms(data: bytes, form: int) -> None:
+def test_accepted_header_can_be_written_in_both_forms(data: bytes, form: int) -> None:
     try:
         command = decoded(data, form)
     except frame.FrameError:

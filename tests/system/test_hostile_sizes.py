@@ -39,7 +39,7 @@ def test_decompression_stops_at_its_bound(size: int) -> None:
 
 
 @given(cut=st.integers(0, 60), at=st.integers(0, 60), byte=st.integers(0, 255))
-def test_damaged_compressed_data_are_a_value_error(cut: int, at: int, byte: int) -> None:
+def test_damaged_compressed_data_are_value_error(cut: int, at: int, byte: int) -> None:
     packed = bytearray(zlib.compress(b"some data that are compressed, some data that are compressed"))
     packed[at % len(packed)] = byte
     with suppress(ValueError):
@@ -47,7 +47,7 @@ def test_damaged_compressed_data_are_a_value_error(cut: int, at: int, byte: int)
 
 
 def body(topics: int, count: int) -> bytes:
-    """A registration of so many topics, which says that it has `count`."""
+    """Build a registration of `topics` topics that declares `count`."""
     rows = b"".join(sized(f"t{number} 4 4 6 SINGLE_TAG".encode()) for number in range(topics))
     return zlib.compress(sized(b'{"counter":1,"timestamp":1}') + INT.pack(count) + rows + sized(b"[]"), 1)
 
@@ -64,7 +64,7 @@ def test_count_of_topics_is_checked_before_it_is_used(topics: int, count: int) -
 
 
 class Copied(bytes):
-    """Bytes that count how many of them are copied."""
+    """Bytes that count how many are copied."""
 
     copied = 0
 
@@ -77,7 +77,7 @@ class Copied(bytes):
 
 
 @given(topics=st.integers(0, 300))
-def test_each_byte_of_a_registration_is_copied_once_at_most(topics: int) -> None:
+def test_each_byte_of_registration_is_copied_once_at_most(topics: int) -> None:
     """A copy of the remaining bytes per topic would take the square of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registered, "inflate", lambda data: Copied(inflate(data)))
@@ -90,7 +90,7 @@ def test_each_byte_of_a_registration_is_copied_once_at_most(topics: int) -> None
 @pytest.mark.slow
 @given(seed=st.integers(0, 2**32), profile=st.sampled_from(["P40", "P494", "P533"]))
 @settings(max_examples=8)
-def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile: str) -> None:
+def test_hostile_frames_leave_name_server_within_its_bounds(seed: int, profile: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for module in (bounds, registered, routeinfo):
             patch.setattr(module, "MAX_TOPICS", 210, raising=False)
@@ -108,13 +108,11 @@ def test_hostile_frames_leave_a_name_server_within_its_bounds(seed: int, profile
 
 
 def registration(number: int, topics: int) -> Command:
-    """A valid registration of topics that no other broker has."""
     table = {f"of{number}-{each}": (4, 4, 6) for each in range(topics)}
     return plain("register", name=f"name{number}", address=f"10.0.0.{number}:1", topics=table)
 
 
 def receive(server: NameServer, data: bytes) -> None:
-    """Let the server take what it can read of these bytes."""
     try:
         command = frame.take(bytearray(data))
     except frame.FrameError:

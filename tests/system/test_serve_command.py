@@ -41,8 +41,6 @@ FREE = ("--port", "0", "--nameserver-port", "0")
 
 
 class Served:
-    """The command, ready to be spoken to."""
-
     def __init__(self, process: subprocess.Popen[str], file: Path) -> None:
         self.process = process
         self._file = file
@@ -64,7 +62,6 @@ class Served:
         return str(self.data["brokers"][name]["address"])
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """Exit code, output, errors."""
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
@@ -86,7 +83,7 @@ def serve(folder: Path, *options: str, program: str = MAIN) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], 1))
-def test_it_lists_every_request_and_stops_when_it_is_asked_to(tmp_path: Path, number: int) -> None:
+def test_serve_lists_requests_and_stops_on_request(tmp_path: Path, number: int) -> None:
     with serve(tmp_path, "--brokers", "2", "--profile", "p494") as served, Client() as client:
         for name in ("broker-a", "broker-b"):
             assert client.call(served.broker(name), send_command("orders", queue_id=2), 20_000).code == SUCCESS
@@ -117,7 +114,7 @@ def test_it_lists_every_request_and_stops_when_it_is_asked_to(tmp_path: Path, nu
     assert all("orders" in file.read_text() for file in stores)
 
 
-def test_quiet_says_only_the_first_and_the_last_word_and_a_store_outlives_its_server(tmp_path: Path) -> None:
+def test_quiet_prints_first_and_last_line_and_store_outlives_server(tmp_path: Path) -> None:
     options = ("--quiet", "--set", "brokerRole=ASYNC_MASTER", "--cluster", "Blue")
     with serve(tmp_path, *options) as served, Client() as client:
         client.call(served.broker(), send_command(), 20_000)
@@ -129,7 +126,7 @@ def test_quiet_says_only_the_first_and_the_last_word_and_a_store_outlives_its_se
         assert b'"Blue"' in (client.call(served.name_server, Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), 20_000).body or b"")
 
 
-def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
+def test_answered_sends_survive_kill(tmp_path: Path) -> None:
     with serve(tmp_path, "--quiet") as served, Client() as client:
         client.call(served.broker(), send_command(), 20_000)
         served.process.kill()
@@ -158,7 +155,7 @@ def test_brokers_can_register_elsewhere_and_settings_hold(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_more_queues_than_files_that_a_process_usually_has(tmp_path: Path) -> None:
+def test_more_queues_than_files_that_process_usually_has(tmp_path: Path) -> None:
     with serve(tmp_path, program=f"{FEW_FILES}; {MAIN}") as served, Client() as client:
         header = CreateTopicRequestHeader("Wide", "TBW102", QUEUES, QUEUES, 6, "SINGLE_TAG")
         made = client.call(served.broker(), Command(UPDATE_AND_CREATE_TOPIC, encode(header, layout(type(header)))), 20_000)
@@ -172,12 +169,12 @@ def test_more_queues_than_files_that_a_process_usually_has(tmp_path: Path) -> No
 
 
 def offsets(client: Client, served: Served) -> set[str]:
-    """The maximal offsets of the wide topic's first queue and its last one."""
+    """Return the maximal offsets of the wide topic's first and last queue."""
     asked = (Command(GET_MAX_OFFSET, {"topic": "Wide", "queueId": str(queue)}) for queue in (0, QUEUES - 1))
     return {str((client.call(served.broker(), each, 20_000).ext_fields or {})["offset"]) for each in asked}
 
 
-def test_it_ends_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
+def test_server_ends_if_output_is_not_read(tmp_path: Path) -> None:
     with serve(tmp_path) as served, Client() as client:
         assert served.process.stdout is not None
         served.process.stdout.close()
@@ -228,7 +225,7 @@ WRONG = {
 
 @pytest.fixture(autouse=True)
 def _nothing_serves_for_ever() -> Iterator[None]:
-    """What should have been refused and is served all the same is ended, so that its test fails instead of hanging."""
+    """End a server that should have been refused, so that its test fails instead of hanging."""
     before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     signal.alarm(100)
     yield
@@ -237,7 +234,7 @@ def _nothing_serves_for_ever() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("options", "hint"), WRONG.values(), ids=WRONG.keys())
-def test_what_cannot_be_served_is_one_line(options: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_serve_input_is_one_line(options: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     free = [option for pair in (FREE[:2], FREE[2:]) if pair[0] not in options for option in pair]
     assert run(["serve", *free, "--store", str(tmp_path / "s"), *options]) == 2
     _one_line(capsys, hint)
@@ -252,7 +249,7 @@ def _one_line(capsys: pytest.CaptureFixture[str], hint: str) -> None:
 
 
 @pytest.mark.parametrize("host", few(["localhost", "127.0.0.1"], 1))
-def test_host_of_a_broker_may_be_a_name(host: str, tmp_path: Path) -> None:
+def test_host_of_broker_may_be_name(host: str, tmp_path: Path) -> None:
     """As in a release, the broker registers the name, and its records have the address."""
     with serve(tmp_path, "--quiet", "--set", f"brokerIP1={host}") as served, Client() as client:
         assert served.broker().startswith(f"{host}:")
@@ -290,7 +287,7 @@ def test_ipv6_address_is_registered_and_stored(profile: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("option", ["--port", "--nameserver-port"])
-def test_a_port_in_use(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_port_in_use(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with listening_socket("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
         other = FREE[2:] if option == "--port" else FREE[:2]
@@ -298,20 +295,20 @@ def test_a_port_in_use(option: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     _one_line(capsys, "ddress already in use")
 
 
-def test_a_store_that_may_not_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_store_that_may_not_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("")
     assert run(["serve", *FREE, "--store", str(file / "store")]) == 2
     _one_line(capsys, "Not a directory")
 
 
-def test_a_store_that_somebody_else_works_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_store_in_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serve(tmp_path):
         assert run(["serve", *FREE, "--store", str(tmp_path / "store")]) == 2
     _one_line(capsys, "another broker works on this store")
 
 
-def test_a_store_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_store_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "config"
     config.mkdir()
     for name in ("topics.json", "topics.json.bak"):

@@ -1,4 +1,4 @@
-"""Every setting of `serve` with values that nobody means: refused in a sentence, or the broker starts and answers."""
+"""Every setting of `serve` with absurd values: refused in a sentence, or the broker starts and answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VALUES = st.one_of(
 @pytest.mark.slow
 @given(name=st.sampled_from(sorted(FIELDS)), value=VALUES)
 @settings(max_examples=40)
-def test_setting_is_refused_or_the_broker_answers(name: str, value: str) -> None:
+def test_setting_is_refused_or_broker_answers(name: str, value: str) -> None:
     with TemporaryDirectory() as folder, Background() as background:
         wanted, made, said = ServeOptions(Path(folder) / "s", port=0, settings=(f"{name}={value}",)), None, name
         try:
@@ -39,7 +39,7 @@ def test_setting_is_refused_or_the_broker_answers(name: str, value: str) -> None
             said = str(problem)
         assert name in said
         assert "\n" not in said
-        if made is None or name == "storePathRootDir":  # any other folder is somebody's
+        if made is None or name == "storePathRootDir":  # any other folder may be in use
             return
         node = BrokerNode(made)
         try:

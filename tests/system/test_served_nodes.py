@@ -49,10 +49,10 @@ def until(client: Client, found: Callable[[], bool]) -> None:
 
 def brokers_of(client: Client, cluster: Parts, topic: str = "TBW102") -> list[str]:
     answer = client.call(cluster.name_server.address, Command(GET_ROUTEINFO_BY_TOPIC, {"topic": topic}), 20_000)
-    return sorted(one["brokerName"] for one in json.loads(answer.body)["brokerDatas"]) if answer.body else []
+    return sorted(broker["brokerName"] for broker in json.loads(answer.body)["brokerDatas"]) if answer.body else []
 
 
-def test_a_producer_sends_to_two_brokers_over_sockets(cluster: Parts, client: Client) -> None:
+def test_producer_sends_to_two_brokers_over_sockets(cluster: Parts, client: Client) -> None:
     for name in ("broker-a", "broker-b"):
         cluster.broker(name)
     assert brokers_of(client, cluster) == ["broker-a", "broker-b"]
@@ -76,7 +76,7 @@ def _max_offset(client: Client, node: BrokerNode, queue: dict[str, str]) -> int:
 
 
 def test_clients_up_to_4_4_send_two_ports_below(cluster: Parts, client: Client) -> None:
-    """Their VIP channel is on unless they are told otherwise; pulls, routes and administration go the usual way."""
+    """By default such clients use their VIP channel for sends. Pulls, routes and administration use the normal port."""
     node = cluster.broker()
     stored = client.call(f"127.0.0.1:{node.settings.listen_port - 2}", send_command(body=b"in a hurry"), 20_000)
     assert (stored.code, (stored.ext_fields or {})["queueOffset"]) == (SUCCESS, "0")
@@ -85,7 +85,7 @@ def test_clients_up_to_4_4_send_two_ports_below(cluster: Parts, client: Client) 
 
 
 @pytest.mark.parametrize("serialisation", [JSON, ROCKETMQ])
-def test_every_answer_of_a_broker_is_in_the_form_of_its_request(cluster: Parts, client: Client, serialisation: int) -> None:
+def test_broker_answers_in_form_of_request(cluster: Parts, client: Client, serialisation: int) -> None:
     address = cluster.broker().settings.address
     for request in (send_command(), send_command("no topic"), Command(4711), Command(GET_MAX_OFFSET)):
         request.serialisation = serialisation
@@ -94,20 +94,20 @@ def test_every_answer_of_a_broker_is_in_the_form_of_its_request(cluster: Parts, 
     assert client.call(cluster.name_server.address, route, 20_000).serialisation == serialisation
 
 
-def test_a_message_that_was_answered_is_there_after_a_restart(cluster: Parts, client: Client) -> None:
+def test_answered_message_exists_after_restart(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     stored = client.call(node.settings.address, send_command(body=b"kept"), 20_000)
     assert stored.code == SUCCESS
     cluster.stop("broker-a")
     again = cluster.broker()
-    assert [one.body for one in again.broker.store.records()] == [b"kept"]
+    assert [record.body for record in again.broker.store.records()] == [b"kept"]
     assert "T" in again.broker.topics.table
     following = client.call(again.settings.address, send_command(), 20_000)
     assert (following.ext_fields or {})["queueOffset"] == "1"
 
 
 @behaviour("NS-08")
-def test_a_broker_that_stops_leaves_the_routes_at_once(cluster: Parts, client: Client) -> None:
+def test_broker_that_stops_leaves_routes_at_once(cluster: Parts, client: Client) -> None:
     cluster.broker("broker-a")
     cluster.broker("broker-b")
     cluster.stop("broker-a")
@@ -115,7 +115,7 @@ def test_a_broker_that_stops_leaves_the_routes_at_once(cluster: Parts, client: C
 
 
 @behaviour("NS-08")
-def test_a_broker_whose_connection_is_lost_leaves_the_routes(cluster: Parts, client: Client) -> None:
+def test_broker_with_lost_connection_leaves_routes(cluster: Parts, client: Client) -> None:
     node = cluster.broker("broker-a")
     assert brokers_of(client, cluster) == ["broker-a"]
     cluster.background.complete(_end(node))
@@ -124,12 +124,12 @@ def test_a_broker_whose_connection_is_lost_leaves_the_routes(cluster: Parts, cli
 
 
 async def _end(node: BrokerNode) -> None:
-    """The process ends without a word."""
+    """End the node without a message."""
     node.kill()
 
 
 @behaviour("NS-07")
-def test_a_broker_that_is_silent_for_too_long_is_disconnected(cluster: Parts, client: Client) -> None:
+def test_broker_that_is_silent_for_too_long_is_disconnected(cluster: Parts, client: Client) -> None:
     node = cluster.broker("broker-a")
     server = cluster.name_server.server
     for live in server.broker_live_table.values():
@@ -144,7 +144,7 @@ def test_a_broker_that_is_silent_for_too_long_is_disconnected(cluster: Parts, cl
 
 
 @behaviour("REM-06", "REM-11")
-def test_a_busy_broker_rejects_on_the_wire_and_even_one_way(cluster: Parts) -> None:
+def test_busy_broker_rejects_on_wire_even_one_way(cluster: Parts) -> None:
     node = cluster.broker()
     node.broker.store.commit_log.begin_time_in_lock = node.threads.clock.now() - 5000
     request = send_command()
@@ -156,51 +156,51 @@ def test_a_busy_broker_rejects_on_the_wire_and_even_one_way(cluster: Parts) -> N
 
 
 @behaviour("REM-10")
-def test_fast_failure_is_driven_by_the_clock(cluster: Parts, client: Client) -> None:
-    """The put lock is held by nobody who would let it go; four threads stand there, and the others wait in the queue."""
+def test_fast_failure_is_driven_by_clock(cluster: Parts, client: Client) -> None:
+    """No thread releases the put lock; four threads wait for it, and the other requests wait in the queue."""
     node = cluster.broker(send_message_thread_pool_nums=2)
     client.call(node.settings.address, send_command(), 20_000)
     node.broker.store.commit_log.lock.held = True
     begun = [client.begin(node.settings.address, send_command(), 20_000) for _ in range(4)]
-    refused = [one.result(PATIENCE) for one in begun[2:]]
+    refused = [response.result(PATIENCE) for response in begun[2:]]
     assert [answer.code for answer in refused] == [SYSTEM_BUSY, SYSTEM_BUSY]
     assert all(str(answer.remark).startswith("[TIMEOUT_CLEAN_QUEUE]") for answer in refused)
     cluster.background.threads.loop.call_soon_threadsafe(node.broker.store.commit_log.lock.release)
-    assert [one.result(PATIENCE).code for one in begun[:2]] == [SUCCESS, SUCCESS]
+    assert [response.result(PATIENCE).code for response in begun[:2]] == [SUCCESS, SUCCESS]
 
 
 @behaviour("REM-07")
-def test_a_full_queue_is_an_overload_on_the_wire(cluster: Parts, client: Client) -> None:
+def test_full_queue_is_overload_on_wire(cluster: Parts, client: Client) -> None:
     node = cluster.broker(send_message_thread_pool_nums=1, send_thread_pool_queue_capacity=1, broker_fast_failure_enable=False)
     client.call(node.settings.address, send_command(), 20_000)
     node.broker.store.commit_log.lock.held = True
     begun = [client.begin(node.settings.address, send_command(), 20_000) for _ in range(3)]
     assert str(begun[2].result(PATIENCE).remark).startswith("[OVERLOAD]")
     cluster.background.threads.loop.call_soon_threadsafe(node.broker.store.commit_log.lock.release)
-    assert [one.result(PATIENCE).code for one in begun[:2]] == [SUCCESS, SUCCESS]
+    assert [response.result(PATIENCE).code for response in begun[:2]] == [SUCCESS, SUCCESS]
 
 
-def test_pools_are_as_large_as_the_settings_say() -> None:
+def test_pools_have_sizes_of_settings() -> None:
     async def sizes() -> dict[str, tuple[int | None, int | None]]:
         settings = BrokerSettings(send_message_thread_pool_nums=3, send_thread_pool_queue_capacity=5)
         return {name: (pool.threads, pool.capacity) for name, pool in sized_pools(Threads(), settings).items()}
 
-    found = asyncio.run(sizes())
-    assert found["send"] == (3, 5)
-    assert found["admin"] == (16, None)
-    assert found.keys() == POOLS.keys()
+    result = asyncio.run(sizes())
+    assert result["send"] == (3, 5)
+    assert result["admin"] == (16, None)
+    assert result.keys() == POOLS.keys()
 
 
-def test_delayed_messages_are_delivered_and_registration_goes_on(cluster: Parts, client: Client) -> None:
+def test_delayed_messages_are_delivered_and_registration_continues(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     producer = client.producer("group", name_servers=(cluster.name_server.address,))
     message = Message("late", body=b"x", properties={"DELAY": "1"})
     client.background.run(producer.send(message))
-    assert [one.topic for one in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX"]
-    until(client, lambda: [one.topic for one in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX", "late"])
+    assert [record.topic for record in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX"]
+    until(client, lambda: [record.topic for record in node.broker.store.records()] == ["SCHEDULE_TOPIC_XXXX", "late"])
 
 
-def test_two_brokers_cannot_have_one_store_or_one_port_nor_that_of_the_slaves(cluster: Parts) -> None:
+def test_two_brokers_cannot_share_store_or_ports(cluster: Parts) -> None:
     node = cluster.broker()
     with pytest.raises(StoreInUse):
         cluster.broker("broker-b", store_path_root_dir=node.settings.store_path_root_dir)
@@ -208,10 +208,10 @@ def test_two_brokers_cannot_have_one_store_or_one_port_nor_that_of_the_slaves(cl
     for port in (taken, taken - 1 if taken > 1024 else taken):
         with pytest.raises(OSError, match="in use"):
             cluster.broker("broker-b", listen_port=port)
-    cluster.broker("broker-b")  # nothing is left behind by what could not start
+    cluster.broker("broker-b")  # a failed start leaves nothing
 
 
-def test_a_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> None:
+def test_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> None:
     config = tmp_path / "broker-a" / "config"
     config.mkdir(parents=True)
     for name in ("topics.json", "topics.json.bak"):
@@ -220,12 +220,12 @@ def test_a_broken_table_lets_no_broker_start(cluster: Parts, tmp_path: Path) -> 
         cluster.broker("broker-a")
 
 
-def test_a_name_server_port_in_use(cluster: Parts) -> None:
+def test_name_server_port_in_use(cluster: Parts) -> None:
     with listening_socket("127.0.0.1", 0) as taken, pytest.raises(OSError, match="in use"):
         cluster.background.complete(NameServerNode(port=taken.getsockname()[1]).start())
 
 
-def test_a_setting_can_be_changed_over_the_wire(cluster: Parts, client: Client) -> None:
+def test_setting_can_be_changed_over_wire(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     answer = client.call(node.settings.address, Command(UPDATE_BROKER_CONFIG, body=b"brokerPermission=4"), 20_000)
     assert (answer.code, node.settings.broker_permission) == (SUCCESS, 4)
@@ -242,10 +242,10 @@ def test_many_connections_at_once_are_all_served(cluster: Parts) -> None:
         answer = raw.command()
         assert answer is not None and (answer.code, answer.opaque) == (SUCCESS, number)
         raw.socket.close()
-    assert {one.body for one in node.broker.store.records()} == {b"%d" % number for number in range(50)}
+    assert {record.body for record in node.broker.store.records()} == {b"%d" % number for number in range(50)}
 
 
-def test_a_connection_that_dribbles_keeps_nobody_waiting(cluster: Parts, client: Client) -> None:
+def test_dribbling_connection_delays_no_other(cluster: Parts, client: Client) -> None:
     node = cluster.broker()
     data = frame.encode(send_command(body=b"slow"))
     with Raw(node.settings.listen_port) as raw:

@@ -39,7 +39,7 @@ async def ended(server: Any, threads: Threads, turns: int, *, gracefully: bool) 
 
 
 def drain(peer: socket.socket) -> int:
-    """How many bytes come until the other side has closed; fails where it never does."""
+    """Return the number of bytes received until the peer closes; fail if it never does."""
     peer.settimeout(20)
     count = 0
     with suppress(ConnectionError):
@@ -50,7 +50,7 @@ def drain(peer: socket.socket) -> int:
 
 @pytest.mark.parametrize("gracefully", [True, False], ids=["stopped", "killed"])
 @pytest.mark.parametrize("turns", TURNS)
-def test_what_was_accepted_when_the_server_ended_is_closed(turns: int, gracefully: bool) -> None:
+def test_connections_accepted_at_server_end_are_closed(turns: int, gracefully: bool) -> None:
     async def both() -> None:
         threads = Threads()
         await ended(TcpServer(threads, NameServer(threads.clock, profile=PROFILES["P49"])), threads, turns, gracefully=gracefully)
@@ -60,7 +60,7 @@ def test_what_was_accepted_when_the_server_ended_is_closed(turns: int, gracefull
     asyncio.run(both())
 
 
-def test_a_link_whose_peer_reads_nothing_is_closed_at_the_end() -> None:
+def test_link_with_unread_data_is_closed_at_end() -> None:
     async def unread() -> None:
         threads = Threads()
         taken: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
@@ -79,7 +79,7 @@ def test_a_link_whose_peer_reads_nothing_is_closed_at_the_end() -> None:
 
 
 class Exhausted(socket.socket):
-    """A listening socket of a process that once has no file descriptor left."""
+    """A listening socket of a process that once runs out of file descriptors."""
 
     refused = 0
 
@@ -90,7 +90,7 @@ class Exhausted(socket.socket):
         return super().accept()
 
 
-def test_who_comes_when_no_descriptor_is_left_waits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_connection_without_free_descriptor_waits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(listening, "PAUSE_MILLIS", 20)
 
     async def later() -> None:

@@ -31,7 +31,7 @@ NAMES = (*STRANGE_NAMES[:12], *LONG_IN_BYTES[:1], *ODD_NAMES[-3:])
 
 
 def creating(name: str, stored: int) -> Iterator[Command]:
-    """All that creates something under a name: a topic, a group, its retry topic, dead letters, keys of an index."""
+    """Yield requests that create objects with this name: a topic, a group, its retry topic, dead letters, keys of an index."""
     send = SendMessageRequestHeader("p", name, "TBW102", 4, 0, 0, 1, 0, "", 0, False, None)
     yield Command(codes.SEND_MESSAGE_V2, encode_v2(send), b"x")
     keyed = SendMessageRequestHeader(name, "Orders", "TBW102", 4, 0, 0, 1, 0, f"KEYS\x01{name}\x02TAGS\x01{name}\x02", 0, False, None)
@@ -54,7 +54,7 @@ def creating(name: str, stored: int) -> Iterator[Command]:
 
 
 def send(raw: Raw, queue: int) -> int:
-    """A message to a topic with an ordinary name; where in the log it is."""
+    """Send a message to an ordinary topic and return its log offset."""
     header = SendMessageRequestHeader("p", "Orders", "TBW102", 4, queue, 0, 1, 0, "", 0, False, None)
     answer = raw.ask(Command(codes.SEND_MESSAGE_V2, encode_v2(header), b"kept"))
     assert answer.code == codes.SUCCESS and answer.ext_fields is not None, answer.remark
@@ -62,7 +62,7 @@ def send(raw: Raw, queue: int) -> int:
 
 
 @pytest.mark.parametrize("profile", ["P49", "P494", "P533"])
-def test_whatever_names_are_the_store_opens_again_and_nothing_is_outside(profile: str, tmp_path: Path) -> None:
+def test_any_names_let_store_reopen_and_stay_inside(profile: str, tmp_path: Path) -> None:
     store = tmp_path / "broker-a"
     with parts(tmp_path) as cluster:
         port = cluster.broker(profile=profile).settings.listen_port
@@ -71,7 +71,7 @@ def test_whatever_names_are_the_store_opens_again_and_nothing_is_outside(profile
         for name in NAMES:
             for command in creating(name, stored):
                 for form in (JSON, ROCKETMQ):
-                    with Raw(port) as raw:  # the broker speaks to who sent a heartbeat
+                    with Raw(port) as raw:  # the broker sends requests to clients that sent a heartbeat
                         raw.ask(command, form)
         with Raw(port) as raw:
             send(raw, 1)
@@ -84,7 +84,7 @@ def test_whatever_names_are_the_store_opens_again_and_nothing_is_outside(profile
             send(raw, 1)
 
 
-def test_a_name_written_to_a_configuration_does_not_hinder_the_next_one(tmp_path: Path) -> None:
+def test_configured_name_does_not_affect_next(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         node = cluster.broker(profile="P494")
         with Raw(node.settings.listen_port) as raw:
@@ -95,7 +95,7 @@ def test_a_name_written_to_a_configuration_does_not_hinder_the_next_one(tmp_path
         assert {"half ?", "whole"} <= written["subscriptionGroupTable"].keys()
 
 
-def test_a_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
+def test_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         cluster.broker(profile="P494")
         cluster.stop("broker-a")
@@ -107,7 +107,7 @@ def test_a_queue_id_below_0_is_found_again(tmp_path: Path) -> None:
 
 
 def asked(port: int, code: int, fields: dict[str, str], body: bytes = b"") -> Command:
-    """A request whose header is JSON with escapes, which is how half a surrogate pair comes over the wire."""
+    """Build a request whose header is JSON with escapes, which can encode half a surrogate pair."""
     header = json.dumps({"code": code, "language": "JAVA", "version": 399, "opaque": 1, "flag": 0, "extFields": fields}).encode()
     with Raw(port) as raw:
         raw.send(struct.pack(">II", 4 + len(header) + len(body), len(header)) + header + body)
@@ -117,7 +117,7 @@ def asked(port: int, code: int, fields: dict[str, str], body: bytes = b"") -> Co
     return answer
 
 
-def test_a_group_of_half_a_surrogate_pair_does_not_keep_the_table_from_the_name_server(tmp_path: Path) -> None:
+def test_lone_surrogate_group_does_not_block_registration(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         port = cluster.broker(profile="P494").settings.listen_port
         heartbeat = {"clientID": "c", "consumerDataSet": [{"groupName": "\ud800", "subscriptionDataSet": []}]}
@@ -130,9 +130,9 @@ def test_a_group_of_half_a_surrogate_pair_does_not_keep_the_table_from_the_name_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "kept"), [('a"b', 'a"b'), ("a\nb\\", "a\nb\\"), ("\ud800", "?")])
-def test_offsets_of_a_group_with_any_name_are_read_again(name: str, kept: str, tmp_path: Path) -> None:
+def test_offsets_of_group_with_any_name_are_read_again(name: str, kept: str, tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
-        for times in (1, 2):  # the second stop makes a backup of what the first one wrote
+        for times in (1, 2):  # the second stop backs up the file of the first
             node = cluster.broker(profile="P494")
             fields = {
                 "consumerGroup": name, "topic": "TBW102", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1", "sysFlag": "5",
@@ -143,7 +143,7 @@ def test_offsets_of_a_group_with_any_name_are_read_again(name: str, kept: str, t
         assert cluster.broker(profile="P494").broker.offsets.table == {f"TBW102@{kept}": {0: 2}}
 
 
-def test_a_group_whose_name_is_a_number_is_its_text(tmp_path: Path) -> None:
+def test_numeric_group_name_is_text(tmp_path: Path) -> None:
     with parts(tmp_path) as cluster:
         for _ in (1, 2):
             port = cluster.broker(profile="P494").settings.listen_port
@@ -152,10 +152,8 @@ def test_a_group_whose_name_is_a_number_is_its_text(tmp_path: Path) -> None:
         assert cluster.broker(profile="P494").broker.groups.table["5"].retry_max_times == 3
 
 
-def test_a_record_without_an_entry_is_set_aside_and_the_ones_behind_it_have_theirs(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """In 4.0 to 4.6 a batch goes to the schedule topic by its name, where an item's level need not be a number."""
+def test_record_without_entry_is_skipped_and_later_ones_dispatch(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """In 4.0 to 4.6 a client can send a batch to the schedule topic, where an item's level need not be a number."""
     with parts(tmp_path) as cluster:
         port = cluster.broker(profile="P40").settings.listen_port
         header = SendMessageRequestHeader("p", SCHEDULE, "TBW102", 4, 0, 0, 1, 0, "", 0, False, None, True)

@@ -1,4 +1,4 @@
-"""Threads on an asyncio loop: the same coroutines as on the simulator, stepped as they come."""
+"""Threads on an asyncio loop: the coroutines of the simulator, stepped by the loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def background() -> Iterator[Background]:
         yield made
 
 
-def test_a_thread_runs_through_its_pauses_inside_the_call_that_spawned_it() -> None:
+def test_spawned_thread_runs_its_pauses_within_spawning_call() -> None:
     async def scene() -> None:
         threads = Threads()
 
@@ -38,7 +38,7 @@ def test_a_thread_runs_through_its_pauses_inside_the_call_that_spawned_it() -> N
     asyncio.run(scene())
 
 
-def test_a_thread_that_is_spawned_by_another_comes_after_its_step() -> None:
+def test_thread_spawned_by_thread_runs_after_its_step() -> None:
     async def scene() -> None:
         threads = Threads()
         order: list[str] = []
@@ -56,7 +56,7 @@ def test_a_thread_that_is_spawned_by_another_comes_after_its_step() -> None:
     asyncio.run(scene())
 
 
-def test_a_wait_ends_by_its_future_or_by_its_time(background: Background) -> None:
+def test_wait_ends_by_its_future_or_by_its_time(background: Background) -> None:
     finished: Future[None] = Future()
 
     async def late() -> bool:
@@ -72,7 +72,7 @@ def test_a_wait_ends_by_its_future_or_by_its_time(background: Background) -> Non
     assert waiting.result(20) is True
 
 
-def test_what_a_thread_raises_is_its_result(background: Background) -> None:
+def test_exception_of_thread_is_its_result(background: Background) -> None:
     async def fails() -> None:
         await Wait(Future(), 1)
         raise ValueError("bad")
@@ -81,7 +81,7 @@ def test_what_a_thread_raises_is_its_result(background: Background) -> None:
         background.run(fails())
 
 
-def test_a_lock_is_handed_on_in_order(background: Background) -> None:
+def test_lock_is_handed_on_in_order(background: Background) -> None:
     lock, order = Lock(), []
 
     async def work(number: int) -> None:
@@ -90,12 +90,12 @@ def test_a_lock_is_handed_on_in_order(background: Background) -> None:
         await Wait(Future(), 1)
         lock.release()
 
-    for one in [background.submit(work(number)) for number in range(5)]:
-        one.result(20)
+    for future in [background.submit(work(number)) for number in range(5)]:
+        future.result(20)
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_closing_ends_threads_where_they_stand_and_forgets_what_was_planned() -> None:
+def test_closing_ends_threads_and_drops_planned_calls() -> None:
     async def scene() -> None:
         threads = Threads()
         events: list[str] = []
@@ -120,7 +120,7 @@ def test_closing_ends_threads_where_they_stand_and_forgets_what_was_planned() ->
 
 
 @pytest.mark.slow
-def test_no_thread_takes_a_step_behind_the_end_of_its_process() -> None:
+def test_no_thread_steps_after_process_end() -> None:
     async def scene() -> None:
         threads = Threads()
         events: list[str] = []
@@ -141,10 +141,10 @@ def test_no_thread_takes_a_step_behind_the_end_of_its_process() -> None:
         assert events == ["closes"]
 
     asyncio.run(scene())
-    gc.collect()  # a thread that was never started would be told here
+    gc.collect()  # a thread that never started would raise a warning here
 
 
-def test_what_asyncio_does_beside_the_threads_ends_with_them() -> None:
+def test_asyncio_tasks_end_with_threads() -> None:
     async def scene() -> None:
         threads = Threads()
 
@@ -167,7 +167,7 @@ def test_what_asyncio_does_beside_the_threads_ends_with_them() -> None:
 
 
 class Repeats:
-    """Periodic functions: a plain one, one that waits for a future, one that fails."""
+    """Periodic functions: a plain one, one that awaits a future, one that fails."""
 
     PERIODIC = (
         Periodic("plain", 1, 1),
@@ -200,7 +200,7 @@ class Repeats:
         raise OSError("later")
 
 
-def test_what_blocks_is_done_aside_and_holds_nobody_up(background: Background) -> None:
+def test_blocking_calls_run_aside_and_delay_nothing(background: Background) -> None:
     may_end, order = threading.Event(), list[str]()
 
     def blocks() -> str:
@@ -233,7 +233,7 @@ def test_what_blocks_is_done_aside_and_holds_nobody_up(background: Background) -
         background.run(meets_a_failure())
 
 
-def test_periodic_functions_are_called_again_whatever_happens_but_never_twice_at_a_time() -> None:
+def test_periodic_function_repeats_after_errors_and_never_overlaps() -> None:
     async def scene() -> None:
         threads, thing = Threads(), Repeats()
         given: list[str] = []
@@ -264,7 +264,7 @@ class Counting(Service):
         await self.wait_for_running(60_000)
 
 
-def test_a_service_is_woken_and_ends(background: Background) -> None:
+def test_service_is_woken_and_ends(background: Background) -> None:
     service = Counting()
 
     async def scene() -> int:
@@ -279,7 +279,7 @@ def test_a_service_is_woken_and_ends(background: Background) -> None:
     assert background.run(scene()) == 2
 
 
-def test_the_wait_for_a_future_of_asyncio_code(background: Background) -> None:
+def test_wait_for_future_of_asyncio_code(background: Background) -> None:
     async def soon(future: Future[int]) -> int:
         background.threads.after(1, lambda: future.complete(3))
         return await background.threads.outcome(future)

@@ -29,7 +29,7 @@ def server() -> Iterator[EchoServer]:
 
 
 @behaviour("REM-05")
-def test_answers_find_their_requests_whoever_asks_at_the_same_time(server: EchoServer) -> None:
+def test_concurrent_callers_get_their_own_responses(server: EchoServer) -> None:
     with Client() as client, ThreadPoolExecutor(16) as pool:
 
         def ask(number: int) -> bytes | None:
@@ -41,31 +41,31 @@ def test_answers_find_their_requests_whoever_asks_at_the_same_time(server: EchoS
 
 
 class Silent(Echo):
-    """Keeps the requests, to answer them in another order."""
+    """Keeps requests to answer them in another order."""
 
     def receive(self, channel: Channel, command: Command) -> None:
         self.received.append(command)
         if len(self.received) == 3:
-            for one in reversed(self.received):
-                answer = response_to(one)
-                answer.code = one.code
+            for request in reversed(self.received):
+                answer = response_to(request)
+                answer.code = request.code
                 channel.write(answer)
 
 
 @behaviour("REM-05")
-def test_answers_may_come_in_any_order(server: EchoServer) -> None:
+def test_responses_arrive_in_any_order(server: EchoServer) -> None:
     server.tcp._receiver = Silent()
     with Client() as client:
         begun = [client.begin(server.address, Command(code), 20_000) for code in (5, 6, 7)]
-        assert [one.result(PATIENCE).code for one in begun] == [5, 6, 7]
+        assert [response.result(PATIENCE).code for response in begun] == [5, 6, 7]
 
 
 @behaviour("REM-12")
-def test_a_one_way_request_waits_for_nothing(server: EchoServer) -> None:
+def test_one_way_request_waits_for_nothing(server: EchoServer) -> None:
     with Client() as client:
         client.post(server.address, Command(8))
         client.call(server.address, Command(9), 20_000)
-    assert [(one.code, one.flag) for one in server.echo.received] == [(8, ONE_WAY), (9, 0)]
+    assert [(request.code, request.flag) for request in server.echo.received] == [(8, ONE_WAY), (9, 0)]
 
 
 def free_port() -> int:
@@ -75,12 +75,12 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:port", "127.0.0.1:99999999", ":", ""])
-def test_what_is_not_an_address_cannot_be_connected_to(address: str) -> None:
+def test_invalid_address_cannot_be_connected(address: str) -> None:
     with Client() as client, pytest.raises(ConnectFailed, match=f"connect to {address} failed"):
         client.call(address, Command(1))
 
 
-def test_nobody_listens() -> None:
+def test_connection_without_listener_is_refused() -> None:
     address = f"127.0.0.1:{free_port()}"
     with Client() as client:
         for attempt in (client.call, client.post):
@@ -96,7 +96,7 @@ def test_no_answer_in_time(server: EchoServer) -> None:
         assert client.network._links[server.address].pending == {}
 
 
-def test_a_lost_connection_fails_who_waits_and_is_made_again(server: EchoServer) -> None:
+def test_lost_connection_fails_waiters_and_is_reopened(server: EchoServer) -> None:
     server.tcp._receiver = Silent()
     with Client() as client:
         waiting = client.begin(server.address, Command(1), 20_000)
@@ -110,7 +110,7 @@ def test_a_lost_connection_fails_who_waits_and_is_made_again(server: EchoServer)
         assert client.call(server.address, Command(2), 20_000).code == 0
 
 
-def test_a_server_that_speaks_something_else_is_left() -> None:
+def test_server_with_other_protocol_is_abandoned() -> None:
     with listening_socket("127.0.0.1", 0) as made, Client() as client:
         waiting = client.begin(f"127.0.0.1:{made.getsockname()[1]}", Command(1), 20_000)
         accepted, _ = made.accept()
@@ -124,9 +124,7 @@ def test_a_server_that_speaks_something_else_is_left() -> None:
     ("notices_ends", "resets", "failure"),
     [(True, False, SendFailed), (False, False, TimedOut), (True, True, SendFailed), (False, True, SendFailed)],
 )
-def test_who_waits_notices_the_end_of_a_connection_by_the_release_and_a_reset_always(
-    notices_ends: bool, resets: bool, failure: type[Exception]
-) -> None:
+def test_waiters_notice_connection_end_by_release_and_reset_always(notices_ends: bool, resets: bool, failure: type[Exception]) -> None:
     with listening_socket("127.0.0.1", 0) as made, Client(notices_ends=notices_ends) as client:
         address, millis = f"127.0.0.1:{made.getsockname()[1]}", 300 if failure is TimedOut else 20_000
         waiting = client.begin(address, Command(1), millis)
@@ -147,7 +145,7 @@ def test_who_waits_notices_the_end_of_a_connection_by_the_release_and_a_reset_al
 
 
 class Producerlike(Echo):
-    """Serves what a broker asks a client."""
+    """Answers a broker's requests to a client."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,7 +156,7 @@ class Producerlike(Echo):
         self.asked.set()
 
 
-def test_what_the_server_asks_goes_to_the_receiver(server: EchoServer) -> None:
+def test_requests_of_server_reach_receiver(server: EchoServer) -> None:
     receiver = Producerlike()
     with Client(receiver) as client:
         client.call(server.address, Command(1), 20_000)
@@ -170,7 +168,7 @@ def test_what_the_server_asks_goes_to_the_receiver(server: EchoServer) -> None:
     assert len(receiver.lost) == 1
 
 
-def test_an_answer_that_nobody_waits_for_and_a_request_without_a_receiver_are_dropped(server: EchoServer) -> None:
+def test_unawaited_response_and_request_without_receiver_are_dropped(server: EchoServer) -> None:
     with Client() as client:
         client.call(server.address, Command(1), 20_000)
         (connection,) = server.tcp.connections
@@ -179,12 +177,12 @@ def test_an_answer_that_nobody_waits_for_and_a_request_without_a_receiver_are_dr
         assert client.call(server.address, Command(1), 20_000).code == 0
 
 
-def test_the_form_of_a_request_is_kept(server: EchoServer) -> None:
+def test_form_of_request_is_kept(server: EchoServer) -> None:
     with Client() as client:
         assert client.call(server.address, Command(1, serialisation=ROCKETMQ), 20_000).serialisation == ROCKETMQ
 
 
-def test_a_client_that_ends_fails_who_waits(server: EchoServer) -> None:
+def test_closing_client_fails_waiters(server: EchoServer) -> None:
     server.tcp._receiver = Silent()
     with Client() as client:
         waiting = client.begin(server.address, Command(1), 20_000)

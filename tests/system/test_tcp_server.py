@@ -1,4 +1,4 @@
-"""The listener: frames, both serialisations, and strangers who do not keep to them."""
+"""The listener: frames, both serialisations, and clients that violate the protocol."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ def server() -> object:
 
 
 def alive(server: EchoServer) -> None:
-    """The server answers a newcomer."""
+    """The server answers a new connection."""
     with Raw(server.port) as raw:
         assert raw.ask(Command(1, opaque=77)).opaque == 77
 
 
 @FORMS
 @behaviour("REM-01")
-def test_the_answer_comes_in_the_form_of_the_request(server: EchoServer, serialisation: int) -> None:
+def test_response_has_form_of_request(server: EchoServer, serialisation: int) -> None:
     with Raw(server.port) as raw:
         answer = raw.ask(Command(9, {"a": "ä"}, b"body", opaque=5), serialisation)
         assert (answer.code, answer.ext_fields, answer.body) == (0, {"a": "ä"}, b"body")
         assert (answer.opaque, answer.serialisation) == (5, serialisation)
 
 
-def test_frames_may_come_in_any_pieces(server: EchoServer) -> None:
+def test_frames_arrive_in_any_pieces(server: EchoServer) -> None:
     data = b"".join(frame.encode(Command(1, opaque=n), n % 2) for n in range(20))
     with Raw(server.port) as raw:
         raw.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for start in range(0, len(data), 7):
             raw.send(data[start : start + 7])
         found = [raw.command() for _ in range(20)]
-        assert [one.opaque for one in found if one] == list(range(20))
+        assert [response.opaque for response in found if response] == list(range(20))
 
 
-def test_a_one_way_request_has_no_answer(server: EchoServer) -> None:
+def test_one_way_request_gets_no_response(server: EchoServer) -> None:
     with Raw(server.port) as raw:
         raw.send(frame.encode(Command(1, opaque=1, flag=ONE_WAY)))
         assert raw.ask(Command(1, opaque=2)).opaque == 2
@@ -82,7 +82,7 @@ LYING = {
 
 @pytest.mark.parametrize("data", LYING.values(), ids=LYING.keys())
 @behaviour("REM-01")
-def test_what_is_not_a_frame_closes_the_connection_and_nothing_else(server: EchoServer, data: bytes) -> None:
+def test_invalid_frame_closes_only_its_connection(server: EchoServer, data: bytes) -> None:
     before = len(server.echo.received)
     with Raw(server.port) as raw:
         raw.send(data)
@@ -92,7 +92,7 @@ def test_what_is_not_a_frame_closes_the_connection_and_nothing_else(server: Echo
 
 
 def survive(raw: Raw, data: bytes) -> None:
-    """Send this and no more, and take whatever is answered."""
+    """Send only these bytes, and read all responses."""
     raw.send(data)
     raw.socket.shutdown(socket.SHUT_WR)
     while raw.command() is not None:
@@ -101,7 +101,7 @@ def survive(raw: Raw, data: bytes) -> None:
 
 @given(data=st.binary(max_size=600))
 @settings(max_examples=30)
-def test_no_bytes_end_the_server(server: EchoServer, data: bytes) -> None:
+def test_no_bytes_end_server(server: EchoServer, data: bytes) -> None:
     with Raw(server.port) as raw:
         survive(raw, data)
     alive(server)
@@ -109,7 +109,7 @@ def test_no_bytes_end_the_server(server: EchoServer, data: bytes) -> None:
 
 @given(cut=st.integers(0, 200), change=st.integers(0, 255), at=st.integers(0, 200), form=st.sampled_from([JSON, ROCKETMQ]))
 @settings(max_examples=30)
-def test_no_frame_that_is_cut_or_spoilt_ends_the_server(server: EchoServer, cut: int, change: int, at: int, form: int) -> None:
+def test_truncated_or_corrupt_frames_do_not_end_server(server: EchoServer, cut: int, change: int, at: int, form: int) -> None:
     data = bytearray(frame.encode(Command(10, {"a": "b", "c": "1"}, b"xyz", opaque=3, remark="r"), form))
     data[at % len(data)] = change
     with Raw(server.port) as raw:
@@ -117,7 +117,7 @@ def test_no_frame_that_is_cut_or_spoilt_ends_the_server(server: EchoServer, cut:
     alive(server)
 
 
-def test_a_frame_of_sixteen_mebibytes_is_served() -> None:
+def test_frame_of_sixteen_mebibytes_is_served() -> None:
     with echo_server() as server, Raw(server.port) as raw:
         data = frame.encode(Command(1, opaque=4, body=bytes(frame.MAX_FRAME - 200)))
         assert frame.MAX_FRAME - 200 < len(data) - 4 <= frame.MAX_FRAME
@@ -128,14 +128,14 @@ def test_a_frame_of_sixteen_mebibytes_is_served() -> None:
         assert answer is not None and len(answer.body or b"") == frame.MAX_FRAME - 200
 
 
-def test_a_length_that_is_only_claimed_takes_no_memory() -> None:
+def test_claimed_length_takes_no_memory() -> None:
     with echo_server() as server, Raw(server.port) as raw:
         raw.send(struct.pack(">I", frame.MAX_FRAME) + b"x" * 10)
         alive(server)
         assert server.tcp._incomplete == 14
 
 
-def test_incomplete_frames_have_a_bound_over_all_connections() -> None:
+def test_incomplete_frames_have_bound_over_all_connections() -> None:
     with echo_server(ServerLimits(incomplete=100_000)) as server:
         begun = struct.pack(">I", 90_000) + b"x" * 60_000
         with Raw(server.port) as first, Raw(server.port) as second:
@@ -147,14 +147,14 @@ def test_incomplete_frames_have_a_bound_over_all_connections() -> None:
             assert server.tcp._incomplete == 60_004
 
 
-def test_who_reads_no_answers_is_not_read_from() -> None:
-    """Far more is asked than fits into the buffers of both sides; what waits to be written stays bounded."""
+def test_server_stops_reading_from_client_that_reads_nothing() -> None:
+    """The responses exceed the buffers of both sides; the unwritten rest stays bounded."""
     asked = 400
     with echo_server() as server, Raw(server.port) as raw:
         data = frame.encode(Command(1, body=bytes(100_000))) * asked
         sender = threading.Thread(target=raw.send, args=(data,))
         sender.start()
-        wait_until(server, lambda: any(one._stuck for one in server.tcp.connections))
+        wait_until(server, lambda: any(connection._stuck for connection in server.tcp.connections))
         (connection,) = server.tcp.connections
         assert connection._transport.get_write_buffer_size() < 3 * 1024 * 1024
         assert len(server.echo.received) < asked
@@ -165,8 +165,8 @@ def test_who_reads_no_answers_is_not_read_from() -> None:
         assert len(server.echo.received) == asked + 1
 
 
-def test_what_has_come_is_served_although_the_answers_cannot_be_written_any_more() -> None:
-    """Go's client sends one-way messages as requests and does not wait for their answers: they count though it has gone by then."""
+def test_received_requests_are_served_though_responses_cannot_be_written() -> None:
+    """The Go client sends one-way messages as requests without awaiting responses: they count even after it left."""
     data = b"".join(frame.encode(Command(1, opaque=number)) for number in range(20))
     with echo_server() as server:
         with Raw(server.port) as raw:
@@ -182,7 +182,7 @@ def test_what_has_come_is_served_although_the_answers_cannot_be_written_any_more
 
 
 class Gone(asyncio.Transport):
-    """Of a connection whose other side has gone: nothing can be written any more."""
+    """The transport of a connection whose peer has gone: writes are dropped."""
 
     def is_closing(self) -> bool:
         return True
@@ -207,7 +207,7 @@ class Gone(asyncio.Transport):
 
 
 class Turns(asyncio.SelectorEventLoop):
-    """A loop on which nothing happens until `go`, and whose time, in seconds, passes when it is told so."""
+    """A loop on which nothing runs until `go`, and whose time, in seconds, a test sets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -227,7 +227,7 @@ class Turns(asyncio.SelectorEventLoop):
 
 
 class Slow(Echo):
-    """Needs a time for each request, in seconds."""
+    """Takes time for each request, in seconds."""
 
     def __init__(self, loop: Turns, seconds: float) -> None:
         super().__init__()
@@ -239,7 +239,7 @@ class Slow(Echo):
         self.loop.now += self.seconds
 
 
-def test_who_sends_much_at_once_does_not_keep_the_others_waiting() -> None:
+def test_large_sender_does_not_delay_others() -> None:
     data = frame.encode(Command(1)) * 10
     with Background() as background, closing(Turns()) as loop:
         slow = Slow(loop, TURN / 2)
@@ -259,7 +259,7 @@ def test_who_sends_much_at_once_does_not_keep_the_others_waiting() -> None:
 
 
 def lose(server: EchoServer, came: bytes, unread: bytes, why: OSError | None) -> list[int]:
-    """A connection over which this came is lost, while the system still has the rest: the requests that are served."""
+    """Lose a connection that received `came` while the system still buffers the rest. Return the requests served."""
     ours, theirs = socket.socketpair()
     with ours, closing(Turns()) as loop:
         with theirs:
@@ -273,25 +273,27 @@ def lose(server: EchoServer, came: bytes, unread: bytes, why: OSError | None) ->
 
 
 @pytest.mark.parametrize(("why", "served"), [(BrokenPipeError(), 30), (None, 10)], ids=["broken", "closed by us"])
-def test_what_the_system_still_has_of_a_broken_connection_is_served(why: OSError | None, served: int) -> None:
+def test_received_data_of_broken_connection_is_served(why: OSError | None, served: int) -> None:
     frames = [frame.encode(Command(1, opaque=number)) for number in range(30)]
     with echo_server() as server:
         assert lose(server, b"".join(frames[:10]), b"".join(frames[10:]), why) == list(range(served))
 
 
-def test_nothing_of_a_broken_connection_is_served_behind_a_frame_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_after_invalid_frame_of_broken_connection_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rocketproof_impl.system.connection.PIECE", 4)
     with echo_server() as server:
         assert lose(server, b"", struct.pack(">I", 0) + frame.encode(Command(1, opaque=7)), BrokenPipeError()) == []
 
 
-def test_what_waits_for_a_reader_is_served_when_the_reader_goes() -> None:
+def test_requests_waiting_for_reader_are_served_when_it_leaves() -> None:
     data = frame.encode(Command(1, body=bytes(1000)))
     with echo_server() as server:
         with Raw(server.port) as raw:
             sender = threading.Thread(target=raw.send, args=(data * 40_000,))
             sender.start()
-            wait_until(server, lambda: any(one._stuck and len(one._buffer) > len(data) for one in server.tcp.connections))
+            wait_until(
+                server, lambda: any(connection._stuck and len(connection._buffer) > len(data) for connection in server.tcp.connections)
+            )
             (connection,) = server.tcp.connections
             served, waiting = len(server.echo.received), len(connection._buffer) // len(data)
             raw.socket.shutdown(socket.SHUT_RDWR)
@@ -301,7 +303,7 @@ def test_what_waits_for_a_reader_is_served_when_the_reader_goes() -> None:
 
 
 async def occupied(began: threading.Event, ended: threading.Event) -> None:
-    """Soon keep the loop from everything else: set `began`, then wait for `ended`."""
+    """Block the loop: set `began`, then wait for `ended`."""
 
     def wait() -> None:
         began.set()
@@ -310,7 +312,7 @@ async def occupied(began: threading.Event, ended: threading.Event) -> None:
     asyncio.get_running_loop().call_soon(wait)
 
 
-def test_so_many_connections_and_no_more() -> None:
+def test_number_of_connections_is_limited() -> None:
     with echo_server(ServerLimits(connections=2)) as server, Raw(server.port) as first, Raw(server.port) as second:
         wait_until(server, lambda: len(server.tcp.connections) == 2)
         with Raw(server.port) as third:
@@ -321,7 +323,7 @@ def test_so_many_connections_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("said", [b"", b"\x00\x00"], ids=["silent", "a frame that never ends"])
-def test_an_idle_connection_is_closed_after_two_minutes(said: bytes) -> None:
+def test_idle_connection_is_closed_after_two_minutes(said: bytes) -> None:
     with echo_server() as server:
         assert server.tcp._limits.idle == 120
         with Raw(server.port) as raw:
@@ -343,7 +345,7 @@ async def sweep(server: EchoServer) -> None:
 
 
 @behaviour("REM-11")
-def test_the_socket_is_as_the_described_one() -> None:
+def test_socket_options_follow_description() -> None:
     assert BACKLOG == 1024
     with listening_socket("127.0.0.1", 0) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) == 1
@@ -352,7 +354,7 @@ def test_the_socket_is_as_the_described_one() -> None:
 
 
 @behaviour("REM-11")
-def test_a_connection_sends_at_once_and_is_not_kept_alive() -> None:
+def test_connection_sends_at_once_and_is_not_kept_alive() -> None:
     with echo_server() as server, Raw(server.port):
         wait_until(server, lambda: len(server.tcp.connections) == 1)
         (connection,) = server.tcp.connections
@@ -361,13 +363,13 @@ def test_a_connection_sends_at_once_and_is_not_kept_alive() -> None:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 0
 
 
-def test_a_port_in_use_is_an_error() -> None:
+def test_port_in_use_is_error() -> None:
     with listening_socket("127.0.0.1", 0) as made, pytest.raises(OSError, match="in use"):
         listening_socket("127.0.0.1", made.getsockname()[1])
 
 
 def wait_until(server: EchoServer, done: object) -> None:
-    """Wait on the server's own loop, so that nothing is read while it changes."""
+    """Wait on the server's loop, so that it reads nothing before the change."""
 
     async def waiting() -> None:
         async with asyncio.timeout(PATIENCE):
@@ -377,7 +379,7 @@ def wait_until(server: EchoServer, done: object) -> None:
     server.background.complete(waiting())
 
 
-def test_a_background_loop_can_be_left_with_connections_open() -> None:
+def test_background_loop_can_be_left_with_connections_open() -> None:
     with Background() as background:
         server = EchoServer(background)
         raw = Raw(server.port)

@@ -1,4 +1,4 @@
-"""Connections that never read: what waits for them is bounded, and a connection that exceeds its bound is closed."""
+"""Connections that never read: their pending bytes are bounded, and a connection that exceeds its bound is closed."""
 
 from __future__ import annotations
 
@@ -40,13 +40,12 @@ class Silent(Raw):
 
 
 def waiting(connection: ServerConnection) -> int:
-    """The bytes that asyncio keeps for a connection."""
     return connection._transport.get_write_buffer_size()
 
 
 @given(writes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3 * MIB)), max_size=12))
 @settings(max_examples=20)
-def test_bytes_that_nobody_reads_never_exceed_their_bounds(server: EchoServer, writes: list[tuple[int, int]]) -> None:
+def test_unread_bytes_never_exceed_bounds(server: EchoServer, writes: list[tuple[int, int]]) -> None:
     """Writes which no request has caused, as held pulls and notifications are."""
     silent = [Silent(server.port) for _ in range(3)]
     try:
@@ -54,7 +53,7 @@ def test_bytes_that_nobody_reads_never_exceed_their_bounds(server: EchoServer, w
             each.send(frame.encode(Command(1, opaque=number, flag=ONE_WAY)))
         with Raw(server.port) as alive:
             alive.ask(Command(1))
-            channels = sorted(server.tcp.connections, key=lambda one: one.remote[1])
+            channels = sorted(server.tcp.connections, key=lambda connection: connection.remote[1])
 
             async def write_all() -> None:
                 for at, size in writes:
@@ -77,7 +76,7 @@ def test_bytes_that_nobody_reads_never_exceed_their_bounds(server: EchoServer, w
 
 
 def until(wanted: object, look: Callable[[], object]) -> None:
-    """Look again until something is so. Raises AssertionError if that takes long."""
+    """Repeat until true. Raises AssertionError after a timeout."""
     end = time.monotonic() + PATIENCE
     while (found := look()) != wanted:
         assert time.monotonic() < end, found
@@ -90,8 +89,8 @@ def running(tmp_path: Path) -> Iterator[Parts]:
         yield made
 
 
-def test_held_pulls_of_a_connection_that_never_reads_are_bounded(running: Parts) -> None:
-    """62 KB of held pulls, then one message of 512 KiB for all of them: without a bound they take 150 MB."""
+def test_held_pulls_of_connection_that_never_reads_are_bounded(running: Parts) -> None:
+    """62 KB of held pulls, then one message of 512 KiB for all: unbounded they take 150 MB."""
     broker = running.broker()
     port = broker.settings.listen_port
     with Silent(port) as silent, Raw(port) as alive:

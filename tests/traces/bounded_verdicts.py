@@ -2,8 +2,8 @@
 
     PYTHONPATH=model:traces:impl:properties python tests/traces/bounded_verdicts.py --histories 5000
 
-Prints counts by verdict and the CPU seconds; a contradiction is printed with its shape and seed, and then the command ends with 1.
-Half of the histories do not give the settings of their broker, so that several are possible.
+Prints counts by verdict and the CPU seconds. A contradiction is printed with its shape and seed; then the exit code is 1. Half of the
+histories omit their broker's settings, so that several are possible.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST = 1500
 
 @dataclass
 class Counts:
-    """Verdicts without a bound and with one, the second opinions that were asked, and what contradicts."""
+    """Verdicts without and with a bound, the second opinions, and contradictions."""
 
     unbounded: Counter[str] = field(default_factory=Counter)
     bounded: Counter[str] = field(default_factory=Counter)
@@ -37,8 +37,10 @@ class Counts:
 
 
 def count(number: int, counts: Counts, profile: str = "", bounds: int = 1, most: int = MOST, *, auto: bool | None = None) -> None:
-    """Judge the history of a number, `bounds` times with a bound of states and as often with a bound of seconds. The second opinion is
-    asked if it needs at most `most` states at each event."""
+    """Judge history `number` `bounds` times with a bound on states and equally often with one on seconds.
+
+    The second opinion is asked if it needs at most `most` states at each event.
+    """
     shape = list(SHAPES)[number % len(SHAPES)]
     chance = Chance(f"bounds {number}")
     header, events, profile, _ = made(shape, number, profile, auto)
@@ -53,8 +55,8 @@ def count(number: int, counts: Counts, profile: str = "", bounds: int = 1, most:
         counts.opinions["too large"] += 1
     else:
         counts.opinions["illegal" if naive else "ok"] += 1
-        if naive != [one.seq for one in whole.findings]:
-            counts.wrong.append(f"{label}: judged {[str(one) for one in whole.findings]}, the second opinion is {naive}")
+        if naive != [finding.seq for finding in whole.findings]:
+            counts.wrong.append(f"{label}: judged {[str(finding) for finding in whole.findings]}, the second opinion is {naive}")
     for _ in range(bounds):
         limit = round(10 ** chance.uniform(0, 3))
         seconds = 10 ** chance.uniform(-2, 0)
@@ -67,7 +69,7 @@ def count(number: int, counts: Counts, profile: str = "", bounds: int = 1, most:
 
 
 def contradictions(whole: HistoryVerdict, bounded: HistoryVerdict) -> list[str]:
-    """What a verdict with a bound says against the one without."""
+    """Return the contradictions of a bounded verdict to the unbounded one."""
     found = []
     if bounded.verdict not in (whole.verdict, "unknown"):
         found.append(f"{bounded.verdict} with the bound and {whole.verdict} without")
@@ -75,13 +77,13 @@ def contradictions(whole: HistoryVerdict, bounded: HistoryVerdict) -> list[str]:
         found.append(f"not decided without a bound: {whole.unknown}")
     if bounded.verdict == "unknown" and not bounded.unknown:
         found.append("unknown without saying what")
-    events = {one.part: one.seq for one in whole.findings}
+    events = {finding.part: finding.seq for finding in whole.findings}
     open_ = {text.partition(": ")[0] for text in bounded.unknown}
-    for one in bounded.findings:
-        if one.part not in events:
-            found.append(f"{one.part} is refused with the bound only")
-        elif one.seq != events[one.part] and one.part not in open_:
-            found.append(f"event {one.seq} of {one.part} is named with the bound, and event {events[one.part]} without")
+    for reported in bounded.findings:
+        if reported.part not in events:
+            found.append(f"{reported.part} is refused with the bound only")
+        elif reported.seq != events[reported.part] and reported.part not in open_:
+            found.append(f"event {reported.seq} of {reported.part} is named with the bound, and event {events[reported.part]} without")
     return found
 
 

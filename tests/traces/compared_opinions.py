@@ -1,9 +1,9 @@
-"""The judge and its second opinion on random histories, compared.
+"""Compare the judge with its second opinion on random histories.
 
     PYTHONPATH=model:traces:impl:properties python tests/traces/compared_opinions.py --each 1000
 
-judges 1,000 histories of each shape, which are 19,000, and prints how many there were of each verdict; a disagreement is printed with its
-seed, and then it ends with 1. Histories of more than `--most` states at an event are counted and left out.
+judges 1,000 histories of each shape, 19,000 in total, and prints the number of each verdict. A disagreement is printed with its seed; then
+the exit code is 1. Histories with more than `--most` states at an event are counted and omitted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rocketproof_traces.history import Event, Header
 
 @dataclass(frozen=True)
 class Compared:
-    """One history: what each of the two says is not explained first, in each part that is illegal. `lies` were told in it."""
+    """A history with its first unexplained event in each illegal part, by the judge and by the second opinion, and its number of lies."""
 
     header: Header
     events: list[Event]
@@ -43,7 +43,7 @@ class Compared:
 
 
 def made(shape: str, seed: int, profile: str = "", auto: bool | None = None) -> tuple[Header, list[Event], str, int]:
-    """A history of a shape by its number: the header, the events, the profile, and how many lies were told."""
+    """Return header, events, profile and number of lies of history `seed` of a shape."""
     chance = Chance(f"{shape} {seed}")
     drawn = chance.choice(PROFILES)
     profile = profile or drawn
@@ -53,7 +53,7 @@ def made(shape: str, seed: int, profile: str = "", auto: bool | None = None) -> 
 
 
 def compared(shape: str, seed: int, most: int, profile: str = "", auto: bool | None = None) -> Compared:
-    """Judge a history, and compare. Raises TooLarge where the enumeration would go through more than `most` states at an event."""
+    """Judge a history, and compare. Raises TooLarge if the enumeration needs more than `most` states at an event."""
     header, events, profile, lies = made(shape, seed, profile, auto)
     naive, states = opinions(events, header, profile, most)
     verdict = judge_history(header, events, profile)
@@ -65,7 +65,7 @@ def compared(shape: str, seed: int, most: int, profile: str = "", auto: bool | N
 
 
 def opened_at_once(events: Sequence[Event]) -> int:
-    """The largest number of calls that are open together."""
+    """Return the largest number of simultaneously open calls."""
     now, most = set[str](), 0
     for e in events:
         if e.type == "invoke":
@@ -76,9 +76,9 @@ def opened_at_once(events: Sequence[Event]) -> int:
     return most
 
 
-def printed(one: Compared) -> str:
-    lines = [f"{one.profile} {dict(one.header.origin)} judged {one.judged} naive {one.naive} {one.why}"]
-    return "\n".join([*lines, *(f"  {e.seq} {e.time} {e.type} {e.process} {e.op} {dict(e.value)}" for e in one.events)])
+def printed(outcome: Compared) -> str:
+    lines = [f"{outcome.profile} {dict(outcome.header.origin)} judged {outcome.judged} naive {outcome.naive} {outcome.why}"]
+    return "\n".join([*lines, *(f"  {e.seq} {e.time} {e.type} {e.process} {e.op} {dict(e.value)}" for e in outcome.events)])
 
 
 def tell(line: str) -> None:
@@ -99,19 +99,19 @@ def main(arguments: Sequence[str]) -> int:
         counts, opened, states, began, shown = Counter[str](), Counter[int](), 0, time.process_time(), 0
         for seed in range(options.first, options.first + options.each):
             try:
-                one = compared(shape, seed, options.most)
+                outcome = compared(shape, seed, options.most)
             except TooLarge:
                 counts["too large"] += 1
                 continue
-            states += one.states
-            opened[one.open] += 1
-            counts["illegal" if one.naive else "ok"] += 1
-            if not one.agree:
+            states += outcome.states
+            opened[outcome.open] += 1
+            counts["illegal" if outcome.naive else "ok"] += 1
+            if not outcome.agree:
                 counts["different"] += 1
-                counts["other verdict"] += bool(one.judged) != bool(one.naive)
+                counts["other verdict"] += bool(outcome.judged) != bool(outcome.naive)
                 if shown < options.show:
                     shown += 1
-                    tell(f"{shape} {seed}: {printed(one)}")
+                    tell(f"{shape} {seed}: {printed(outcome)}")
         different += counts["different"]
         spent = time.process_time() - began
         tell(f"{shape:25} {dict(counts)} open {dict(sorted(opened.items()))} states {states} CPU {spent:.0f} s")

@@ -16,7 +16,7 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
 def shortest(instance: Instance, id_: str) -> Witness:
-    """The shortest path that violates an `always`, or shows a `reachable`, found without an engine."""
+    """Return the shortest path that violates an `always`, or shows a `reachable`, without using an engine."""
     claim = instance.model.property(id_)
     first = initial(instance)
     parents: dict = {first: None}
@@ -38,7 +38,6 @@ def shortest(instance: Instance, id_: str) -> Witness:
 
 
 def walk(instance: Instance, id_: str, *labels: str, loop: int | None = None, note: str = "") -> Witness:
-    """The path that takes the actions of these labels."""
     states, moves = [initial(instance)], []
     for label in labels:
         enabled = {step.label: step for step in successors(instance, states[-1])}
@@ -49,7 +48,7 @@ def walk(instance: Instance, id_: str, *labels: str, loop: int | None = None, no
 
 
 def shop() -> Model:
-    """Orders in a shop: not sensible, but it has a table, two axes, every type, a bool parameter and an action without one."""
+    """A shop's orders: not realistic, but with a table, two axes, every type, a bool parameter and an action without one."""
     m = Model("shop")
     Clerk, Item = m.index("Clerk", 2), m.index("Item", 3)
     rush = m.constant("rush", Bool, False)
@@ -119,19 +118,19 @@ def lasso() -> Witness:
 
 @pytest.fixture
 def walked() -> Callable[..., Witness]:
-    """Walks any model: the model, the property and labels to a Witness."""
+    """Walk any model: the model, the property and labels to a Witness."""
     return lambda model, id_, *labels, loop=None: walk(model.given(), id_, *labels, loop=loop)
 
 
 @pytest.fixture
 def through() -> Callable[..., Witness]:
-    """Walks the shop: labels to Witness of the given property."""
+    """Walk the shop: labels to a Witness of the given property."""
     return lambda id_, *labels, loop=None, note="", **constants: walk(shop().given(**constants), id_, *labels, loop=loop, note=note)
 
 
 @pytest.fixture
 def snapshot() -> Callable[[str, str], None]:
-    """Compares a text with a file; run with ROCKETPROOF_SNAPSHOTS=write to accept the new text."""
+    """Compare a text with a file; run with ROCKETPROOF_SNAPSHOTS=write to accept the new text."""
 
     def compare(name: str, text: str) -> None:
         path = SNAPSHOTS / name

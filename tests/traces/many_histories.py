@@ -1,16 +1,19 @@
-"""Folders of histories for the tests of judging many at once, and what the judge of single histories says of them."""
+"""Folders of histories for the tests of judging many at once, with the findings of the judge of single histories."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.tables import JSON_COLUMNS, finding_row
+from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.checker.histories import judge_history
 from rocketproof_traces.history import Event, Header, event_line, header_line
 
@@ -20,9 +23,9 @@ FIELDS = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums
 
 
 def history(topics: int = 3, sends: int = 20, *, wrong: str = "", lost: bool = False) -> tuple[Header, list[Event]]:
-    """Two clients that send to each topic in turn, overlapping; `wrong`: that topic's last message is answered with another's offset.
+    """Two clients that send to each topic in turn, overlapping; `wrong`: that topic's last response has another message's offset.
 
-    The history has looks at the broker's topics, a batch that tells nothing, and requests that belong to no part.
+    The history also queries the broker's topics, and has a batch without content and requests that belong to no part.
     """
     events: list[Event] = []
 
@@ -56,7 +59,7 @@ def write(path: Path, header: Header, events: Sequence[Event], tail: str = "") -
 
 
 def write_parquet(path: Path, histories: dict[str, Sequence[Event]]) -> Path:
-    """Bare events of several histories in one file, as another program would write them."""
+    """Write bare events of several histories to one file, as another program would."""
     rows = [
         {
             "history": name,
@@ -75,9 +78,21 @@ def write_parquet(path: Path, histories: dict[str, Sequence[Event]]) -> Path:
 
 
 def alone(name: str, header: Header, events: Sequence[Event], limit: int = 1_000_000) -> list[dict[str, Any]]:
-    """The findings that judging this history by itself gives, as the rows of many have them."""
+    """Return the findings from judging only this history, in the rows' format."""
     rows = []
     for finding in judge_history(header, events, PROFILE, limit).findings:
         row = {"history": name, **finding_row(finding)}
         rows.append({**row, **{column: json.loads(row[column]) for column in JSON_COLUMNS}})
     return sorted(rows, key=lambda row: row["seq"])
+
+
+def assert_judged_as_alone(folder: Path, header: Header, histories: Mapping[str, list[Event]]) -> None:
+    """Require that judging the histories together equals judging each alone, and that they have one finding."""
+    (folder / "in").mkdir()
+    for name, events in histories.items():
+        write(folder / "in" / f"{name}.ndjson", header, events)
+    judged = local.judge(JudgingJob((str(folder / "in"),), PROFILE, str(folder / "out"), str(folder / "cache")))
+    single = [judge_history(header, events, PROFILE) for events in histories.values()]
+    assert len(judged.findings) == sum(len(verdict.findings) for verdict in single) == 1
+    assert judged.explained == sum(verdict.explained for verdict in single)
+    assert judged.out_of_reach == sum((Counter(verdict.out_of_reach) for verdict in single), Counter())

@@ -70,7 +70,7 @@ def record(
     body: bytes | None = None,
     v2: bool = False,
 ) -> bytes:
-    """A record of chance that lies at an offset."""
+    """A random record at an offset."""
     flags = chance.choice([0, 0, 0, 4, 8, 12, 16, 32, 48, 1, 259])
     topic = chance.choice(TOPICS) if topic is None else topic
     text = text_of(chance) if text is None else text
@@ -84,7 +84,7 @@ def record(
 
 
 def log(chance: random.Random, base: int, count: int, *, size: int | None = None) -> bytes:
-    """The bytes of a file: records, then zeros, or a blank behind which stands anything."""
+    """The bytes of a file: records, then zeros, or a blank followed by arbitrary bytes."""
     found = b""
     for _ in range(count):
         found += record(chance, base + len(found), v2=chance.random() < 0.2)
@@ -95,7 +95,7 @@ def log(chance: random.Random, base: int, count: int, *, size: int | None = None
 
 
 def damage(chance: random.Random, data: bytes) -> bytes:
-    """The bytes after one mishap."""
+    """Return the bytes after one random damage."""
     found = bytearray(data)
     if not found:
         return data
@@ -123,7 +123,6 @@ def damage(chance: random.Random, data: bytes) -> bytes:
 
 
 def write_log(folder: Path, base: int, data: bytes) -> Path:
-    """The file in a store's folder."""
     path = folder / "commitlog" / f"{base:020d}"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)

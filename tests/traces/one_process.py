@@ -1,4 +1,4 @@
-"""A stand-in for a Spark session: partitions one after the other in this process, and attempts that are lost or done twice."""
+"""A stand-in for a Spark session: partitions run sequentially in this process, and some attempts are lost or repeated."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from rocketproof_model.result import Explored
+
 Mapping = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass
 class OneProcess:
-    """Runs each partition `attempts` times and takes the answer of any of them; counts jobs and interruptions."""
+    """Runs each partition `attempts` times and takes any of the results; counts jobs and interruptions."""
 
     partitions: int = 3
     attempts: int = 1
@@ -37,8 +39,6 @@ class OneProcess:
 
 @dataclass
 class Numbers:
-    """Numbers in partitions."""
-
     session: OneProcess
     parts: list[list[int]]
     function: Mapping | None = None
@@ -57,3 +57,9 @@ class Numbers:
             tries = [[row for made in self.function([batch]) for row in made.to_pylist()] for _ in range(self.session.attempts)]
             rows += rng.choice(tries)
         return rows
+
+
+def summary(found: Explored) -> object:
+    """Return the parts of a search that must not depend on how it is distributed."""
+    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
+    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes

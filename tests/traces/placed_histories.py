@@ -1,8 +1,8 @@
-"""Small concurrent histories of what comes to lie elsewhere, and a second opinion about them that shares nothing with the judge's search.
+"""Small concurrent histories of requests that store elsewhere than addressed, and an independent second opinion about them.
 
-Delayed messages, half messages and their ends, messages given back or sent to be retried, dead letters, deleted topics, changed groups.
-A random walk through the whole specification gives a history that it allows; a changed answer may make it one that it does not. The second
-opinion keeps all states that explain the events so far: the whole specification, every order of every step, nothing left out.
+They contain delayed messages, half messages and their ends, send-backs, retries, dead letters, deleted topics and changed groups. A random
+walk through the whole specification yields an allowed history; a changed response may make it illegal. The second opinion keeps all states
+that explain the events so far: the whole specification, every order of every step, no reductions.
 
     PYTHONPATH=model:traces:impl:properties python tests/traces/placed_histories.py --each 1000
 
@@ -58,12 +58,12 @@ CLEANER = -1
 
 
 class TooLarge(Exception):
-    """There are more states at an event than one wants to look at."""
+    """There are more states at an event than the limit."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a client is going to ask: `of` is the request whose record it is about."""
+    """A future request of a client: `of` is the request whose record it concerns."""
 
     op: str
     topic: int = OWN
@@ -83,7 +83,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Line:
-    """An event: "invoke", "ok", "info" of a request with its answer, or a look at a `topic`."""
+    """An event: "invoke", "ok" or "info" of a request with its response, or a query of `topic`."""
 
     kind: str
     number: int
@@ -105,7 +105,7 @@ def specification(*, deletes: bool) -> Specification:
 
 
 class Whole:
-    """The whole specification, with a producer for each request and each record that the broker stores by itself."""
+    """The whole specification, with a producer for each request and each spontaneous record of the broker."""
 
     def __init__(self, wishes: Sequence[Wish], profile: str, *, auto_groups: bool, most: int = 10**6) -> None:
         self.wishes, self.profile, self.most = wishes, PROFILES[profile], most
@@ -113,7 +113,7 @@ class Whole:
         self.deletes = any(wish.op == "delete" for wish in wishes)
         self.spec = specification(deletes=self.deletes)
         model = self.spec.model
-        given = {name: getattr(self.profile, name) for name in (one[0] for one in (*SWITCHES, *STORE_SWITCHES))}
+        given = {name: getattr(self.profile, name) for name in (switch[0] for switch in (*SWITCHES, *STORE_SWITCHES))}
         self.instance = model.given(
             **constants(profile), **given, auto_create=True, template_read=8, template_write=8, sends=0, update_budget=-1
         )
@@ -138,7 +138,7 @@ class Whole:
         after = list(state)
         for slot, code in codes.items():
             after[slot] = code
-        for slot in self.unseen:  # files, registrations and the log's positions: nobody is told of them
+        for slot in self.unseen:  # no client observes files, registrations and the log's positions
             after[slot] = self.begun[slot]
         return tuple(after)
 
@@ -147,17 +147,19 @@ class Whole:
         return variable.type.decode(state[variable.slot(at)])
 
     def handling(self, state: State, p: int, **codes: Any) -> State:
-        """The state in which a request has come to the broker."""
+        """Return the state in which request `p` has reached the broker."""
         found = {self._slot("job.broker", p): 1}
         for name, value in codes.items():
             variable = self.spec.model.variable(name.replace("__", "."))
             found[variable.slot((p,))] = variable.type.encode(value)
         return self._with(state, found)
 
-    # What is asked
+    # Requests
 
     def submitted(self, state: State, number: int, told: dict[int, Any], answer: Any) -> list[State]:
-        """The states after a request has begun. `told`: answers until then; `answer`: its own, by which transactions may be refused."""
+        """Return the states after a request has begun. `told`: responses until then; `answer`: its own, which decides whether transactions
+        may be refused.
+        """
         wish = self.wishes[number]
         topics = {"way__dead": DEAD, "way__halves": HALF, "way__delayed": SCHEDULE}
         named = {"way__version": wish.version, "way__named": wish.limit is not None, "way__requested": wish.limit or 0}
@@ -205,18 +207,18 @@ class Whole:
         return self.wishes[number].half and bool(self.profile.half_messages)
 
     def record(self, number: int, told: dict[int, Any]) -> Any:
-        """The queue and the offset of the record that a request's answer tells of."""
+        """Return the queue and offset of the record in a request's response."""
         answer = told.get(number)
         return None if answer is None or answer[0] != 0 else answer[1:]
 
     def _joins(self, lines: Sequence[Line]) -> bool:
-        """Whether the topic is judged together with half messages: one of its may be stored."""
+        """Return whether the topic is judged together with half messages: one of its half messages may be stored."""
         begun = {line.number for line in lines if line.kind == "invoke"}
         ended = {line.number: line.answer[0] for line in lines if line.kind == "ok"}
         return any(self.wishes[k].half and ended.get(k, 0) in (0, 16) for k in begun)
 
     def unjudged(self, number: int, told: dict[int, Any], answer: Any) -> bool:
-        """The end of a transaction that nobody told of: whatever it may store is stored by the broker itself."""
+        """Return whether this ends an unreported transaction: the broker then stores its effects itself."""
         wish = self.wishes[number]
         known = self.joined and self.record(wish.of, told) is not None
         return wish.op == "end" and not known and not (answer is not None and answer[0] == 1)
@@ -239,8 +241,10 @@ class Whole:
         return found
 
     def steps(self, whole: Any, furthest: Mapping[int, int]) -> Iterator[Any]:
-        """What may happen next. Beside the state are the administrator's requests that are open, and what the broker may store by itself;
-        others fill queues up to the offset that is the `furthest` an answer names, and may take the half queue away by any deletion."""
+        """Yield the possible next states, with the open administrative requests and the broker's own pending stores.
+
+        Other programs fill queues up to `furthest`, the greatest offset in a response, and may delete the half queue.
+        """
         state, open_, own = whole
         for after in self.within(state):
             yield after, open_, own
@@ -248,11 +252,11 @@ class Whole:
             yield after, open_, own
         for number in open_ - {CLEANER}:
             yield self._administered(state, self.wishes[number]), open_ - {number}, own
-        for one in own:
-            p, topic, queue = one
+        for store in own:
+            p, topic, queue = store
             queue = self._drawn(state, p) if queue < 0 else queue
             begun = self.handling(state, p, job__phase="append", job__topic=topic, job__queue=queue, job__write=QUEUES, job__kind="not")
-            yield begun, open_, own - {one}
+            yield begun, open_, own - {store}
         for slot, offset in furthest.items():
             if state[slot] < offset:
                 yield self._with(state, {slot: state[slot] + 1}), open_, own
@@ -260,13 +264,13 @@ class Whole:
                 yield self._with(state, {slot: 0}), open_, own
 
     def _drawn(self, state: State, p: int) -> int:
-        """Of a message that waits the queue that was drawn for it when it was stored; -1 where each record has its own."""
+        """Return the queue drawn when a waiting message was stored; -1 if each record has its own."""
         number = (SLOTS - 1 - p) // 2
         drawn = self.wishes[number].op == "send" and self.value(state, "job.phase", number) == "answered"
         return int(self.value(state, "job.queue", number)) if drawn else -1
 
     def _deleted(self, state: State) -> Iterator[State]:
-        """What may follow from a deletion: queues that outlive it go on; others delete topics, which takes all away that are gone."""
+        """Yield states after a deletion: surviving queues continue; other deletions remove all topics already gone."""
         outlive, delete = self.functions["outlive"], self.functions["delete_topic"]
         for topic, queue in product((*SEEN, HALF), range(QUEUES)):
             if outlive.enabled(state, (0, topic, queue)):
@@ -296,7 +300,7 @@ class Whole:
         return seen
 
     def opened(self, whole: Any, number: int, told: dict[int, Any], answer: Any, before: Sequence[int]) -> list[Any]:
-        """The states after a request has begun; `before` are those that began before it."""
+        """Return the states after a request has begun; `before` are the requests that began earlier."""
         state, open_, own = whole
         wish = self.wishes[number]
         if wish.op in ("group", "ungroup", "update", "delete"):
@@ -315,7 +319,7 @@ class Whole:
         return [(after, open_, own | more) for after in self.submitted(state, number, told, answer)]
 
     def _later(self, wish: Wish, number: int, told: dict[int, Any], answer: Any) -> list[tuple[int, int]]:
-        """Where the broker may put a message that waits, when its time has come: nobody asks whether it waits."""
+        """Return the possible targets of a waiting message when it is due, without checking that it waits."""
         record = wish if wish.op == "send" else self.wishes[wish.of] if self.named and self.record(wish.of, told) is not None else None
         regrouped = any(each.op in ("group", "ungroup") for each in self.asked_ever)
         named = wish.limit is not None and wish.version >= 121
@@ -338,12 +342,12 @@ class Whole:
         return self.wishes[number].queue if answer is None or answer[1] is None else int(answer[1])
 
     def _ripe(self, whole: Any, taken: Iterable[tuple[int, int, int]]) -> bool:
-        """Whether the requests are over that records are stored for."""
+        """Return whether the requests are complete whose records are to be stored."""
         numbers = [(SLOTS - 1 - p) // 2 for p, _, _ in taken]
         return all(self.wishes[k].op == "end" or (self.answered(whole, k) or (1,))[0] == 0 for k in numbers)
 
     def answered(self, whole: Any, number: int) -> Any:
-        """The answer that the broker gives in this state, None while it gives none."""
+        """Return the broker's response in this state, None without one."""
         state, open_, _ = whole
         wish = self.wishes[number]
         if wish.op in ("group", "ungroup", "update", "delete"):
@@ -356,7 +360,7 @@ class Whole:
         return code, self.value(state, "job.queue", number), self.value(state, "job.offset", number)
 
     def table(self, state: State) -> tuple[tuple[int, int, int] | None, ...]:
-        """What the broker has of the topics that are looked at."""
+        """Return the broker's configuration of the observed topics."""
         return tuple(self.config(state, topic) for topic in SEEN)
 
     def config(self, state: State, topic: int) -> tuple[int, int, int] | None:
@@ -368,7 +372,7 @@ class Whole:
     # A walk, and the second opinion
 
     def walk(self, chance: random.Random, lost: float = 0.1) -> list[Line]:
-        """A history that the specification allows."""
+        """Generate a history that the specification allows."""
         self.final: dict[int, Any] = {}
         self.asked_ever, self.joined, self.named = self.wishes, True, True
         whole: Any = (self.start, frozenset(), frozenset())
@@ -381,7 +385,7 @@ class Whole:
             if todo and kind < pace and len(open_) < at_once:
                 number = todo[0]
                 if self.wishes[number].of in open_ and chance.random() < 0.9:
-                    continue  # who names a record mostly knows of it
+                    continue  # a client that names a record usually knows it
                 todo.pop(0)
                 before = [line.number for line in lines if line.kind == "invoke"]
                 lines.append(Line("invoke", number))
@@ -410,11 +414,11 @@ class Whole:
         return lines
 
     def first_unexplained(self, lines: Sequence[Line]) -> int | None:
-        """The number of the first line that no state explains."""
+        """Return the number of the first line that no state explains."""
         self.final = {line.number: line.answer for line in lines if line.kind == "ok"}
         self.joined = self._joins(lines)
         self.asked_ever = [self.wishes[line.number] for line in lines if line.kind == "invoke"]
-        self.named = any(wish.op == "back" and wish.fits for wish in self.asked_ever)  # else nobody tells where messages come from
+        self.named = any(wish.op == "back" and wish.fits for wish in self.asked_ever)  # otherwise the origin of messages is unknown
         furthest: dict[int, int] = {}
         for number, (code, _, offset) in self.final.items():
             wish = self.wishes[number]
@@ -448,7 +452,7 @@ class Whole:
     # As the judge reads it
 
     def events(self, lines: Sequence[Line]) -> list[Event]:
-        """The same history as the judge reads it; a record lies at a place that no other has."""
+        """Return the history as the judge reads it; each record has a unique offset."""
         found: list[Event] = []
         told: dict[int, Any] = {}
         for line in lines:
@@ -521,7 +525,7 @@ def delayed(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 
 def halves(chance: random.Random, made: Sequence[Wish]) -> Wish:
-    known = [k for k, one in enumerate(made) if one.op == "send"]
+    known = [k for k, wish in enumerate(made) if wish.op == "send"]
     if known and chance.random() < 0.5:
         of = -1 if chance.random() < 0.03 else chance.choice((*known, known[-1]))
         return Wish("end", of=of, how=chance.choice(("commit", "commit", "rollback")), fits=chance.random() < 0.9)
@@ -529,7 +533,7 @@ def halves(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 
 def retried(chance: random.Random, made: Sequence[Wish]) -> Wish:
-    """A message that a client sends to its retry topic, mostly near its limit."""
+    """Draw a message that a client sends to its retry topic, usually near its limit."""
     limit = chance.choice((None, 1, 2, 16))
     times = chance.choice((0, 1, 2, 3, 16))
     level = chance.choice((0, 0, 4))
@@ -537,7 +541,7 @@ def retried(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 
 def backs(chance: random.Random, made: Sequence[Wish]) -> Wish:
-    known = [k for k, one in enumerate(made) if one.op == "send"]
+    known = [k for k, wish in enumerate(made) if wish.op == "send"]
     if known and chance.random() < 0.7:
         of = chance.choice(known) if chance.random() < 0.95 else -1
         return Wish(
@@ -558,7 +562,7 @@ def regrouped(chance: random.Random, made: Sequence[Wish]) -> Wish:
 
 def deletions(chance: random.Random, made: Sequence[Wish]) -> Wish:
     if made and chance.random() < 0.35:
-        back = any(one.op == "back" for one in made)
+        back = any(wish.op == "back" for wish in made)
         return Wish("delete", topic=chance.choice((OWN, RETRY, DEAD) if back else (OWN, OWN, RETRY)))
     if chance.random() < 0.4:
         return sent(chance)
@@ -578,7 +582,7 @@ KINDS = {
 
 
 def spoilt(chance: random.Random, lines: Sequence[Line], wishes: Sequence[Wish]) -> list[Line]:
-    """The history with one answer changed, which may still be one that is allowed."""
+    """Return the history with one changed response, which may still be legal."""
     changed = list(lines)
     places = [k for k, line in enumerate(lines) if line.kind in ("ok", "look")]
     if not places:
@@ -586,7 +590,7 @@ def spoilt(chance: random.Random, lines: Sequence[Line], wishes: Sequence[Wish])
     k = chance.choice(places)
     line = changed[k]
     if line.kind == "look":
-        begun = [wishes[one.number] for one in lines if one.kind == "invoke"]
+        begun = [wishes[line.number] for line in lines if line.kind == "invoke"]
         topics = {wish.topic for wish in begun if wish.op != "end"}
         topics |= {DEAD for wish in begun if wish.topic == RETRY and wish.op in ("back", "group", "ungroup")}
         other: Any = list(line.answer)
@@ -605,7 +609,7 @@ def spoilt(chance: random.Random, lines: Sequence[Line], wishes: Sequence[Wish])
 
 @dataclass(frozen=True)
 class Compared:
-    """One history, what each of the two says is not explained first, and how it is read."""
+    """A history with its first unexplained events by the judge and by the second opinion, and its settings."""
 
     naive: int | None
     judged: int | None
@@ -620,7 +624,7 @@ class Compared:
 
 
 def compared(kind: str, seed: int, most: int, profile: str = "", least: int = 3, largest: int = 4) -> Iterator[Compared]:
-    """Histories of a kind: one that is allowed, and two with changed answers. Raises TooLarge."""
+    """Yield histories of a kind: a legal one, and two with changed responses. Raises TooLarge."""
     chance = random.Random(f"{kind} {seed}")
     served = "P45" if kind == "half messages" else "P40"  # which does not serve the ends of transactions
     profile = profile or chance.choice(("P494", "P494", "P533", "P45", served))
@@ -633,19 +637,19 @@ def compared(kind: str, seed: int, most: int, profile: str = "", least: int = 3,
     for lines in (right, spoilt(chance, right, wishes), spoilt(chance, right, wishes)):
         events = whole.events(lines)
         settings = {"autoCreateTopicEnable": "true", "autoCreateSubscriptionGroup": str(auto_groups).lower()}
-        found = judge_history(Header({"settings": settings}), events, profile)
-        seen = found.findings[0].seq if found.findings else None
-        if whole.crowded != (found.parts > 1):
+        verdict = judge_history(Header({"settings": settings}), events, profile)
+        seen = verdict.findings[0].seq if verdict.findings else None
+        if whole.crowded != (verdict.parts > 1):
             whole.crowded = not whole.crowded
             whole.within.cache_clear()
         first = whole.first_unexplained(lines)
         assert lines is not right or first is None, (kind, seed, profile, wishes, lines)
-        yield Compared(first, seen, found.verdict, lines, events, f"{profile} {'; '.join(map(str, found.findings))} {found.unknown}")
+        yield Compared(first, seen, verdict.verdict, lines, events, f"{profile} {'; '.join(map(str, verdict.findings))} {verdict.unknown}")
 
 
-def printed(one: Compared) -> str:
-    lines = [f"naive {one.naive} judged {one.judged} {one.verdict} {one.why}"]
-    return "\n".join([*lines, *(f"  {e.seq} {e.type} {e.process} {e.op} {dict(e.value)}" for e in one.events)])
+def printed(outcome: Compared) -> str:
+    lines = [f"naive {outcome.naive} judged {outcome.judged} {outcome.verdict} {outcome.why}"]
+    return "\n".join([*lines, *(f"  {e.seq} {e.type} {e.process} {e.op} {dict(e.value)}" for e in outcome.events)])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -660,11 +664,11 @@ def main(arguments: Sequence[str]) -> int:
         counts = Counter[str]()
         for seed in range(options.first, options.first + options.each):
             try:
-                for one in compared(kind, seed, options.most):
-                    counts["illegal" if one.naive is not None else "ok"] += 1
-                    if not one.agree:
+                for outcome in compared(kind, seed, options.most):
+                    counts["illegal" if outcome.naive is not None else "ok"] += 1
+                    if not outcome.agree:
                         counts["different"] += 1
-                        sys.stdout.write(f"{kind} {seed}: {printed(one)}\n")
+                        sys.stdout.write(f"{kind} {seed}: {printed(outcome)}\n")
             except TooLarge:
                 counts["too large"] += 1
         different += counts["different"]

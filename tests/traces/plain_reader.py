@@ -1,6 +1,6 @@
-"""A second opinion on reading a commit log: the whole file in memory, one record after the other, no kernel, nothing shared.
+"""A second opinion on reading a commit log: the whole file in memory, record by record, without kernels or shared code.
 
-It is slow and says the same as the walk: rows, and where the walk of a range begins and ends.
+It is slow and agrees with the walk: rows, and begin and end of a range's walk.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Answer:
 
 
 class Reader:
-    """`last`: zeros at the end are the end of the log."""
+    """`last`: trailing zeros are the end of the log."""
 
     def __init__(self, data: bytes, base: int = 0, *, last: bool = True) -> None:
         self.data, self.base, self.last = data, base, last
@@ -54,7 +54,7 @@ class Reader:
         return self.data[at + 4 : at + 8]
 
     def lengths(self, at: int) -> dict[str, Any] | None:
-        """Places and lengths of a record's parts, as far as they stay inside the file."""
+        """Return offsets and lengths of a record's parts, as far as they are inside the file."""
         size = len(self.data)
         if at + 91 > size:
             return None
@@ -223,7 +223,7 @@ class Reader:
         return row
 
     def known(self, row: Row, name: str, value: bytes, checked: bytes) -> bool:
-        """Write down a known property; whether it is as meant."""
+        """Store a known property in the row; return whether its value is valid."""
         if name == "KEYS":
             row["keys"] = value
         elif name == "TAGS":

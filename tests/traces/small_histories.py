@@ -28,8 +28,6 @@ BROKER = "broker-a"
 
 @dataclass(frozen=True)
 class Wish:
-    """What a client is going to ask."""
-
     op: str
     queue: int = 0
     numbers: int = 2
@@ -51,7 +49,7 @@ def specification(producers: int, topic: NameClass = "ordinary") -> Specificatio
 
 
 class Whole:
-    """The whole specification with a producer a request, so that one without an answer may go on for ever."""
+    """The whole specification with one producer per request, so that an unanswered request may continue forever."""
 
     def __init__(self, wishes: Sequence[Wish], *, auto_create: bool, profile: str = "P494", topic: NameClass = "ordinary",
                  change: Callable[[Model], Model] = lambda m: m, **given: Any) -> None:  # fmt: skip
@@ -68,7 +66,7 @@ class Whole:
         self.start = initial(self.instance)
         self.inner = [(f, args) for a in model.actions if a.name not in OUTSIDE for f in [self.functions[a.name]] for args in a.instances]
         self.within = cache(self._within)  # a history and what is spoilt of it meet the same states
-        self.updated = len(wishes)  # updates keep no handler: what became of them is carried beside the state
+        self.updated = len(wishes)  # updates have no handler: their progress is stored next to the state
 
     def value(self, state: State, name: str, *at: int) -> Any:
         variable = self.spec.model.variable(name)
@@ -80,7 +78,7 @@ class Whole:
         return self.functions["request"].effect(state, args)
 
     def _within(self, state: State) -> list[tuple[str, State]]:
-        """What handlers and brokers may do next: the action's name, and where it leads."""
+        """Return the next steps of handlers and brokers: the action's name and the next state."""
         found = []
         for f, args in self.inner:
             with suppress(EvaluationError):  # without one of its guards an action may have no value
@@ -89,7 +87,7 @@ class Whole:
         return found
 
     def steps(self, whole: tuple[State, tuple[int, ...]], only: str = "") -> list[tuple[State, tuple[int, ...]]]:
-        """What may happen next; beside the state, the updates that are open."""
+        """Yield the possible next states with their open updates."""
         state, updates = whole
         found = [(after, updates) for name, after in self.within(state) if not only or name == only]
         for number in updates:
@@ -119,14 +117,13 @@ class Whole:
 
     @property
     def origin(self) -> Header:
-        """The header of its histories: the broker's settings."""
         permission = 4 * self.given.get("broker_readable", True) + 2 * self.given.get("broker_writable", True)
         return Header({"settings": {"autoCreateTopicEnable": str(self.auto_create).lower(), "brokerPermission": permission}})
 
     # A walk
 
     def walk(self, chance: random.Random, lost: float = 0.1, prefer: str = "") -> list[tuple[str, int, Any]]:
-        """A history: ("invoke" | "ok" | "info" | "config", number of the request, answer). The action `prefer` happens often."""
+        """Generate a history: ("invoke" | "ok" | "info" | "config", number of the request, response). The action `prefer` happens often."""
         state: Any = (self.start, ())
         todo, open_, lines = list(range(len(self.wishes))), list[int](), list[tuple[str, int, Any]]()
         for _ in range(400):
@@ -171,7 +168,7 @@ class Whole:
     # The second opinion
 
     def first_unexplained(self, lines: Sequence[tuple[str, int, Any]]) -> int | None:
-        """The number of the first line that no state explains."""
+        """Return the number of the first line that no state explains."""
         states: set[Any] = {(self.start, ())}
         for place, (kind, number, answer) in enumerate(lines):
             if kind == "invoke":
@@ -188,7 +185,7 @@ class Whole:
         return None
 
     def events(self, lines: Sequence[tuple[str, int, Any]]) -> list[Event]:
-        """The same history as the judge reads it."""
+        """Return the history as the judge reads it."""
         found = []
         table = {"TBW102": entry(8, 8, 7)} if self.value(self.start, "config.known", 0, 0) else {}
         if (known := self.config(self.start)) is not None:
@@ -239,7 +236,7 @@ def wishes(chance: random.Random, number: int) -> list[Wish]:
 
 
 def spoilt(chance: random.Random, lines: Sequence[tuple[str, int, Any]]) -> list[tuple[str, int, Any]]:
-    """The history with one answer changed, which may still be one that is allowed."""
+    """Return the history with one changed response, which may still be legal."""
     changed = list(lines)
     places = [k for k, (kind, _, _) in enumerate(lines) if kind in ("ok", "config")]
     if not places:

@@ -1,4 +1,4 @@
-"""Queues numbered as they are met, over many chunks, beside a dictionary."""
+"""Queue numbers in order of first occurrence over many chunks, compared with a dictionary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocketproof_traces.stored.table import ROWS, new_table
 
 
 @pytest.mark.parametrize("topics", [3, 2500])
-def test_the_record_before_each_in_its_queue_is_found_whatever_the_size_of_chunks(topics: int) -> None:
+def test_previous_record_of_queue_is_found_for_any_chunk_size(topics: int) -> None:
     random, lines, last = np.random.default_rng(7), QueueTracker(("physicalOffset", "queueOffset")), dict[tuple[int, int], int]()
     table, matched = new_table(len(NUMBER)), 0
     for chunk in range(4):

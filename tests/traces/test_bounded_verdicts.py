@@ -1,4 +1,4 @@
-"""A verdict with a bound never contradicts the one without, on random histories whose settings may be unknown.
+"""A bounded verdict never contradicts the unbounded one, on random histories whose settings may be unknown.
 
 More histories are in tests/long, and `bounded_verdicts.py` is a command.
 """
@@ -17,8 +17,8 @@ from rocketproof_traces.history import Header
 
 
 @pytest.mark.parametrize("limit", [16, 32, 64, 128])
-def test_setting_stopped_by_a_bound_is_not_refuted_by_another(limit: int) -> None:
-    """Without autoCreateTopicEnable the history is legal, and the setting that explains it needs more than 64 states."""
+def test_setting_stopped_by_bound_is_not_refuted_by_another(limit: int) -> None:
+    """Without autoCreateTopicEnable the history is legal, and the explaining setting needs more than 64 states."""
     header, events, _, _ = made("updates", 36, "P494")
     header = Header({name: value for name, value in header.origin.items() if name != "settings"})
     assert judge_history(header, events, "P494").verdict == "ok"
@@ -36,8 +36,8 @@ def test_bounded_verdict_never_contradicts(number: int, shape: str) -> None:
     assert counts.unbounded.total() == len(turns)
 
 
-def test_first_unexplained_event_is_named_or_said_to_be_open() -> None:
-    """The search for the event may reach the bound when the part is already known to be refused."""
+def test_first_unexplained_event_is_named_or_undecided() -> None:
+    """The search for the event may reach the bound after the part is already refused."""
     illegal = 0
     for shape in ("updates", "deletions", "let in"):
         for seed in range(6):

@@ -32,13 +32,13 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
 
 def judged(tmp: Path, source: Path) -> Any:
     data = local.judge(JudgingJob((str(source),), PROFILE, str(tmp / "out"), str(tmp / "shelf"))).data()
-    return [{**one, "history": "", "file": ""} for one in data["findings"]], data["events"], data["verdict"]
+    return [{**finding, "history": "", "file": ""} for finding in data["findings"]], data["events"], data["verdict"]
 
 
 @pytest.mark.parametrize("form", PACK)
 def test_it_is_read_as_if_it_were_plain(form: str, tmp_path: Path) -> None:
     plain = write(tmp_path / "h.ndjson", *history(wrong="T1"))
-    packed = tmp_path / "packed"  # the first bytes tell, not the name
+    packed = tmp_path / "packed"  # the first bytes decide, not the name
     packed.write_bytes(PACK[form](plain.read_bytes()))
     header, events = reading.read(packed)
     assert (header, list(events)) == (reading.read(plain)[0], list(reading.read(plain)[1]))
@@ -47,8 +47,8 @@ def test_it_is_read_as_if_it_were_plain(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", PACK)
-def test_several_one_after_the_other(form: str, tmp_path: Path) -> None:
-    """What `cat a.gz b.gz` gives."""
+def test_several_compressed_members_are_read_in_order(form: str, tmp_path: Path) -> None:
+    """`cat a.gz b.gz` produces such a file."""
     path = tmp_path / "two"
     path.write_bytes(PACK[form](b"one\n") + PACK[form](b"two\n"))
     with open_text(path) as file:
@@ -57,7 +57,7 @@ def test_several_one_after_the_other(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", PACK)
 @pytest.mark.parametrize("left", few([0.6, 0.02], 1))
-def test_what_is_before_a_cut_is_read(form: str, left: float, tmp_path: Path) -> None:
+def test_data_before_truncation_is_read(form: str, left: float, tmp_path: Path) -> None:
     lines = [f"{n} {n * 7919 % 10007} {n * n}\n" for n in range(40_000)]
     data = PACK[form]("".join(lines).encode())
     path = tmp_path / "cut"
@@ -70,7 +70,7 @@ def test_what_is_before_a_cut_is_read(form: str, left: float, tmp_path: Path) ->
     assert form == "bz2" or len(found) >= 40_000 * (left - 0.25), "a block of bzip2 holds more than this text"
 
 
-def test_the_place_of_a_cut(tmp_path: Path) -> None:
+def test_place_of_cut(tmp_path: Path) -> None:
     header, events = history()
     whole = write(tmp_path / "h.ndjson", header, events).read_bytes()
     path = tmp_path / "cut.ndjson.gz"
@@ -81,7 +81,7 @@ def test_the_place_of_a_cut(tmp_path: Path) -> None:
         kept.extend(found)
     assert (len(kept), caught.value.place) == (len(events), f"{path}:{len(events) + 2}")
     findings, counted, verdict = judged(tmp_path, path)
-    assert [(one["line"], one["recorded"]) for one in findings] == [
+    assert [(finding["line"], finding["recorded"]) for finding in findings] == [
         (len(events) + 2, "cannot be read (its gzip data are cut off); copy the file again, or record again")
     ]
     assert (counted, verdict) == (len(events), "illegal")
@@ -101,8 +101,8 @@ def test_data_that_make_no_sense(tmp_path: Path) -> None:
         reading.read(path)
 
 
-def test_a_compressed_history_is_not_continued(tmp_path: Path) -> None:
-    """Plain lines behind compressed ones could be read by nobody."""
+def test_compressed_history_is_not_continued(tmp_path: Path) -> None:
+    """No reader could read plain lines after compressed ones."""
     path = tmp_path / "h.gz"
     path.write_bytes(before := gzip.compress(write(tmp_path / "h.ndjson", *history()).read_bytes()))
     with pytest.raises(TraceError, match="is compressed and cannot be continued"):
@@ -110,7 +110,7 @@ def test_a_compressed_history_is_not_continued(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_compressed_recording(tmp_path: Path) -> None:
+def test_compressed_recording(tmp_path: Path) -> None:
     plain = DATA / "rocketmq-5.3.3.jsonl"
     packed = tmp_path / "r.xz"
     packed.write_bytes(lzma.compress(plain.read_bytes(), preset=0))

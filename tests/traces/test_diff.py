@@ -1,4 +1,4 @@
-"""Two witnesses compared: what they share, where they part and which guard says why, and how their ends differ."""
+"""Comparison of two witnesses: the shared prefix, the divergence and the guard that explains it, and different ends."""
 
 import io
 from dataclasses import replace
@@ -48,19 +48,19 @@ ONE = path(till().given(), ("pay", 1), ("unlock",), ("pay", 3))
 OTHER = path(till().given(), ("pay", 1), ("pay", 2), ("unlock",), ("pay", 3))
 
 
-def printed(one: Witness, other: Witness, width: int = 100) -> str:
+def printed(first: Witness, other: Witness, width: int = 100) -> str:
     text = io.StringIO()
-    render(compare(one, other), "a.json", "b.json", Console(file=text, width=width, highlight=False, color_system=None))
+    render(compare(first, other), "a.json", "b.json", Console(file=text, width=width, highlight=False, color_system=None))
     return text.getvalue()
 
 
-def test_a_witness_is_equal_to_itself_in_another_instance_of_the_same_model() -> None:
+def test_witness_equals_itself_in_other_instance_of_model() -> None:
     found = compare(ONE, path(till().given(), ("pay", 1), ("unlock",), ("pay", 3)))
     assert found.equal and found.common == 3 and found.first is None and found.end == ()
     assert printed(ONE, ONE).splitlines() == ["- a.json: 3 steps", "+ b.json: 3 steps", "they are the same"]
 
 
-def test_where_two_part_each_step_is_shown_with_its_changes_and_the_rest_is_aligned() -> None:
+def test_diff_shows_changes_at_divergence_and_aligns_rest() -> None:
     assert printed(ONE, OTHER).splitlines() == [
         "- a.json: 3 steps",
         "+ b.json: 4 steps",
@@ -79,10 +79,10 @@ def test_where_two_part_each_step_is_shown_with_its_changes_and_the_rest_is_alig
     ]
 
 
-def test_a_guard_that_refuses_the_others_step_says_why_they_part() -> None:
+def test_refusing_guard_explains_divergence() -> None:
     poor = path(till().given(limit=2), ("pay", 1), ("pay", 1))
     found = compare(path(till().given(), ("pay", 1), ("pay", 3)), poor)
-    assert [(one.name, one.first, one.second) for one in found.constants] == [("limit", "9", "2")]
+    assert [(constant.name, constant.first, constant.second) for constant in found.constants] == [("limit", "9", "2")]
     assert found.first is not None and found.second is not None
     assert (found.first.guard, found.second.guard) == ("room", "")
     assert "    refused in the other one by guard 'room': the till has room (" in printed(
@@ -90,13 +90,13 @@ def test_a_guard_that_refuses_the_others_step_says_why_they_part() -> None:
     )
 
 
-def test_one_that_goes_on_where_the_other_ends_and_other_starts_loops_and_properties_are_told() -> None:
+def test_diff_reports_continuation_other_starts_loops_and_properties() -> None:
     short = path(till().given(), ("pay", 1))
     assert "then the first is at its end" in printed(short, ONE) and "then the second is at its end" in printed(ONE, short)
     looped = replace(short, loop=1)
     other = replace(short, property=replace(ONE.property, id="rich"))
-    assert [one.name for one in compare(short, looped).facts] == ["loop"] and not compare(short, looped).equal
-    assert [(one.first, one.second) for one in compare(short, other).facts] == [("poor", "rich")]
+    assert [fact.name for fact in compare(short, looped).facts] == ["loop"] and not compare(short, looped).equal
+    assert [(fact.first, fact.second) for fact in compare(short, other).facts] == [("poor", "rich")]
     later = Witness(short.instance, short.property, (), (short.states[1],))
     start = compare(later, path(till().given()))
     assert (start.common, start.facts[0].first, start.facts[0].second) == (0, "money = 1", "money = 0")
@@ -116,7 +116,7 @@ def test_lines_fit_any_width(width: int) -> None:
     assert max(map(len, lines[2:])) <= max(width, 16)
 
 
-def test_its_json_has_all_of_it() -> None:
+def test_diff_json_has_everything() -> None:
     data = compare(ONE, OTHER).data()
     assert (data["schema"], data["equal"], data["common"], data["lengths"]) == (1, False, 1, [3, 4])
     assert data["second"] == {

@@ -29,14 +29,14 @@ def text_of(witness: Witness, step: int, why_not: str | None = None, width: int 
         ("end", 7, None),
     ],
 )
-def test_the_printed_explanation(name: str, step: int, why_not: str | None, skew: Witness, snapshot: Callable[[str, str], None]) -> None:
+def test_printed_explanation(name: str, step: int, why_not: str | None, skew: Witness, snapshot: Callable[[str, str], None]) -> None:
     text = text_of(skew, step, why_not)
     for width in (60, 80, 100):
         assert max(map(len, text_of(skew, step, why_not, width).splitlines())) <= width
     snapshot(f"explain-{name}.txt", text)
 
 
-def test_the_first_guard_that_refuses_has_its_sentence_and_values(skew: Witness) -> None:
+def test_first_guard_that_refuses_has_its_sentence_and_values(skew: Witness) -> None:
     asked = explain.explain(skew, 4, "refresh(p=0)").asked
     assert asked is not None and asked.refusal is not None
     assert not asked.enabled
@@ -53,14 +53,14 @@ def test_indices_are_filled_in_and_constants_named(through: Callable[..., Witnes
     assert "holding[0] = 2" in text_of(witness, 2, "take(0, 1)")
 
 
-def test_what_an_enabled_action_would_change(skew: Witness) -> None:
+def test_explain_states_effect_of_enabled_action(skew: Witness) -> None:
     asked = explain.explain(skew, 1, "crash(b=1)").asked
     assert asked is not None
     assert asked.enabled and asked.refusal is None
     assert [(c.name, c.before, c.after) for c in asked.would] == [("registered[1]", "True", "False"), ("crashes", "0", "1")]
 
 
-def test_enabled_actions_are_listed_in_order_and_the_taken_one_marked(skew: Witness) -> None:
+def test_enabled_actions_are_ordered_and_taken_one_marked(skew: Witness) -> None:
     first = explain.explain(skew, 1)
     assert first.enabled[:3] == ("fetch_route(p=0)", "fetch_route(p=1)", "crash(b=0)")
     assert first.taken == "fetch_route(p=0)"
@@ -69,7 +69,7 @@ def test_enabled_actions_are_listed_in_order_and_the_taken_one_marked(skew: Witn
     assert explain.explain(skew, 7).taken == ""
 
 
-def test_conditions_and_effects_without_a_value_are_told() -> None:
+def test_conditions_and_effects_without_value_are_reported() -> None:
     m = Model("odd")
     x = m.var("x", Int(0, 3), init=0)
     row = m.var("row", Bool, over=m.index("I", 2), init=False)
@@ -139,6 +139,6 @@ def test_wrong_questions_are_one_line(text: str, expected: str, loud: Witness) -
 
 
 @pytest.mark.parametrize("step", [-1, 9])
-def test_a_step_outside_the_witness_is_one_line(step: int, loud: Witness) -> None:
+def test_step_outside_witness_is_one_line(step: int, loud: Witness) -> None:
     with pytest.raises(TraceError, match=rf"step {step}: the witness has 2 steps; give 1 to 3, where 3 is the state at the end"):
         explain.explain(loud, step)

@@ -20,7 +20,7 @@ from rocketproof_traces.witness.truth import truths
 SCHEMA = json.loads((Path(rocketproof_traces.__file__).parents[1] / "docs" / "trace.schema.json").read_text("utf-8"))
 
 
-def test_the_schema_states_the_form_of_a_document(skew: Witness, loud: Witness, lasso: Witness) -> None:
+def test_schema_states_form_of_document(skew: Witness, loud: Witness, lasso: Witness) -> None:
     for witness in (skew, loud, lasso):
         document = json.loads(json.dumps(of_witness(witness, TraceSubject("m", "s", "P49", "", "explicit"), session="x")))
         jsonschema.validate(document, SCHEMA)
@@ -30,8 +30,8 @@ def test_the_schema_states_the_form_of_a_document(skew: Witness, loud: Witness, 
 
 
 @pytest.mark.parametrize("name", ["skew", "loud", "lasso"])
-def test_all_choices_are_those_of_the_model(name: str, request: pytest.FixtureRequest) -> None:
-    """Each step of the trace is among what can happen; each effect and each refusal is the interpreter's."""
+def test_document_has_all_choices_of_model(name: str, request: pytest.FixtureRequest) -> None:
+    """Each step of the trace is among the listed choices; each effect and refusal equals the interpreter's."""
     witness: Witness = request.getfixturevalue(name)
     instance, document = witness.instance, of_witness(witness)
     for k, (state, options) in enumerate(zip(witness.states, document["choices"], strict=True)):
@@ -68,7 +68,7 @@ def test_all_choices_are_those_of_the_model(name: str, request: pytest.FixtureRe
     assert len({json.dumps(row) for row in document["refusals"]}) == len(document["refusals"])
 
 
-def test_the_part_of_the_formula_that_is_false_is_named(through) -> None:
+def test_part_of_formula_that_is_false_is_named(through) -> None:
     wrong = of_witness(through("keep", "take(c=0, i=2)", "take(c=1, i=0)"))["truths"][2]
     assert (wrong["word"], wrong["bad"]) == ("fails", True)
     assert [value for _, value in wrong["values"]] == ["1", "0"]
@@ -76,7 +76,7 @@ def test_the_part_of_the_formula_that_is_false_is_named(through) -> None:
     assert [(row["word"], row["bad"]) for row in waits] == [("not asked", False)] * 2 + [("waiting", False), ("waiting", True)]
 
 
-def test_of_a_false_implication_the_conclusion_is_named() -> None:
+def test_of_false_implication_conclusion_is_named() -> None:
     m = Model("implied")
     x, y = m.var("x", Int(0, 3), init=0), m.var("y", Int(0, 3), init=0)
 
@@ -95,7 +95,7 @@ def test_of_a_false_implication_the_conclusion_is_named() -> None:
     ]
 
 
-def test_a_large_action_is_listed_in_part_and_counted() -> None:
+def test_large_action_is_listed_in_part_and_counted() -> None:
     m = Model("wide")
     x = m.var("x", Int(0, 3), init=0)
 
@@ -120,7 +120,7 @@ def test_a_large_action_is_listed_in_part_and_counted() -> None:
     ]
 
 
-def test_a_page_that_stands_alone_lists_less_rather_than_growing_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standalone_page_limits_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     m = Model("broad")
     x = m.var("x", Int(0, 200), init=0)
 
@@ -141,8 +141,8 @@ def test_a_page_that_stands_alone_lists_less_rather_than_growing_without_bound(m
     assert (listed(), listed("asked")) == (6, 200), "a page that is served may ask for them all"
 
 
-def test_any_state_can_be_asked(lasso: Witness) -> None:
-    """What the page asks of a branch is what the document says of the same states."""
+def test_document_of_any_state_is_available(lasso: Witness) -> None:
+    """A branch requested by the page equals the document of the same states."""
     document = of_witness(lasso)
     for k, state in nonempty(enumerate(lasso.states)):
         last = document["truths"][k - 1]["word"] if k else ""

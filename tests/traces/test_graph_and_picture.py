@@ -24,7 +24,7 @@ def small() -> "nx.MultiDiGraph[int]":
     return graph.state_graph(routing.model(B=2, P=1, M=1, K=1, C=1).given())
 
 
-def test_the_graph_has_every_state_once_in_breadth_first_order(small: "nx.MultiDiGraph[int]") -> None:
+def test_graph_has_every_state_once_in_breadth_first_order(small: "nx.MultiDiGraph[int]") -> None:
     assert (small.number_of_nodes(), small.number_of_edges()) == (120, 236)
     assert list(small.nodes) == list(range(120))
     depths = nx.single_source_shortest_path_length(small, 0)
@@ -41,7 +41,7 @@ def test_nodes_and_edges_can_be_read(small: "nx.MultiDiGraph[int]") -> None:
     assert {row["label"] for _, _, row in small.out_edges(0, data=True)} == {"fetch_route(p=0)", "crash(b=0)", "crash(b=1)"}
 
 
-def test_step_properties_stand_on_edges(loud: Witness) -> None:
+def test_step_properties_are_on_edges(loud: Witness) -> None:
     with pytest.raises(TraceError, match="graph of shop: has more than 50 states; choose a smaller scope or a higher limit"):
         graph.state_graph(loud.instance, limit=50)
     m = Model("tank")
@@ -60,7 +60,7 @@ def test_step_properties_stand_on_edges(loud: Witness) -> None:
     assert list(whole.nodes[0]) == ["level", "initial", "deadlock", "depth"]
 
 
-def test_initial_states_beyond_the_limit_are_not_left_out_without_a_word() -> None:
+def test_omitted_initial_states_are_reported() -> None:
     m = Model("still")
     m.var("x", Int(0, 9), init=ANY)
 
@@ -74,11 +74,11 @@ def test_initial_states_beyond_the_limit_are_not_left_out_without_a_word() -> No
     assert [row["initial"] for _, row in whole.nodes(data=True)] == [True] * 10
 
 
-def test_a_limit_that_just_fits_is_no_error() -> None:
+def test_limit_that_just_fits_is_no_error() -> None:
     assert graph.state_graph(routing.model(B=2, P=1, M=1, K=1, C=1).given(), limit=120).number_of_nodes() == 120
 
 
-def test_graphml_comes_back(small: "nx.MultiDiGraph[int]") -> None:
+def test_graphml_round_trips(small: "nx.MultiDiGraph[int]") -> None:
     text = graph.to_graphml(small)
     back = nx.read_graphml(io.BytesIO(text.encode()), node_type=int, force_multigraph=True)
     assert dict(back.nodes(data=True)) == dict(small.nodes(data=True))
@@ -100,7 +100,7 @@ def test_dot_has_every_node_and_edge_and_is_quoted(small: "nx.MultiDiGraph[int]"
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_the_picture_is_xml_and_tells_every_step(which: str, request: pytest.FixtureRequest) -> None:
+def test_picture_is_xml_with_every_step(which: str, request: pytest.FixtureRequest) -> None:
     witness: Witness = request.getfixturevalue(which)
     text = picture.svg(witness)
     root = ET.fromstring(text)
@@ -115,7 +115,7 @@ def test_the_picture_is_xml_and_tells_every_step(which: str, request: pytest.Fix
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_nothing_stands_outside_the_picture_and_no_boxes_overlap(which: str, request: pytest.FixtureRequest) -> None:
+def test_boxes_stay_inside_picture_without_overlap(which: str, request: pytest.FixtureRequest) -> None:
     root = ET.fromstring(picture.svg(request.getfixturevalue(which)))
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
     for text in nonempty(root.iter(SVG + "text")):
@@ -127,7 +127,7 @@ def test_nothing_stands_outside_the_picture_and_no_boxes_overlap(which: str, req
         assert all(x + w <= p or p + r <= x or y + h <= q or q + s <= y for p, q, r, s in boxes[:i])
 
 
-def test_arrows_and_the_loop_are_drawn(skew: Witness, lasso: Witness, through: Callable[..., Witness]) -> None:
+def test_arrows_and_loop_are_drawn(skew: Witness, lasso: Witness, through: Callable[..., Witness]) -> None:
     assert picture.svg(skew).count('fill="#0969da"/>') == 1
     assert "from here the steps 3-4 repeat for ever" in picture.svg(lasso)
     assert 'fill="none" stroke="#8a5a00"' in picture.svg(lasso)
@@ -141,12 +141,12 @@ def test_foreign_characters_are_escaped(loud: Witness) -> None:
     assert "<busy>" not in text
 
 
-def test_a_witness_without_states_has_a_picture(loud: Witness) -> None:
+def test_witness_without_states_has_picture(loud: Witness) -> None:
     root = ET.fromstring(picture.svg(Witness(loud.instance, loud.property, (), (), note="x = 3")))
     assert any(t.text == "x = 3" for t in root.iter(SVG + "text"))
 
 
-def test_a_long_label_has_its_parameters_below_its_action() -> None:
+def test_long_label_has_its_parameters_below_its_action() -> None:
     m = Model("wide")
     x = m.var("x", Int(0, 9), init=0)
 

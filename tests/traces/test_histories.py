@@ -42,7 +42,7 @@ def numbers(event: Event) -> tuple[int, int]:
 
 
 def asked(events: list[Event], place: int) -> str:
-    """The topic of the request that is answered there."""
+    """Return the topic of the request answered at `place`."""
     return next(
         str(e.value["fields"]["topic"]) for e in reversed(events[:place]) if e.type == "invoke" and e.process == events[place].process
     )
@@ -60,16 +60,16 @@ LOADS = [
 
 @QUICK
 @given(st.sampled_from(LOADS), st.integers(0, 10**6))
-def test_what_the_implementation_does_at_once_is_explained(load: Load, seed: int) -> None:
+def test_immediate_responses_of_implementation_are_explained(load: Load, seed: int) -> None:
     header, events = contend(load, seed)
-    found = judge_history(header, events, load.profile)
-    assert found.verdict == "ok", [str(f) for f in found.findings]
+    verdict = judge_history(header, events, load.profile)
+    assert verdict.verdict == "ok", [str(f) for f in verdict.findings]
     closed = sum(e.type == "ok" for e in events)
-    assert found.explained >= closed
+    assert verdict.explained >= closed
 
 
 def swapped(events: list[Event], chance: Any) -> list[Event] | None:
-    """Two answers about one queue, one over before the other began, exchange their offsets."""
+    """Exchange the offsets of two non-overlapping responses about one queue."""
     places = stored(events)
     begun = {}
     for k, e in enumerate(events):
@@ -91,7 +91,7 @@ def swapped(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def doubled(events: list[Event], chance: Any) -> list[Event] | None:
-    """An answer repeats the offset of another one about its queue."""
+    """Repeat the offset of another response about the queue."""
     places = stored(events)
     pairs = [
         (a, b) for a in places for b in places
@@ -106,7 +106,7 @@ def doubled(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def beyond(events: list[Event], chance: Any) -> list[Event] | None:
-    """A message is accepted in a queue that its topic does not have."""
+    """Let the broker accept a message in a missing queue."""
     k = chance.choice(stored(events))
     changed = list(events)
     changed[k] = answered(events[k], queueId=7)
@@ -114,7 +114,7 @@ def beyond(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def forgotten(events: list[Event], chance: Any) -> list[Event] | None:
-    """A stored message's request is gone from the history, so that nobody took its offset, while a later one is there."""
+    """The request of a stored message is missing, so that no request took its offset, while a later message exists."""
     places = stored(events)
     last: dict[tuple[str, int], int] = {}
     for k in places:
@@ -130,7 +130,7 @@ def forgotten(events: list[Event], chance: Any) -> list[Event] | None:
 
 
 def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
-    """The broker shows a topic with another permission than it can have."""
+    """Show a topic with an impossible permission."""
     places = [k for k, e in enumerate(events) if e.type == "state" and k and "topic-0" in e.value["topics"]]
     if not places:
         return None
@@ -144,14 +144,14 @@ def narrowed(events: list[Event], chance: Any) -> list[Event] | None:
 
 @pytest.mark.parametrize("change", [swapped, doubled, beyond, forgotten, narrowed])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int) -> None:
-    """Fixed seeds: a few loads with updates and without a second topic still take tens of thousands of states."""
+def test_changed_history_is_illegal(change: Callable[[list[Event], Any], list[Event] | None], seed: int) -> None:
+    """Seeds are fixed: some loads with updates and without a second topic need tens of thousands of states."""
     header, events = contend(Load(events=210, topics=2, queues=3), seed)
     changed = change(events, Random(seed))
     assert changed is not None, "the history has no place for this change"
-    found = judge_history(header, changed, "P49")
-    assert found.verdict == "illegal"
-    first = found.findings[0]
+    verdict = judge_history(header, changed, "P49")
+    assert verdict.verdict == "illegal"
+    first = verdict.findings[0]
     assert changed[first.seq].type in ("ok", "state")
     cut = [e for e in changed if e.seq < first.seq]
     assert judge_history(header, cut, "P49").verdict == "ok", "the history before the finding is not explained"
@@ -181,7 +181,6 @@ def call(process: str, op: str, asked: dict[str, Any], answer: dict[str, Any]) -
 
 
 def sent(process: str, offset: int, queue: int = 0) -> list[Line]:
-    """A message and the place that the broker answers."""
     return call(process, "send", send(queue=queue), place(queue, offset))
 
 
@@ -191,23 +190,25 @@ def verdict(*lines: Line, limit: int = histories.LIMIT, times: tuple[int, ...] =
 
 
 @pytest.mark.parametrize(("profile", "template"), [("P430", "AUTO_CREATE_TOPIC_KEY"), ("P432", "TBW102")])
-def test_a_topic_is_made_from_the_template_of_the_release_and_of_no_other(profile: str, template: str) -> None:
+def test_topic_is_created_from_template_of_its_release(profile: str, template: str) -> None:
     for named in ("AUTO_CREATE_TOPIC_KEY", "TBW102"):
         made = verdict(*call("a", "send", send(defaultTopic=named), place(0, 0)), profile=profile)
         refused = verdict(*call("a", "send", send(defaultTopic=named), {"code": 17, "fields": {}}), profile=profile)
         assert (made.verdict, refused.verdict) == (("ok", "illegal") if named == template else ("illegal", "ok"))
 
 
-def test_a_finding_says_what_why_and_how_far() -> None:
-    found = verdict(*sent("a", 0), *sent("a", 0, queue=8))
-    one = found.findings[0]
-    assert (found.verdict, one.seq, one.process, one.op, one.prefix) == ("illegal", 3, "a", "send", (1,))
-    assert (one.refused.action, one.refused.guard) == ("accept_queue", "legal queue id")
-    assert one.refused.values["job.queue"] == 8
-    assert str(one).startswith("event 3 (send of a; T at broker-a): recorded code 0 SUCCESS, queue 8, offset 0; the specification answers")
-    assert one.steps[-1] == "store (event 0, a)"
-    assert one.state["offsets"] == {"T-0": 1}
-    assert one.data()["refused"]["guard"] == "legal queue id"
+def test_finding_states_event_reason_and_explained_prefix() -> None:
+    judged = verdict(*sent("a", 0), *sent("a", 0, queue=8))
+    finding = judged.findings[0]
+    assert (judged.verdict, finding.seq, finding.process, finding.op, finding.prefix) == ("illegal", 3, "a", "send", (1,))
+    assert (finding.refused.action, finding.refused.guard) == ("accept_queue", "legal queue id")
+    assert finding.refused.values["job.queue"] == 8
+    assert str(finding).startswith(
+        "event 3 (send of a; T at broker-a): recorded code 0 SUCCESS, queue 8, offset 0; the specification answers"
+    )
+    assert finding.steps[-1] == "store (event 0, a)"
+    assert finding.state["offsets"] == {"T-0": 1}
+    assert finding.data()["refused"]["guard"] == "legal queue id"
 
 
 BLANK = "The specified topic is blank."
@@ -230,19 +231,19 @@ NO_QUEUE = "request queueId[8] is illegal, TopicConfig [topicName=T, readQueueNu
         ("T", 0, "P494", 1, "java.lang.ArithmeticException: / by zero, org", "answers SUCCESS, queue 0, offset 0"),
     ],
 )
-def test_a_remark_is_that_of_the_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
-    """One code stands for many refusals. A remark that is one's own tells which; another remark, or none, tells nothing."""
-    found = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
-    assert [named in str(one) for one in found.findings] == ([] if named is None else [True])
-    assert found.verdict == ("ok" if named is None else "illegal")
+def test_remark_is_that_of_refusal(topic: str, queue: int, profile: str, code: int, remark: str | None, named: str | None) -> None:
+    """Many refusals share one code. A characteristic remark identifies the refusal; another remark, or none, does not."""
+    judged = verdict(*call("a", "send", send(topic, queue), {"code": code, "remark": remark}), profile=profile)
+    assert [named in str(finding) for finding in judged.findings] == ([] if named is None else [True])
+    assert judged.verdict == ("ok" if named is None else "illegal")
 
 
-def test_each_remark_belongs_to_one_action_of_the_specification() -> None:
+def test_each_remark_belongs_to_one_action() -> None:
     assert REMARKS.keys() <= {function.action.name for function in machine(MachineShape("P494", ("ordinary",), 1)).handler}
     assert {action: remarked(text.replace("{}", "T")) for action, text in REMARKS.items()} == {action: {action} for action in REMARKS}
 
 
-def test_a_request_without_an_answer_may_take_effect_late_or_never() -> None:
+def test_unanswered_request_takes_effect_late_or_never() -> None:
     lost: list[Line] = [("invoke", "a", "send", send()), ("info", "a", "send", {"error": "timeout"})]
     first, second, third, again = (sent("b", offset) for offset in (0, 2, 3, 5))
     assert verdict(*lost, *first).verdict == "ok"
@@ -252,12 +253,12 @@ def test_a_request_without_an_answer_may_take_effect_late_or_never() -> None:
     assert verdict(*lost, *first, *second, *again).verdict == "illegal"
 
 
-def test_a_request_that_failed_had_no_effect() -> None:
+def test_request_that_failed_had_no_effect() -> None:
     failed: list[Line] = [("invoke", "a", "send", send()), ("fail", "a", "send", {"error": "connect"})]
     assert verdict(*failed, *sent("b", 1)).verdict == "illegal"
 
 
-def test_the_lock_is_waited_for_three_seconds() -> None:
+def test_lock_is_waited_for_three_seconds() -> None:
     lines: list[Line] = [
         ("invoke", "a", "send", send()), ("invoke", "b", "send", send()),
         ("ok", "b", "send", {"code": 17, "fields": {}}), ("ok", "a", "send", place(0, 0)),
@@ -267,32 +268,32 @@ def test_the_lock_is_waited_for_three_seconds() -> None:
     assert verdict(*lines, times=(0, 1, 2_900_000_000, 3_200_000_000)).verdict == "illegal"
 
 
-def test_the_lock_may_be_held_for_another_topic() -> None:
+def test_lock_may_be_held_for_another_topic() -> None:
     other: Line = ("invoke", "a", "send", send("elsewhere"))
     lines = call("b", "send", send(), {"code": 17, "fields": {}})
     assert verdict(*lines).verdict == "illegal"
     assert verdict(other, *lines).verdict == "ok"
 
 
-def test_the_lock_may_be_held_for_a_retry_topic() -> None:
+def test_lock_may_be_held_for_retry_topic() -> None:
     back: Line = ("invoke", "a", "send_back", {"to": "broker-a", "fields": {"group": "g"}})
     assert verdict(back, *call("b", "send", send(), {"code": 17, "fields": {}})).verdict == "ok"
 
 
-def test_a_finding_names_the_first_event_although_an_earlier_request_looks_ahead_to_it() -> None:
-    """The update is seen to have happened before it is answered with a code that says that it did not."""
+def test_finding_names_first_event_despite_lookahead_of_earlier_request() -> None:
+    """The update took effect before its response, whose code denies that."""
     there = {"T": {"readQueueNums": 1, "writeQueueNums": 1, "perm": 6}}
     wanted = {"to": "broker-a", "fields": {"topic": "T", "readQueueNums": "1", "writeQueueNums": "1", "perm": "6"}}
-    found = verdict(
+    judged = verdict(
         ("state", "broker-a", "topics", {"topics": {}}), ("invoke", "a", "update_topic", wanted),
         ("state", "broker-a", "topics", {"topics": there}), ("ok", "a", "update_topic", {"code": 3, "fields": {}}),
     )  # fmt: skip
-    assert [(one.seq, one.op, one.prefix) for one in found.findings] == [(3, "update_topic", (2,))]
-    assert found.findings[0].state["topics"]["T"] == {"read": 1, "write": 1, "perm": 6, "order": False}
+    assert [(finding.seq, finding.op, finding.prefix) for finding in judged.findings] == [(3, "update_topic", (2,))]
+    assert judged.findings[0].state["topics"]["T"] == {"read": 1, "write": 1, "perm": 6, "order": False}
 
 
-def test_a_request_that_ended_before_its_answer_came_has_ended() -> None:
-    """The first answer names the later offset: the other request is over before it is answered."""
+def test_request_that_ended_before_response_has_ended() -> None:
+    """The first response has the later offset: the other request is complete before its response."""
     lines: list[Line] = [
         ("invoke", "a", "send", send(queue=0, defaultTopicQueueNums=9)), ("invoke", "b", "send", send(queue=-1, defaultTopicQueueNums=2)),
         ("ok", "b", "send", place(0, 1)), ("ok", "a", "send", place(0, 0)),
@@ -300,7 +301,7 @@ def test_a_request_that_ended_before_its_answer_came_has_ended() -> None:
     assert verdict(*lines).verdict == "ok"
 
 
-def test_a_batch_takes_its_offsets_at_once() -> None:
+def test_batch_takes_consecutive_offsets_atomically() -> None:
     body = ((23).to_bytes(4, "big") + bytes(12) + (1).to_bytes(4, "big") + b"x" + bytes(2)) * 3
     batch = {**send(), "code": SEND_BATCH_MESSAGE, "body": b64encode(body).decode(), "bodySize": len(body)}
     many = call("a", "batch", batch, place(0, 0))
@@ -308,19 +309,19 @@ def test_a_batch_takes_its_offsets_at_once() -> None:
         assert verdict(*many, *sent("b", offset)).verdict == expected
 
 
-def test_delayed_messages_come_back_by_themselves() -> None:
+def test_delayed_messages_are_delivered_unasked() -> None:
     delayed = send(properties="DELAY\x013\x02")
-    found = verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 1))
-    assert (found.verdict, found.explained, found.out_of_reach) == ("ok", 2, {})
+    judged = verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 1))
+    assert (judged.verdict, judged.explained, judged.out_of_reach) == ("ok", 2, {})
     assert verdict(*sent("b", 1)).verdict == "illegal"
     assert verdict(*call("a", "send", delayed, place(0, 5)), *sent("b", 2)).verdict == "illegal"
 
 
-def test_a_part_ends_where_the_specification_has_no_word() -> None:
+def test_part_ends_where_specification_has_no_word() -> None:
     stop = call("a", "configure", {"to": "broker-a", "fields": {}}, {"code": 0, "fields": {}})
-    found = verdict(*sent("a", 0), *stop, *sent("b", 9))
-    assert (found.verdict, found.explained) == ("ok", 1)
-    assert sum(found.out_of_reach.values()) == 2
+    judged = verdict(*sent("a", 0), *stop, *sent("b", 9))
+    assert (judged.verdict, judged.explained) == ("ok", 1)
+    assert sum(judged.out_of_reach.values()) == 2
 
 
 def deleted(topic: str = "T", code: int = 0, remark: str = "", by: str = "a") -> list[Line]:
@@ -328,19 +329,19 @@ def deleted(topic: str = "T", code: int = 0, remark: str = "", by: str = "a") ->
 
 
 @pytest.mark.behaviour("TCM-31", "INV-34")
-def test_the_queues_of_a_deleted_topic_begin_anew_or_go_on() -> None:
-    """A queue without an entry is not found, and goes on; each does one of the two."""
+def test_queues_of_deleted_topic_restart_or_continue() -> None:
+    """A queue without an entry is not found, and continues; each queue does one of the two."""
     before = [*sent("a", 0), *sent("a", 0, queue=1), *sent("a", 1), *deleted()]
     for after, expected in (((0, 1), "ok"), ((2, 3), "ok"), ((1,), "illegal"), ((3,), "illegal"), ((0, 3), "illegal"), ((2, 0), "illegal")):
-        found = verdict(*before, *(line for offset in after for line in sent("b", offset)))
-        assert found.verdict == expected, after
-        assert not found.out_of_reach
+        judged = verdict(*before, *(line for offset in after for line in sent("b", offset)))
+        assert judged.verdict == expected, after
+        assert not judged.out_of_reach
     assert verdict(*before, *sent("b", 0), *sent("b", 1, queue=1)).verdict == "ok"
     assert verdict(*before, *deleted(), *sent("b", 2), *deleted(), *sent("b", 3), *sent("b", 0, queue=1)).verdict == "ok"
 
 
 @pytest.mark.behaviour("TCM-31", "CHK-05")
-def test_a_deleted_topic_is_not_there_until_a_send_makes_it() -> None:
+def test_deleted_topic_is_missing_until_next_send() -> None:
     def looked(answer: dict[str, Any]) -> list[Line]:
         return call("c", "topic_config", {"to": "broker-a", "fields": {"topic": "T"}}, answer)
 
@@ -352,7 +353,7 @@ def test_a_deleted_topic_is_not_there_until_a_send_makes_it() -> None:
 
 
 @pytest.mark.behaviour("SEND-21", "HAZ-18")
-def test_a_send_may_find_its_topic_gone() -> None:
+def test_send_may_find_topic_deleted() -> None:
     under_way: list[Line] = [("invoke", "b", "send", send())]
     error: list[Line] = [("ok", "b", "send", {"code": 1, "remark": "java.lang.NullPointerException", "fields": {}})]
     assert verdict(*sent("a", 0), *under_way, *deleted(), *error).verdict == "ok"
@@ -372,15 +373,15 @@ def test_only_topics_of_users_are_deleted(topic: str, profile: str, refused: boo
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_a_broker_without_a_wheel_deletes_and_fails_behind_it() -> None:
+def test_without_timer_wheel_deletion_fails_after_deleting() -> None:
     failed = deleted(code=1, remark='Cannot invoke "org.apache.rocketmq.store.timer.TimerMessageStore.getTimerMetrics()"')
     assert verdict(*sent("a", 0), *failed, *sent("a", 0), profile="P533").verdict == "ok"
     assert verdict(*sent("a", 0), *failed, *sent("a", 0)).verdict == "illegal"
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
-    """Nobody told how far they were."""
+def test_queues_of_deleted_topic_may_have_begun_anywhere() -> None:
+    """The history does not show how far they were."""
     table = {"TBW102": (8, 8, 7), "T": (4, 4, 6)}
     known = {name: {"readQueueNums": r, "writeQueueNums": w, "perm": p} for name, (r, w, p) in table.items()}
     there: Line = ("state", "broker-a", "topics", {"topics": known})
@@ -390,22 +391,22 @@ def test_queues_of_a_deleted_topic_may_have_begun_anywhere() -> None:
     assert verdict(there, *deleted(), *sent("b", 7), *sent("b", 7)).verdict == "illegal"
 
 
-def test_how_far_a_queue_is_after_a_deletion_is_not_judged() -> None:
-    """Entries of before may follow."""
+def test_queue_end_after_deletion_is_not_judged() -> None:
+    """Earlier entries may follow."""
     looked = call("a", "max_offset", {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}, {"code": 0, "fields": {"offset": "7"}})
-    found = verdict(*sent("a", 0), *deleted(), *looked)
-    assert (found.verdict, found.out_of_reach) == ("ok", {"the ends of queues after a deletion": 1})
+    judged = verdict(*sent("a", 0), *deleted(), *looked)
+    assert (judged.verdict, judged.out_of_reach) == ("ok", {"the ends of queues after a deletion": 1})
 
 
-def test_how_far_a_queue_is() -> None:
+def test_how_far_queue_is() -> None:
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     for offset, expected in ((0, "ok"), (1, "ok"), (2, "illegal")):
         looked = call("a", "max_offset", question, {"code": 0, "fields": {"offset": str(offset)}})
         assert verdict(*sent("a", 0), *looked).verdict == expected
 
 
-def test_the_end_of_a_queue_does_not_go_back() -> None:
-    """An answer may be smaller than another's only where both questions were under way at once, or about different ends."""
+def test_end_of_queue_does_not_go_back() -> None:
+    """A response may be smaller than another only for overlapping queries, or for different ends."""
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     inflight = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0", "committed": "false"}}
 
@@ -414,16 +415,16 @@ def test_the_end_of_a_queue_does_not_go_back() -> None:
 
     lines = [*sent("a", 0), *sent("a", 1), *call("b", "max_offset", question, end(2))]
     assert verdict(*lines, *call("c", "max_offset", question, end(2))).verdict == "ok"
-    found = verdict(*lines, *call("c", "max_offset", question, end(1)))
-    assert [(one.seq, one.refused.specified) for one in found.findings] == [(7, "has answered 2 for queue 0 before")]
-    assert "never goes back" in found.findings[0].refused.sentence
+    judged = verdict(*lines, *call("c", "max_offset", question, end(1)))
+    assert [(finding.seq, finding.refused.specified) for finding in judged.findings] == [(7, "has answered 2 for queue 0 before")]
+    assert "never goes back" in judged.findings[0].refused.sentence
     assert verdict(*sent("a", 0), *call("b", "max_offset", inflight, end(1)), *call("b", "max_offset", question, end(0))).verdict == "ok"
     at_once: list[Line] = [("invoke", "b", "max_offset", question), *call("c", "max_offset", question, end(1))]
     assert verdict(*sent("a", 0), *at_once, ("ok", "b", "max_offset", end(0))).verdict == "ok"
 
 
-def test_what_takes_too_long_is_given_up_by_name() -> None:
-    """Updates that nobody answered may have come in any order, or not at all."""
+def test_slow_judgement_is_undecided_by_name() -> None:
+    """The unanswered updates may have taken effect in any order, or never."""
     lines = sent("a", 0)
     for k in range(12):
         counts = {"readQueueNums": str(k), "writeQueueNums": str(k), "perm": "6"}
@@ -431,30 +432,32 @@ def test_what_takes_too_long_is_given_up_by_name() -> None:
     lines += call("b", "topic_config", {"to": "broker-a", "fields": {"topic": "T"}}, {"code": 17})
     events = [Event(k, *line) for k, line in enumerate(lines)]
     header = Header({"settings": {"autoCreateTopicEnable": "true"}})
-    found = judge_history(header, events, "P494", seconds=0.02)
+    verdict = judge_history(header, events, "P494", seconds=0.02)
     said = "0.02 seconds are spent at event 15 (topic_config of b), with 12 requests open that have no answer"
-    assert (found.verdict, found.unknown) == ("unknown", (f"T at broker-a: after 1 answers, {said}",))
+    assert (verdict.verdict, verdict.unknown) == ("unknown", (f"T at broker-a: after 1 answers, {said}",))
 
 
 @pytest.mark.parametrize(("profile", "made"), [("P40", True), ("P45", True), ("P49", False)])
-def test_the_topic_of_delayed_messages_is_there_at_the_start_since_4_9(profile: str, made: bool) -> None:
-    """Before, the first send to it makes it, with as many queues as the send asks for (TCM-03)."""
+def test_schedule_topic_exists_at_start_since_4_9(profile: str, made: bool) -> None:
+    """In earlier releases the first send creates it, with as many queues as the send requests (TCM-03)."""
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
     look: Line = ("state", "broker-a", "topics", {"topics": {"SCHEDULE_TOPIC_XXXX": entry}})
     asked = send("SCHEDULE_TOPIC_XXXX", defaultTopicQueueNums="4")
-    found = verdict(*call("a", "send", asked, place(0, 0)), look, profile=profile)
-    assert (found.verdict == "ok") is made
+    judged = verdict(*call("a", "send", asked, place(0, 0)), look, profile=profile)
+    assert (judged.verdict == "ok") is made
 
 
-def test_a_topic_that_nobody_asked_for() -> None:
+def test_topic_created_by_no_request_is_finding() -> None:
     entry = {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
 
     def look(*names: str) -> Line:
         return ("state", "broker-a", "topics", {"topics": {**dict.fromkeys(names, entry), "TBW102": {**entry, "perm": 7}}})
 
-    found = verdict(look("U"), *sent("a", 0, queue=0), look("T", "U"), look("T", "U", "V"), look("T", "V"))
-    assert [(one.seq, one.part, one.refused.specified) for one in found.findings] == [(4, "V at broker-a", "has topic unknown")]
-    assert "made by a request that names it" in found.findings[0].refused.sentence
+    judged = verdict(look("U"), *sent("a", 0, queue=0), look("T", "U"), look("T", "U", "V"), look("T", "V"))
+    assert [(finding.seq, finding.part, finding.refused.specified) for finding in judged.findings] == [
+        (4, "V at broker-a", "has topic unknown")
+    ]
+    assert "made by a request that names it" in judged.findings[0].refused.sentence
     for own in ("RMQ_SYS_TRACE_TOPIC", "%DLQ%g", "DefaultCluster_REPLY_TOPIC", "rmq_sys_REVIVE_LOG_DefaultCluster"):
         assert verdict(*sent("a", 0), look("T", own)).verdict == "ok"
     heartbeat = call("b", "heartbeat", {"to": "broker-a"}, {"code": 0})
@@ -463,7 +466,7 @@ def test_a_topic_that_nobody_asked_for() -> None:
     assert verdict(*sent("a", 0), *call("b", "create_many", {"to": "broker-a"}, {"code": 0}), look("T", "V")).verdict == "ok"
 
 
-def test_a_queue_that_was_there_begins_where_messages_say_not_where_the_dispatcher_is() -> None:
+def test_existing_queue_begins_at_messages_not_at_dispatcher() -> None:
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     question = {"to": "broker-a", "fields": {"topic": "T", "queueId": "0"}}
     fifth, ninth = (call("a", "max_offset", question, {"code": 0, "fields": {"offset": offset}}) for offset in ("5", "9"))
@@ -474,8 +477,8 @@ def test_a_queue_that_was_there_begins_where_messages_say_not_where_the_dispatch
 
 
 @pytest.mark.parametrize("more", [{"sysFlag": 4}, {"properties": "DELAY\x013\x02"}, {"properties": "TRAN_MSG\x01true\x02"}])
-def test_what_is_stored_elsewhere_does_not_say_where_a_queue_begins(more: dict[str, object]) -> None:
-    """The topic was there before; prepared messages count nowhere, the others in queues of the broker's own."""
+def test_records_stored_elsewhere_do_not_locate_queue_begin(more: dict[str, object]) -> None:
+    """The topic already existed; prepared messages count nowhere, the others in the broker's own queues."""
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     lines: list[Line] = [("state", "broker-a", "topics", {"topics": there}), *sent("a", 17)]
     lines += call("a", "send", send(**more), place(0, 0))
@@ -483,21 +486,21 @@ def test_what_is_stored_elsewhere_does_not_say_where_a_queue_begins(more: dict[s
     assert verdict(*lines, *sent("a", 20)).verdict == "illegal"
 
 
-def test_a_switch_that_nobody_told_is_either() -> None:
+def test_unreported_switch_has_either_value() -> None:
     lines = call("b", "send", send(), {"code": 17, "fields": {}})
     events = [Event(k, *line) for k, line in enumerate(lines)]
     assert judge_history(Header(), events, "P494").verdict == "ok"
     assert verdict(*lines).verdict == "illegal"
 
 
-def test_the_bound_is_told() -> None:
+def test_bound_is_reported() -> None:
     header, events = contend(Load(events=100, topics=1), 0)
-    found = judge_history(header, events, "P49", limit=5)
-    assert found.verdict == "unknown"
-    assert "5 expanded states are reached at event 13" in found.unknown[0]
+    verdict = judge_history(header, events, "P49", limit=5)
+    assert verdict.verdict == "unknown"
+    assert "5 expanded states are reached at event 13" in verdict.unknown[0]
 
 
-def test_what_is_judged_is_kept_when_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruption_keeps_judged_histories(monkeypatch: pytest.MonkeyPatch) -> None:
     header, events = contend(Load(events=200, topics=3), 0)
     tried = histories._search_settings
     calls = iter([True, False])
@@ -508,9 +511,9 @@ def test_what_is_judged_is_kept_when_it_is_interrupted(monkeypatch: pytest.Monke
         return tried(*args)
 
     monkeypatch.setattr(histories, "_search_settings", stop)
-    found = judge_history(header, events, "P49")
-    assert found.interrupted and found.verdict == "unknown"
-    assert found.explained > 0 and len(found.unknown) == 2
+    verdict = judge_history(header, events, "P49")
+    assert verdict.interrupted and verdict.verdict == "unknown"
+    assert verdict.explained > 0 and len(verdict.unknown) == 2
 
 
 def test_events_that_are_no_requests_are_named() -> None:

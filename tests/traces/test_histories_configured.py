@@ -5,20 +5,17 @@ from __future__ import annotations
 
 import random
 from base64 import b64encode
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from many_histories import write
+from many_histories import assert_judged_as_alone
 
 from rocketproof_impl.broker import admin
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.vocabulary import plain
-from rocketproof_traces.bulk import local
-from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Event, Header
 
@@ -31,8 +28,6 @@ FIELDS |= {"sysFlag": "0", "bornTimestamp": "1", "flag": "0"}
 
 
 class Told:
-    """A history line by line."""
-
     def __init__(self) -> None:
         self.events: list[Event] = []
 
@@ -63,59 +58,59 @@ def switched_off() -> Told:
     return Told().sends(0, "A").stored(0, 0).sets(OFF).set()
 
 
-def test_a_topic_is_made_before_the_switch_and_not_after_it() -> None:
+def test_topic_is_created_only_before_switch_change() -> None:
     assert switched_off().sends(0, "A").stored(0, 1).sends(0, "B").refused(0).judged().verdict == "ok"
-    found = switched_off().sends(0, "B").stored(0, 0).judged()
-    assert found.verdict == "illegal" and found.findings[0].part.startswith("B")
+    verdict = switched_off().sends(0, "B").stored(0, 0).judged()
+    assert verdict.verdict == "illegal" and verdict.findings[0].part.startswith("B")
     assert Told().sends(0, "A").refused(0).judged().verdict == "illegal"
 
 
-def test_who_sends_while_the_switch_is_thrown_may_find_either() -> None:
+def test_send_during_switch_change_sees_either_value() -> None:
     for end in (Told.stored, Told.refused):
         begun = Told().sends(0, "A").sets(OFF)
         last = end(begun, 0, 0 if end is Told.stored else NO_TOPIC)
         assert last.set().judged().verdict == "ok"
 
 
-def test_a_refused_send_takes_the_template_away_for_good() -> None:
-    """AUX-101: it takes INHERIT from TBW102, so that switching on again lets nobody make a topic."""
+def test_refused_send_disables_template_permanently() -> None:
+    """AUX-101: the send removes INHERIT from TBW102, so that after switching on again no send can create a topic."""
     again = switched_off().sends(0, "B").refused(0).sets(ON).set().sends(0, "C")
     assert Told().sets(OFF).set().sets(ON).set().sends(0, "C").stored(0, 0).judged().verdict == "ok"
     assert again.refused(0).judged().verdict == "ok"
 
 
-def test_a_switch_whose_answer_is_lost_may_have_been_thrown() -> None:
+def test_switch_change_with_lost_response_is_optional() -> None:
     lost = Told().sets(OFF).add("info", "administrator", "configure", {})
     assert lost.sends(0, "A").refused(0).judged().verdict == "ok"
     assert Told().sends(0, "A").stored(0, 0).judged().verdict == "ok"
 
 
 @pytest.mark.parametrize("line", ["flushDiskType=SYNC_FLUSH", f"{OFF}\nmaxMessageSize=10", "autoCreateTopicEnable=perhaps", ""])
-def test_other_settings_end_the_judging(line: str) -> None:
-    found = Told().sends(0, "A").stored(0, 0).sets(line).set().sends(0, "A").stored(0, 7).judged()
-    assert found.verdict == "ok" and found.out_of_reach["the broker's settings were changed"] == 1
+def test_other_settings_end_judging(line: str) -> None:
+    verdict = Told().sends(0, "A").stored(0, 0).sets(line).set().sends(0, "A").stored(0, 7).judged()
+    assert verdict.verdict == "ok" and verdict.out_of_reach["the broker's settings were changed"] == 1
 
 
-def test_a_permission_is_changed_too() -> None:
+def test_permission_is_changed_too() -> None:
     taken = Told().sends(0, "A").stored(0, 0).sets("brokerPermission=4").set().sends(0, "A")
     assert taken.stored(0, 1).judged().verdict == "ok"  # the topic's own permission is not asked (CHK-01)
 
 
-def test_a_send_back_asks_for_the_permission_as_it_is() -> None:
+def test_send_back_checks_current_permission() -> None:
     back = {"to": BROKER, "fields": {"group": "g", "offset": "0", "delayLevel": "0"}, "version": 400}
     for line, verdict in (("brokerPermission=4", "ok"), ("brokerPermission=6", "illegal")):
         told = Told().sets(line).set().add("invoke", "client 0", "send_back", back)
         assert told.add("ok", "client 0", "send_back", {"code": NO_PERMISSION}).judged().verdict == verdict
 
 
-def test_what_a_broker_answers_is_explained_and_a_switch_that_does_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_responses_are_explained_and_ineffective_switch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(served(seed).judged().verdict == "ok" for seed in range(6))
     monkeypatch.setattr(admin, "update_settings", lambda *_: {})
     assert {served(seed).judged().verdict for seed in range(6)} >= {"illegal"}
 
 
 def served(seed: int) -> Told:
-    """What a simulated broker answers while its switch is thrown: each request is served somewhere between its ends."""
+    """Return a simulated broker's responses during a switch change: each request takes effect between its begin and end."""
     cluster, chance, told = Cluster(0, profile=PROFILES["P49"]), random.Random(seed), Told()
     cluster.add(BrokerSettings(broker_name=BROKER, name_servers=(NAME_SERVER,)))
     asked: dict[int, Any] = {}
@@ -144,14 +139,6 @@ def served(seed: int) -> Told:
 
 
 def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
     cases = {"right": switched_off().sends(0, "B").refused(0), "wrong": switched_off().sends(0, "B").stored(0, 0)}
     cases["other"] = Told().sends(0, "A").stored(0, 0).sets("flushDiskType=SYNC_FLUSH").set().sends(0, "A").stored(0, 7)
-    for name, one in cases.items():
-        write(folder / f"{name}.ndjson", HEADER, one.events)
-    found = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
-    single = [one.judged() for one in cases.values()]
-    assert len(found.findings) == sum(len(one.findings) for one in single) == 1
-    assert found.explained == sum(one.explained for one in single)
-    assert found.out_of_reach == sum((Counter(one.out_of_reach) for one in single), Counter())
+    assert_judged_as_alone(tmp_path, HEADER, {name: case.events for name, case in cases.items()})

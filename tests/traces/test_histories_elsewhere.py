@@ -28,7 +28,7 @@ HEADER = Header({"settings": {"autoCreateTopicEnable": "true"}})
 
 
 class Story:
-    """One client asks, one request after the other."""
+    """One client's requests, one after the other."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -58,7 +58,7 @@ class Story:
         return self
 
     def back(self, code: int, *, without: str = "", **fields: Any) -> Story:
-        """The record at place 0 is given back by group g, which retries it twice."""
+        """Group g, which retries twice, sends back the record at `place` 0."""
         asked = {"offset": "0", "group": "g", "delayLevel": "0", "originTopic": "A", "maxReconsumeTimes": "2"} | fields
         asked = {name: value for name, value in asked.items() if name != without}
         self._add("invoke", "client 0", "send_back", {"to": "broker-a", "code": 36, "fields": asked, "version": 399, "oneWay": False})
@@ -66,7 +66,7 @@ class Story:
         return self
 
     def end(self, code: int, offset: int, how: int = 8) -> Story:
-        """The half message at place 0 is committed, or rolled back (12): it has this offset in its queue."""
+        """Commit the half message at place 0, or roll it back (12): `offset` is its offset in its queue."""
         asked = {
             "producerGroup": "p",
             "tranStateTableOffset": str(offset),
@@ -84,7 +84,7 @@ class Story:
         return self
 
     def topics(self, **topics: int) -> Story:
-        """What the broker has in the end: topics with so many queues."""
+        """The broker's final topics, each with its number of queues."""
         table = {name.replace("_", "%"): {"readQueueNums": n, "writeQueueNums": n, "perm": 6} for name, n in topics.items()}
         self._add("state", "broker-a", "topics", {"topics": table})
         return self
@@ -95,16 +95,16 @@ class Story:
 
 @pytest.mark.parametrize("properties", ["DELAY\x011", "TRAN_MSG\x01true"], ids=["delayed", "half"])
 @pytest.mark.behaviour("CHK-05", "INV-12")
-def test_a_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> None:
-    """And takes no offset in its queues."""
+def test_message_that_is_stored_elsewhere_makes_its_topic(properties: str) -> None:
+    """It takes no offset in the queues of that topic."""
     assert Story().send(0, 7, properties=properties).send(0, 0).topics(A=4).judged().verdict == "ok"
     assert Story().send(0, 7, properties=properties).topics(A=3).judged().verdict == "illegal"
     assert Story().send(0, 7, properties="TRAN_MSG\x01true").send(0, 1).judged().verdict == "illegal"
 
 
 @pytest.mark.behaviour("CHK-08")
-def test_two_dead_letters_make_two_retry_topics_under_one_lock() -> None:
-    """The first creation still holds the lock when the second begins: it has to be let go of."""
+def test_two_dead_letters_create_two_retry_topics_under_lock() -> None:
+    """The first creation still holds the lock when the second begins, so the model must release it."""
     retried: dict[str, Any] = {"reconsumeTimes": "16", "defaultTopic": "nowhere"}
 
     def verdict(**topics: int) -> str:
@@ -118,12 +118,12 @@ def test_two_dead_letters_make_two_retry_topics_under_one_lock() -> None:
 
 
 @pytest.mark.behaviour("BAT-04")
-def test_what_a_limit_of_batches_refuses_has_made_the_topic_and_stores_nothing() -> None:
+def test_batch_over_limit_creates_topic_and_stores_nothing() -> None:
     assert Story().send(13, op="batch").send(0, 0).topics(A=4).judged().verdict == "ok"
     assert Story().send(13, op="batch").send(0, 1).judged().verdict == "illegal"
 
 
-def test_a_header_that_no_broker_can_read_ends_its_topic_alone() -> None:
+def test_undecodable_header_ends_only_its_topic() -> None:
     odd = Story().send(0, 5).send(1, without="sysFlag").judged()
     assert odd.verdict == "illegal"
     unreadable = Story().send(1, without="sysFlag").send(0, 5).send(0, 0, topic="B").send(0, 9, topic="B").judged()
@@ -136,8 +136,8 @@ def test_properties_are_as_long_as_their_bytes() -> None:
 
 
 @pytest.mark.behaviour("APP-05", "SEND-25")
-def test_the_trace_that_an_answer_tells_of_counts_as_long_as_it_is() -> None:
-    """A broker without traces says so with a letter more; on a topic that a half message has made, so that it is judged by all steps."""
+def test_trace_in_response_counts_with_its_length() -> None:
+    """A broker without traces states that with one more letter. A half message created the topic, so that all steps judge it."""
 
     def verdict(code: int, trace: str) -> str:
         half = Story().send(0, 0, properties="TRAN_MSG\x01true", topic="A")
@@ -150,8 +150,8 @@ def test_the_trace_that_an_answer_tells_of_counts_as_long_as_it_is() -> None:
 
 @pytest.mark.behaviour("BACK-01", "REM-04")
 @pytest.mark.parametrize("limit", ["0", "2"])
-def test_a_send_back_without_a_level_fails_whatever_its_limit(limit: str) -> None:
-    """Where fields may be null, its retry topic is there by then, and no topic of dead letters."""
+def test_send_back_without_level_fails_for_any_limit(limit: str) -> None:
+    """If fields may be null, its retry topic exists afterwards, and no dead letter topic."""
 
     def verdict(profile: str, code: int, **topics: int) -> str:
         story = Story().send(0, 0).back(code, without="delayLevel", maxReconsumeTimes=limit)
@@ -168,8 +168,8 @@ def test_a_send_back_without_a_level_fails_whatever_its_limit(limit: str) -> Non
 
 
 @pytest.mark.behaviour("APP-05", "BACK-16")
-def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
-    """How long they become no answer tells: near the limit both answers are right, far from it one."""
+def test_message_with_too_long_properties_is_not_put_again() -> None:
+    """No response shows their new length: near the limit both responses are correct, far from it only one."""
 
     def verdicts(size: int, times: int) -> list[str]:
         sent = [Story().send(0, 0, properties="p\x01" + "v" * size, reconsumeTimes=times) for _ in range(2)]
@@ -181,8 +181,8 @@ def test_a_message_whose_properties_become_too_long_is_not_put_again() -> None:
 
 
 @pytest.mark.behaviour("APP-06", "BACK-16")
-def test_a_message_whose_record_becomes_too_large_is_not_put_again_where_the_record_is_limited() -> None:
-    """Up to 4.9.3; near the limit both answers are right, and far from it one."""
+def test_too_large_record_is_not_put_again_under_record_limit() -> None:
+    """Up to 4.9.3. Near the limit both responses are correct, far from it only one."""
 
     def verdicts(profile: str, size: int) -> list[str]:
         stories = [Story().send(0, 0, size=size) for _ in range(2)]
@@ -193,15 +193,15 @@ def test_a_message_whose_record_becomes_too_large_is_not_put_again_where_the_rec
 
 
 @pytest.mark.parametrize("named", ["TRUE", "true"])
-def test_a_batch_by_its_header_alone_is_left_out_also_where_records_lie_elsewhere(named: str) -> None:
-    """Whether its body is one decides what is answered, and the judge does not read it."""
+def test_header_only_batch_is_omitted_also_with_records_elsewhere(named: str) -> None:
+    """The response depends on its body, which the judge does not read."""
     for code in (0, 1, 13):
         assert Story().send(code, batch=named).back(0).judged().verdict == "ok"
 
 
 @pytest.mark.behaviour("DLQ-04")
-def test_the_level_of_a_dead_letter_of_5_is_not_read() -> None:
-    """It has -1 by then; before, and for a retry, the text that is no number is an error."""
+def test_delay_level_of_5_dead_letter_is_ignored() -> None:
+    """It is -1 by then. Earlier, and for a retry, a non-numeric text is an error."""
     for profile, times, code, verdict in (
         ("P533", "3", 0, "ok"),
         ("P533", "3", 1, "illegal"),
@@ -218,7 +218,7 @@ def test_the_level_of_a_dead_letter_of_5_is_not_read() -> None:
 
 @pytest.mark.behaviour("STO-02")
 @pytest.mark.parametrize("fields", [{"sysFlag": "128"}, {"properties": "INNER_NUM\x012"}], ids=["flag", "property"])
-def test_an_inner_batch_makes_its_topic_and_is_refused_by_later_releases(fields: dict[str, str]) -> None:
+def test_inner_batch_creates_topic_and_later_releases_refuse(fields: dict[str, str]) -> None:
     for story, before, later in (
         (Story().send(13, **fields).send(0, 0), "illegal", "ok"),
         (Story().send(0, 0, **fields).send(0, 1), "ok", "illegal"),
@@ -229,7 +229,7 @@ def test_an_inner_batch_makes_its_topic_and_is_refused_by_later_releases(fields:
 
 
 @pytest.mark.behaviour("STO-02", "BACK-16")
-def test_a_message_of_a_batch_without_a_body_is_not_put_again_by_later_releases() -> None:
+def test_later_releases_do_not_put_bodiless_batch_message_again() -> None:
     def verdicts(profile: str, size: int) -> list[str]:
         item = (22 + size).to_bytes(4, "big") + bytes(12) + size.to_bytes(4, "big") + bytes(size + 2)
         stories = [Story().send(0, 0, op="batch", body=item) for _ in range(2)]
@@ -250,9 +250,10 @@ def test_a_message_of_a_batch_without_a_body_is_not_put_again_by_later_releases(
         ("P491", b"a\x01b", 0),
     ],
 )
-def test_a_dead_letter_keeps_a_level_that_goes_on_with_what_is_put_behind_it(profile: str, properties: bytes, code: int) -> None:
-    """The level is "3CLUSTER" where nothing separates a message's properties from its batch's, and is not read where it is taken away. A
-    retry has a level of its own."""
+def test_dead_letter_keeps_delay_level_for_later_puts(profile: str, properties: bytes, code: int) -> None:
+    """The level is "3CLUSTER" where no separator divides a message's properties from its batch's. It is ignored where it is removed. A
+    retry has another level.
+    """
     item = (23 + len(properties)).to_bytes(4, "big") + bytes(12) + b"\0\0\0\1a" + len(properties).to_bytes(2, "big") + properties
 
     def verdict(answered: int, level: str) -> str:
@@ -263,8 +264,8 @@ def test_a_dead_letter_keeps_a_level_that_goes_on_with_what_is_put_behind_it(pro
 
 
 @pytest.mark.behaviour("BACK-16", "APP-05")
-def test_a_message_that_nobody_told_of_may_be_too_long_to_be_given_back() -> None:
-    """It is found and not stored: its retry topic is there by then, and that of dead letters where it is one."""
+def test_unreported_message_may_be_too_long_to_send_back() -> None:
+    """The send-back finds it but does not store it. The retry topic then exists, and for a dead letter also the dead letter topic."""
 
     def verdict(code: int, level: str, **topics: int) -> str:
         return Story().back(code, without="originTopic", delayLevel=level).topics(**topics).judged().verdict
@@ -277,7 +278,7 @@ def test_a_message_that_nobody_told_of_may_be_too_long_to_be_given_back() -> Non
 
 @pytest.mark.behaviour("APP-08", "BACK-09", "HAZ-51")
 @pytest.mark.parametrize(("flag", "verdict"), [("16", "ok"), ("32", "ok"), ("64", "illegal"), ("0", "illegal")])
-def test_a_record_whose_hosts_are_read_as_longer_may_not_be_found(flag: str, verdict: str) -> None:
+def test_record_with_hosts_read_as_longer_may_be_missing(flag: str, verdict: str) -> None:
     assert Story().send(0, 0, sysFlag=flag).back(1).topics(A=4, _RETRY_g=1).judged().verdict == verdict
     assert Story().send(0, 0, sysFlag=flag).back(0).topics(A=4, _RETRY_g=1).judged().verdict == "ok"
 
@@ -286,8 +287,8 @@ def test_a_record_whose_hosts_are_read_as_longer_may_not_be_found(flag: str, ver
 @pytest.mark.parametrize(
     ("flag", "profile", "failing"), [("16", "P494", True), ("32", "P533", True), ("64", "P494", False), ("16", "P45", False)]
 )
-def test_a_batch_whose_hosts_are_read_as_longer_is_an_error_and_takes_no_offset(flag: str, profile: str, failing: bool) -> None:
-    """Its topic is made; where the flag means nothing the batch is stored."""
+def test_batch_with_hosts_read_as_longer_fails_without_offset(flag: str, profile: str, failing: bool) -> None:
+    """Its topic is created. If the flag has no meaning, the batch is stored."""
     error = Story().send(1, op="batch", sysFlag=flag).send(0, 0).topics(A=4)
     assert error.judged(profile).verdict == ("ok" if failing else "illegal")
     stored = Story().send(0, 0, op="batch", sysFlag=flag).topics(A=4)
@@ -295,8 +296,8 @@ def test_a_batch_whose_hosts_are_read_as_longer_is_an_error_and_takes_no_offset(
 
 
 @pytest.mark.behaviour("TRX-03", "INV-34")
-def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> None:
-    """The deletion of any topic takes the half topic's queue away."""
+def test_half_message_offsets_may_decrease_when_others_delete_topics() -> None:
+    """Deleting any topic removes the half topic's queue."""
     half = "TRAN_MSG\x01true"
     for offsets in ((0, 1), (1, 0), (5, 6, 0, 1), (2, 0, 2)):
         story = Story()
@@ -307,11 +308,11 @@ def test_offsets_of_half_messages_may_go_back_where_others_delete_topics() -> No
 
 @pytest.mark.behaviour("HAZ-39", "TRX-04", "CL-02")
 @pytest.mark.parametrize("profile", ["P452", "P494", "P533"])
-def test_what_a_commit_stores_of_a_delayed_half_message_waits_again(profile: str) -> None:
-    """It takes an offset of its level, and none in the topic that it was sent to, which is lost. Without a level it is otherwise."""
+def test_committed_delayed_half_message_waits_again(profile: str) -> None:
+    """It takes an offset of its level, but none in its original topic, which is lost. Without a level it behaves normally."""
 
     def verdict(waits: str, end: int, offset: int, level: int) -> str:
-        """Where the half message `waits` or not, is committed or rolled back, and a message and a delayed one have these offsets then."""
+        """Judge these offsets of a message and a delayed one, after a half message that `waits` or not is committed or rolled back."""
         story = Story().send(0, 0, properties=f"TRAN_MSG\x01true\x02PGROUP\x01p\x02{waits}").end(0, 0, end)
         story.send(0, offset, place=1).send(0, level, properties="DELAY\x013\x02", place=2)
         return story.judged(profile).verdict
@@ -325,7 +326,7 @@ def test_what_a_commit_stores_of_a_delayed_half_message_waits_again(profile: str
 
 
 @pytest.mark.behaviour("HAZ-39", "TRX-04")
-def test_what_a_commit_stores_of_a_half_message_with_a_time_of_its_own_comes_among_half_messages() -> None:
+def test_committed_half_message_with_time_joins_half_messages() -> None:
     timed = "TRAN_MSG\x01true\x02PGROUP\x01p\x02TIMER_DELAY_SEC\x01100\x02"
     for offset, expected in ((0, "ok"), (1, "illegal")):
         story = Story().send(0, 0, properties=timed).end(0, 0).send(0, offset, place=1)
@@ -333,8 +334,8 @@ def test_what_a_commit_stores_of_a_half_message_with_a_time_of_its_own_comes_amo
 
 
 @pytest.mark.behaviour("TCM-31", "BACK-06", "BACK-07")
-def test_a_deleted_retry_topic_is_made_again_by_whoever_gives_a_message_back() -> None:
-    """The group stays, and so do its dead letters."""
+def test_send_back_recreates_deleted_retry_topic() -> None:
+    """The group remains, and so do its dead letters."""
     story = Story().send(0, 0).back(0).delete("%RETRY%g").back(0)
     assert story.topics(A=4, _RETRY_g=1).judged().verdict == "ok"
     assert Story().send(0, 0).back(0).delete("%RETRY%g").topics(A=4, _RETRY_g=1).judged().verdict == "illegal"
@@ -345,8 +346,8 @@ def test_a_deleted_retry_topic_is_made_again_by_whoever_gives_a_message_back() -
 
 
 @pytest.mark.behaviour("TCM-31", "CL-02")
-def test_a_delayed_message_comes_to_a_topic_that_is_gone() -> None:
-    """And takes an offset there: in a queue that begins anew, or in one that goes on. Queues of delay levels are never taken away."""
+def test_delayed_message_reaches_deleted_topic() -> None:
+    """It takes an offset there, in a queue that restarts or continues. Queues of delay levels are never deleted."""
     late = "DELAY\x011\x02"
     for offset, expected in ((0, "ok"), (1, "ok"), (2, "ok"), (3, "illegal")):
         story = Story().send(0, 0).send(0, 0, properties=late).delete("A").send(0, offset)
@@ -356,10 +357,10 @@ def test_a_delayed_message_comes_to_a_topic_that_is_gone() -> None:
 
 @pytest.mark.parametrize("profile", ["P494", "P533"])
 @pytest.mark.behaviour("REM-06", "REM-10")
-def test_a_request_that_a_busy_broker_rejects_has_not_begun(profile: str) -> None:
-    """What is given back, sent or deleted then; the offsets of others go on."""
-    found = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
-    assert (found.verdict, found.out_of_reach.get("a busy broker")) == ("ok", 3)
+def test_request_that_busy_broker_rejects_has_not_begun(profile: str) -> None:
+    """Rejected send-backs, sends and deletions have no effect; the offsets of other requests continue."""
+    verdict = Story().send(0, 0).back(2).send(2).delete("A", code=2).send(0, 1).judged(profile)
+    assert (verdict.verdict, verdict.out_of_reach.get("a busy broker")) == ("ok", 3)
     assert Story().send(0, 0).back(2).send(0, 0).judged(profile).verdict == "illegal"
 
 

@@ -1,6 +1,6 @@
-"""Each guard of the broker's actions decides a verdict: a short history that is Illegal, and is Ok once the guard is deleted.
+"""Each guard of the broker's actions decides a verdict: a short history is Illegal, and Ok once the guard is deleted.
 
-The guards of which no history can tell are listed with the reason.
+Guards that no history can show are listed with the reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Config = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Told:
-    """A history by its lines: "name topic queue ..." is said by `send`, `ok` and so on below."""
+    """A history by its lines: `send`, `ok` and so on below read "name topic queue ..."."""
 
     lines: tuple[tuple[Any, ...], ...]
     table: Mapping[str, Config] = field(default_factory=dict)
@@ -75,13 +75,13 @@ FIELDS: dict[str, Callable[..., dict[str, str]]] = {
 
 
 def one(topic: str, code: int, *place: int, queue: int = 0, default: str = TEMPLATE, **more: Any) -> Told:
-    """A single send and its answer."""
+    """Send one message and answer it."""
     place = place or ((0, 0) if code == 0 else ())
     return Told((("send", "c", topic, queue, 4, default), ("ok", "c", "send", code, *place)), **more)
 
 
 def deleted(topic: str, *before: tuple[Any, ...]) -> Told:
-    """Requests, and then the deletion of a topic that succeeds."""
+    """Add requests, and then a successful deletion of the topic."""
     return Told((*before, ("delete_topic", "a", topic), ("ok", "a", "delete_topic", 0)))
 
 
@@ -222,7 +222,7 @@ def without(action: str, guard: str) -> Callable[[Model], Model]:
 
 
 @pytest.mark.parametrize(("action", "guard"), few(TELLS, 20), ids=[f"{a}-{g}" for a, g in TELLS])
-def test_a_deleted_guard_changes_a_verdict(action: str, guard: str) -> None:
+def test_deleted_guard_changes_verdict(action: str, guard: str) -> None:
     place = action, guard
     told = TELLS[place]
     assert told.verdict(machine) == "illegal"
@@ -235,7 +235,7 @@ def test_a_deleted_guard_changes_a_verdict(action: str, guard: str) -> None:
     assert told.verdict(spoilt) == "ok"
 
 
-def test_every_guard_is_told_or_has_a_reason() -> None:
+def test_every_guard_is_reached_or_has_reason() -> None:
     shape = MachineShape("P494", ("template", "retry", "long", "ordinary"), 2, deletes=True)
     actions = [a for a in machine(shape).spec.model.actions if a.actor in SERVED and a.name not in SIZES]
     guards = {(a.name, g.name) for a in actions for g in a.guards if not g.bound and g.name != "broker runs"}

@@ -1,4 +1,4 @@
-"""The search of the judge leaves orders of steps out. A search that leaves none out explains as many answers, of every cut of a history."""
+"""The judge's search omits orders of steps. A complete search explains the same responses, of every prefix of a history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Whole = tuple[Any, tuple[Any, ...]]
 
 
 def explained(requests: list[CheckedRequest], answers: list[ResponsePoint], start: Any) -> tuple[int, bool]:
-    """How many answers have an explanation: every order of every step, all states at once. False if it stops at too many of them."""
+    """Return how many responses are explained by some order of all steps, keeping all states. False if there were too many states."""
     states: set[Whole] = {(start, ())}
     for number, answer in enumerate(answers):
         open_ = (answer.request, *answer.pending)
@@ -35,12 +35,12 @@ def explained(requests: list[CheckedRequest], answers: list[ResponsePoint], star
                 return number, False
             shared, moved = todo.pop()
             at = dict(moved)
-            for one in open_:
-                local = at.get(one, requests[one].start)
+            for request in open_:
+                local = at.get(request, requests[request].start)
                 if local is None:
                     continue
-                for move in requests[one].moves(shared, local):
-                    after = (move.shared, tuple(sorted({**at, one: move.local}.items(), key=lambda pair: pair[0])))
+                for move in requests[request].moves(shared, local):
+                    after = (move.shared, tuple(sorted({**at, request: move.local}.items(), key=lambda pair: pair[0])))
                     if not move.dead and after not in seen:
                         seen.add(after)
                         todo.append(after)
@@ -55,8 +55,10 @@ def explained(requests: list[CheckedRequest], answers: list[ResponsePoint], star
 
 
 def asked(chance: Random, topic: str, more: str = "") -> tuple[str, dict[str, Any]]:
-    """A request of one of four kinds: sends to two queues or any, updates, and questions about the topic and about a queue; of `more`
-    kinds: settings that are changed, or offsets that a group tells and asks."""
+    """Draw a request: a send to one of two queues or any, an update, or a query of the topic or of a queue.
+
+    `more` adds kinds: changed settings, or a group's offset commits and queries.
+    """
     kind = chance.random()
     if more == "settings" and chance.random() < 0.35:
         line = chance.choice(
@@ -83,7 +85,7 @@ def asked(chance: Random, topic: str, more: str = "") -> tuple[str, dict[str, An
 
 
 def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) -> dict[str, Any]:
-    """An answer that may well be right; `ends` counts what each queue was answered."""
+    """Draw a plausible response; `ends` has the reported end of each queue."""
     if op in ("update_topic", "configure", "commit"):
         return {"code": 0, "fields": {}}
     if op == "progress":
@@ -103,7 +105,7 @@ def said(chance: Random, op: str, fields: dict[str, str], ends: dict[str, int]) 
 
 
 def contended(chance: Random, topic: str, more: str = "", *, alone: bool) -> list[Event]:
-    """A history in which up to three requests about one topic are open at a time; answers are what they may be, or not."""
+    """Generate a history with up to three open requests about one topic, and plausible or wrong responses."""
     lines: list[tuple[str, str, str, dict[str, Any]]] = []
     open_: dict[str, tuple[str, dict[str, Any]]] = {}
     ends: dict[str, int] = {}
@@ -134,9 +136,9 @@ def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatc
 
     class Both(partition_checker.Search):
         def run(self, starts: Sequence[Point], first: int = 0) -> SearchEnd:
-            found = super().run(starts, first)
-            compared.append((found.end, *explained(list(self.requests), list(self.answers), starts[0].shared)))
-            return found
+            result = super().run(starts, first)
+            compared.append((result.end, *explained(list(self.requests), list(self.answers), starts[0].shared)))
+            return result
 
     monkeypatch.setattr(partition_checker, "Search", Both)
     verdicts = set()
@@ -149,8 +151,8 @@ def test_no_order_is_missing(auto_create: str, topic: str, more: str, monkeypatc
     assert verdicts == {"ok", "illegal"}
 
 
-def test_a_request_that_another_one_lets_in_is_not_forgotten() -> None:
-    """Of the three the question touches only the queue. The update touches the table, and lets the send reach that queue."""
+def test_request_enabled_by_another_is_kept() -> None:
+    """The query touches only the queue. The update touches the table and thereby lets the send reach that queue."""
     table = {"TBW102": 8, "T": 1}
     topics = {t: {"readQueueNums": n, "writeQueueNums": n, "perm": 6, "order": False} for t, n in table.items()}
     send = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "1", "queueId": "5", "sysFlag": "0"}
@@ -169,8 +171,8 @@ def test_a_request_that_another_one_lets_in_is_not_forgotten() -> None:
     assert judge_history(Header({"settings": {"autoCreateTopicEnable": "true"}}), without, "P494").verdict == "illegal"
 
 
-def test_who_gains_by_giving_up_may_wait_beside_the_creator() -> None:
-    """Another topic's creation holds the lock for three seconds, and then a request that came at the same time creates the topic."""
+def test_send_may_time_out_on_lock_while_another_creates_topic() -> None:
+    """The creation of another topic holds the lock for three seconds; then a concurrent request creates the topic."""
     send = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums": "2", "queueId": "0", "sysFlag": "0"}
     send |= {"bornTimestamp": "0", "flag": "0"}
     topics = {"a": "T", "b": "T", "c": "X"}

@@ -1,16 +1,17 @@
-"""What groups tell of queues (request 15) and ask (14) in concurrent histories: the judge says what an enumeration of all orders says, and
-finds brokers that keep something else."""
+"""Offset commits (request 15) and queries (14) of groups in concurrent histories: the judge equals an enumeration of all orders.
+
+It also finds brokers that store other offsets.
+"""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from many_histories import write
+from many_histories import assert_judged_as_alone
 
 from nonempty import nonempty
 from proportion import in_proportion
@@ -19,8 +20,6 @@ from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.simulator.cluster import NAME_SERVER, Cluster
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.programs.vocabulary import plain
-from rocketproof_traces.bulk import local
-from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.checker.group_offsets import changes_offsets_unseen
 from rocketproof_traces.checker.histories import HistoryVerdict, judge_history
 from rocketproof_traces.history import Event, Header
@@ -63,35 +62,35 @@ class Told:
 
 
 def overlapping() -> Told:
-    """Two clients tell offsets at the same time."""
+    """Two clients commit offsets concurrently."""
     return Told().begins(0, "commit", 1).begins(1, "commit", 2).ends(0, "commit").ends(1, "commit").begins(0, "progress")
 
 
 @pytest.mark.parametrize(("offset", "verdict"), [(1, "ok"), (2, "ok"), (0, "illegal"), (3, "illegal")])
-def test_what_is_told_at_the_same_time_comes_in_either_order(offset: int, verdict: str) -> None:
-    found = overlapping().ends(0, "progress", offset).judged()
-    assert found.verdict == verdict and not found.out_of_reach
+def test_concurrent_commits_count_in_either_order(offset: int, verdict: str) -> None:
+    judged = overlapping().ends(0, "progress", offset).judged()
+    assert judged.verdict == verdict and not judged.out_of_reach
     if verdict == "ok":
-        assert found.explained == 3 and "commit_offset" in found.actions
+        assert judged.explained == 3 and "commit_offset" in judged.actions
 
 
-def test_a_second_look_does_not_go_back() -> None:
+def test_second_query_never_decreases() -> None:
     first = overlapping().ends(0, "progress", 1).begins(1, "progress")
     assert first.ends(1, "progress", 2).judged().verdict == "illegal"
 
 
 @pytest.mark.parametrize("offset", [0, 5])
-def test_an_offset_whose_answer_is_lost_may_count_or_not(offset: int) -> None:
+def test_commit_with_lost_response_is_optional(offset: int) -> None:
     lost = Told().begins(0, "commit", 5).nobody_knows(0, "commit").begins(1, "progress")
     assert lost.ends(1, "progress", offset).judged().verdict == "ok"
 
 
-def test_the_finding_says_where_the_group_goes_on() -> None:
+def test_finding_states_where_group_continues() -> None:
     finding = overlapping().ends(0, "progress", 7).judged().findings[0]
     assert (finding.op == "progress" and "answers offset 1" in str(finding)) or "answers offset 2" in str(finding)
 
 
-def test_groups_and_queues_are_places_of_their_own() -> None:
+def test_groups_and_queues_are_independent() -> None:
     told = Told().begins(0, "commit", 4).ends(0, "commit")
     for more in ({"group": "h"}, {"queue": 1}, {"topic": "U"}):
         other = Told().begins(0, "commit", 4).ends(0, "commit").begins(0, "progress", **more)  # type: ignore[arg-type]
@@ -99,7 +98,7 @@ def test_groups_and_queues_are_places_of_their_own() -> None:
     assert told.begins(0, "progress").ends(0, "progress", 4).judged().verdict == "ok"
 
 
-def test_what_was_told_before_the_history_is_seen_until_a_group_tells() -> None:
+def test_earlier_commit_counts_until_group_commits() -> None:
     there = {"T": {"readQueueNums": 4, "writeQueueNums": 4, "perm": 6}}
     seen = Told(there).begins(0, "progress").ends(0, "progress", 9)
     assert seen.judged().verdict == "ok"
@@ -109,7 +108,7 @@ def test_what_was_told_before_the_history_is_seen_until_a_group_tells() -> None:
 
 @pytest.mark.behaviour("TCM-31")
 @pytest.mark.parametrize(("profile", "answer"), [("P49", (4, 0)), ("P533", (None, NOT_FOUND))])
-def test_what_was_told_of_a_topic_goes_with_it_in_later_releases(profile: str, answer: tuple[int | None, int]) -> None:
+def test_later_releases_drop_offsets_with_topic(profile: str, answer: tuple[int | None, int]) -> None:
     def told() -> Told:
         made = Told().asks("update_topic", {"code": 0}, topic="T", readQueueNums="1", writeQueueNums="1", perm="6")
         made.begins(0, "commit", 4).ends(0, "commit").asks("delete_topic", {"code": 0}, topic="T")
@@ -120,7 +119,7 @@ def test_what_was_told_of_a_topic_goes_with_it_in_later_releases(profile: str, a
         assert verdict == ("ok" if (offset, code) == answer else "illegal")
 
 
-def test_later_releases_refuse_the_offset_of_a_topic_that_is_not_there_or_of_a_group() -> None:
+def test_later_releases_refuse_offset_of_unknown_topic_or_group() -> None:
     assert Told().begins(0, "commit", 1).ends(0, "commit", code=NO_TOPIC).judged("P533").verdict == "ok"
     assert Told().begins(0, "commit", 1).ends(0, "commit", code=NO_GROUP).judged("P533").verdict == "ok"
     assert Told().begins(0, "commit", 1).ends(0, "commit").judged("P533").verdict == "illegal"
@@ -136,32 +135,24 @@ def test_later_releases_refuse_the_offset_of_a_topic_that_is_not_there_or_of_a_g
         ("commit", {"topic": "T@a", "consumerGroup": "g", "queueId": "0", "commitOffset": "1"}),
     ],
 )
-def test_offsets_that_others_may_have_told_are_not_judged(op: str, fields: dict[str, str]) -> None:
+def test_offsets_that_others_may_have_committed_are_not_judged(op: str, fields: dict[str, str]) -> None:
     assert changes_offsets_unseen(op, fields)
-    found = overlapping().ends(0, "progress", 2).asks(op, {"code": 0}, **fields).begins(0, "progress").ends(0, "progress", 77).judged()
-    assert found.verdict == "ok" and found.out_of_reach["offsets of groups of which others may have told"] >= 1
+    verdict = overlapping().ends(0, "progress", 2).asks(op, {"code": 0}, **fields).begins(0, "progress").ends(0, "progress", 77).judged()
+    assert verdict.verdict == "ok" and verdict.out_of_reach["offsets of groups of which others may have told"] >= 1
 
 
 def test_many_histories_are_judged_as_each_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
     unheard = overlapping().ends(0, "progress", 2).asks("pull", {"code": 0}, topic="T", sysFlag="1").begins(0, "progress")
     cases = {"right": overlapping().ends(0, "progress", 1), "wrong": overlapping().ends(0, "progress", 3)}
     cases["unheard"] = unheard.ends(0, "progress", 77)
-    for name, one in cases.items():
-        write(folder / f"{name}.ndjson", Header({}), one.events)
-    found = local.judge(JudgingJob((str(folder),), "P49", str(tmp_path / "out"), str(tmp_path / "cache")))
-    single = [one.judged() for one in cases.values()]
-    assert len(found.findings) == sum(len(one.findings) for one in single) == 1
-    assert found.explained == sum(one.explained for one in single)
-    assert found.out_of_reach == sum((Counter(one.out_of_reach) for one in single), Counter())
+    assert_judged_as_alone(tmp_path, Header({}), {name: case.events for name, case in cases.items()})
 
 
 # All orders
 
 
 def walk(chance: random.Random, steps: int, *, lies: bool) -> list[Line]:
-    """A history of one place: each request takes effect somewhere between its ends; a lie changes one answer."""
+    """Generate a history of one queue: each request takes effect between its begin and end; a lie changes one response."""
     lines, told, under_way = list[Line](), 0, dict[int, list[Any]]()
     for _ in range(steps):
         client = chance.randrange(3)
@@ -185,7 +176,7 @@ def walk(chance: random.Random, steps: int, *, lies: bool) -> list[Line]:
 
 
 def explained(lines: Sequence[Line]) -> bool:
-    """Whether a register that begins at 0 explains the lines: every look is tried at every place between its ends."""
+    """Return whether a register that begins at 0 explains the lines. All positions between begin and end of each query are tried."""
 
     def go(at: int, told: int, waiting: tuple[tuple[int, str, int, int | None], ...]) -> bool:
         for k, (client, op, offset, seen) in enumerate(waiting):
@@ -198,8 +189,8 @@ def explained(lines: Sequence[Line]) -> bool:
         type_, client, op, value = lines[at]
         if type_ == "invoke":
             return go(at + 1, told, (*waiting, (client, op, value.get("offset", -1), None)))
-        mine = next(one for one in waiting if one[0] == client)
-        rest = tuple(one for one in waiting if one is not mine)
+        mine = next(call for call in waiting if call[0] == client)
+        rest = tuple(call for call in waiting if call is not mine)
         return mine[3] is not None and (op == "commit" or mine[3] == value["offset"]) and go(at + 1, told, rest)
 
     return go(0, 0, ())
@@ -216,7 +207,7 @@ def as_told(lines: Sequence[Line]) -> Told:
 
 
 @pytest.mark.parametrize("lies", [False, True])
-def test_the_judge_agrees_with_the_enumeration_of_all_orders(lies: bool) -> None:
+def test_judge_agrees_with_enumeration_of_all_orders(lies: bool) -> None:
     verdicts = set()
     for seed in range(in_proportion(150)):
         lines = walk(random.Random(seed), 24, lies=lies)
@@ -230,7 +221,7 @@ def test_the_judge_agrees_with_the_enumeration_of_all_orders(lies: bool) -> None
 
 
 def answered(profile: str, seed: int, calls: int = 40) -> Told:
-    """What a simulated broker answers three clients whose requests overlap."""
+    """Return a simulated broker's responses to three clients with overlapping requests."""
     cluster, chance, told = Cluster(0, profile=PROFILES[profile]), random.Random(seed), Told()
     cluster.add(BrokerSettings(broker_name=BROKER, name_servers=(NAME_SERVER,)))
     under_way: dict[int, Any] = {}
@@ -252,7 +243,7 @@ def answered(profile: str, seed: int, calls: int = 40) -> Told:
 
 
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Brokers that keep offsets otherwise, one after the other."""
+    """Yield brokers that store offsets incorrectly, one after the other."""
     real = ConsumerOffsetManager.commit
 
     def largest(self: ConsumerOffsetManager, group: str, topic: str, queue_id: int, offset: int) -> None:
@@ -271,12 +262,12 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("profile", ["P45", "P49", "P533"])
-def test_what_a_broker_answers_is_explained(profile: str) -> None:
+def test_broker_responses_are_explained(profile: str) -> None:
     for seed in range(5):
-        found = answered(profile, seed).judged(profile)
-        assert found.verdict == "ok" and found.explained > 20 and not found.out_of_reach.keys() - {"no answer came"}
+        verdict = answered(profile, seed).judged(profile)
+        assert verdict.verdict == "ok" and verdict.explained > 20 and not verdict.out_of_reach.keys() - {"no answer came"}
 
 
-def test_a_broker_that_keeps_something_else_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_storing_other_offset_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for change in nonempty(brokers(monkeypatch)):
         assert answered("P49", 1).judged().verdict == "illegal", change

@@ -1,5 +1,6 @@
-"""Messages with a time of their own (5.x) in histories of several clients: they lie in the one queue of the timers, and come to their own
-queue later, once or never."""
+"""Timed messages (5.x) in histories of several clients: they are stored in the single timer queue, and later reach their queue once or
+never.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def told(queue: int, offset: int) -> dict[str, Any]:
 
 
 def history(*sends: tuple[bool, int, int]) -> list[Event]:
-    """Two sends at a time, each with whether it is timed, its queue, and the offset that is answered."""
+    """Generate two concurrent sends at a time, with their timer, queue and recorded offset."""
     events = list[Event]()
     for k in range(0, len(sends), 2):
         pair = list(enumerate(sends[k : k + 2]))
@@ -52,31 +53,31 @@ def judged(events: list[Event], profile: str = "P533") -> HistoryVerdict:
     [
         ((0, 0, 1, 1), "ok"),
         ((5, 0, 6, 1), "ok"),  # others have messages that wait, too
-        ((0, 0, 1, 2), "ok"),  # the first one was delivered meanwhile
+        ((0, 0, 1, 2), "ok"),  # the first message was already delivered
         ((0, 0, 0, 1), "illegal"),  # a place in the timers' queue is given once
         ((0, 0, 1, 5), "illegal"),  # two messages are delivered once each
     ],
 )
-def test_the_timers_have_a_queue_and_deliver_once(offsets: tuple[int, ...], verdict: str) -> None:
+def test_timers_have_queue_and_deliver_once(offsets: tuple[int, ...], verdict: str) -> None:
     first, own, second, later = offsets
     found = judged(history((True, 0, first), (False, 0, own), (True, 0, second), (False, 0, later)))
     assert found.verdict == verdict and not found.out_of_reach
 
 
 @pytest.mark.parametrize("offset", [0, 1, 7])
-def test_a_point_in_time_may_come_after_timers_of_other_programs(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_point_in_time_may_follow_timers_of_other_programs(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "TIMED", "TIMER_DELIVER_MS\x011\x02")
     assert judged(history((True, 0, offset), (False, 0, 0))).verdict == "ok"
-    assert judged(history((True, 0, offset), (False, 0, 3))).verdict == "illegal"  # one timer does not make so many
+    assert judged(history((True, 0, offset), (False, 0, 3))).verdict == "illegal"  # one timer does not cause that many
 
 
-def test_a_release_without_timers_stores_them_where_they_ask_for() -> None:
+def test_release_without_timers_stores_timed_messages_at_once() -> None:
     assert judged(history((True, 0, 0), (False, 0, 1)), "P49").verdict == "ok"
     assert judged(history((True, 0, 0), (False, 0, 0)), "P49").verdict == "illegal"
 
 
 def answered(seed: int) -> list[Event]:
-    """What a simulated broker answers two clients whose sends to two queues overlap, of which some are timed."""
+    """Return the responses of a simulated broker to two clients with overlapping sends to two queues, some timed."""
     cluster, chance = Cluster(0, profile=PROFILES["P533"]), random.Random(seed)
     cluster.add(BrokerSettings(broker_name=BROKER, name_servers=(NAME_SERVER,)))
     sends = []
@@ -88,10 +89,10 @@ def answered(seed: int) -> list[Event]:
     return history(*sends)
 
 
-def test_what_a_broker_answers_is_explained() -> None:
+def test_broker_responses_are_explained() -> None:
     assert all(judged(answered(seed)).verdict == "ok" for seed in range(5))
 
 
-def test_a_broker_that_looks_at_no_time_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_ignoring_times_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "to_timer_topic", lambda *_, **__: None)
     assert judged(answered(0)).verdict == "illegal"

@@ -1,4 +1,4 @@
-"""On small histories of every shape, many of them with lies, the judge says what an enumeration of a broker written by hand says.
+"""On small histories of every shape, many with lies, the judge equals an enumeration of a handwritten broker.
 
 The whole comparison is a command: see compared_opinions.
 """
@@ -15,14 +15,14 @@ MOST = 1500  # states at one event
 
 
 @pytest.mark.parametrize(("number", "shape"), few(enumerate(SHAPES), 7), ids=list(SHAPES))
-def test_the_judge_agrees_with_a_broker_written_by_hand(number: int, shape: str) -> None:
-    """A shape keeps to one release and one switch here, because the judge compiles the specification for each."""
+def test_judge_agrees_with_broker_written_by_hand(number: int, shape: str) -> None:
+    """Here a shape keeps one release and one switch value, because the judge compiles the specification for each."""
     agreed = 0
     for seed in range(HISTORIES):
         try:
-            one = compared(shape, seed, MOST, PROFILES[number % len(PROFILES)], auto=number % 3 != 2)
+            outcome = compared(shape, seed, MOST, PROFILES[number % len(PROFILES)], auto=number % 3 != 2)
         except TooLarge:
             continue
-        assert one.agree, printed(one)
+        assert outcome.agree, printed(outcome)
         agreed += 1
     assert agreed

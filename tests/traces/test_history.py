@@ -36,7 +36,7 @@ def row(**changes: Any) -> str:
     return json.dumps({k: v for k, v in {**EVENT, **changes}.items() if v != "absent"}) + "\n"
 
 
-def test_the_schema_is_a_schema_and_the_document_s_examples_follow_it(tmp_path: Path) -> None:
+def test_schema_is_valid_and_documented_examples_follow_it(tmp_path: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     blocks = re.findall(r"```json\n(.*?)```", (DOCS / "history.md").read_text(encoding="utf-8"), re.DOTALL)
     lines = [line + "\n" for block in blocks for line in block.splitlines()]
@@ -47,7 +47,7 @@ def test_the_schema_is_a_schema_and_the_document_s_examples_follow_it(tmp_path: 
     assert [e.type for e in events] == ["invoke", "ok", "crash", "disk"]
 
 
-def test_what_is_written_follows_the_schema_and_comes_back(tmp_path: Path) -> None:
+def test_written_history_follows_schema_and_round_trips(tmp_path: Path) -> None:
     path = tmp_path / "h.ndjson"
     with history.Writer(path, Header({"target": "x"}, "2026-01-01T00:00:00Z", "why")) as writer:
         writer.add("invoke", "p", "send", {"topic": "Größe"}, 5)
@@ -61,7 +61,7 @@ def test_what_is_written_follows_the_schema_and_comes_back(tmp_path: Path) -> No
     assert [(e.seq, e.type, e.time) for e in events] == [(0, "invoke", 5), (1, "info", None), (2, "ok", 9)]
 
 
-def test_events_are_given_out_while_the_file_is_read(tmp_path: Path) -> None:
+def test_events_are_given_out_while_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "h.ndjson"
     path.write_text(HEAD + "\n" + row() + "no json", encoding="utf-8")
     _, events = history.read(path)
@@ -89,7 +89,7 @@ WRONG_LINES = {
 
 
 @pytest.mark.parametrize("name", WRONG_LINES)
-def test_a_wrong_line_is_refused_with_its_number(name: str, tmp_path: Path) -> None:
+def test_wrong_line_is_refused_with_its_number(name: str, tmp_path: Path) -> None:
     line, expected = WRONG_LINES[name]
     with pytest.raises(TraceError, match=re.escape(f"h.ndjson:2: {expected}")) as caught:
         read_lines(tmp_path, HEAD + "\n", line)
@@ -114,7 +114,7 @@ def test_wrong_headers_are_refused(tmp_path: Path) -> None:
         history.read(tmp_path / "absent")
 
 
-def test_a_process_has_one_open_call_and_a_crash_ends_it() -> None:
+def test_process_has_one_open_call_and_crash_ends_it() -> None:
     rules = history.Rules()
 
     def put(seq: int, type_: str, op: str = "send") -> None:
@@ -131,7 +131,7 @@ def test_a_process_has_one_open_call_and_a_crash_ends_it() -> None:
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_a_witness_becomes_a_history_and_comes_back(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_witness_round_trips_through_history(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     witness: Witness = request.getfixturevalue(which)
     header, events = as_history.from_witness(witness, {"model": "m"})
     lines = [history.header_line(header), *map(history.event_line, events)]
@@ -144,7 +144,7 @@ def test_a_witness_becomes_a_history_and_comes_back(which: str, request: pytest.
     assert [e.process for e in events[1:3]] != ["model", "model"]
 
 
-def test_a_history_that_the_model_does_not_follow_is_refused(skew: Witness) -> None:
+def test_history_that_model_does_not_follow_is_refused(skew: Witness) -> None:
     header, events = as_history.from_witness(skew, {})
     for k, changes, expected in (
         (3, {"value": {**events[3].value, "changes": {}}}, "event 3: handle(p=0) changes"),
@@ -161,7 +161,7 @@ def test_a_history_that_the_model_does_not_follow_is_refused(skew: Witness) -> N
         as_history.to_witness(Header(), events, skew.instance)
 
 
-def test_a_property_that_is_not_the_model_s_own_is_passed_in(skew: Witness) -> None:
+def test_property_outside_model_is_passed_in(skew: Witness) -> None:
     claim = dataclasses.replace(skew.property, id="INV-99")
     header, events = as_history.from_witness(dataclasses.replace(skew, property=claim), {})
     with pytest.raises(TraceError, match="its property 'INV-99' is not in model routing"):

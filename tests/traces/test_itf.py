@@ -1,4 +1,4 @@
-"""Witness files: what is written comes back, loads elsewhere, and what does not fit is refused in one line."""
+"""Witness files: a written one can be read here and by other tools, and an invalid one is refused in one line."""
 
 import json
 from collections.abc import Callable
@@ -25,14 +25,14 @@ def text_of(witness: Witness) -> str:
 
 
 def changed(witness: Witness, change: Callable[[Any], object]) -> str:
-    """The file of a witness after a change to its JSON."""
+    """Return a witness file after a change to its JSON."""
     data = json.loads(text_of(witness))
     change(data)
     return json.dumps(data)
 
 
-def same(one: Witness, other: Witness) -> bool:
-    return (one.property.id, one.moves, one.states, one.loop) == (other.property.id, other.moves, other.states, other.loop)
+def same(first: Witness, other: Witness) -> bool:
+    return (first.property.id, first.moves, first.states, first.loop) == (other.property.id, other.moves, other.states, other.loop)
 
 
 def error_of(text: str, witness: Witness) -> str:
@@ -47,7 +47,7 @@ def error_of(text: str, witness: Witness) -> str:
 
 @pytest.mark.parametrize("dialect", ["plain", "quint"])
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_a_written_witness_comes_back(which: str, dialect: itf.Dialect, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_written_witness_round_trips(which: str, dialect: itf.Dialect, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     witness: Witness = request.getfixturevalue(which)
     itf.write(witness, tmp_path / "w.itf.json", ORIGIN, dialect=dialect)
     file = itf.read(tmp_path / "w.itf.json")
@@ -56,7 +56,7 @@ def test_a_written_witness_comes_back(which: str, dialect: itf.Dialect, request:
     assert [p.name for p in tmp_path.iterdir()] == ["w.itf.json"], "a temporary file is left"
 
 
-def test_numbers_have_their_names_beside_them() -> None:
+def test_numbers_are_next_to_their_names() -> None:
     instance = part("tiny").model.given()
     state = initial(instance)
     step = next(successors(instance, state))
@@ -68,7 +68,7 @@ def test_numbers_have_their_names_beside_them() -> None:
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_itf_py_loads_a_witness_and_gives_it_back(which: str, request: pytest.FixtureRequest) -> None:
+def test_itf_py_loads_witness_and_gives_it_back(which: str, request: pytest.FixtureRequest) -> None:
     witness: Witness = request.getfixturevalue(which)
     trace = itf_py.trace_from_json(json.loads(text_of(witness)))
     assert len(trace.states) == len(witness.states)
@@ -88,32 +88,32 @@ def test_tables_arrays_and_values_have_their_itf_forms(loud: Witness) -> None:
     assert (state[itf.ACTION], state[itf.PICKS]) == ("take", {"c": {"#bigint": "0"}, "i": {"#bigint": "0"}})
 
 
-def test_the_quint_dialect_has_variants(loud: Witness) -> None:
+def test_quint_dialect_has_variants(loud: Witness) -> None:
     state = json.loads(itf.dumps(loud, ORIGIN, dialect="quint"))["states"][1]
     assert state["holding"]["#map"][0][1] == {"tag": "Some", "value": {"#bigint": "0"}}
     assert state["holding"]["#map"][1][1] == {"tag": "None", "value": {"#tup": []}}
     assert state[itf.PICKS]["c"] == {"tag": "Some", "value": {"#bigint": "0"}}
 
 
-def test_equal_witnesses_give_equal_bytes_with_a_state_a_line(skew: Witness) -> None:
+def test_equal_witnesses_give_equal_bytes_with_state_line(skew: Witness) -> None:
     assert text_of(skew) == text_of(skew)
     assert sum(line.startswith('  {"#meta": {"index"') for line in text_of(skew).splitlines()) == len(skew.states)
 
 
 def plain_trace(witness: Witness) -> dict[str, Any]:
-    """The trace as a tool writes it that knows nothing of us."""
+    """Return the trace as an independent tool writes it."""
     data = json.loads(text_of(witness))
     rows = [{k: v for k, v in row.items() if not k.startswith("mbt::")} for row in data["states"]]
     return {"vars": [v for v in data["vars"] if not v.startswith("mbt::")], "states": rows}
 
 
-def test_moves_of_a_foreign_file_are_found(skew: Witness) -> None:
+def test_moves_of_foreign_file_are_found(skew: Witness) -> None:
     found = restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance, skew.property)
     assert same(found, skew)
     assert restore(itf.loads(json.dumps(plain_trace(skew))), skew.instance).property.id == "(none)"
 
 
-def test_a_file_by_hand_may_have_lists_plain_numbers_curried_maps_and_prefixes() -> None:
+def test_handwritten_file_may_use_lists_numbers_maps_and_prefixes() -> None:
     two, none = [0, 0], {"tag": "None", "value": "U_OF_UNIT"}
     row = {
         "created": [False, False], "queues": two, "perm": two, "registered": {"#tup": [True, True]},
@@ -129,7 +129,7 @@ def test_a_file_by_hand_may_have_lists_plain_numbers_curried_maps_and_prefixes()
     assert witness.labels() == ["fetch_route(p=0)", "send(p=0, q=4)"]
 
 
-def test_the_name_that_quint_gave_decides_between_actions_of_one_effect() -> None:
+def test_name_given_by_quint_selects_among_equal_actions() -> None:
     m = Model("twins")
     x = m.var("x", routing.Int(0, 2), init=0)
     for name in ("one", "other"):
@@ -145,7 +145,7 @@ def test_the_name_that_quint_gave_decides_between_actions_of_one_effect() -> Non
     assert witness.labels() == ["other()", "one()"]
 
 
-def test_a_step_that_no_action_explains_is_named(skew: Witness) -> None:
+def test_step_that_no_action_explains_is_named(skew: Witness) -> None:
     data = plain_trace(skew)
     del data["states"][3]
     message = error_of(json.dumps(data), skew)
@@ -192,17 +192,17 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_file_is_refused_in_one_line(name: str, skew: Witness) -> None:
+def test_wrong_file_is_refused_in_one_line(name: str, skew: Witness) -> None:
     change, expected = WRONG[name]
     assert expected in error_of(changed(skew, change), skew)
 
 
-def test_a_missing_variable_is_named(skew: Witness) -> None:
+def test_missing_variable_is_named(skew: Witness) -> None:
     message = error_of(changed(skew, lambda data: data["states"][1].pop("route")), skew)
     assert "state 1 has no variable route" in message
 
 
-def test_truncated_foreign_and_absent_files_are_told_apart(skew: Witness, tmp_path: Path) -> None:
+def test_truncated_foreign_and_missing_files_are_distinguished(skew: Witness, tmp_path: Path) -> None:
     text = text_of(skew)
     for size in (len(text) // 3, len(text) // 2, len(text) - 3):
         assert "is cut off in line" in error_of(text[:size], skew)
@@ -216,7 +216,7 @@ def test_truncated_foreign_and_absent_files_are_told_apart(skew: Witness, tmp_pa
             itf.read(tmp_path / name)
 
 
-def test_a_file_that_cannot_be_written_is_one_line_and_leaves_nothing(skew: Witness, tmp_path: Path) -> None:
+def test_unwritable_file_is_one_line_and_leaves_nothing(skew: Witness, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TraceError, match=r"cannot be written \((Not a directory|File exists)\); give a file in a folder of your own"):
         itf.write(skew, tmp_path / "file" / "w.json", ORIGIN)
@@ -226,7 +226,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_nothing(skew: Witn
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "w.json"]
 
 
-def test_other_constants_than_the_file_s_are_refused(through: Callable[..., Witness]) -> None:
+def test_other_constants_than_file_s_are_refused(through: Callable[..., Witness]) -> None:
     witness = through("calm", "take(c=0, i=1)", rush=True)
     other = through("calm", "take(c=0, i=1)", rush=False)
     assert "was made with rush = True, the model has False" in error_of(text_of(witness), other)

@@ -28,21 +28,21 @@ def first_sends(row: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
-def test_a_real_broker_is_explained_case_by_case() -> None:
-    found = judge_recording(RECORDING, "P494")
-    assert not found.unexplained, str(found.unexplained[0])
-    assert found.cases == 245
-    assert found.explained == 245 and not found.out_of_reach
+def test_real_broker_is_explained_case_by_case() -> None:
+    verdict = judge_recording(RECORDING, "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
+    assert verdict.cases == 245
+    assert verdict.explained == 245 and not verdict.out_of_reach
 
 
-def test_first_sends_and_the_switches_are_explained(tmp_path: Path) -> None:
-    found = judge_recording(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
-    assert found.explained == 51 and not found.out_of_reach
+def test_first_sends_and_switches_are_explained(tmp_path: Path) -> None:
+    verdict = judge_recording(write(tmp_path / "some.jsonl", rows(lambda r: first_sends(r) or r["cfg"] == "N")), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
+    assert verdict.explained == 51 and not verdict.out_of_reach
 
 
 @pytest.mark.slow
-def test_p49_does_not_refuse_the_five_topics_that_494_refuses(tmp_path: Path) -> None:
+def test_p49_does_not_refuse_five_topics_that_494_refuses(tmp_path: Path) -> None:
     names = write(tmp_path / "names.jsonl", rows(lambda r: r["cfg"] == "A" and 116 <= r["n"] <= 149))
     assert not judge_recording(names, "P494").unexplained
     refused = {r.case.split()[0] for r in judge_recording(names, "P49").unexplained}
@@ -50,15 +50,15 @@ def test_p49_does_not_refuse_the_five_topics_that_494_refuses(tmp_path: Path) ->
 
 
 def tampered(tmp_path: Path, number: int, change: Callable[[dict[str, Any]], None]) -> str:
-    """The text of the first refusal after one case of cfg A was changed."""
+    """Return the first refusal after a change to one case of cfg A."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= number)
     change(next(c for c in cases if c["n"] == number))
-    found = judge_recording(write(tmp_path / "tampered.jsonl", cases), "P494")
-    assert len(found.unexplained) == 1
-    return str(found.unexplained[0])
+    verdict = judge_recording(write(tmp_path / "tampered.jsonl", cases), "P494")
+    assert len(verdict.unexplained) == 1
+    return str(verdict.unexplained[0])
 
 
-def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
+def test_wrong_answer_names_guard_that_refuses_it(tmp_path: Path) -> None:
     def accept(case: dict[str, Any]) -> None:
         case["response"] = {"code": 0, "remark": None, "extFields": {"queueId": "8", "queueOffset": "0"}}
 
@@ -71,7 +71,7 @@ def test_a_wrong_answer_names_the_guard_that_refuses_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:
+def test_creation_without_template_is_refused_by_its_guard(tmp_path: Path) -> None:
     def created(case: dict[str, Any]) -> None:
         case["response"] = {"code": 0, "remark": None, "extFields": {"queueId": "0", "queueOffset": "0"}}
         case.pop("topicConfig")
@@ -97,7 +97,7 @@ LIES: list[tuple[int, dict[str, object]]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "lie"), LIES)
-def test_each_recorded_field_is_looked_at(tmp_path: Path, number: int, lie: dict[str, object]) -> None:
+def test_each_recorded_field_is_judged(tmp_path: Path, number: int, lie: dict[str, object]) -> None:
     def change(case: dict[str, Any]) -> None:
         for path, value in lie.items():
             *way, last = path.split(".")
@@ -110,7 +110,7 @@ def test_each_recorded_field_is_looked_at(tmp_path: Path, number: int, lie: dict
     assert f"A-{number} " in tampered(tmp_path, number, change)
 
 
-def test_records_of_the_broker_itself_are_granted_once(tmp_path: Path) -> None:
+def test_records_of_broker_itself_are_granted_once(tmp_path: Path) -> None:
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 80, 81, 165))
     cases[-1]["response"]["extFields"]["queueOffset"] = "0"
     cases[-1]["stored"][0]["queueOffset"] = 0
@@ -131,7 +131,7 @@ def test_records_of_the_broker_itself_are_granted_once(tmp_path: Path) -> None:
 
 
 def retried(cases: list[dict[str, Any]], number: int, times: int, **more: object) -> dict[str, Any]:
-    """A message that was retried so often, as a broker answers that makes it a dead letter."""
+    """Send a message with `times` retries, answered by a broker that makes it a dead letter."""
     case: dict[str, Any] = json.loads(json.dumps(next(c for c in cases if c["n"] == 154)))
     case["n"], case["request"]["extFields"]["j"] = number, times
     case["response"]["extFields"] |= {"queueId": "0", "queueOffset": "0"}
@@ -143,30 +143,30 @@ def retried(cases: list[dict[str, Any]], number: int, times: int, **more: object
 
 
 def group_of(limit: int, cases: list[dict[str, Any]]) -> dict[str, Any]:
-    """A request that sets how often messages of the group are retried."""
+    """Set the group's maximal number of retries."""
     body = {"groupName": "gr1", "retryMaxTimes": limit}
     request = {"code": 200, "extFields": {}, "body_len": 60, "body": body}
     return {**cases[0], "n": 400, "case": "update gr1", "to": "b", "request": request, "response": {"code": 0}, "body": None}
 
 
-def test_the_limit_of_the_group_makes_dead_letters(tmp_path: Path) -> None:
-    """A dead letter after retryMaxTimes retries is not refused, though the request names no limit."""
+def test_limit_of_group_makes_dead_letters(tmp_path: Path) -> None:
+    """A dead letter after retryMaxTimes retries is legal, though the request has no limit."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3)
-    found = judge_recording(write(tmp_path / "group.jsonl", [*cases, group_of(2, cases), dead]), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
-    assert not found.out_of_reach
+    verdict = judge_recording(write(tmp_path / "group.jsonl", [*cases, group_of(2, cases), dead]), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
+    assert not verdict.out_of_reach
     unlimited = judge_recording(write(tmp_path / "more.jsonl", [*cases, group_of(9, cases), dead]), "P494")
-    assert [one.case.split()[0] for one in unlimited.unexplained] == ["A-402"]
+    assert [event.case.split()[0] for event in unlimited.unexplained] == ["A-402"]
 
 
-def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
-    """Before version 121 the header's maxReconsumeTimes is not looked at: the group's limit holds."""
+def test_old_request_names_no_limit(tmp_path: Path) -> None:
+    """Before version 121 the header's maxReconsumeTimes is ignored: the group's limit applies."""
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] in (0, 150, 154))
     dead = retried(cases, 402, 3, version=99)
     dead["request"]["extFields"]["l"] = 9
-    found = judge_recording(write(tmp_path / "old.jsonl", [*cases, group_of(2, cases), dead]), "P494")
-    assert not found.out_of_reach and not found.unexplained
+    verdict = judge_recording(write(tmp_path / "old.jsonl", [*cases, group_of(2, cases), dead]), "P494")
+    assert not verdict.out_of_reach and not verdict.unexplained
 
 
 @pytest.mark.parametrize(
@@ -176,39 +176,39 @@ def test_an_old_request_names_no_limit(tmp_path: Path) -> None:
         lambda c: c["request"]["extFields"].pop("c"),
     ],
 )
-def test_a_header_that_does_not_decode_is_an_error_and_has_no_effect(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def test_undecodable_header_is_error_without_effect(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     cases = rows(lambda r: r["cfg"] == "A" and r["n"] <= 6)
     change(cases[-1])
     accepted = judge_recording(write(tmp_path / "header.jsonl", cases), "P494")
-    assert [one.case.split()[0] for one in accepted.unexplained] == ["A-6"]
+    assert [event.case.split()[0] for event in accepted.unexplained] == ["A-6"]
     cases[-1] |= {"response": {"code": 1}, "topicConfig": None, "stored": None}
     assert judge_recording(write(tmp_path / "refused.jsonl", cases), "P494").explained == 7
 
 
-def test_fields_that_a_recorder_may_leave_out(tmp_path: Path) -> None:
+def test_fields_that_recorder_may_leave_out(tmp_path: Path) -> None:
     cases = rows(first_sends)
     for case in cases:
         case["response"] = {k: v for k, v in case["response"].items() if v is not None or k == "code"}
         for record in case.get("stored", ()):
             record.pop("physOffset")
             record.pop("size")
-    found = judge_recording(write(tmp_path / "few.jsonl", cases), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
+    verdict = judge_recording(write(tmp_path / "few.jsonl", cases), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
 
 
 def test_switches_are_found_by_their_effects(tmp_path: Path) -> None:
-    found = judge_recording(write(tmp_path / "n.jsonl", rows(lambda r: r["cfg"] == "N" and r["to"] == "b")), "P494")
-    assert not found.unexplained, str(found.unexplained[0])
+    verdict = judge_recording(write(tmp_path / "n.jsonl", rows(lambda r: r["cfg"] == "N" and r["to"] == "b")), "P494")
+    assert not verdict.unexplained, str(verdict.unexplained[0])
 
 
-def test_an_answered_queue_beyond_reason_is_only_unexplained(tmp_path: Path) -> None:
+def test_answered_queue_beyond_reason_is_only_unexplained(tmp_path: Path) -> None:
     def change(case: dict[str, Any]) -> None:
         case["response"]["extFields"]["queueId"] = "1000000"
 
     assert "A-7 " in tampered(tmp_path, 7, change)
 
 
-def test_a_wrong_route_is_noticed(tmp_path: Path) -> None:
+def test_wrong_route_is_noticed(tmp_path: Path) -> None:
     def fewer(case: dict[str, Any]) -> None:
         case["body"]["queueDatas"][0]["writeQueueNums"] = 3
 
@@ -224,7 +224,7 @@ def test_a_wrong_route_is_noticed(tmp_path: Path) -> None:
         ("[1]\n", ":1: not a recorded case"),
     ],
 )
-def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
+def test_invalid_recording_is_one_line(tmp_path: Path, text: str, what: str) -> None:
     path = tmp_path / "broken.jsonl"
     path.write_text(text)
     with pytest.raises(RocketproofError, match=what) as error:
@@ -232,7 +232,7 @@ def test_what_is_no_recording_is_one_line(tmp_path: Path, text: str, what: str) 
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_file_and_an_unknown_profile(tmp_path: Path) -> None:
+def test_missing_file_and_unknown_profile(tmp_path: Path) -> None:
     with pytest.raises(RocketproofError, match="cannot be read"):
         judge_recording(tmp_path / "none.jsonl", "P494")
     with pytest.raises(RocketproofError, match="did you mean P4"):

@@ -1,5 +1,8 @@
-"""What administrators ask for in recordings of single requests: settings that are changed, topics that a name server is told of, groups
-without a name, slaves that are asked for nothing else; and what groups tell of queues."""
+"""Administrative requests in recordings of single requests: changed settings, topics registered at a name server, groups without a name,
+slaves.
+
+Also group offsets.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ BACK = {"offset": "0", "group": "g", "delayLevel": "0"}
 
 
 @pytest.mark.behaviour("TCM-13", "TCM-14")
-def test_auto_creation_is_switched_while_the_broker_runs() -> None:
+def test_auto_creation_is_switched_while_broker_runs() -> None:
     assert Recorded().configure("autoCreateTopicEnable=false").send(17).verdict() == "ok"
     assert Recorded().configure("autoCreateTopicEnable=false").send(0, 0).verdict() == "illegal"
     assert Recorded().send(17).verdict() == "illegal"
@@ -29,7 +32,7 @@ def test_auto_creation_is_switched_while_the_broker_runs() -> None:
 
 
 @pytest.mark.behaviour("NS-11")
-def test_a_broker_that_is_limited_registers_its_topics_anew() -> None:
+def test_limited_broker_registers_its_topics_again() -> None:
     limited = Recorded().update().route((4, 4, 6)).configure("brokerPermission=4")
     assert limited.route((4, 4, 4)).verdict("P494") == "ok"
     again = Recorded().update().route((4, 4, 6)).configure("brokerPermission=4").route((4, 4, 4)).configure("brokerPermission=6")
@@ -37,14 +40,14 @@ def test_a_broker_that_is_limited_registers_its_topics_anew() -> None:
     assert Recorded().update().route((4, 4, 6)).route((4, 4, 4)).verdict("P494") == "illegal"
 
 
-def test_a_setting_that_the_specification_has_not_is_out_of_reach() -> None:
-    found = Recorded().configure("flushDiskType=SYNC_FLUSH").send(0, 0).judged()
-    assert (found.verdict, found.out_of_reach) == ("ok", {"changes of settings: flushDiskType": 1})
+def test_setting_unknown_to_specification_is_out_of_scope() -> None:
+    verdict = Recorded().configure("flushDiskType=SYNC_FLUSH").send(0, 0).judged()
+    assert (verdict.verdict, verdict.out_of_reach) == ("ok", {"changes of settings: flushDiskType": 1})
     assert Recorded().configure("brokerPermission=6", code=1).verdict() == "illegal"
 
 
 @pytest.mark.behaviour("TCM-34", "NS-04")
-def test_a_name_server_takes_a_topic_from_anybody() -> None:
+def test_name_server_accepts_topic_from_anyone() -> None:
     mine, other = (BROKER, (2, 2, 4)), ("nobody", (4, 4, 6))
     assert Recorded().register(mine).route((2, 2, 4)).verdict() == "ok"
     assert Recorded().register(mine).route(None).verdict() == "illegal"
@@ -60,7 +63,7 @@ def test_a_name_server_takes_a_topic_from_anybody() -> None:
 
 
 @pytest.mark.behaviour("TCM-34")
-def test_an_older_name_server_takes_no_topic() -> None:
+def test_older_name_server_refuses_topic() -> None:
     mine = (BROKER, (2, 2, 4))
     assert Recorded().register(mine, code=None).route(None).judged("P494").verdict == "ok"
     assert Recorded().register(mine, code=None).route((2, 2, 4)).judged("P494").verdict == "illegal"
@@ -69,7 +72,7 @@ def test_an_older_name_server_takes_no_topic() -> None:
 
 
 @pytest.mark.behaviour("HAZ-36", "NS-04")
-def test_a_topic_that_is_deleted_stays_in_the_route_until_the_name_server_forgets_it() -> None:
+def test_deleted_topic_stays_in_route_until_name_server_expires_it() -> None:
     def deleted() -> Recorded:
         made = Recorded().update().route((4, 4, 6))
         return made.ask("delete_topic", 215, {"topic": "T"}, {"code": 0})
@@ -81,7 +84,7 @@ def test_a_topic_that_is_deleted_stays_in_the_route_until_the_name_server_forget
 
 
 @pytest.mark.behaviour("TCM-31", "REC-04")
-def test_the_end_of_a_queue_after_a_deletion_is_no_further_than_its_records_went() -> None:
+def test_queue_end_after_deletion_is_at_most_its_records() -> None:
     def ends(offset: int, deleted: str = "T") -> Recorded:
         made = Recorded().update().send(0, 0).send(0, 1).ask("delete_topic", 215, {"topic": deleted}, {"code": 0})
         return made.ask("max_offset", 30, {"topic": "T", "queueId": "0"}, {"code": 0, "fields": {"offset": str(offset)}})
@@ -94,7 +97,7 @@ def test_the_end_of_a_queue_after_a_deletion_is_no_further_than_its_records_went
 
 
 @pytest.mark.behaviour("TCM-31")
-def test_a_deleted_topic_takes_its_offsets_with_it_in_later_releases() -> None:
+def test_later_releases_delete_offsets_with_topic() -> None:
     def told(topic: str) -> Recorded:
         made = Recorded().update().update("U").group().commit(5).commit(6, topic="U").commit(7, queueId="1")
         return made.ask("delete_topic", 215, {"topic": topic}, {"code": 0}).update(topic)
@@ -109,13 +112,13 @@ def test_a_deleted_topic_takes_its_offsets_with_it_in_later_releases() -> None:
 
 
 @pytest.mark.behaviour("DLQ-02")
-def test_a_group_that_is_deleted_has_a_name() -> None:
+def test_group_that_is_deleted_has_name() -> None:
     assert Recorded().ask("delete_group", 207, {}, {"code": 1}).verdict() == "ok"
     assert Recorded().ask("delete_group", 207, {}, {"code": 0}).verdict() == "illegal"
 
 
 @pytest.mark.behaviour("TCM-30", "TCM-31")
-def test_a_slave_says_so_where_nothing_is_sent() -> None:
+def test_slave_refuses_topic_changes_with_its_remark() -> None:
     refused = {"code": 1, "remark": ON_SLAVE}
 
     def asked(answer: dict[str, Any]) -> Recorded:
@@ -126,7 +129,7 @@ def test_a_slave_says_so_where_nothing_is_sent() -> None:
     assert Recorded().update(code=1).verdict("P494") == "illegal"
 
 
-def test_a_group_goes_on_where_it_told_last() -> None:
+def test_group_continues_at_last_commit() -> None:
     assert Recorded().commit(5).commit(3).progress(3).verdict("P494") == "ok"
     assert Recorded().commit(5).commit(3).progress(5).verdict("P494") == "illegal"
     assert Recorded().commit(5).progress(5, queueId="1").verdict("P494") == "illegal"
@@ -135,7 +138,7 @@ def test_a_group_goes_on_where_it_told_last() -> None:
     assert Recorded().commit(5, topic=None).progress(5, topic="null").verdict("P494") == "ok"
 
 
-def test_who_has_told_nothing_begins_where_the_release_says() -> None:
+def test_group_without_commit_begins_where_release_defines() -> None:
     assert Recorded().progress(0).verdict("P494") == "ok"
     assert Recorded().progress(None).verdict("P494") == "illegal"
     assert Recorded().progress(0).verdict("P533") == "illegal"
@@ -148,7 +151,7 @@ def test_who_has_told_nothing_begins_where_the_release_says() -> None:
     assert Recorded().send(0, 0).progress(0, queueId="7").verdict("P533") == "illegal"
 
 
-def test_later_releases_take_offsets_of_what_they_know() -> None:
+def test_later_releases_accept_offsets_of_known_topics_and_groups() -> None:
     assert Recorded().update().group().commit(5).progress(5).verdict() == "ok"
     assert Recorded().update().commit(5, 26).verdict() == "ok"
     assert Recorded().update().commit(5).verdict() == "illegal"
@@ -164,7 +167,7 @@ def test_later_releases_take_offsets_of_what_they_know() -> None:
     assert Recorded().commit(None, 29).verdict("P494") == "illegal"
 
 
-def test_a_look_up_makes_a_group_whose_offsets_count() -> None:
+def test_query_creates_group_whose_offsets_count() -> None:
     def made() -> Recorded:
         return Recorded().update().ask("send_back", 36, BACK, {"code": 1})
 
@@ -172,7 +175,7 @@ def test_a_look_up_makes_a_group_whose_offsets_count() -> None:
     assert made().commit(5, 26).verdict() == "illegal"
 
 
-def test_a_deleted_group_leaves_its_offsets_unless_it_is_asked_for_them() -> None:
+def test_deleted_group_keeps_offsets_unless_removal_is_requested() -> None:
     def told(**fields: str) -> Recorded:
         return Recorded().update().group().commit(5).commit(6, queueId="1").ungroup(**fields)
 
@@ -186,7 +189,7 @@ def test_a_deleted_group_leaves_its_offsets_unless_it_is_asked_for_them() -> Non
     assert told(removeOffset="true").progress(0).verdict("P494") == "ok"
 
 
-def test_a_deleted_group_is_looked_up_where_its_offsets_are_left() -> None:
+def test_deleted_group_with_kept_offsets_can_be_queried() -> None:
     def ungrouped(**fields: str) -> Recorded:
         return Recorded().update().group().ungroup(**fields)
 
@@ -197,20 +200,20 @@ def test_a_deleted_group_is_looked_up_where_its_offsets_are_left() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 121])
-def test_a_group_of_a_strange_name_is_made_by_older_releases_alone(name: str) -> None:
+def test_only_older_releases_create_group_with_illegal_name(name: str) -> None:
     for profile, code in (("P533", 0), ("P540", 29)):
         assert Recorded().group(name, code).verdict(profile) == "ok"
         assert Recorded().group(name, 29 - code).verdict(profile) == "illegal"
 
 
-def test_offsets_of_which_others_may_have_told_are_out_of_reach() -> None:
-    found = Recorded().update().ask("other", 11, {}, {"code": 0}).commit(5).progress(0).judged()
-    assert (found.verdict, found.out_of_reach) == ("ok", {"request code 11": 1, "offsets of groups of which others may have told": 2})
+def test_offsets_that_others_may_have_committed_are_out_of_scope() -> None:
+    verdict = Recorded().update().ask("other", 11, {}, {"code": 0}).commit(5).progress(0).judged()
+    assert (verdict.verdict, verdict.out_of_reach) == ("ok", {"request code 11": 1, "offsets of groups of which others may have told": 2})
     assert Recorded().progress(0, topic=None).judged().out_of_reach == {UNREADABLE: 1}
     assert Recorded().commit("x").judged().out_of_reach == {UNREADABLE: 1}
 
 
-def test_what_contradicts_an_offset_is_named() -> None:
+def test_query_contradicting_offset_is_named() -> None:
     (finding,) = Recorded().commit(5).progress(6).judged("P494").findings
     assert (finding.recorded, finding.refused.specified) == ("code 0, offset 6", "answers offset 5")
     (finding,) = Recorded().update().commit(5).judged().findings
@@ -252,7 +255,7 @@ MUTANTS: list[tuple[str, Callable[[Action], Action], Recorded]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(MUTANTS)))
-def test_a_mutant_of_an_action_changes_a_verdict(number: int) -> None:
+def test_mutant_of_action_changes_verdict(number: int) -> None:
     name, changed, recorded = MUTANTS[number]
     profile = "P494" if name == "permit" else "P533"
     found = recorded.judged(profile).verdict

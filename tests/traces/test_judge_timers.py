@@ -1,4 +1,4 @@
-"""Messages with a time of their own, which 5.x puts in a timer topic: where they come to lie, and which are refused."""
+"""Timed messages, which 5.x puts in a timer topic: where they are stored, and which are refused."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def sent(code: int, offset: int | None = None, **properties: object) -> Recorded
         {"TIMER_DELAY_SEC": 3000, "TRAN_MSG": "true"},
     ],
 )
-def test_a_message_whose_time_is_ahead_takes_no_offset_of_its_topic(properties: dict[str, Any]) -> None:
+def test_message_with_future_time_takes_no_topic_offset(properties: dict[str, Any]) -> None:
     assert sent(0, 0, **properties).send(0, 0).verdict() == "ok"
-    assert sent(0, 0, **properties).send(0, 2).verdict() == "illegal"  # 1 is right behind its delivery
+    assert sent(0, 0, **properties).send(0, 2).verdict() == "illegal"  # 1 is immediately after its delivery
     assert sent(13, **properties).verdict() == "illegal"
 
 
@@ -47,7 +47,7 @@ def test_a_message_whose_time_is_ahead_takes_no_offset_of_its_topic(properties: 
     "properties",
     [{"TIMER_DELAY_SEC": 0}, {"TIMER_DELAY_MS": -5}, {"TIMER_DELAY_SEC": (1 << 63) - 1}, {"TIMER_DELAY_SEC": 3000, "TIMER_OUT_MS": 5}],
 )
-def test_one_whose_time_is_over_lies_where_it_asks_for(properties: dict[str, Any]) -> None:
+def test_message_with_past_time_is_in_its_topic(properties: dict[str, Any]) -> None:
     assert sent(0, 0, **properties).send(0, 1).verdict() == "ok"
     assert sent(0, 0, **properties).send(0, 0).verdict() == "illegal"
 
@@ -56,18 +56,18 @@ def test_one_whose_time_is_over_lies_where_it_asks_for(properties: dict[str, Any
     "properties",
     [{"TIMER_DELAY_SEC": "x"}, {"TIMER_DELAY_SEC": 259_201}, {"TIMER_DEL_UNIQKEY": "k", "TIMER_DELAY_MS": 0}, {"TIMER_DELAY_MS": 10**20}],
 )
-def test_one_that_cannot_wait_is_refused(properties: dict[str, Any]) -> None:
+def test_message_that_cannot_wait_is_refused(properties: dict[str, Any]) -> None:
     assert sent(13, **properties).send(0, 0).verdict() == "ok"
     assert sent(0, 0, **properties).verdict() == "illegal"
 
 
-def test_without_a_wheel_all_are_refused() -> None:
+def test_without_wheel_all_are_refused() -> None:
     for remark, verdict in ((NO_WHEEL, "ok"), ("", "illegal")):
         refused = Recorded().update().send(1, properties=text(TIMER_DELAY_SEC=3), remark=remark)
         assert refused.send(0, 0).verdict() == verdict
 
 
-def test_the_answer_tells_whether_a_point_in_time_is_over() -> None:
+def test_response_reveals_whether_time_is_past() -> None:
     for offset in (0, 1):
         assert sent(0, 0, TIMER_DELIVER_MS=1).send(0, offset).verdict() == "ok"
     assert sent(13, TIMER_DELIVER_MS=1).verdict() == "ok"
@@ -83,7 +83,7 @@ def test_earlier_releases_have_no_timers() -> None:
 @pytest.mark.parametrize(
     "value", ["-1", "0", "1", "+7", "259200", "259201", "259200000", "259200001", "x", str((1 << 63) - 1), str(1 << 63)]
 )
-def test_the_specification_and_the_implementation_sort_alike(name: str, value: str, level: str | None, unique: bool) -> None:
+def test_specification_and_implementation_classify_equally(name: str, value: str, level: str | None, unique: bool) -> None:
     properties = {name: value} | ({} if level is None else {"DELAY": level}) | ({"TIMER_DEL_UNIQKEY": "k"} if unique else {})
     message = Message("T", 0, b"x", properties=dict(properties))
     refused = to_timer_topic(message, StoreSettings(), 1_700_000_000_000, trailing=True) is not None
@@ -93,7 +93,7 @@ def test_the_specification_and_the_implementation_sort_alike(name: str, value: s
     assert (timed, flaw != "none") == (message.topic == WHEEL_TIMER_TOPIC, refused)
 
 
-def test_a_mutant_of_the_action_changes_a_verdict() -> None:
+def test_mutant_of_action_changes_verdict() -> None:
     recorded = sent(0, 0, TIMER_DELAY_SEC=3000).send(0, 0)
     assert recorded.judged("P533").verdict == "ok"
     assert recorded.judged("P533", mutated("keep_in_wheel", not_setting("way.lane"))).verdict == "illegal"

@@ -1,4 +1,4 @@
-"""Judging many histories at once says what judging each by itself says, whatever way they came."""
+"""Judging many histories at once equals judging each alone, in every order of arrival."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def judge(tmp: Path, *sources: Path, profile: str = PROFILE, **more: object) -> 
     return local.judge(order)
 
 
-def test_each_finding_is_that_of_the_history_alone(tmp_path: Path) -> None:
+def test_each_finding_equals_that_of_single_history(tmp_path: Path) -> None:
     cases = {"right": history(), "wrong": history(wrong="T1"), "lost": history(lost=True), "both": history(wrong="T2", lost=True)}
     folder = tmp_path / "in"
     folder.mkdir()
@@ -44,26 +44,26 @@ def test_each_finding_is_that_of_the_history_alone(tmp_path: Path) -> None:
     for name, (header, events) in cases.items():
         path = write(folder / f"{name}.ndjson", header, events)
         expected += alone(str(path), header, events)
-    found = judge(tmp_path, folder)
-    assert found.findings == sorted(expected, key=lambda row: (row["history"], row["seq"]))
-    assert len(expected) == 2 and found.verdict == "illegal"
+    judged = judge(tmp_path, folder)
+    assert judged.findings == sorted(expected, key=lambda row: (row["history"], row["seq"]))
+    assert len(expected) == 2 and judged.verdict == "illegal"
     single = [judge_history(header, events, PROFILE) for header, events in cases.values()]
-    assert (found.events, found.explained, found.parts.total()) == (
-        sum(one.events for one in single),
-        sum(one.explained for one in single),
-        sum(one.parts for one in single),
+    assert (judged.events, judged.explained, judged.parts.total()) == (
+        sum(verdict.events for verdict in single),
+        sum(verdict.explained for verdict in single),
+        sum(verdict.parts for verdict in single),
     )
-    assert found.out_of_reach == {"asked of the name server": 4, "no answer came": 6}
+    assert judged.out_of_reach == {"asked of the name server": 4, "no answer came": 6}
     table = pq.read_table(tmp_path / "out" / "findings.parquet")
     assert table.schema == FINDINGS and table.num_rows == 2
 
 
 @pytest.mark.parametrize("kept", [partition.KEPT, 0], ids=["held", "read a second time"])
 @pytest.mark.parametrize(("strays", "verdict"), [((), "illegal"), (("half",), "ok"), (("commit",), "ok"), (("send",), "ok")])
-def test_what_was_answered_twice_may_have_been_served_twice(
+def test_request_answered_twice_may_have_been_served_twice(
     strays: tuple[str, ...], verdict: str, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the first and the last message the queue got two more: one is that of a transaction."""
+    """Between the first and the last message the queue gained two others: one is that of a transaction."""
     monkeypatch.setattr(partition, "KEPT", kept)
     half = {"properties": "TRAN_MSG\1true\2", "sysFlag": "4"}
     requests = {"send": {}, "half": half, "route": {}, "commit": {"commitOrRollback": "8"}, "last": {}}
@@ -92,7 +92,7 @@ def test_what_was_answered_twice_may_have_been_served_twice(
     assert found.out_of_reach == single.out_of_reach
 
 
-def test_nothing_is_judged_twice_and_what_is_new_is(tmp_path: Path) -> None:
+def test_only_new_histories_are_judged(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     write(folder / "one.ndjson", *history())
@@ -106,7 +106,7 @@ def test_nothing_is_judged_twice_and_what_is_new_is(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out" / "verdicts").iterdir())) == 3
 
 
-def test_a_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
+def test_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
     path = write(tmp_path / "one.ndjson", *history(wrong="T1"))
     first = judge(tmp_path, path)
     (batch,) = (tmp_path / "out" / "verdicts").iterdir()
@@ -116,7 +116,7 @@ def test_a_batch_that_was_not_finished_is_done_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["parquet", "pieces", "shuffled pieces", "cache"])
-def test_the_form_changes_nothing(tmp_path: Path, form: str) -> None:
+def test_form_changes_nothing(tmp_path: Path, form: str) -> None:
     _, events = history(wrong="T1")
     header = Header()
     folder = tmp_path / "in"
@@ -135,31 +135,31 @@ def test_the_form_changes_nothing(tmp_path: Path, form: str) -> None:
             pieces = [mixed[:100], mixed[100:], mixed[90:130]]
         for number, piece_ in enumerate(pieces):
             write(folder / f"{number}.ndjson", Header({"history": "a"}), piece_)
-    found = judge(tmp_path, folder)
+    judged = judge(tmp_path, folder)
     names = ("a", "b") if form == "parquet" else ("a",)
-    assert found.findings == [row for name in names for row in alone(name, header, events)]
-    assert found.events == len(events) * len(names)
+    assert judged.findings == [row for name in names for row in alone(name, header, events)]
+    assert judged.events == len(events) * len(names)
 
 
-def test_pieces_that_come_late_are_waited_for(tmp_path: Path) -> None:
+def test_late_pieces_are_awaited(tmp_path: Path) -> None:
     header, events = history(wrong="T1")
     folder = tmp_path / "in"
     folder.mkdir()
     named = Header({**header.origin, "history": "a"})
     write(folder / "1.ndjson", named, events[:50])
     write(folder / "3.ndjson", named, events[90:])
-    found = judge(tmp_path, folder)
-    assert (found.verdict, found.unknown, found.events) == ("unknown", ["a: events 50 to 89 did not come yet"], 50)
+    judged = judge(tmp_path, folder)
+    assert (judged.verdict, judged.unknown, judged.events) == ("unknown", ["a: events 50 to 89 did not come yet"], 50)
     assert judge(tmp_path, folder, late=1000.0).verdict == "unknown"
     given_up = judge(tmp_path, folder, late=100.0)
-    assert [(one["kind"], one["seq"], one["recorded"]) for one in given_up.findings] == [
+    assert [(finding["kind"], finding["seq"], finding["recorded"]) for finding in given_up.findings] == [
         ("not readable", 50, "events 50 to 89 never came"),
     ]
     write(folder / "2.ndjson", named, events[50:90])
     assert judge(tmp_path, folder).findings == alone("a", named, events)
 
 
-def test_what_is_before_a_damaged_place_is_judged(tmp_path: Path) -> None:
+def test_data_before_damage_is_judged(tmp_path: Path) -> None:
     header, events = history()
     whole = write(tmp_path / "cut.ndjson", header, events, '{"v": 1, "seq"')
     lines = whole.read_text().splitlines(keepends=True)
@@ -167,13 +167,16 @@ def test_what_is_before_a_damaged_place_is_judged(tmp_path: Path) -> None:
     (tmp_path / "corrupt.ndjson").write_text("".join(lines))
     twice = [*events[:30], events[29].__class__(29, "info", "x", "y", {})]
     write_parquet(tmp_path / "twice.parquet", {"t": twice})
-    found = judge(tmp_path, whole, tmp_path / "corrupt.ndjson", tmp_path / "twice.parquet")
-    told = {Path(str(one["file"] or one["history"])).name: (one["line"], one["seq"], one["recorded"]) for one in found.findings}
+    judged = judge(tmp_path, whole, tmp_path / "corrupt.ndjson", tmp_path / "twice.parquet")
+    told = {
+        Path(str(finding["file"] or finding["history"])).name: (finding["line"], finding["seq"], finding["recorded"])
+        for finding in judged.findings
+    }
     assert told["cut.ndjson"] == (len(events) + 2, None, "the last line is cut off; delete it, or record again")
     assert told["corrupt.ndjson"][0] == 101 and "is not JSON" in told["corrupt.ndjson"][2]
     assert told["t"] == (None, 29, "is there twice, with different contents")
-    assert found.verdict == "illegal" and found.events == len(events) + 99 + 30
-    assert found.histories == {"unreadable": 3} and found.unread == 0
+    assert judged.verdict == "illegal" and judged.events == len(events) + 99 + 30
+    assert judged.histories == {"unreadable": 3} and judged.unread == 0
 
 
 def test_where_nothing_can_be_judged(tmp_path: Path) -> None:
@@ -183,9 +186,9 @@ def test_where_nothing_can_be_judged(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "empty").mkdir()
     names = ("empty.ndjson", "text.ndjson", "other.parquet", "broken.parquet")
-    found = judge(tmp_path, *(tmp_path / name for name in names))
-    assert found.verdict == "unreadable" and found.unread == len(names) == len(found.findings)
-    said = {Path(one["file"]).name: one["recorded"] for one in found.findings}
+    judged = judge(tmp_path, *(tmp_path / name for name in names))
+    assert judged.verdict == "unreadable" and judged.unread == len(names) == len(judged.findings)
+    said = {Path(finding["file"]).name: finding["recorded"] for finding in judged.findings}
     assert "is empty" in said["empty.ndjson"] and "has no column 'seq'" in said["other.parquet"]
     with pytest.raises(TraceError, match="holds no files"):
         judge(tmp_path, tmp_path / "empty")
@@ -193,28 +196,28 @@ def test_where_nothing_can_be_judged(tmp_path: Path) -> None:
         judge(tmp_path, tmp_path / "nothing")
 
 
-def test_a_long_history_is_divided_into_files_and_judged_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_history_is_split_into_files_and_judged_equally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     header, events = history(topics=5, wrong="T3")
     path = write(tmp_path / "long.ndjson", header, events)
     expected = judge(tmp_path / "held", path)
     monkeypatch.setattr(local, "HELD", 100)
     monkeypatch.setattr(partition, "KEPT", 100)
-    found = judge(tmp_path / "spilled", path)
-    assert found.data() == expected.data() and found.findings == alone(str(path), header, events)
+    judged = judge(tmp_path / "spilled", path)
+    assert judged.data() == expected.data() and judged.findings == alone(str(path), header, events)
 
 
 @pytest.mark.slow
-def test_processes_give_the_same_as_one(tmp_path: Path) -> None:
+def test_several_processes_equal_one(tmp_path: Path) -> None:
     for number in range(3):
         write(tmp_path / f"{number}.ndjson", *history(wrong="T1" if number == 1 else ""))
     order = JudgingJob(tuple(str(tmp_path / f"{n}.ndjson") for n in range(3)), PROFILE, str(tmp_path / "out"), str(tmp_path / "cache"))
-    found = local.judge(order, cores=2)
+    judged = local.judge(order, cores=2)
     shutil.rmtree(tmp_path / "out")
-    assert local.judge(order).data() == found.data()
+    assert local.judge(order).data() == judged.data()
 
 
 def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
-    """However long a history is, the rows that wait to be written are of one batch."""
+    """However long a history is, at most one batch of rows waits to be written."""
     header, events = history(sends=400)
     path = write(tmp_path / "long.ndjson", header, events)
     judge(tmp_path, path)
@@ -228,32 +231,32 @@ def test_dividing_keeps_open_calls_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("version", "profile"), [("4.9.4", "P494"), ("5.3.3", "P533")])
 def test_recordings_of_single_requests_are_histories(tmp_path: Path, version: str, profile: str) -> None:
-    found = judge(tmp_path, DATA / f"rocketmq-{version}.jsonl", profile=profile)
-    assert (found.verdict, found.findings) == ("ok", [])
-    assert {one["history"].rpartition("#")[2] for one in found.rows} == {"A", "L", "M", "N"}
-    assert found.explained > 250
+    judged = judge(tmp_path, DATA / f"rocketmq-{version}.jsonl", profile=profile)
+    assert (judged.verdict, judged.findings) == ("ok", [])
+    assert {row["history"].rpartition("#")[2] for row in judged.rows} == {"A", "L", "M", "N"}
+    assert judged.explained > 250
 
 
-def test_a_recording_that_another_broker_made_is_not_explained(tmp_path: Path) -> None:
+def test_recording_of_other_broker_is_not_explained(tmp_path: Path) -> None:
     lines = (DATA / "rocketmq-4.9.4.jsonl").read_text().splitlines()
     row = json.loads(lines[6])
     row["response"]["extFields"]["queueOffset"] = "1"
     path = tmp_path / "changed.jsonl"
     path.write_text("\n".join([*lines[:6], json.dumps(row), *lines[7:]]) + "\n")
-    found = judge(tmp_path, path, profile="P494")
+    judged = judge(tmp_path, path, profile="P494")
     said = "code 0 SUCCESS, queue 0, offset 1, stored in n2_4, queue 0, offset 0, transaction not"
-    assert [(one["op"], one["recorded"]) for one in found.findings] == [("send", said)]
+    assert [(finding["op"], finding["recorded"]) for finding in judged.findings] == [("send", said)]
 
 
-def test_eight_producers_at_a_real_broker_are_explained(tmp_path: Path) -> None:
+def test_eight_producers_at_real_broker_are_explained(tmp_path: Path) -> None:
     path = tmp_path / "real.ndjson"
     path.write_bytes(gzip.decompress((DATA / "history-4.9.4-8-producers.ndjson.gz").read_bytes()))
     header, lines = reading.read(path)
     events = list(lines)
     assert len({event.process for event in events}) == 8
-    found = judge(tmp_path, path, profile="P494")
-    assert (found.verdict, found.findings, found.events) == ("ok", [], len(events))
-    assert found.explained == judge_history(header, events, "P494").explained > 1800
+    judged = judge(tmp_path, path, profile="P494")
+    assert (judged.verdict, judged.findings, judged.events) == ("ok", [], len(events))
+    assert judged.explained == judge_history(header, events, "P494").explained > 1800
 
 
 def spoiled(events: Sequence[Event], seq: int, value: Mapping[str, Any]) -> list[Event]:
@@ -261,22 +264,21 @@ def spoiled(events: Sequence[Event], seq: int, value: Mapping[str, Any]) -> list
 
 
 def last_answer(events: Sequence[Event], topic: str) -> Event:
-    """The answer to the last send to a topic."""
     calls = [call for call in paired(events) if isinstance(call, CallEvents) and call.begun.op == "send"]
-    return max((one.ended for one in calls if one.ended and one.begun.value["fields"]["topic"] == topic), key=lambda event: event.seq)
+    return max((call.ended for call in calls if call.ended and call.begun.value["fields"]["topic"] == topic), key=lambda event: event.seq)
 
 
 @pytest.mark.parametrize("code", ["0", None])
-def test_an_answer_that_is_none_is_named_and_the_rest_is_judged(code: object, tmp_path: Path) -> None:
+def test_invalid_response_is_named_and_rest_is_judged(code: object, tmp_path: Path) -> None:
     header, events = history()
     bad = last_answer(events, "T1").seq
     changed = spoiled(events, bad, {"code": code, "fields": {"queueId": "0", "queueOffset": "5"}})
     with pytest.raises(TraceError, match=f"event {bad}: the answer's code"):
         judge_history(header, changed, PROFILE)
-    found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
-    assert [(one["kind"], one["seq"]) for one in found.findings] == [("not readable", bad)]
-    assert found.verdict == "illegal" and found.parts == {"ok": 2, "unreadable": 1}
-    assert found.explained == judge_history(header, events, PROFILE).explained - 2  # it and the one after it
+    judged = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
+    assert [(finding["kind"], finding["seq"]) for finding in judged.findings] == [("not readable", bad)]
+    assert judged.verdict == "illegal" and judged.parts == {"ok": 2, "unreadable": 1}
+    assert judged.explained == judge_history(header, events, PROFILE).explained - 2  # this one and the next
 
 
 UNTOLD: dict[str, object] = {
@@ -289,17 +291,17 @@ UNTOLD: dict[str, object] = {
 
 
 @pytest.mark.parametrize("what", UNTOLD)
-def test_a_stored_message_without_its_place_is_a_finding(what: str, tmp_path: Path) -> None:
-    """A broker of another make may answer so: it is judged, not refused."""
+def test_stored_message_without_its_place_is_finding(what: str, tmp_path: Path) -> None:
+    """Another implementation may respond this way: it is judged, not refused."""
     header, events = history()
     bad = last_answer(events, "T1").seq
     changed = spoiled(events, bad, {"code": 0, "fields": UNTOLD[what]})
-    assert [one.seq for one in judge_history(header, changed, PROFILE).findings] == [bad]
-    found = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
-    assert [(one["kind"], one["seq"]) for one in found.findings] == [("not explained", bad)]
+    assert [finding.seq for finding in judge_history(header, changed, PROFILE).findings] == [bad]
+    judged = judge(tmp_path, write(tmp_path / "one.ndjson", header, changed))
+    assert [(finding["kind"], finding["seq"]) for finding in judged.findings] == [("not explained", bad)]
 
 
-def test_a_request_whose_size_is_no_number_is_named() -> None:
+def test_request_with_non_numeric_size_is_named() -> None:
     header, events = history()
     first = next(event for event in events if event.type == "invoke" and event.op == "send")
     with pytest.raises(TraceError, match=f"event {first.seq}: is not a request"):
@@ -309,7 +311,7 @@ def test_a_request_whose_size_is_no_number_is_named() -> None:
 @pytest.mark.parametrize("text", ["{oops", "[]", "null", "[" * 100_000])
 @pytest.mark.parametrize("columns", ["all", "bare"])
 @pytest.mark.parametrize("which", ["invoke", "ok", "state"])
-def test_a_value_that_is_no_object_ends_its_history_there(which: str, columns: str, text: str, tmp_path: Path) -> None:
+def test_non_object_value_ends_its_history(which: str, columns: str, text: str, tmp_path: Path) -> None:
     _, events = history()
     seq = last_answer(events, "T1").seq if which == "ok" else max(e.seq for e in events if e.type == "invoke" and e.op == "send")
     if which == "state":
@@ -320,32 +322,32 @@ def test_a_value_that_is_no_object_ends_its_history_there(which: str, columns: s
             row["value"] = text
     names = EVENTS.names if columns == "all" else ["history", "seq", "time", "process", "type", "op", "value"]
     pq.write_table(pa.Table.from_pylist(rows, EVENTS).select(names), tmp_path / "both.parquet")
-    found = judge(tmp_path, tmp_path / "both.parquet")
-    assert [(one["history"], one["kind"], one["seq"]) for one in found.findings] == [("damaged", "not readable", seq)]
-    assert "its value is" in found.findings[0]["recorded"]
-    assert found.histories == {"ok": 1, "unreadable": 1}
+    judged = judge(tmp_path, tmp_path / "both.parquet")
+    assert [(finding["history"], finding["kind"], finding["seq"]) for finding in judged.findings] == [("damaged", "not readable", seq)]
+    assert "its value is" in judged.findings[0]["recorded"]
+    assert judged.histories == {"ok": 1, "unreadable": 1}
 
 
-def test_what_is_before_a_number_that_is_none_is_judged(tmp_path: Path) -> None:
+def test_data_before_invalid_number_is_judged(tmp_path: Path) -> None:
     _, events = history()
     rows = [event_row("one", event) for event in events]
     table = pa.Table.from_pylist(rows, EVENTS).select(["history", "seq", "process", "type", "op", "value"])
     numbers = pa.array([seq if seq < 30 else None for seq in table["seq"].to_pylist()], pa.int64())
     pq.write_table(table.set_column(1, "seq", numbers), tmp_path / "one.parquet")
-    found = judge(tmp_path, tmp_path / "one.parquet")
-    assert found.events == 30 and "event None: is no event" in found.findings[0]["recorded"]
+    judged = judge(tmp_path, tmp_path / "one.parquet")
+    assert judged.events == 30 and "event None: is no event" in judged.findings[0]["recorded"]
 
 
-def test_a_table_without_rows_is_nothing_to_judge(tmp_path: Path) -> None:
+def test_table_without_rows_is_nothing_to_judge(tmp_path: Path) -> None:
     pq.write_table(EVENTS.empty_table(), tmp_path / "none.parquet")
     assert judge(tmp_path, tmp_path / "none.parquet").verdict == "unreadable"
 
 
 def test_links_give_each_file_once(tmp_path: Path) -> None:
     folder, other = tmp_path / "in", tmp_path / "other"
-    for one in (folder, other):
-        one.mkdir()
-        write(one / f"{one.name}.ndjson", *history(1, 2))
+    for path in (folder, other):
+        path.mkdir()
+        write(path / f"{path.name}.ndjson", *history(1, 2))
     (folder / "a link").symlink_to(folder / "in.ndjson")
     (folder / "loop").symlink_to(".")
     (folder / "elsewhere").symlink_to(other)

@@ -22,7 +22,7 @@ def value(tree: Tree) -> JudgingOutcome:
 
 
 def decided(tree: Tree, outcomes: Sequence[JudgingOutcome], used: list[None]) -> Tree:
-    """The tree with each undecided leaf replaced by the next outcome, the last one again and again."""
+    """The tree with each undecided leaf replaced by the next outcome, repeating the last outcome."""
     if isinstance(tree, tuple):
         return tree[0], [decided(inner, outcomes, used) for inner in tree[1]]
     if tree is not UNDECIDED:
@@ -45,19 +45,19 @@ def test_tree_is_undecided_only_if_its_leaves_matter(tree: Tree) -> None:
 
 
 @given(st.lists(st.tuples(LEAF, st.integers(0, 3)), min_size=1))
-def test_decisive_alternative_has_the_combined_outcome_and_most_progress(tried: list[tuple[JudgingOutcome, int]]) -> None:
-    outcome, progress = chosen = decisive(iter(tried), outcome=lambda one: one[0], progress=lambda one: one[1])
-    assert chosen in tried and outcome is any_of(one for one, _ in tried)
+def test_decisive_alternative_has_combined_outcome_and_most_progress(tried: list[tuple[JudgingOutcome, int]]) -> None:
+    outcome, progress = chosen = decisive(iter(tried), outcome=lambda pair: pair[0], progress=lambda pair: pair[1])
+    assert chosen in tried and outcome is any_of(kind for kind, _ in tried)
     if outcome is not EXPLAINED:
-        assert progress == max(more for one, more in tried if one is outcome)
+        assert progress == max(more for kind, more in tried if kind is outcome)
 
 
-def test_no_alternative_is_tried_after_an_explained_one() -> None:
+def test_no_alternative_is_tried_after_explained() -> None:
     rest = iter([REFUSED, EXPLAINED, UNDECIDED])
-    assert decisive(rest, outcome=lambda one: one, progress=lambda _: 0) is EXPLAINED
+    assert decisive(rest, outcome=lambda item: item, progress=lambda _: 0) is EXPLAINED
     assert list(rest) == [UNDECIDED]
 
 
-def test_no_alternative_is_an_error() -> None:
+def test_no_alternative_is_error() -> None:
     with pytest.raises(ValueError, match="empty"):
-        decisive([], outcome=lambda one: one, progress=lambda _: 0)
+        decisive([], outcome=lambda item: item, progress=lambda _: 0)

@@ -1,4 +1,4 @@
-"""Who acts in a step, whose a variable is, and which lanes a story has."""
+"""The actor of a step, the owner of a variable, and the lanes of a witness."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rocketproof_traces.witness.parts import Acting, acting, concerned, in_order
 
 
 def post() -> Model:
-    """Letters between two people, which a carrier brings: nobody's first parameter is who acts."""
+    """Letters between two people, brought by a carrier: no action's first parameter is its actor."""
     m = Model("post")
     Person = m.index("Person", ["ann", "bob"])
     m.acting(Person, "carrier", "weather", driver="carrier")
@@ -35,7 +35,7 @@ def post() -> Model:
 
     @m.action(p=Person)
     def lose(a, p):
-        """The weather takes somebody's letter."""
+        """The weather takes a letter."""
         a.by("weather")
         a.takes_from(p)
         a.set(holds, None)
@@ -48,7 +48,7 @@ def taken(instance: Instance, state: State) -> dict[str, Acting]:
     return {step.label: acting(instance, state, step.action, step.args) for step in successors(instance, state)}
 
 
-def test_an_action_says_who_acts_with_whom() -> None:
+def test_action_names_its_actor_and_partner() -> None:
     instance = post().given()
     assert taken(instance, initial(instance)) == {
         "bring()": Acting("carrier", "ann"),
@@ -61,7 +61,7 @@ def test_an_action_says_who_acts_with_whom() -> None:
     assert acting(instance, nobody, instance.model.named("bring"), ()) == Acting("carrier"), "there is no letter"
 
 
-def test_lanes_stand_as_declared_and_a_part_that_a_property_speaks_of_has_one() -> None:
+def test_lanes_keep_declared_order_and_property_parts_have_lanes() -> None:
     model = post()
     assert kinds(model) == [model.parts[0], "carrier", "weather"]
     assert in_order(model, {"weather", "bob", "carrier", "ann"}) == ["ann", "bob", "carrier", "weather"]
@@ -69,7 +69,7 @@ def test_lanes_stand_as_declared_and_a_part_that_a_property_speaks_of_has_one() 
     assert [owner(kinds(model), v, at) for v in model.variables for at in v.elements()] == ["carrier", "ann", "bob"]
 
 
-def test_without_a_word_the_first_parameter_acts_and_another_is_its_partner() -> None:
+def test_by_default_first_parameter_acts_with_second() -> None:
     m = Model("plain")
     A, B = m.index("A", 2), m.index("B", 2)
     x = m.var("x", Int(0, 1), over=B, init=0)
@@ -117,7 +117,7 @@ def flies_by(part):
     return fly
 
 
-def test_elements_are_read_by_name_or_number_and_written_by_name() -> None:
+def test_elements_are_read_by_name_or_number_written_by_name() -> None:
     model = post()
     holds = model.variable("holds")
     assert isinstance(holds.type, MaybeType)
@@ -143,7 +143,7 @@ def steps(instance: Instance, most: int) -> Iterator[tuple[State, ModelStep]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_of_the_specification_has_sentences_and_declared_lanes(name: str) -> None:
+def test_all_of_specification_has_sentences_and_declared_lanes(name: str) -> None:
     model = part(name).model
     assert [v.name for v in model.variables if not v.meaning] == []
     assert [c for c in model.constants if not model.sentences.get(c)] == []
@@ -156,7 +156,7 @@ def test_all_of_the_specification_has_sentences_and_declared_lanes(name: str) ->
         assert involved.by not in (involved.to, involved.source), f"{step.label} goes from {involved.by} to itself"
 
 
-def test_the_broker_and_not_the_producer_persists() -> None:
+def test_broker_and_not_producer_persists() -> None:
     instance = part("small").model.given()
     by = {step.action.name: acting(instance, state, step.action, step.args) for state, step in steps(instance, 1500)}
     for name in ("persist", "acquire_lock"):

@@ -1,4 +1,4 @@
-"""What a trace says, step by step, of a property that remembers: how long it has waited, and where it fails."""
+"""The step-by-step truth of a property with memory: how long it has waited, and where it fails."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def witness_of(instance: Instance, id_: str) -> Witness | None:
 
 
 @pytest.mark.parametrize("id_", SAID)
-def test_each_step_says_how_long_it_has_waited(id_: str) -> None:
+def test_each_step_states_how_long_it_waited(id_: str) -> None:
     witness = witness_of(lamp(), id_)
     assert witness is not None
     words = [said.word for said in truths(witness)]
@@ -61,7 +61,7 @@ def test_each_step_says_how_long_it_has_waited(id_: str) -> None:
 
 
 @pytest.mark.parametrize("id_", SAID)
-def test_a_branch_goes_on_from_the_word_before(id_: str) -> None:
+def test_branch_continues_from_previous_verdict(id_: str) -> None:
     witness = witness_of(lamp(), id_)
     assert witness is not None
     document = of_witness(witness)
@@ -80,7 +80,7 @@ def test_a_branch_goes_on_from_the_word_before(id_: str) -> None:
     )
 
 
-def test_what_comes_in_time_is_said_to_be_reached() -> None:
+def test_timely_event_is_reported_as_reached() -> None:
     instance = lamp()
     assert witness_of(instance, "soon") is None
     states = tuple((n, 0) for n in range(5))

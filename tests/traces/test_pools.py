@@ -35,11 +35,11 @@ def test_processes_give_all_answers() -> None:
 
 
 @pytest.mark.parametrize(("workers", "items"), [(1, "abcdefgh"), (2, "a")])
-def test_one_item_and_one_worker_need_no_process(workers: int, items: str) -> None:
+def test_one_item_or_one_worker_needs_no_process(workers: int, items: str) -> None:
     assert [answer.split()[1] for answer in on_processes(workers)(doubled, list(items))] == [str(os.getpid())] * len(items)
 
 
-def test_a_process_that_is_killed_is_one_line() -> None:
+def test_killed_process_is_one_line() -> None:
     with pytest.raises(TraceError, match="was ended from outside"):
         list(on_processes(2)(killed, list("12345")))
 
@@ -54,7 +54,7 @@ def test_threads_give_all_answers_in_this_process() -> None:
     assert sorted(on_threads(2)(meet, "abcd")) == [f"{each}{each} {os.getpid()}" for each in "abcd"]
 
 
-def test_an_error_in_a_thread_is_raised_here() -> None:
+def test_error_in_thread_is_raised_here() -> None:
     with pytest.raises(ZeroDivisionError):
         list(on_threads(2)(lambda item: 1 // item, [1, 0, 2]))
 
@@ -84,7 +84,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_to_all_ends_tasks_at_once_and_says_nothing(sent: signal.Signals, tmp_path: Path) -> None:
+def test_signal_to_group_ends_tasks_silently_at_once(sent: signal.Signals, tmp_path: Path) -> None:
     script = tmp_path / "stopped.py"
     script.write_text(STOPPED)
     items = [str(tmp_path / f"item {k}") for k in range(8)]

@@ -9,7 +9,7 @@ from rocketproof_traces.witness.question import Question, question
 
 
 def posts() -> Model:
-    """Two boxes get letters; who has once looked into an empty box never puts a letter there again."""
+    """Two boxes get letters; a sender that has seen an empty box never puts a letter there again."""
     m = Model("posts")
     Box = m.index("Box", ["red", "blue"])
     given_up = m.var("given_up", Bool, over=Box, init=False)
@@ -37,24 +37,24 @@ def posts() -> Model:
     return m
 
 
-def test_of_a_loop_it_asks_for_what_the_property_waits_for_and_no_longer_can_happen(walked: Callable[..., Witness]) -> None:
+def test_loop_question_concerns_missing_and_impossible_event(walked: Callable[..., Witness]) -> None:
     witness = walked(posts(), "both", "put(b=red)", "give_up(b=blue)", "sleep()", "sleep()", loop=2)
     assert question(witness) == Question(3, "put(b=blue)")
     asked = explain.explain(witness, 3, "put(b=blue)").asked
     assert asked is not None and asked.refusal is not None and asked.refusal.guard == "still tried"
 
 
-def test_of_a_loop_in_which_everything_still_can_happen_it_asks_nothing(walked: Callable[..., Witness]) -> None:
+def test_loop_where_everything_is_possible_has_no_question(walked: Callable[..., Witness]) -> None:
     assert question(walked(posts(), "both", "put(b=red)", "sleep()", "sleep()", loop=1)) == Question(2)
 
 
-def test_of_a_path_it_asks_for_the_step_that_fails(walked: Callable[..., Witness], skew: Witness, loud: Witness) -> None:
+def test_path_question_concerns_failing_step(walked: Callable[..., Witness], skew: Witness, loud: Witness) -> None:
     assert question(walked(posts(), "one", "put(b=red)", "sleep()", "put(b=blue)", "sleep()")) == Question(3)
     assert question(skew) == Question(len(skew.moves))
     assert question(loud) == Question(2)
 
 
-def test_it_asks_for_the_sibling_that_came_closest_and_would_have_kept_the_property(walked: Callable[..., Witness]) -> None:
+def test_question_concerns_closest_sibling_that_keeps_property(walked: Callable[..., Witness]) -> None:
     m = Model("till")
     sum_ = m.var("sum", Int(0, 2), init=0)
     asked = m.var("asked", Bool, init=False)
@@ -87,5 +87,5 @@ def test_it_asks_for_the_sibling_that_came_closest_and_would_have_kept_the_prope
     assert question(walked(m, "low", "ask()", "take()")) == Question(2, "refuse()")
 
 
-def test_a_witness_without_steps_has_no_question(loud: Witness) -> None:
+def test_witness_without_steps_has_no_question(loud: Witness) -> None:
     assert question(Witness(loud.instance, loud.property, (), ())) is None

@@ -1,4 +1,4 @@
-"""Addresses where nobody answers are one line at once, for stores elsewhere and for Spark's masters."""
+"""An unreachable address is one line at once, for remote stores and for Spark masters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocketproof_traces.stored.errors import StoredError
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No settings of this machine, nothing known of earlier tests, and short waits."""
+    """Use no settings of this machine, no knowledge of earlier tests, and short timeouts."""
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "STORAGE_EMULATOR_HOST", "CLOUD_STORAGE_EMULATOR_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(paths, "getproxies", dict)
@@ -27,7 +27,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server() -> Iterator[Callable[..., int]]:
-    """Start a server that answers each connection with these bytes and closes it, or is silent; its port."""
+    """Start a server that answers each connection with these bytes and closes it, or is silent; return its port."""
     with_ends: list[socket.socket] = []
 
     def start(answer: bytes | None) -> int:
@@ -49,8 +49,8 @@ def server() -> Iterator[Callable[..., int]]:
         return int(listening.getsockname()[1])
 
     yield start
-    for one in with_ends:
-        one.close()
+    for address in with_ends:
+        address.close()
 
 
 def free() -> int:
@@ -61,7 +61,7 @@ def free() -> int:
 @pytest.mark.parametrize(
     "url", ["s3://k:s@b/x?region=r&scheme=http&endpoint_override=", "gs://anonymous@b/x?scheme=http&endpoint_override="]
 )
-def test_a_store_whose_server_is_not_there(url: str, server: Callable[..., int]) -> None:
+def test_missing_store_server_is_reported(url: str, server: Callable[..., int]) -> None:
     port, silent = free(), server(None)
     with pytest.raises(StoredError, match=rf"cannot be read \(no way to 127.0.0.1:{port}: Connection refused\); check the bucket"):
         paths.names_of(f"{url}127.0.0.1:{port}")
@@ -71,13 +71,13 @@ def test_a_store_whose_server_is_not_there(url: str, server: Callable[..., int])
         assert paths._with_retry_limit(f"{url}127.0.0.1:{server(answer)}").startswith(url)
 
 
-def test_a_name_node_that_is_not_there() -> None:
+def test_missing_name_node_is_reported() -> None:
     with pytest.raises(StoredError, match=r"no way to 127\.0\.0\.1:\d+: Connection refused\); check the address"):
         paths.file_system(f"hdfs://127.0.0.1:{free()}/x")
     assert paths._with_retry_limit("hdfs://nameservice/x") == "hdfs://nameservice/x", "a name of several servers is the library's affair"
 
 
-def test_what_the_address_says_stands(server: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_message_of_address_is_kept(server: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
     port = server(b"HTTP/1.0 200 OK\r\n\r\n")
     given = f"gs://b/x?endpoint_override=127.0.0.1:{port}"
     assert paths._with_retry_limit(given) == f"{given}&retry_limit_seconds={paths.ANSWER_SECONDS}"
@@ -91,22 +91,22 @@ def test_what_the_address_says_stands(server: Callable[..., int], monkeypatch: p
     assert paths._with_retry_limit("s3://b/x") == "s3://b/x", "a proxy may know the way"
 
 
-def test_what_googles_library_says_is_short() -> None:
+def test_long_message_of_google_library_is_shortened() -> None:
     said = "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of no host error_info={reason=, metadata={a=b}})"
     with pytest.raises(StoredError) as caught, paths.readable("gs://b/x"):
         raise OSError(said)
     assert caught.value.problem == "cannot be read (no host)"
 
 
-def test_one_master_of_several_is_enough(server: Callable[..., int]) -> None:
+def test_one_reachable_master_suffices(server: Callable[..., int]) -> None:
     port, away = server(None), [free(), free()]
     session._check_master(f"spark://127.0.0.1:{away[0]},127.0.0.1:{port}")
-    refused = ", ".join(f"no way to 127.0.0.1:{one}: Connection refused" for one in away)
+    refused = ", ".join(f"no way to 127.0.0.1:{port}: Connection refused" for port in away)
     with pytest.raises(TraceError, match=f"gives no session: {refused}; check the URL"):
         session._check_master(f"spark://127.0.0.1:{away[0]},127.0.0.1:{away[1]}")
 
 
-def test_a_secret_in_an_address_is_not_told() -> None:
+def test_secret_in_address_is_hidden() -> None:
     said = str(
         StoredError("s3://KEY:SECRET@bucket/store", "cannot be read (s3://KEY:SECRET@bucket is not there)", "look at hdfs://host:8020/a")
     )

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from one_process import OneProcess
+from one_process import OneProcess, summary
 
 import routing
 from rocketproof_model import Bool, EvaluationError, Instance, Int, Model, after
 from rocketproof_model import search as local
-from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Explored, Limits, Progress
+from rocketproof_model.result import INTERRUPTED, MEMORY, STATES, TIME, Limits, Progress
 from rocketproof_spec import build, constants, part
 from rocketproof_traces.common.errors import TraceError
 from rocketproof_traces.spark import jobs, search, shares
 
 
 def counters(size: int = 3, top: int = 4, wide: bool = False) -> Model:
-    """Counters that step up, or one is taken from another; with properties of every kind, some of them wrong."""
+    """Counters that increase, or one subtracted from another; with properties of every kind, some false."""
     m = Model("counters")
     counter = m.index("Counter", size)
     value = m.var("value", Int(0, top), over=counter, init=0)
@@ -57,12 +57,6 @@ def counters(size: int = 3, top: int = 4, wide: bool = False) -> Model:
     return m
 
 
-def summary(found: Explored) -> object:
-    """All that has to be equal."""
-    outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
-    return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, found.reason, outcomes
-
-
 def spread(instance: Instance, session: OneProcess | None = None, **options: Any) -> search.SparkExplored:
     return search.explore(session or OneProcess(), instance, **options)  # type: ignore[arg-type]
 
@@ -79,7 +73,7 @@ MODELS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("way", ["driver", "workers", "large levels", "twice"])
-def test_it_finds_what_the_local_search_finds(name: str, way: str, tmp_path: Path) -> None:
+def test_sharded_search_equals_local_search(name: str, way: str, tmp_path: Path) -> None:
     instance = MODELS[name]()
     session = OneProcess(attempts=2 if way == "twice" else 1)
     found = spread(instance, session, alone={"driver": 1 << 60, "large levels": 3}.get(way, 0), scratch=tmp_path)
@@ -87,16 +81,16 @@ def test_it_finds_what_the_local_search_finds(name: str, way: str, tmp_path: Pat
     assert [o.property for o in found.outcomes] == [o.property for o in local.explore(instance).outcomes]
     assert bool(session.jobs) == (way != "driver") and all(o.engine == "spark" for o in found.outcomes)
     assert len(found.levels) in (found.depth, found.depth + 1) and sum(level.states for level in found.levels) == found.states
-    assert not list(tmp_path.iterdir())  # nothing stays behind
+    assert not list(tmp_path.iterdir())  # nothing remains
 
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
-def test_the_number_of_workers_changes_nothing(shards: int) -> None:
+def test_number_of_workers_changes_nothing(shards: int) -> None:
     instance = counters(4).given()
     assert summary(spread(instance, OneProcess(shards), alone=30)) == summary(local.explore(instance))
 
 
-def test_a_full_table_ends_a_run_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_table_ends_only_run(monkeypatch: pytest.MonkeyPatch) -> None:
     from rocketproof_model.explicit import account
 
     instance = routing.model(B=2, P=2, M=1, K=1, C=1).given()
@@ -116,18 +110,18 @@ def test_a_full_table_ends_a_run_and_nothing_else(monkeypatch: pytest.MonkeyPatc
     assert max(pieces) > 1
 
 
-def test_what_is_small_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_search_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     session = OneProcess(2)
     found = spread(counters(4).given(), session)
     assert not session.jobs and not any(level.tasks for level in found.levels)
-    monkeypatch.setattr(search, "_RATE", 10.0)  # a slow driver, whose work is worth spreading
+    monkeypatch.setattr(search, "_RATE", 10.0)  # a slow driver, whose work is worth distributing
     found = spread(counters(4).given(), session)
     assert session.jobs and any(level.tasks for level in found.levels) and found.ready_seconds > 0
     assert summary(found) == summary(local.explore(counters(4).given()))
 
 
 def breaking(level: int, how: Callable[[], None]) -> Callable[[Any], Any]:
-    """A task that does its work first and breaks then, at one level, once."""
+    """Return a task that works first and then fails once, at one level."""
     broken = []
 
     def perform(work: Any) -> Any:
@@ -140,7 +134,7 @@ def breaking(level: int, how: Callable[[], None]) -> Callable[[Any], Any]:
     return perform
 
 
-def test_ctrl_c_keeps_what_is_known() -> None:
+def test_ctrl_c_keeps_known_results() -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -157,7 +151,7 @@ def test_ctrl_c_keeps_what_is_known() -> None:
 
 
 @pytest.mark.parametrize("alone", [0, 1 << 60])
-def test_limits_end_it_without_a_verdict(alone: int) -> None:
+def test_limits_end_it_without_verdict(alone: int) -> None:
     for limits, reason in ((Limits(states=20), STATES), (Limits(seconds=0.0), TIME), (Limits(memory=1), MEMORY)):
         found = spread(counters().given(), alone=alone, limits=limits)
         assert found.reason == reason and found.outcome("small").verdict == "unknown" and found.outcome("small").reason == reason
@@ -165,7 +159,7 @@ def test_limits_end_it_without_a_verdict(alone: int) -> None:
     assert summary(spread(counters().given(), alone=alone, limits=Limits(states=whole.states))) == summary(whole)
 
 
-def test_a_job_that_runs_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_that_runs_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 
     monkeypatch.setattr(jobs, "_BEAT", 0.01)
@@ -181,14 +175,14 @@ def test_a_job_that_runs_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     assert told and {at.engine for at in told} == {"spark"}
 
 
-def test_memory_that_a_task_lacks_is_a_limit() -> None:
+def test_memory_that_task_lacks_is_limit() -> None:
     def exhaust() -> None:
         raise MemoryError
 
     assert spread(counters().given(), alone=0, perform=breaking(2, exhaust)).reason == MEMORY
 
 
-def test_a_failed_task_is_one_line() -> None:
+def test_failed_task_is_one_line() -> None:
     def fail() -> None:
         raise RuntimeError("Traceback (most recent call last):\n  File x\nValueError: this is wrong\n\nJVM stacktrace: ...")
 
@@ -197,7 +191,7 @@ def test_a_failed_task_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("alone", [0, 1 << 60])
-def test_a_fault_is_the_local_searchs(alone: int) -> None:
+def test_fault_is_local_searchs(alone: int) -> None:
     m = counters()
     value = m.variable("value")
 
@@ -215,7 +209,7 @@ def test_a_fault_is_the_local_searchs(alone: int) -> None:
 
 
 @pytest.mark.parametrize("alone", [0, 1 << 60])
-def test_a_full_disk_is_a_clear_error(alone: int, tmp_path: Path) -> None:
+def test_full_disk_is_clear_error(alone: int, tmp_path: Path) -> None:
     instance = routing.model(B=1, P=2, M=2, K=1, C=1).given()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -232,12 +226,12 @@ def test_a_full_disk_is_a_clear_error(alone: int, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["question"]
 
 
-def test_a_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"cannot hold the states .*--scratch"):
         spread(counters().given(), scratch=tmp_path / "none")
 
 
-def test_workers_that_do_not_reach_the_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_do_not_reach_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_visit", lambda folder: ("far", "nothing", "No such file or directory"))
     with pytest.raises(TraceError, match=r"is not reached by the worker on far .*No such file.*--scratch"):
         spread(counters().given(), alone=0)
@@ -246,7 +240,7 @@ def test_workers_that_do_not_reach_the_folder_are_refused(monkeypatch: pytest.Mo
         spread(counters().given(), alone=0)
 
 
-def test_a_file_that_was_cut_is_named(tmp_path: Path) -> None:
+def test_file_that_was_cut_is_named(tmp_path: Path) -> None:
     def cut() -> None:
         for file in tmp_path.glob("*/level-00003-*-sent-*"):
             os.truncate(file, 8)

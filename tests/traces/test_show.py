@@ -23,13 +23,13 @@ def text_of(witness: Witness, width: int = 100, encoding: str = "utf-8") -> str:
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
-def test_the_printed_story(which: str, request: pytest.FixtureRequest, snapshot: Callable[[str, str], None]) -> None:
+def test_printed_story(which: str, request: pytest.FixtureRequest, snapshot: Callable[[str, str], None]) -> None:
     snapshot(f"show-{which}.txt", text_of(request.getfixturevalue(which)))
 
 
 @pytest.mark.parametrize("which", ["skew", "loud", "lasso"])
 @pytest.mark.parametrize("width", [40, 80, 120])
-def test_every_width_tells_everything(which: str, width: int, request: pytest.FixtureRequest) -> None:
+def test_every_width_shows_everything(which: str, width: int, request: pytest.FixtureRequest) -> None:
     witness: Witness = request.getfixturevalue(which)
     text = text_of(witness, width)
     assert max(map(len, text.splitlines())) <= width
@@ -50,19 +50,19 @@ def test_no_line_is_too_long_at_any_width(which: str, request: pytest.FixtureReq
     witness: Witness = request.getfixturevalue(which)
     lanes = show.witness_view(witness).lanes
     for width in (*range(20, 80), *range(80, 201, 6)):
-        lines = text_of(witness, width).splitlines()[:-1]  # the last one is a command
+        lines = text_of(witness, width).splitlines()[:-1]  # the last line is a command
         assert max(map(len, lines)) <= width
         header = next(line for line in lines if line.startswith("  step"))
         if width >= 7 + 30 + sum(len(name) + show.GAP for name in lanes) + len("property") + 10:
             assert all(name in header for name in lanes), f"no lanes at width {width}"
 
 
-def test_a_narrow_terminal_has_the_truth_below_the_step_that_changes_it(skew: Witness) -> None:
+def test_narrow_terminal_shows_truth_below_changing_step(skew: Witness) -> None:
     text = text_of(skew, 44)
     assert text.count("property: not yet") == 1 and text.count("property: reached") == 1
 
 
-def test_a_terminal_without_unicode_gets_ascii(lasso: Witness, skew: Witness) -> None:
+def test_terminal_without_unicode_gets_ascii(lasso: Witness, skew: Witness) -> None:
     assert re.search(r"\n\+ +\|", text_of(lasso, encoding="ascii")), "the loop has no bracket"
     text = text_of(skew, 80, "ascii")
     assert "*------>o" in text
@@ -90,7 +90,7 @@ def test_lanes_partners_and_changes(skew: Witness) -> None:
         ("served", ["take(c=0, i=2)", "put(c=0, loudly=True)", "rest()"], None, ["not asked", "waiting", "reached", "not asked"]),
     ],
 )
-def test_the_truth_of_each_kind_of_property(
+def test_truth_of_each_kind_of_property(
     id_: str, labels: list[str], loop: int | None, truths: list[str], through: Callable[..., Witness]
 ) -> None:
     witness = through(id_, *labels, loop=loop)
@@ -114,17 +114,17 @@ def test_the_truth_of_each_kind_of_property(
         ),
     ],
 )
-def test_steps_that_show_nothing_say_so(id_: str, labels: list[str], end: str, through: Callable[..., Witness]) -> None:
-    """A witness that somebody has edited, or that belongs to a model that was mended."""
+def test_steps_without_visible_change_are_marked(id_: str, labels: list[str], end: str, through: Callable[..., Witness]) -> None:
+    """An edited witness, or one of a model that was fixed."""
     assert show.witness_view(through(id_, *labels)).end == end
 
 
-def test_a_long_step_is_folded_between_its_arguments(loud: Witness) -> None:
+def test_long_step_is_folded_between_its_arguments(loud: Witness) -> None:
     words = text_of(loud, 36).split()
     assert all(word in words for view in show.steps(loud) for word in view.label.split())
 
 
-def test_the_loop_is_marked(lasso: Witness, through: Callable[..., Witness]) -> None:
+def test_loop_is_marked(lasso: Witness, through: Callable[..., Witness]) -> None:
     told = show.witness_view(lasso)
     assert [v.number for v in told.steps if v.in_loop] == [3, 4]
     assert [v.number for v in told.steps if v.opens_loop] == [3]
@@ -136,19 +136,19 @@ def test_the_loop_is_marked(lasso: Witness, through: Callable[..., Witness]) -> 
     assert show.witness_view(through("served", "take(c=0, i=1)", "rest()", loop=1)).loop == "from here step 2 repeats for ever"
 
 
-def test_a_start_apart_from_the_initial_state_is_told(loud: Witness) -> None:
+def test_start_differing_from_initial_state_is_reported(loud: Witness) -> None:
     later = Witness(loud.instance, loud.property, loud.moves[1:], loud.states[1:])
     start = show.witness_view(later).steps[0]
     assert start.label == "starts elsewhere"
     assert "holding[0] = 0" in text_of(later)
 
 
-def test_a_witness_without_states_is_told(loud: Witness) -> None:
+def test_witness_without_states_is_reported(loud: Witness) -> None:
     empty = Witness(loud.instance, loud.property, (), (), note="x = 3")
     assert "a statement about values, without a path\nx = 3\n" in text_of(empty)
 
 
-def test_the_fields_of_a_row_stand_together(loud: Witness) -> None:
+def test_fields_of_row_are_adjacent(loud: Witness) -> None:
     assert "shelf[0]: left 1 → 0, seen False → True" in text_of(loud)
     narrow = [line.split("│")[-1].strip() for line in text_of(loud, 60).splitlines()]
     at = narrow.index("shelf[0]: left 1 → 0,")

@@ -1,4 +1,4 @@
-"""Stores of releases before IPv6: bits 16 and 32 of sysFlag are a client's there, and hosts have four bytes whatever they say."""
+"""Stores of releases before IPv6: bits 16 and 32 of sysFlag belong to the client, and hosts always have four bytes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def store(tmp_path: Path) -> list[Stored]:
     stored = write_store(tmp_path, messages, FILE_SIZE)
     log = tmp_path / "commitlog" / f"{0:020d}"
     data = bytearray(log.read_bytes())
-    for flag, one in zip(FLAGS, stored, strict=True):
-        struct.pack_into(">i", data, one.offset + SYS_FLAG_AT, flag)
+    for flag, record in zip(FLAGS, stored, strict=True):
+        struct.pack_into(">i", data, record.offset + SYS_FLAG_AT, flag)
     log.write_bytes(data)
     return stored
 
 
 @pytest.mark.behaviour("APP-08", "HAZ-51")
 @pytest.mark.parametrize("size", [1 << 20, 150])
-def test_a_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size: int) -> None:
+def test_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size: int) -> None:
     found = []
     for part in ranges(log_files([str(tmp_path)], hosts_by_flag=False), size):
         for chunk in Walk(part, NameTable()):
@@ -44,16 +44,16 @@ def test_a_walk_reads_them_as_they_are(store: list[Stored], tmp_path: Path, size
             texts = zip(chunk.hosts("store").to_pylist(), chunk.text("keys").to_pylist(), chunk.bodies().to_pylist(), strict=True)
             found += [(*map(int, row), *more) for row, more in zip(zip(*(chunk[name] for name in lines), strict=True), texts, strict=True)]
     assert found == [
-        (one.offset, flag, one.size, one.stored_at, one.offset + 88, "127.0.0.1:10911", f"k{number}", b"body")
-        for number, (flag, one) in enumerate(zip(FLAGS, store, strict=True))
+        (record.offset, flag, record.size, record.stored_at, record.offset + 88, "127.0.0.1:10911", f"k{number}", b"body")
+        for number, (flag, record) in enumerate(zip(FLAGS, store, strict=True))
     ]
 
 
 @pytest.mark.behaviour("APP-08", "HAZ-51")
-def test_whoever_believes_the_flag_finds_damage(store: list[Stored], tmp_path: Path) -> None:
+def test_whoever_believes_flag_finds_damage(store: list[Stored], tmp_path: Path) -> None:
     data = (tmp_path / "commitlog" / f"{0:020d}").read_bytes()
     early = read_log(data, FILE_SIZE, hosts_by_flag=False)
-    assert [(record.at, record.parts_size) for record in early.records] == [(one.offset, one.size) for one in store]
+    assert [(record.at, record.parts_size) for record in early.records] == [(stored.offset, stored.size) for stored in store]
     assert early.damage is None
     later = read_log(data, FILE_SIZE)
     assert later.damage is not None and (later.damage.at, later.damage.reason) == (store[1].offset, Reason.LENGTHS)
@@ -61,7 +61,7 @@ def test_whoever_believes_the_flag_finds_damage(store: list[Stored], tmp_path: P
 
 @pytest.mark.behaviour("APP-08", "HAZ-51")
 @pytest.mark.parametrize(("profile", "corrupt"), [("P45", False), ("P494", True)])
-def test_an_audit_reads_by_the_profile(store: list[Stored], tmp_path: Path, profile: str, corrupt: bool) -> None:
+def test_audit_reads_by_profile(store: list[Stored], tmp_path: Path, profile: str, corrupt: bool) -> None:
     plan = command.plan_of(profile, (), 100)
     audited = command.run((str(tmp_path),), plan, profile, None, on_threads(1), lambda done, all_: None)
     (totals,) = audited.outcome.totals

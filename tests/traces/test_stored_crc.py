@@ -35,7 +35,7 @@ def test_bytes_that_are_all_equal(function, octet: int) -> None:
         assert function(data.ctypes.data, MARGIN, length) == zlib.crc32(bytes([octet]) * length)
 
 
-def test_the_constants_of_folding_are_those_in_print() -> None:
+def test_folding_constants_equal_published_ones() -> None:
     """Gopal and others, "Fast CRC computation for generic polynomials using PCLMULQDQ", for the reflected polynomial of CRC-32."""
     assert [*crc._fold(4), *crc._fold(1)] == [0x154442BD4, 0x1C6E41596, 0x1751997D0, 0x0CCAA009E]
     assert [crc._TO_64, *crc._BARRETT] == [0x163CD6124, 0x1DB710641, 0x1F7011641]
@@ -50,13 +50,13 @@ def test_the_constants_of_folding_are_those_in_print() -> None:
         pytest.param("+avx2,+pclmul,+sse4.1,+vpclmulqdq", 2, id="wide"),
     ],
 )
-def test_the_features_that_numba_is_given_choose_the_multiplication(features: str, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_that_numba_is_given_choose_multiplication(features: str, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crc.config, "CPU_FEATURES", features)
     assert crc.blocks_at_once() == blocks
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 2])
-def test_a_processor_can_be_taken_for_one_that_multiplies_less(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processor_can_be_treated_as_slower(blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     can = crc.blocks_at_once()
     monkeypatch.setattr(crc.config, "CPU_FEATURES", crc.features_with(blocks))
     assert crc.blocks_at_once() == min(blocks, can)

@@ -31,7 +31,7 @@ from rocketproof_traces.stored.table import ROWS, new_table
 from rocketproof_traces.stored.walk import Walk
 
 
-def test_files_of_several_folders_in_order_with_the_last_that_has_data(tmp_path: Path) -> None:
+def test_files_of_folders_are_ordered_with_last_containing_data(tmp_path: Path) -> None:
     chance = random.Random(1)
     one, two = tmp_path / "one", tmp_path / "two"
     write_log(one, 0, record(chance, 0).ljust(4096, b"\0"))
@@ -47,13 +47,13 @@ def test_files_of_several_folders_in_order_with_the_last_that_has_data(tmp_path:
         log_files([str(tmp_path / "nothing")])
 
 
-def test_ranges_cover_a_file_and_a_file_without_bytes_has_one() -> None:
+def test_ranges_cover_file_and_empty_file_has_one() -> None:
     file = LogFile("p", 0, 1000, True)
     assert [(each.start, each.end, each.exact) for each in ranges([file], 400)] == [(0, 400, True), (400, 800, False), (800, 1000, False)]
     assert [(each.start, each.end) for each in ranges([LogFile("p", 0, 0, True)])] == [(0, 0)]
 
 
-def test_mending_asks_for_one_range_of_a_file_at_a_time() -> None:
+def test_repair_requests_one_range_of_file_at_once() -> None:
     file = LogFile("p", 0, 1200, True)
     parts = ranges([file], 300)
     good = [
@@ -67,7 +67,7 @@ def test_mending_asks_for_one_range_of_a_file_at_a_time() -> None:
     assert ranges_to_reread([good[0], Walked(parts[1], 400, 910, 1, 510), *good[2:]]) == [Range(file, 310, 600, True)]
 
 
-def test_zeros_to_the_end_of_a_file_that_is_not_the_last_are_a_stretch(tmp_path: Path) -> None:
+def test_zeros_to_end_of_earlier_file_are_stretch(tmp_path: Path) -> None:
     chance = random.Random(2)
     first = record(chance, 0)
     write_log(tmp_path, 0, first.ljust(4096, b"\0"))
@@ -83,7 +83,7 @@ def test_zeros_to_the_end_of_a_file_that_is_not_the_last_are_a_stretch(tmp_path:
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path: Path, scheme: str) -> None:
+def test_file_shrinking_while_read_is_error(tmp_path: Path, scheme: str) -> None:
     data = log(random.Random(4), 0, 300)
     path = write_log(tmp_path, 0, data)
     (file,) = log_files([scheme + str(tmp_path)])
@@ -94,7 +94,7 @@ def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path: Path
         list(walk)
 
 
-def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
+def test_file_deleted_while_read_is_read_to_end(tmp_path: Path) -> None:
     data = log(random.Random(4), 0, 300)
     path = write_log(tmp_path, 0, data)
     (file,) = log_files([str(tmp_path)])
@@ -106,13 +106,13 @@ def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(tmp_path: Pa
 
 
 @pytest.mark.parametrize("path", ["/nowhere/at/all", "file:///nowhere/at/all", "nonsense://x"])
-def test_a_path_that_cannot_be_read_is_an_error_of_one_line(path: str) -> None:
+def test_unreadable_path_is_one_line_error(path: str) -> None:
     with pytest.raises(StoredError) as caught:
         open_source(path)
     assert "\n" not in str(caught.value) and str(caught.value).startswith(path)
 
 
-def test_the_same_by_a_scheme(tmp_path: Path) -> None:
+def test_same_by_scheme(tmp_path: Path) -> None:
     data = log(random.Random(6), 0, 20)
     write_log(tmp_path, 0, data)
     folder = f"file://{tmp_path}"
@@ -127,8 +127,8 @@ def test_the_same_by_a_scheme(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs memory that may not be read")
-def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
-    """The buffer ends where memory that may not be read begins: one byte further, and the process ends."""
+def test_kernel_reads_no_byte_beyond_margins() -> None:
+    """The buffer ends at an unreadable page: reading one more byte kills the process."""
     page = mmap.PAGESIZE
     memory = mmap.mmap(-1, 3 * page)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -140,7 +140,7 @@ def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
     for _ in range(300):
         count = chance.randrange(1, page - 2 * MARGIN)
         data = damage(chance, damage(chance, log(chance, 0, 8)))[:count]
-        # Once the first byte, once the last one lies at the edge.
+        # Once the first byte, once the last byte is at the edge.
         for start in (page + MARGIN, 2 * page - MARGIN - len(data)):
             memory[start : start + len(data)] = data
             at, limit = 0, chance.choice([len(data), 1 << 20])
@@ -155,7 +155,7 @@ def test_the_kernel_reads_no_byte_beyond_the_margins() -> None:
         assert libc.mprotect(ctypes.c_void_p(guard), page, 3) == 0
 
 
-def test_names_keep_their_numbers_while_the_table_grows() -> None:
+def test_names_keep_their_numbers_while_table_grows() -> None:
     names = NameTable(["first", "", "x" * LONGEST])
     many = [f"%RETRY%group-{number:05d}-of-the-service" for number in range(5000)]
     numbers = [names.number(name) for name in many]
@@ -171,7 +171,7 @@ def write_queue(folder: Path, topic: str, queue_id: int, base: int, entries: lis
     path.write_bytes(b"".join(struct.pack(">qiq", *each) for each in entries).ljust(count * 20, b"\0"))
 
 
-def test_where_a_queue_begins_and_ends_and_what_lies_between(tmp_path: Path) -> None:
+def test_bounds_and_content_of_queue_are_found(tmp_path: Path) -> None:
     filler = (0, FILLER_SIZE, 0)
     write_queue(tmp_path, "T", 3, 50, [filler] * 7 + [(100 * n, 90, -n) for n in range(57, 100)])
     write_queue(tmp_path, "T", 3, 100, [(100 * n, 90, 1 << 63 - 1 if n == 104 else n) for n in range(100, 105)])
@@ -182,10 +182,10 @@ def test_where_a_queue_begins_and_ends_and_what_lies_between(tmp_path: Path) -> 
     assert (empty.min, empty.max, queue.min, queue.max) == (0, 0, 57, 105)
     assert queue.between(6050, 10200) == (61, 102) and queue.between(0, 1 << 60) == (57, 105)
     assert empty.between(0, 100) == (0, 0)
-    found = queue.entries(56, 52)
-    assert found.found.tolist() == [FILLER] + [ENTRY] * 48 + [NO_ENTRY] * 3
-    assert found.physicalOffset[1:49].tolist() == [100 * n for n in range(57, 105)]
-    assert found.tagsCode[48] == 1 << 62
+    entries = queue.entries(56, 52)
+    assert entries.found.tolist() == [FILLER] + [ENTRY] * 48 + [NO_ENTRY] * 3
+    assert entries.physicalOffset[1:49].tolist() == [100 * n for n in range(57, 105)]
+    assert entries.tagsCode[48] == 1 << 62
     names = NameTable(["T", "Empty", "Other"])
     rows = [(0, 3, 57), (0, 3, 104), (0, 3, 105), (0, 3, 56), (0, 2, 57), (1, 0, 0), (2, 0, 0), (-1, 0, 0), (0, 3, 99), (0, -1, 0)]
     looked = EntryLookup(queues, names).find(*(np.array(each) for each in zip(*rows, strict=True)))
@@ -193,14 +193,14 @@ def test_where_a_queue_begins_and_ends_and_what_lies_between(tmp_path: Path) -> 
     assert looked.physicalOffset[[0, 1, 8]].tolist() == [5700, 10400, 9900]
 
 
-def test_what_lies_far_behind_zeros_is_beyond_the_end_of_a_queue(tmp_path: Path) -> None:
+def test_entries_far_after_zeros_are_past_queue_end(tmp_path: Path) -> None:
     entries = [(100 * n, 90, n) for n in range(40)]
     write_queue(tmp_path, "T", 0, 0, [*entries, *[(0, 0, 0)] * (3 * BEYOND), *entries * 400], count=1 << 15)
     (queue,) = Queues([str(tmp_path)]).all()
     assert (queue.min, queue.max) == (0, 40)
 
 
-def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ends_of_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(1000)], count=1 << 15)
     probed: list[int] = []
     entry = _Probe.entry
@@ -212,8 +212,8 @@ def test_ends_of_a_queue_are_found_in_few_reads(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell where a file has holes")
 @pytest.mark.parametrize("count", [1, 1000, BEYOND + 1000])
-def test_a_queue_with_a_hole_behind_its_entries_is_read_once(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For its ends and its first window."""
+def test_queue_with_hole_after_entries_is_read_once(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read for its ends and its first window."""
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(count)], count=0)
     os.truncate(tmp_path / "consumequeue" / "T" / "0" / f"{0:020d}", 20 << 15)
     read: list[int] = []
@@ -226,7 +226,7 @@ def test_a_queue_with_a_hole_behind_its_entries_is_read_once(count: int, tmp_pat
 
 
 @pytest.mark.parametrize("count", [1, BEYOND - 1, BEYOND, BEYOND + 1, 3 * BEYOND, 5 * BEYOND + 7, 1 << 15])
-def test_the_end_of_a_queue_of_any_length_is_found(count: int, tmp_path: Path) -> None:
+def test_end_of_queue_of_any_length_is_found(count: int, tmp_path: Path) -> None:
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(count)], count=1 << 15)
     (queue,) = Queues([str(tmp_path)]).all()
     assert (queue.min, queue.max) == (0, count)
@@ -248,7 +248,7 @@ def test_looking_up_many_entries_in_many_queues(tmp_path: Path) -> None:
     assert (found.physicalOffset == ((topic * 4 + queue_id) << 20 | index)).all() and (found.size == 100 + index).all()
 
 
-def test_what_one_has_read_of_a_queue_another_does_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_already_read_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_queue(tmp_path, "T", 0, 0, [(100 * n, 90, n) for n in range(50)])
     queues, names, read = Queues([str(tmp_path)]), NameTable(["T"]), []
     read_into = Queue.read_into
@@ -275,12 +275,12 @@ def java_hash(text: str) -> int:
 
 @pytest.mark.parametrize(("key", "there"), [("t#a", True), ("t#b", True), ("t#T#red", True), ("t#red", False), ("t#T#a", False)])
 @pytest.mark.behaviour("REC-04")
-def test_an_entry_of_an_index_is_for_a_key_or_from_5_4_on_for_the_tags(key: str, there: bool) -> None:
+def test_index_entry_is_for_key_or_since_5_4_tags(key: str, there: bool) -> None:
     room = np.frombuffer(b"TAGS\x01red\x02KEYS\x01a b", np.uint8)
     assert bool(_has(room.ctypes.data, java_hash("t"), 0, room.size, java_hash(key))) == there
 
 
-def test_an_index_says_how_it_was_made(tmp_path: Path) -> None:
+def test_index_states_how_it_was_made(tmp_path: Path) -> None:
     (tmp_path / "index").mkdir()
     path = tmp_path / "index" / "20240101000000000"
     entries = b"".join(struct.pack(">iqii", *each) for each in [(0, 0, 0, 0), (7, 1 << 40, 3, 0), (8, 1 << 41, 4, 1)])
@@ -306,20 +306,20 @@ def test_an_index_says_how_it_was_made(tmp_path: Path) -> None:
      ('{"topicConfigTable":{"T":{"perm":"x"}}}', "of another form"),
      ('{"topicConfigTable":{"T":3}}', "of another form"), (b"\xff", "UTF-8")],
 )  # fmt: skip
-def test_a_table_of_topics_that_is_none(tmp_path: Path, text: str | bytes, problem: str) -> None:
+def test_table_of_topics_that_is_none(tmp_path: Path, text: str | bytes, problem: str) -> None:
     path = tmp_path / "topics.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(StoredError, match=problem):
         config.read_topics(str(path))
 
 
-def test_the_dialect_of_the_tables(tmp_path: Path) -> None:
+def test_dialect_of_tables(tmp_path: Path) -> None:
     path = tmp_path / "consumerOffset.json"
     path.write_text('{"offsetTable":{"a@b,1:":{0:5,1:6,\n-2 :7},"c\\"{3:":{}},"dataVersion":{"counter":1}}', encoding="utf-8")
     assert config.read_json(str(path))["offsetTable"] == {"a@b,1:": {"0": 5, "1": 6, "-2": 7}, 'c"{3:': {}}
 
 
-def test_a_checkpoint_of_both_lines_and_a_short_one(tmp_path: Path) -> None:
+def test_long_and_short_checkpoints_are_read(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     path.write_bytes(struct.pack(">qqqqq", 1, 2, 3, 4, 5).ljust(4096, b"\0"))
     assert config.read_checkpoint(str(path)) == config.CheckpointTimes(1, 2, 3, 4, 5)
@@ -344,7 +344,7 @@ def test_magic_numbers_and_data_are_found_across_blocks(tmp_path: Path, monkeypa
             assert place.data_in_rest(gap + len(wanted) + 301) is None
 
 
-def test_kernels_are_kept_on_disk_under_the_hash_of_all_files_they_may_be_made_of() -> None:
+def test_kernels_are_cached_under_hash_of_possible_sources() -> None:
     from numba import config
 
     from rocketproof_model.diskcache import cache_directory

@@ -34,7 +34,7 @@ def on_disk(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def test_the_numbers_of_the_format_are_those_of_the_implementation() -> None:
+def test_format_constants_equal_those_of_implementation() -> None:
     assert record.MESSAGE_MAGIC & 0xFFFFFFFF == layout.MESSAGE_MAGIC
     assert record.BLANK_MAGIC & 0xFFFFFFFF == layout.BLANK_MAGIC
     assert (record.FIXED_SIZE, record.BLANK_SIZE, record.PROPERTIES_LIMIT) == (
@@ -56,7 +56,7 @@ def test_the_numbers_of_the_format_are_those_of_the_implementation() -> None:
         assert first == places[name], name
 
 
-def test_every_record_of_a_real_store(real_store: Path) -> None:
+def test_every_record_of_real_store(real_store: Path) -> None:
     (range_,) = ranges(log_files([str(real_store)]))
     walk = Walk(range_, NameTable())
     rows = []
@@ -89,7 +89,7 @@ def test_every_record_of_a_real_store(real_store: Path) -> None:
     assert walk.data_end == listing()[-1]["offset"] + listing()[-1]["size"]
 
 
-def test_tables_and_checkpoint_of_a_real_store(real_store: Path) -> None:
+def test_tables_and_checkpoint_of_real_store(real_store: Path) -> None:
     topics = read_topics(f"{real_store}/config/topics.json")
     assert (topics.counter, topics.state_version) == (61, 0)
     row = topics.topics["w4r8"]
@@ -102,12 +102,11 @@ def test_tables_and_checkpoint_of_a_real_store(real_store: Path) -> None:
 
 
 def listing_time(store: Path) -> int:
-    """The store timestamp of the last record."""
     (range_,) = ranges(log_files([str(store)]))
     return max(int(chunk["storeTimestamp"].max()) for chunk in Walk(range_, NameTable()))
 
 
-def test_every_entry_of_a_real_queue_has_its_record(real_store: Path) -> None:
+def test_every_entry_of_real_queue_has_its_record(real_store: Path) -> None:
     queues, names = Queues([str(real_store)]), NameTable()
     (range_,) = ranges(log_files([str(real_store)]))
     (chunk,) = Walk(range_, names)
@@ -124,19 +123,19 @@ def test_every_entry_of_a_real_queue_has_its_record(real_store: Path) -> None:
     assert sum(queue.max - queue.min for queue in queues.all()) == int(good.sum())
 
 
-def test_the_index_of_a_real_store(real_store: Path) -> None:
+def test_index_of_real_store(real_store: Path) -> None:
     (file,) = index_files([str(real_store)])
     assert (file.slots, file.limit, file.count) == (1000, 4000, 49)
-    found = file.entries(1, 1 << 20)
-    assert len(found.physicalOffset) == 48
+    entries = file.entries(1, 1 << 20)
+    assert len(entries.physicalOffset) == 48
     offsets = {row["offset"] for row in listing()}
-    assert set(found.physicalOffset.tolist()) <= offsets
-    assert found.physicalOffset[0] == file.begin_offset and found.physicalOffset[-1] == file.end_offset
+    assert set(entries.physicalOffset.tolist()) <= offsets
+    assert entries.physicalOffset[0] == file.begin_offset and entries.physicalOffset[-1] == file.end_offset
     heads = file.heads(0, file.slots)
     assert (heads > 0).sum() == file.used_slots and heads.max() == file.count - 1
 
 
-def test_a_store_of_the_implementation_with_blanks_and_several_files(tmp_path: Path) -> None:
+def test_store_of_implementation_with_blanks_and_several_files(tmp_path: Path) -> None:
     stand = Stand(mapped_file_size_commit_log=4096, mapped_file_size_consume_queue=400)
     sent: list[Message] = []
     for number in range(60):

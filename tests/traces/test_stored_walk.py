@@ -1,4 +1,4 @@
-"""The walk over a commit log, against a plain reader, whatever the bytes are and however they are divided."""
+"""The walk over a commit log compared with a plain reader, for any bytes and any division into ranges."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def plain_rows(answer: Answer) -> list[Row]:
 
 def assert_same(found: list[Row], expected: list[Row]) -> None:
     assert [row["physicalOffset"] for row in found] == [row["physicalOffset"] for row in expected]
-    for one, other in zip(found, expected, strict=True):
-        if one.get("odd", 0) & 1:  # the hash of tags that are no UTF-8 means nothing
-            one = one | {"tagsHash": None}
+    for actual, other in zip(found, expected, strict=True):
+        if actual.get("odd", 0) & 1:  # the hash of tags that are no UTF-8 means nothing
+            actual = actual | {"tagsHash": None}
             other = other | {"tagsHash": None}
-        assert {name: value for name, value in one.items() if name in other} == other
+        assert {name: value for name, value in actual.items() if name in other} == other
 
 
 def file_of(path: Path, base: int, *, last: bool = True) -> LogFile:
@@ -68,9 +68,7 @@ def file_of(path: Path, base: int, *, last: bool = True) -> LogFile:
     seed=st.integers(0, 10**9), count=st.integers(0, 12), mishaps=st.integers(0, 4), window=st.sampled_from([200, 700, 1 << 16]),
     rows=st.sampled_from([1, 3, 4096]), last=st.booleans(),
 )  # fmt: skip
-def test_the_walk_of_a_file_says_what_a_plain_reader_says(
-    seed: int, count: int, mishaps: int, window: int, rows: int, last: bool, tmp_path: Path
-) -> None:
+def test_walk_of_file_equals_plain_reader(seed: int, count: int, mishaps: int, window: int, rows: int, last: bool, tmp_path: Path) -> None:
     chance = random.Random(seed)
     base = chance.choice([0, 1 << 20, 7 << 33])
     data = log(chance, base, count)
@@ -87,7 +85,7 @@ def test_the_walk_of_a_file_says_what_a_plain_reader_says(
 
 @settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9), mishaps=st.integers(0, 4), size=st.integers(20, 2000))
-def test_ranges_together_have_each_row_of_the_file_once(seed: int, mishaps: int, size: int, tmp_path: Path) -> None:
+def test_ranges_together_have_each_row_of_file_once(seed: int, mishaps: int, size: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     data = log(chance, 0, 12)
     for _ in range(mishaps):
@@ -98,7 +96,7 @@ def test_ranges_together_have_each_row_of_the_file_once(seed: int, mishaps: int,
 
 
 def divided(file: LogFile, size: int) -> list[Row]:
-    """The rows of a file that is walked in ranges, after mending."""
+    """Return the rows of a file walked in ranges, after repair."""
     done: dict[int, tuple[Walked, list[Row]]] = {}
     todo = list(ranges([file], size))
     while todo:
@@ -112,7 +110,7 @@ def divided(file: LogFile, size: int) -> list[Row]:
 
 @settings(max_examples=in_proportion(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9), size=st.integers(20, 900), mishaps=st.integers(0, 3))
-def test_each_range_is_what_a_plain_reader_says_of_it(seed: int, size: int, mishaps: int, tmp_path: Path) -> None:
+def test_each_range_equals_plain_reader(seed: int, size: int, mishaps: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     data = log(chance, 0, 8)
     for _ in range(mishaps):
@@ -127,16 +125,16 @@ def test_each_range_is_what_a_plain_reader_says_of_it(seed: int, size: int, mish
         assert (walk.walked.begin, walk.walked.end) == (expected.begin, expected.end)
 
 
-def test_a_record_inside_of_a_body_is_found_out_when_ranges_are_mended(tmp_path: Path) -> None:
-    """A body that holds two records, each at the very offset that it tells, deceives a range that begins before them."""
+def test_record_inside_body_is_detected_when_ranges_are_repaired(tmp_path: Path) -> None:
+    """A body that holds two records, each at its stated offset, deceives a range that begins before them."""
     chance = random.Random(5)
     first = record(chance, 0, topic=b"T", text=b"", body=b"x" * 300)
     inside = len(first) + 120
-    one = record(chance, inside, topic=b"Fake", text=b"", body=b"1")
-    two = record(chance, inside + len(one), topic=b"Fake", text=b"", body=b"2")
+    inner = record(chance, inside, topic=b"Fake", text=b"", body=b"1")
+    two = record(chance, inside + len(inner), topic=b"Fake", text=b"", body=b"2")
     flagless = b""
     while not flagless:  # the body must begin where it was thought to: IPv4 hosts
-        wrapper = record(chance, len(first), topic=b"T", text=b"", body=b"y" * (inside - len(first) - 88) + one + two + b"z" * 200)
+        wrapper = record(chance, len(first), topic=b"T", text=b"", body=b"y" * (inside - len(first) - 88) + inner + two + b"z" * 200)
         flagless = wrapper if wrapper[36:40] == bytes(4) else b""
     data = first + wrapper
     data += record(chance, len(data), topic=b"T", text=b"", body=b"3")
@@ -158,7 +156,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_why_a_stretch_is_no_record(reason: Reason, tmp_path: Path) -> None:
+def test_why_stretch_is_no_record(reason: Reason, tmp_path: Path) -> None:
     chance = random.Random(3)
     parts: list[bytes] = []
     while len(parts) < 3:
@@ -184,7 +182,7 @@ def test_without_crc_and_properties_these_columns_are_empty(tmp_path: Path) -> N
         assert set(column(messages, "topic")) != {-1}
 
 
-def test_a_record_that_names_one_property_with_many_topics_adds_the_last_one(tmp_path: Path) -> None:
+def test_record_repeating_property_with_topics_adds_last(tmp_path: Path) -> None:
     text = b"\2".join(b"REAL_TOPIC\1t%d" % number for number in range(1500))
     names = NameTable()
     file = file_of(write_log(tmp_path, 0, record(random.Random(2), 0, topic=b"T", text=text)), 0)
@@ -193,7 +191,7 @@ def test_a_record_that_names_one_property_with_many_topics_adds_the_last_one(tmp
     assert names.texts() == ["T", "t1499"]
 
 
-def test_the_documentation_names_every_column_and_reason() -> None:
+def test_documentation_names_every_column_and_reason() -> None:
     text = (Path(__file__).parents[2] / "traces" / "docs" / "stored.md").read_text(encoding="utf-8")
     assert [name for name in (*COLUMNS, *PROPERTIES) if f"`{name}`" not in text] == []
     assert [reason for reason in Reason if reason and f"| `{reason.name}` {reason.value} |" not in text] == []

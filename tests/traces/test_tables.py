@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Stored]]
     return folder, write_store(folder, messages(600, 3))
 
 
-def test_each_record_is_a_row_with_what_was_sent(store: tuple[Path, list[Stored]]) -> None:
+def test_each_record_is_row_of_sent_message(store: tuple[Path, list[Stored]]) -> None:
     folder, stored = store
     for row, sent in nonempty(zip(rows(commitlog.TABLE, folder), stored, strict=True)):
         assert (row["topic"], row["queueId"], row["queueOffset"]) == (sent.topic, sent.queue_id, sent.queue_offset)
@@ -91,13 +91,13 @@ CLAUSES: list[tuple[Sequence[Clause], Any]] = [
 
 
 @pytest.mark.parametrize(("clauses", "passes"), CLAUSES)
-def test_clauses_leave_the_rows_that_pass(clauses: Clauses, passes: Any, store: tuple[Path, list[Stored]]) -> None:
+def test_clauses_leave_rows_that_pass(clauses: Clauses, passes: Any, store: tuple[Path, list[Stored]]) -> None:
     folder, stored = store
     found = rows(commitlog.TABLE, folder, "physicalOffset, body, tags", clauses, part_size=8192)
     assert [(row["physicalOffset"], row["body"]) for row in found] == [(s.offset, s.body) for s in stored if passes(s)]
 
 
-def test_a_url_leads_to_queues_whose_names_have_percent_signs(tmp_path: Path) -> None:
+def test_url_leads_to_queues_with_percent_signs(tmp_path: Path) -> None:
     write_store(tmp_path / "the store", [Sent("%DLQ%cg"), Sent("%RETRY%cg")], 1 << 12)
     table = consumequeue.TABLE
     parts = table.parts([(tmp_path / "the store").as_uri()], (), PART_SIZE)
@@ -106,8 +106,11 @@ def test_a_url_leads_to_queues_whose_names_have_percent_signs(tmp_path: Path) ->
 
 
 def nested(at: int, *, to_the_end: bool) -> bytes:
-    """A body that lies at an offset and holds records that are right in all they say. The last of them ends with the record that
-    the body is of if `to_the_end`: its properties are what follows the body there, up to the end of the topic `T` and the properties."""
+    """Build a body at an offset that contains valid records.
+
+    With `to_the_end` the last one extends to the end of the enclosing record: its properties are the topic `T` and the properties after
+    the body.
+    """
     found = b"x" * 50
     for number in range(3):
         found += record(Sent("Fake", body=bytes(number)), number, at + len(found))
@@ -121,7 +124,7 @@ def nested(at: int, *, to_the_end: bool) -> bytes:
 
 @pytest.mark.parametrize("to_the_end", [False, True])
 def test_records_inside_of_bodies_are_no_rows(to_the_end: bool, tmp_path: Path) -> None:
-    """Wherever a part begins, also in the body, and also where the records in it are followed by a real one."""
+    """A part may begin anywhere, also in the body, and a real record may follow those in it."""
     before = [Sent("T", body=bytes(n)) for n in range(4)]
     at = sum(len(record(sent, 0, 0)) for sent in before) + BODY_AT
     stored = write_store(tmp_path / "store", [*before, Sent("T", body=nested(at, to_the_end=to_the_end)), *before], 1 << 12)
@@ -130,8 +133,8 @@ def test_records_inside_of_bodies_are_no_rows(to_the_end: bool, tmp_path: Path) 
         assert [(row["physicalOffset"], row["topic"]) for row in found] == [(each.offset, "T") for each in stored], part_size
 
 
-def test_older_records_behind_a_blank_are_no_rows(tmp_path: Path) -> None:
-    """A file that was written again: the filler of its blank still holds what was there."""
+def test_older_records_after_blank_are_no_rows(tmp_path: Path) -> None:
+    """The file was overwritten: the filler of its blank still has older records."""
     stored = write_store(tmp_path / "store", [Sent("T", body=bytes(100)) for _ in range(40)], 1 << 12)
     log = tmp_path / "store" / "commitlog" / f"{0:020d}"
     data = bytearray(log.read_bytes())
@@ -143,18 +146,18 @@ def test_older_records_behind_a_blank_are_no_rows(tmp_path: Path) -> None:
     assert [row["physicalOffset"] for row in found] == [each.offset for each in stored if each not in here[5:]]
 
 
-def test_physical_offsets_choose_the_parts(store: tuple[Path, list[Stored]]) -> None:
+def test_physical_offsets_choose_parts(store: tuple[Path, list[Stored]]) -> None:
     folder, _ = store
     every = commitlog.TABLE.parts([str(folder)], (), 1 << 14)
-    one = commitlog.TABLE.parts([str(folder)], [Clause("physicalOffset", "=", 70_000)], 1 << 14)
+    parts = commitlog.TABLE.parts([str(folder)], [Clause("physicalOffset", "=", 70_000)], 1 << 14)
     assert len(every) > 8
-    assert [(part.range.file.base, part.range.start) for part in one] == [(1 << 16, 0)]
+    assert [(part.range.file.base, part.range.start) for part in parts] == [(1 << 16, 0)]
     assert bounds([Clause("x", "among", (3, 9)), Clause("x", ">", 3)], "x") == (4, 9)
 
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> tuple[Path, list[Stored], list[Stored]]:
-    """A store with some records whose magic number is gone, and these."""
+    """Return a store, its records, and those whose magic number was removed."""
     stored = write_store(tmp_path / "store", messages(300, 8))
     hurt = stored[20:21] + stored[100:102] + stored[-1:]
     for each in hurt:
@@ -179,7 +182,7 @@ def test_damage_is_rows_with_offset_and_reason(part_size: int, damaged: tuple[Pa
     ]
 
 
-def test_a_file_that_vanishes_is_a_row_too(store: tuple[Path, list[Stored]], tmp_path: Path) -> None:
+def test_file_that_vanishes_is_row_too(store: tuple[Path, list[Stored]], tmp_path: Path) -> None:
     stored = write_store(tmp_path / "store", messages(600, 3))
     parts = commitlog.TABLE.parts([str(tmp_path / "store")], (), PART_SIZE)
     gone = Path(parts[1].range.file.path)
@@ -216,7 +219,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "store-4.9.4"
 
 
-def test_a_real_brokers_log_is_read_as_it_was_recorded(golden: Path) -> None:
+def test_real_brokers_log_is_read_as_it_was_recorded(golden: Path) -> None:
     expected = [json.loads(line) for line in (GOLDEN.parent / "store-4.9.4-records.jsonl").read_text().splitlines()]
     found = rows(commitlog.TABLE, golden)
     assert len(found) == len(expected) > 100
@@ -228,7 +231,7 @@ def test_a_real_brokers_log_is_read_as_it_was_recorded(golden: Path) -> None:
     assert pa.types.is_map(commitlog.TABLE.columns["properties"])
 
 
-def test_each_entry_of_a_queue_is_a_row(store: tuple[Path, list[Stored]]) -> None:
+def test_each_entry_of_queue_is_row(store: tuple[Path, list[Stored]]) -> None:
     folder, stored = store
     found = rows(consumequeue.TABLE, folder, part_size=1)
     expected = sorted(stored, key=lambda s: (s.topic, s.queue_id, s.queue_offset))
@@ -253,7 +256,7 @@ def test_clauses_about_queues(clauses: Clauses, passes: Any, store: tuple[Path, 
     assert sorted(row["physicalOffset"] for row in found) == [s.offset for s in stored if passes(s)]
 
 
-def test_zeros_inside_of_a_queue_are_rows_with_a_reason(tmp_path: Path) -> None:
+def test_zeros_inside_of_queue_are_rows_with_reason(tmp_path: Path) -> None:
     write_store(tmp_path, [Sent("orders") for _ in range(9)])
     with (tmp_path / "consumequeue" / "orders" / "0" / f"{0:020d}").open("r+b") as file:
         file.seek(20 * 2)
@@ -265,7 +268,7 @@ def test_zeros_inside_of_a_queue_are_rows_with_a_reason(tmp_path: Path) -> None:
     assert rows(consumequeue.TABLE, tmp_path, "queueOffset", [Clause("physicalOffset", "absent")]) == [{"queueOffset": 2}]
 
 
-def test_a_queue_that_vanishes_is_a_row(tmp_path: Path) -> None:
+def test_queue_that_vanishes_is_row(tmp_path: Path) -> None:
     write_store(tmp_path, [Sent("orders")])
     parts = consumequeue.TABLE.parts([str(tmp_path)], (), PART_SIZE)
     (tmp_path / "consumequeue" / "orders" / "0" / f"{0:020d}").unlink()
@@ -275,7 +278,7 @@ def test_a_queue_that_vanishes_is_a_row(tmp_path: Path) -> None:
     assert "cannot be read" in row["error"]
 
 
-def test_the_index_of_a_real_broker_finds_its_keys(golden: Path) -> None:
+def test_index_of_real_broker_finds_its_keys(golden: Path) -> None:
     records = {row["physicalOffset"]: row for row in rows(commitlog.TABLE, golden)}
     found = rows(index.TABLE, golden)
     assert len(found) > 40
@@ -289,7 +292,7 @@ def test_the_index_of_a_real_broker_finds_its_keys(golden: Path) -> None:
     assert rows(index.TABLE, golden, "number", few) == [{"number": n["number"]} for n in found[:3] if n["keyHash"] == found[0]["keyHash"]]
 
 
-def test_an_index_that_is_cut_off_is_a_row(tmp_path: Path) -> None:
+def test_index_that_is_cut_off_is_row(tmp_path: Path) -> None:
     (tmp_path / "index").mkdir()
     (tmp_path / "index" / "20261121062609694").write_bytes(bytes(7))
     (row,) = rows(index.TABLE, tmp_path)
@@ -298,7 +301,7 @@ def test_an_index_that_is_cut_off_is_a_row(tmp_path: Path) -> None:
     assert rows(index.TABLE, tmp_path, "error", [Clause("keyHash", "=", 3)]) == []
 
 
-def test_the_table_of_topics(golden: Path, tmp_path: Path) -> None:
+def test_table_of_topics(golden: Path, tmp_path: Path) -> None:
     write_topics(tmp_path, {"orders": {"perm": 4, "order": True, "attributes": {"+message.type": "FIFO"}}})
     (row,) = rows(topics.TABLE, tmp_path)
     assert (row["topic"], row["perm"], row["order"], row["attributes"]) == ("orders", 4, True, [("+message.type", "FIFO")])

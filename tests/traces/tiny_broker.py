@@ -27,7 +27,7 @@ State = tuple[tuple[Config | None, ...], tuple[tuple[int, int, int], ...], int |
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as the broker takes it. `since` and `until` are numbers of events; `answer` is what has to come, None if nobody knows."""
+    """A request as the broker takes it. `since` and `until` are event numbers; `answer` is the required response, None if unknown."""
 
     op: str
     topic: str
@@ -45,7 +45,7 @@ class Asked:
 
 @dataclass
 class Broker:
-    """One broker: its release, its settings, and the topics that one looks at. `crowded`: others may hold the lock, unseen from here."""
+    """One broker: its release, settings and observed topics. `crowded`: unobserved requests may hold the lock."""
 
     profile: str
     auto_create: bool
@@ -60,7 +60,6 @@ class Broker:
         return tuple(table.get(t) for t in self.topics), counters, None, tuple(None for _ in self.asked)
 
     def kind(self, topic: str) -> str:
-        """What a broker's checks know of a name."""
         if topic in (CLUSTER, self.name):
             return "system"
         if topic == TEMPLATE:
@@ -82,56 +81,56 @@ class Broker:
         return moved(state, number, ("arrived", False, 0, 0, 0))
 
     def steps(self, state: State) -> Iterator[State]:
-        """What may happen next, whoever does it."""
+        """Yield all states after one step of any request."""
         for number, job in enumerate(state[3]):
             if job is not None and job[0] != "done":
-                one = self.asked[number]
-                if one.op in ("send", "batch"):
-                    yield from self._handled(state, number, one, job)
+                request = self.asked[number]
+                if request.op in ("send", "batch"):
+                    yield from self._handled(state, number, request, job)
                 else:
-                    yield from self._at_once(state, number, one)
+                    yield from self._at_once(state, number, request)
 
-    def _at_once(self, state: State, number: int, one: Asked) -> Iterator[State]:
+    def _at_once(self, state: State, number: int, request: Asked) -> Iterator[State]:
         table, ends, holder, jobs = state
-        t = self.topics.index(one.topic)
-        if one.op == "update_topic":
-            if self.kind(one.topic) in ("ordinary", "retry"):
-                changed = (changed_at(table, t, one.wanted), ends, holder, jobs)
+        t = self.topics.index(request.topic)
+        if request.op == "update_topic":
+            if self.kind(request.topic) in ("ordinary", "retry"):
+                changed = (changed_at(table, t, request.wanted), ends, holder, jobs)
                 yield moved(changed, number, ("done", "updated"))
             else:
                 yield moved(state, number, ("done", "refused"))
-        elif one.op == "delete_topic":
-            yield from self._deleted(state, number, one, t)
-        elif one.op == "clean":  # other topics are deleted
+        elif request.op == "delete_topic":
+            yield from self._deleted(state, number, request, t)
+        elif request.op == "clean":  # other topics are deleted
             yield from without_a_queue(state, t)
-        elif one.op == "topic_config":
+        elif request.op == "topic_config":
             yield moved(state, number, ("done", table[t]))
-        elif one.op == "max_offset":
-            yield moved(state, number, ("done", counter(ends, t, one.queue)))
-        elif one.op == "bodiless":
+        elif request.op == "max_offset":
+            yield moved(state, number, ("done", counter(ends, t, request.queue)))
+        elif request.op == "bodiless":
             yield moved(state, number, ("done", 1, None, None))
-        elif one.op == "reduced":  # the creation of a topic that is elsewhere takes INHERIT from the template
+        elif request.op == "reduced":  # the creation of a topic that is elsewhere takes INHERIT from the template
             known = table[t]
             if known is not None:
                 yield moved((changed_at(table, t, (*known[:2], 6, known[3])), ends, holder, jobs), number, None)
 
-    def _deleted(self, state: State, number: int, one: Asked, t: int) -> Iterator[State]:
-        """The topic goes, then the queues of all that are gone, one after the other; a queue without an entry is not found."""
+    def _deleted(self, state: State, number: int, request: Asked, t: int) -> Iterator[State]:
+        """Delete the topic, then the queues of all deleted topics one by one; a queue without an entry is not found."""
         table, ends, holder, jobs = state
         job = jobs[number]
         if job is not None and job[0] == "cleaning":
             yield moved(state, number, ("done", "deleted"))
             for gone in range(len(table)):
                 yield from without_a_queue(state, gone)
-        elif self.kind(one.topic) in (("ordinary", "retry", "illegal", "long") if self.profile == "P533" else ("ordinary", "retry")):
+        elif self.kind(request.topic) in (("ordinary", "retry", "illegal", "long") if self.profile == "P533" else ("ordinary", "retry")):
             yield moved((changed_at(table, t, None), ends, holder, jobs), number, ("cleaning",))
         else:
             yield moved(state, number, ("done", "refused"))
 
-    def _handled(self, state: State, number: int, one: Asked, job: Job) -> Iterator[State]:
+    def _handled(self, state: State, number: int, request: Asked, job: Job) -> Iterator[State]:
         table, ends, holder, jobs = state
         phase, second, read, write, perm = job
-        t = self.topics.index(one.topic)
+        t = self.topics.index(request.topic)
         config = table[t]
 
         def at(phase: str, after: State = state, made: tuple[int, int, int] = (read, write, perm), *, second: bool = second) -> State:
@@ -142,32 +141,32 @@ class Broker:
 
         free = (table, ends, None, jobs)
         if phase == "arrived":
-            code = self._refusal(one.topic, config)
+            code = self._refusal(request.topic, config)
             yield end(code) if code else at("missing") if config is None else at("checked", made=config[:3])
         elif phase == "missing":
             if holder is None:
                 yield at("locked", (table, ends, number, jobs))
-            if one.patient and (holder is not None or self.crowded):
+            if request.patient and (holder is not None or self.crowded):
                 yield at("failed")
         elif phase == "locked":
             yield at("template") if config is None else at("found", made=config[:3])
         elif phase == "found":
             yield at("checked", free)
         elif phase == "template":
-            d = self.topics.index(one.default)
+            d = self.topics.index(request.default)
             source = table[d]
             if second:
                 yield at("built", state, (1, 1, 6))
             elif source is None:
                 yield at("refused")
             else:
-                if one.default == TEMPLATE and not self.auto_create:
+                if request.default == TEMPLATE and not self.auto_create:
                     source = (*source[:2], 6, source[3])
                 yield at("inherit", (changed_at(table, d, source), ends, holder, jobs), source[:3])
         elif phase == "inherit":
-            source = table[self.topics.index(one.default)] or (read, write, perm, False)  # deleted since
+            source = table[self.topics.index(request.default)] or (read, write, perm, False)  # deleted since
             if source[2] & 1:
-                wide = max(0, min(one.numbers, source[1]))
+                wide = max(0, min(request.numbers, source[1]))
                 yield at("built", state, (wide, wide, source[2] - 1))
             else:
                 yield at("refused")
@@ -178,31 +177,31 @@ class Broker:
         elif phase == "refused":
             yield at("failed", free)
         elif phase == "failed":
-            if self.kind(one.topic) == "retry" and not second:
+            if self.kind(request.topic) == "retry" and not second:
                 yield at("missing", second=True) if config is None else at("checked", made=config[:3], second=True)
             else:
                 yield end(17)
         elif phase == "checked":
-            yield at("here") if one.queue < max(read, write) else end(1)
+            yield at("here") if request.queue < max(read, write) else end(1)
         elif phase == "here":
-            yield from self._stored(state, number, one, t, write)
+            yield from self._stored(state, number, request, t, write)
 
-    def _stored(self, state: State, number: int, one: Asked, t: int, had: int) -> Iterator[State]:
-        """`had`: the queues that the topic had to write to when it was looked up."""
+    def _stored(self, state: State, number: int, request: Asked, t: int, had: int) -> Iterator[State]:
+        """`had`: the number of write queues at the topic's lookup."""
         table, ends, holder, jobs = state
         config = table[t]
         write = had if config is None else config[1]
         if config is None:  # deleted since
             yield moved(state, number, ("done", 1, None, None))
-        if one.queue < 0 and write == 0:
+        if request.queue < 0 and write == 0:
             yield moved(state, number, ("done", 1, None, None))
-        elif self.profile not in SWITCHED and self.kind(one.topic) == "long":
+        elif self.profile not in SWITCHED and self.kind(request.topic) == "long":
             yield moved(state, number, ("done", 13, None, None))
         else:
-            for queue in (one.queue,) if one.queue >= 0 else range(write):
+            for queue in (request.queue,) if request.queue >= 0 else range(write):
                 next_ = counter(ends, t, queue)
-                after = (table, counted(ends, t, queue, next_ + one.count), holder, jobs) if one.counted else state
-                yield moved(after, number, ("done", 0, queue, next_ if one.counted else 0))
+                after = (table, counted(ends, t, queue, next_ + request.count), holder, jobs) if request.counted else state
+                yield moved(after, number, ("done", 0, queue, next_ if request.counted else 0))
 
     def _refusal(self, topic: str, config: Config | None) -> int:
         if not self.permission & 2 and config is not None and config[3]:
@@ -211,20 +210,20 @@ class Broker:
             return {"blank": 1, "illegal": 1, "long": 1, "forbidden": 16}.get(self.kind(topic), 0)
         return int(topic == TEMPLATE)
 
-    def fits(self, one: Asked, job: Job | None) -> bool:
-        """Whether a request is over, with the answer that came."""
-        if job is None or job[0] != "done" or one.answer is None:
+    def fits(self, request: Asked, job: Job | None) -> bool:
+        """Return whether a request is over with the recorded response."""
+        if job is None or job[0] != "done" or request.answer is None:
             return False
-        if one.op == "delete_topic":
-            return (job[1] == "deleted") == (one.answer[0] == 0)
-        if one.op == "update_topic":
-            return (job[1] == "updated") == (one.answer[0] == 0)
-        if one.op == "topic_config":
-            return bool(job[1] == one.answer[0])
-        if one.op == "max_offset":
-            return bool(0 <= one.answer[0] <= job[1])
-        code, queue, offset = one.answer
-        if one.op == "bodiless":
+        if request.op == "delete_topic":
+            return (job[1] == "deleted") == (request.answer[0] == 0)
+        if request.op == "update_topic":
+            return (job[1] == "updated") == (request.answer[0] == 0)
+        if request.op == "topic_config":
+            return bool(job[1] == request.answer[0])
+        if request.op == "max_offset":
+            return bool(0 <= request.answer[0] <= job[1])
+        code, queue, offset = request.answer
+        if request.op == "bodiless":
             return bool(code == 1)
         if job[1] == 0:
             return bool(code in STORED and (queue, offset) == job[2:])
@@ -240,7 +239,7 @@ def changed_at(table: tuple[Config | None, ...], t: int, config: Config | None) 
 
 
 def without_a_queue(state: State, t: int) -> Iterator[State]:
-    """What may become of a topic that is not there: one of its queues is taken away."""
+    """Return a missing topic's possible configuration: with one queue removed."""
     table, ends, *rest = state
     for queue in [q for topic, q, _ in ends if topic == t] if table[t] is None else []:
         yield table, counted(ends, t, queue, 0), *rest

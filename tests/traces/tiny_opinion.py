@@ -1,8 +1,7 @@
-"""A second opinion about histories that shares nothing with the judge: a reader of events written by hand, and all states at once.
+"""A second opinion on histories that shares nothing with the judge: handwritten event reading, and all states at once.
 
-Every state is kept that explains the events so far: every order of every step of every request, nothing left out and nothing put together.
-What the judge's documentation says of its parts (another topic's creation may hold the lock, what a broker stores by itself may come at
-any time) is said here once more.
+It keeps every state that explains the events so far: every order of every step of every request, without reductions. It repeats the
+judge's documented rules about parts: creating another topic may hold the lock, and the broker's own stores may happen at any time.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class TooLarge(Exception):
 
 @dataclass
 class Call:
-    """A request of a history, and the event that ended it, None where none did."""
+    """A request of a history, and the event that ended it, None without one."""
 
     begun: Event
     ended: Event | None = None
@@ -55,7 +54,7 @@ class Call:
 
     @property
     def messages(self) -> int | None:
-        """How many messages a batch has, None if that is not told."""
+        """Return the number of messages of a batch, None if unknown."""
         if self.begun.op == "send":
             return 1
         if "body" not in self.begun.value:
@@ -67,7 +66,7 @@ class Call:
 
 
 class Reader:
-    """The calls, looks and breaks of one broker's history."""
+    """The calls, queries and breaks of one broker's history."""
 
     def __init__(self, events: Sequence[Event], header: Header, broker: str) -> None:
         self.broker, self.header = broker, header
@@ -100,7 +99,7 @@ class Reader:
         self.looks = [e for e in self.looks if e.seq >= begun]
 
     def unasked(self) -> list[int]:
-        """The looks at which topics are there first that nobody asked for, one for each topic."""
+        """Return, for each topic that no request created, the first state event that contains it."""
         firsts: dict[str, int] = {}
         asked = self.known.union(*self.groups())
         made = min((c.begun.seq for c in self.makers if not c.failed), default=self.over)
@@ -113,7 +112,7 @@ class Reader:
         return list(firsts.values())
 
     def groups(self) -> list[tuple[str, ...]]:
-        """The topics that are judged together: with the default topics that users made."""
+        """Return the topics judged together: those connected by default topics."""
         groups: list[set[str]] = []
         for call in self.judged:
             mine = {call.topic}
@@ -133,7 +132,7 @@ def _config(entry: Mapping[str, Any]) -> Config:
 
 
 class Opinion:
-    """What explains the part of a history that is about some topics of a broker. `most` bounds the states at one event."""
+    """Explains the part of a history about some topics of a broker. `most` bounds the states at one event."""
 
     def __init__(self, found: Reader, profile: str, topics: tuple[str, ...], *, crowded: bool, most: int) -> None:
         self.found, self.profile, self.topics, self.most = found, profile, topics, most
@@ -157,7 +156,7 @@ class Opinion:
         return min(ends)
 
     def first(self) -> int | None:
-        """The first event that no state explains, whatever the settings are that nobody told."""
+        """Return the first event that no state explains under any value of the unknown settings."""
         settings = self.found.header.origin.get("settings", {})
         said = settings.get("autoCreateTopicEnable")
         if said is not None:
@@ -181,12 +180,12 @@ class Opinion:
             asked.append(Asked("clean", topic, since=min(c.begun.seq for c in deleted)))
         if self.crowded and not auto:
             asked.append(Asked("reduced", TEMPLATE, since=-1))
-        broker.asked = sorted(asked, key=lambda one: one.since)
+        broker.asked = sorted(asked, key=lambda request: request.since)
         table = self.found.table
         table = self._new(auto) if table is None else table
         states = {broker.begin(table, ends) for ends in self._starts(table, broker.asked)}
-        moments = [(one.since, 0, k) for k, one in enumerate(broker.asked)]
-        moments += [(one.until, 1, k) for k, one in enumerate(broker.asked) if one.until is not None]
+        moments = [(request.since, 0, k) for k, request in enumerate(broker.asked)]
+        moments += [(request.until, 1, k) for k, request in enumerate(broker.asked) if request.until is not None]
         moments += [(e.seq, 2, k) for k, e in enumerate(self.found.looks) if e.seq < self.end]
         for seq, what, k in sorted(moments):
             if what == 0:
@@ -215,7 +214,7 @@ class Opinion:
         return seen
 
     def _new(self, auto: bool) -> dict[str, Config]:
-        """The topics of a broker that has just been set up."""
+        """Return the topics of a new broker."""
         table: dict[str, Config] = {
             "SELF_TEST_TOPIC": (1, 1, 6, False), "BenchmarkTest": (1024, 1024, 6, False), CLUSTER: (16, 16, 7, False),
             self.found.broker: (1, 1, 7, False), "OFFSET_MOVED_EVENT": (1, 1, 6, False),
@@ -227,19 +226,19 @@ class Opinion:
         return {**table, TEMPLATE: (8, 8, 7, False)} if auto else table
 
     def _starts(self, table: Mapping[str, Config], asked: Sequence[Asked]) -> list[dict[tuple[str, int], int]]:
-        """Where the queues may begin: at 0, or of topics that were there before, at any of the offsets that the history names."""
+        """Return the possible first offsets: 0, or for topics that existed before, any offset in the history."""
         if self.found.table is None or not any(t in table for t in self.topics):
             return [{}]
         named: dict[tuple[str, int], set[int]] = {}
-        for one in asked:
-            if one.answer is not None and one.op == "max_offset":
-                named.setdefault((one.topic, one.queue), {0}).add(one.answer[0])
-            elif one.answer is not None and one.op in ("send", "batch") and one.answer[0] in STORED and one.counted:
-                named.setdefault((one.topic, one.answer[1]), {0}).add(one.answer[2])
+        for request in asked:
+            if request.answer is not None and request.op == "max_offset":
+                named.setdefault((request.topic, request.queue), {0}).add(request.answer[0])
+            elif request.answer is not None and request.op in ("send", "batch") and request.answer[0] in STORED and request.counted:
+                named.setdefault((request.topic, request.answer[1]), {0}).add(request.answer[2])
         return [dict(zip(named, start, strict=True)) for start in product(*map(sorted, named.values()))]
 
     def _asked(self, call: Call) -> list[Asked]:
-        """What a call asks of the broker, and what the broker may do by itself because of it."""
+        """Return the requests of a call, and the broker's own resulting steps."""
         op, seq, fields = call.begun.op, call.begun.seq, call.fields
         answered = call.ended is not None and call.code is not None and call.ended.seq < self.end
         until = call.ended.seq if answered and call.ended is not None else None
@@ -259,7 +258,7 @@ class Opinion:
         took = None
         if call.ended is not None and call.ended.time is not None and call.begun.time is not None:
             took = call.ended.time - call.begun.time
-        one = Asked(
+        request = Asked(
             op, call.topic, seq, until, queue, int(fields["defaultTopicQueueNums"]), str(fields["defaultTopic"]), call.messages or 0,
             counted=int(fields["sysFlag"]) & 12 in (0, 8), patient=took is None or took >= LOCK_WAIT,
             answer=(code, call.said("queueId"), call.said("queueOffset")),
@@ -267,19 +266,19 @@ class Opinion:
         busy = code in (2, 14)
         limits = op == "batch" and code == 13
         if busy or limits:
-            one = replace(one, until=None, answer=None, counted=one.counted and not limits)
+            request = replace(request, until=None, answer=None, counted=request.counted and not limits)
         if self.profile == "P533" and call.begun.value.get("bodySize") == 0:
-            one = Asked("bodiless", call.topic, seq, one.until, answer=one.answer)
-        return [one]
+            request = Asked("bodiless", call.topic, seq, request.until, answer=request.answer)
+        return [request]
 
 
 def fallen(asked: Sequence[Asked], k: int) -> bool:
-    """Whether a queue was said to be further before this was asked."""
-    one = asked[k]
-    return one.op == "max_offset" and any(
-        other.op == one.op and (other.topic, other.queue) == (one.topic, one.queue) and other.answer > one.answer
+    """Return whether an earlier query already showed a greater end of the queue."""
+    request = asked[k]
+    return request.op == "max_offset" and any(
+        other.op == request.op and (other.topic, other.queue) == (request.topic, request.queue) and other.answer > request.answer
         for other in asked
-        if other.answer is not None and one.answer is not None and other.until is not None and other.until < one.since
+        if other.answer is not None and request.answer is not None and other.until is not None and other.until < request.since
     )
 
 
@@ -289,7 +288,7 @@ def _body(call: Call) -> Config | None:
 
 
 def opinions(events: Sequence[Event], header: Header, profile: str, most: int) -> tuple[list[int], int]:
-    """For each part that is illegal the first event that nothing explains, in order, and how many states were gone through."""
+    """Return for each illegal part the first unexplained event, in order, and the number of visited states."""
     firsts, states = [], 0
     for broker in sorted({str(e.value["to"]) for e in events if e.type == "invoke"}):
         found = Reader(events, header, broker)

@@ -1,4 +1,4 @@
-"""Lies about a history: answers, places and tables that are not what came, requests that are left out, events told too early."""
+"""Lies about a history: changed responses, offsets and tables, omitted requests, and events moved earlier."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def wrong_code(chance: Chance, events: list[Event]) -> None:
 
 
 def waited_in_vain(chance: Chance, events: list[Event]) -> None:
-    """A send is said to have had no topic, as after a wait for the lock."""
+    """Report that a send found no topic, as after waiting for the lock."""
     places = _answers(events)
     if places:
         k = chance.choice(places)
@@ -41,7 +41,7 @@ def wrong_place(chance: Chance, events: list[Event]) -> None:
 
 
 def stored_after_all(chance: Chance, events: list[Event]) -> None:
-    """Who got no answer or an error gets a place."""
+    """Give a request without a response, or with an error, an offset."""
     opened: dict[str, Event] = {}
     places = []
     for k, e in enumerate(events):
@@ -56,7 +56,7 @@ def stored_after_all(chance: Chance, events: list[Event]) -> None:
 
 
 def swapped(chance: Chance, events: list[Event]) -> None:
-    """Two answers are exchanged."""
+    """Exchange two responses."""
     places = _answers(events)
     if len(places) > 1:
         a, b = chance.sample(places, 2)
@@ -93,7 +93,7 @@ def wrong_reach(chance: Chance, events: list[Event]) -> None:
 
 
 def unasked(chance: Chance, events: list[Event]) -> None:
-    """A broker shows a topic that nobody asked for."""
+    """Let a broker show a topic that no request created."""
     places = [k for k, e in enumerate(events) if k and e.type == "state"]
     if places:
         k = chance.choice(places)
@@ -103,7 +103,7 @@ def unasked(chance: Chance, events: list[Event]) -> None:
 
 
 def forgotten(chance: Chance, events: list[Event]) -> None:
-    """A request is not in the history, so that nobody did what it did."""
+    """Omit a request, so that no request explains its effect."""
     clients = sorted({e.process for e in events if e.type == "invoke"})
     if len(clients) > 1:
         gone = chance.choice(clients)
@@ -111,7 +111,7 @@ def forgotten(chance: Chance, events: list[Event]) -> None:
 
 
 def failed(chance: Chance, events: list[Event]) -> None:
-    """A request is said to have had no effect, or not to be known to have one."""
+    """Report that a request had no effect, or an unknown one."""
     places = [k for k, e in enumerate(events) if e.type == "ok"]
     if places:
         k = chance.choice(places)
@@ -119,7 +119,7 @@ def failed(chance: Chance, events: list[Event]) -> None:
 
 
 def earlier(chance: Chance, events: list[Event]) -> None:
-    """An event is told before others that it came after, or a request after others that it came before."""
+    """Move an event before earlier ones, or a request before requests that it follows."""
     for _ in range(8):
         k = chance.randrange(1, len(events)) if len(events) > 1 else 0
         if k and events[k].process != events[k - 1].process and events[k].type != "crash" and events[k - 1].type != "crash":
@@ -134,7 +134,7 @@ LIES: tuple[Callable[[Chance, list[Event]], None], ...] = (
 
 
 def told(chance: Chance, events: Sequence[Event], lies: int) -> list[Event]:
-    """The history with so many lies, any of which may come to nothing."""
+    """Return the history with `lies` lies, any of which may have no effect."""
     found = list(events)
     for _ in range(lies):
         chance.choice(LIES)(chance, found)

@@ -23,7 +23,7 @@ _QUEUE = {"consumerGroup": "g", "topic": "T", "queueId": "0"}
 
 
 class Recorded:
-    """One client, one case after the other."""
+    """One client's cases, one after the other."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -81,9 +81,9 @@ class Recorded:
         return judge_history(Header(header), self.events, profile, make=make)
 
     def verdict(self, profile: str = "P533") -> str:
-        found = self.judged(profile)
-        assert not found.out_of_reach
-        return found.verdict
+        verdict = self.judged(profile)
+        assert not verdict.out_of_reach
+        return verdict.verdict
 
 
 def _counts(read: int, write: int, perm: int) -> dict[str, str]:
@@ -106,7 +106,7 @@ def not_setting(prefix: str) -> Callable[[Action], Action]:
 
 
 def mutated(name: str, changed: Callable[[Action], Action]) -> Callable[[MachineShape], Machine]:
-    """The judge's machines whose actions with names that begin so are changed."""
+    """Return the judge's machines with changed actions, selected by the begin of their name."""
 
     def change(model: Model) -> Model:
         return model.with_actions(changed(a) if a.name.startswith(name) else a for a in model.actions)

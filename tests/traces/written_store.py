@@ -14,8 +14,6 @@ MAGIC, BLANK = 0xDAA320A7, 0xCBD43194
 
 @dataclass(frozen=True)
 class Sent:
-    """A message as a test sends it."""
-
     topic: str
     queue_id: int = 0
     body: bytes = b"body"
@@ -26,7 +24,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Stored(Sent):
-    """A message with where it went."""
+    """A message with its position."""
 
     queue_offset: int = 0
     offset: int = 0
@@ -45,7 +43,7 @@ def record(sent: Sent, queue_offset: int, offset: int) -> bytes:
 
 
 def write_store(folder: Path, messages: Iterable[Sent], file_size: int = 1 << 16) -> list[Stored]:
-    """A store of these messages: commit log and consume queues. A record that does not fit leaves a blank."""
+    """Write commit log and consume queues of these messages. A record that does not fit leaves a blank."""
     counts: Counter[tuple[str, int]] = Counter()
     files: list[bytearray] = [bytearray()]
     queues: dict[tuple[str, int], bytearray] = {}

@@ -14,7 +14,7 @@ from rocketproof_properties.validation.validate import mark
 
 
 def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
-    """The history of the program on an in-process target, whose name has the profile."""
+    """Return the history of the program on an in-process target named after the profile."""
     runner = Runner(running, folder, {"profile": running.name.partition(":")[2]}, Bounds(2), mark())
     try:
         return runner.perform(Program(1, "", steps))
@@ -23,5 +23,5 @@ def performed(running: Deployment, folder: Path, *steps: Step) -> Path:
 
 
 def judged(running: Deployment, folder: Path, *steps: Step) -> JudgedProgram:
-    """What the profile of an in-process target says of the program."""
+    """Judge the program under the profile of an in-process target."""
     return judge_file(performed(running, folder, *steps), running.name.partition(":")[2])

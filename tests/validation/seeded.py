@@ -1,6 +1,6 @@
-"""How good is the validation? Faults are seeded into a served target, and validated like any broker.
+"""The quality of the validation: faults are seeded into a served target, which is validated like any broker.
 
-A mutant's change is made in a process of its own before it serves (serve_mutant.py); the process that judges stays as it is.
+A mutant's change is made in a separate process before it serves (serve_mutant.py); the judging process is unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rocketproof_properties.validation.validate import ValidationRequest, valida
 UNSEEN: Final = frozenset(
     {
         *("M-06", "M-07"),  # the draw of an older profile
-        *("M-10", "M-11", "M-30", "M-33", "M-34"),  # order topics, one millisecond, what no client is told
+        *("M-10", "M-11", "M-30", "M-33", "M-34"),  # order topics, one millisecond, data that clients never receive
         *("M-37", "M-38", "M-39", "M-40", "M-46"),  # the inside of the lock
         *(f"M-{n}" for n in range(41, 50)),  # files and registrations at a crash
         *(f"M-{n}" for n in range(52, 62)),  # files at a crash
@@ -35,18 +35,18 @@ LAST: Final = 120
 
 
 def visible() -> list[str]:
-    """The mutants with their variants' letters that a client could notice."""
+    """Return the mutants, with variant letters, that a client could notice."""
     seen = [mutant for mutant in mutants() if mutant.id not in UNSEEN and int(mutant.id[2:]) <= LAST]
     return [mutant.id + letter for mutant in seen for letter in mutant.patches]
 
 
 def chosen(count: int, seed: int) -> list[str]:
-    """So many of them, by chance."""
+    """Draw `count` of them."""
     return sorted(random.Random(seed).sample(visible(), count))
 
 
 class SeededFault(Served):
-    """The implementation with a mutant, such as M-14a, in the name server and the brokers; "" is none."""
+    """The implementation with a mutant, such as M-14a, in the name server and the brokers; "" means none."""
 
     def __init__(self, mutant: str, profile: str = "P494") -> None:
         super().__init__(profile)
@@ -57,7 +57,7 @@ class SeededFault(Served):
 
 @dataclass(frozen=True)
 class Hunt:
-    """Whether a mutant was found, after how many programs, and by what."""
+    """Whether a mutant was found, by which judge, and after how many programs."""
 
     mutant: str
     found: bool
@@ -67,13 +67,13 @@ class Hunt:
 
 
 def hunt(mutant: str, programs: int, seed: int, *, profile: str = "P494", workers: int = 4) -> Hunt:
-    """Validate the implementation with a mutant until something is found. Raises TargetError."""
+    """Validate the implementation with a mutant until a finding. Raises TargetError."""
     with tempfile.TemporaryDirectory() as folder:
         target, until = SeededFault(mutant, profile), attrgetter("findings")
         request = ValidationRequest(target, Path(folder) / "report", programs, seed, workers, shrink=0, until=until)
-        found = validate(request)
-    first = found.findings[0].verdict if found.findings else None
+        report = validate(request)
+    first = report.findings[0].verdict if report.findings else None
     said = "" if first is None else f"{first.judge}: {first.property}"
-    if first is None and found.stopped:
-        said = found.stopped
-    return Hunt(mutant, bool(said), len(found.judged), said, found.seconds)
+    if first is None and report.stopped:
+        said = report.stopped
+    return Hunt(mutant, bool(said), len(report.judged), said, report.seconds)

@@ -1,6 +1,6 @@
-"""Serve with a mutant: its name, such as M-14a, then what `rocketproof` takes.
+"""Serve with a mutant: its name, such as M-14a, then the arguments of `rocketproof`.
 
-A module apart from the judges', whose imports take longer than the start of a broker.
+The module is separate from the judges, whose imports take longer than starting a broker.
 """
 
 from __future__ import annotations

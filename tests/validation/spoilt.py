@@ -1,4 +1,4 @@
-"""The implementation in this process, spoilt on its way: some requests never arrive, and a broker that ends may forget everything."""
+"""The implementation in this process with modified requests: some are never forwarded, and a broker may lose everything when it ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Spoil = Callable[[Command], Command | None]
 
 
 class _Spoilt:
-    """A connection on which some requests never arrive, and are answered all the same."""
+    """A connection that answers some requests without forwarding them."""
 
     def __init__(self, line: Connection, spoil: Spoil) -> None:
         self._line, self._spoil = line, spoil
@@ -39,8 +39,10 @@ class _Spoilt:
 
 
 class Spoilt(ValidationTarget):
-    """The implementation in this process, with its requests spoilt; one that `forgets` when it ends comes back empty, and only so often
-    does it start again."""
+    """The implementation in this process, with modified requests.
+
+    A deployment that `forgets` is empty after its end; it starts at most `starts` times.
+    """
 
     name, version, profile, offers = "spoilt", "", "P494", OF_TARGETS
 
@@ -88,5 +90,5 @@ class _Running(Deployment):
 
 
 def answering(code: int, with_: int = codes.SUCCESS, **fields: str) -> Spoil:
-    """Requests of this code are answered so, and not done."""
+    """Answer requests of this code without performing them."""
     return lambda request: Command(with_, dict(fields), flag=RESPONSE, opaque=request.opaque) if request.code == code else None

@@ -18,7 +18,7 @@ Serve = Callable[[socket.socket], None]
 
 @contextmanager
 def server(serve: Serve) -> Iterator[str]:
-    """A server on a free port that does this with every connection; its address. It is gone behind the context."""
+    """Serve each connection with `serve` on a free port while the context is open. Yields the address."""
     listening = socket.create_server(("127.0.0.1", 0))
     listening.settimeout(10)
     connections: list[socket.socket] = []
@@ -52,7 +52,7 @@ def _quietly(serve: Serve, connection: socket.socket) -> None:
 
 
 def web(connection: socket.socket) -> None:
-    """Waits for the end of a line, then answers as web servers do."""
+    """Wait for the end of a line, then answer like a web server."""
     data = b""
     while b"\n" not in data:
         more = connection.recv(4096)
@@ -64,7 +64,7 @@ def web(connection: socket.socket) -> None:
 
 
 def greeting(connection: socket.socket) -> None:
-    """Speaks first, as SSH and mail servers do."""
+    """Speak first, like SSH and mail servers."""
     connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
     connection.recv(4096)
 
@@ -86,7 +86,7 @@ def dies_inside(connection: socket.socket) -> None:
 
 
 def answering(answer: Callable[[Command], Command]) -> Serve:
-    """A server that answers each request with what the function makes of it."""
+    """Serve each request with the function's result."""
 
     def serve(connection: socket.socket) -> None:
         buffer = bytearray()
@@ -115,7 +115,7 @@ main()
 
 
 def described(folder: Path, *, broker: str = "", store: str = "{store}", settings: str = "{settings}", more: str = "") -> Path:
-    """A description of `rocketproof serve` as if it were somebody's broker, with a start script that reads a file of settings."""
+    """Describe `rocketproof serve` as an external broker, with a start script that reads a file of settings."""
     (folder / "broker.py").write_text(BROKER, "utf-8")
     (folder / "none.properties").write_text("mappedFileSizeCommitLog=1048576\n", "utf-8")
     start = f'"{sys.executable}", "{{folder}}/broker.py"'

@@ -39,10 +39,10 @@ def performed(profile: str, folder: Path, programs: list[Program]) -> dict[int, 
 
 @pytest.mark.slow
 def test_two_brokers_of_one_profile_do_not_differ(tmp_path: Path) -> None:
-    """Whatever is each run's own is left out: names, times, places, ids, queues that are drawn."""
+    """The comparison ignores what belongs to a run: names, times, offsets, ids, drawn queues."""
     programs = generate(ProgramOptions("P533", 40, 5, concurrent=False, waits=False))
-    one, other = (performed("P533", tmp_path / name, programs) for name in ("one", "other"))
-    pairs = [(one[number], other[number]) for number in one if one[number].is_comparable and other[number].is_comparable]
+    left, other = (performed("P533", tmp_path / name, programs) for name in ("one", "other"))
+    pairs = [(left[number], other[number]) for number in left if left[number].is_comparable and other[number].is_comparable]
     assert len(pairs) > 35
     found = {first.program.number: compare(first.history, second.history) for first, second in pairs}
     assert {number: [str(each) for each in all_] for number, all_ in found.items() if all_} == {}
@@ -53,8 +53,8 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[RecordedProgram, Rec
     folder = tmp_path_factory.mktemp("pair")
     steps = (("send", {"topic": "A", "properties": {"KEYS": "k"}}), ("topic", {"topic": "B"}), ("send", {"topic": "B", "queue": -1}))
     program = Program(1, "test", steps)
-    one, other = (performed("P494", folder / name, [program])[1] for name in ("one", "other"))
-    return one, other
+    first, other = (performed("P494", folder / name, [program])[1] for name in ("one", "other"))
+    return first, other
 
 
 def answer_with(history: ParsedHistory, exchange: Exchange, outcome: dict[str, object]) -> ParsedHistory:
@@ -73,34 +73,34 @@ def answer_with(history: ParsedHistory, exchange: Exchange, outcome: dict[str, o
         (2, {"fields": {"msgId": ""}}, "msgId"),
     ],
 )
-def test_another_answer_is_a_difference(
+def test_another_answer_is_difference(
     pair: tuple[RecordedProgram, RecordedProgram], event: int, change: dict[str, object], about: str
 ) -> None:
-    one, other = pair[0].history, RecordedProgram.read(pair[1].path).history
+    first, other = pair[0].history, RecordedProgram.read(pair[1].path).history
     asked = other.exchanges[event]
     fields = change.get("fields")
     with_fields = {"fields": {**asked.response_fields, **fields}} if isinstance(fields, dict) else {}
     other = answer_with(other, asked, {**asked.outcome, **change, **with_fields})
-    assert [each.field for each in compare(one, other)] == [about]
-    assert compare(one, pair[1].history) == []
+    assert [each.field for each in compare(first, other)] == [about]
+    assert compare(first, pair[1].history) == []
 
 
-def test_what_is_not_dispatched_yet_is_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undispatched_messages_are_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asking = Program(1, "test", (("send", {}), ("earliest", {})))
-    one, other = (performed("P494", tmp_path / name, [asking])[1].history for name in ("one", "other"))
+    first, other = (performed("P494", tmp_path / name, [asking])[1].history for name in ("one", "other"))
     stamped = []
-    for history, stamp in ((one, "5"), (other, "-1")):
+    for history, stamp in ((first, "5"), (other, "-1")):
         asked = history.exchanges[1]
         stamped.append(answer_with(history, asked, {**asked.outcome, "fields": {**asked.response_fields, "timestamp": stamp}}))
-    one, other = stamped
-    assert compare(one, other) == []
+    first, other = stamped
+    assert compare(first, other) == []
     monkeypatch.setattr(dispatched, "WITHIN", 0)
-    assert [each.field for each in compare(one, other)] == ["timestamp"]
+    assert [each.field for each in compare(first, other)] == ["timestamp"]
 
 
-def test_a_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
+def test_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
     timed = Program(1, "test", (("send", {"topic": "A", "properties": {"TIMER_DELAY_SEC": "2"}}),))
-    one, other = (performed("P533", tmp_path / name, [timed])[1].history for name in ("one", "other"))
+    first, other = (performed("P533", tmp_path / name, [timed])[1].history for name in ("one", "other"))
     (asked,) = other.exchanges
     handle = base64.urlsafe_b64decode(asked.response_fields["recallHandle"]).decode()
     later = re.sub(r" \d{13} ", " 4102444800001 ", handle)
@@ -109,49 +109,49 @@ def test_a_recall_handle_is_compared_without_its_time(tmp_path: Path) -> None:
     for text, differences in ((later, []), (wrong, ["recallHandle"])):
         changed = {**asked.response_fields, "recallHandle": base64.urlsafe_b64encode(text.encode()).decode()}
         history = answer_with(other, asked, {**asked.outcome, "fields": changed})
-        assert [each.field for each in compare(one, history)] == differences
+        assert [each.field for each in compare(first, history)] == differences
 
 
-def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:
-    """Where it lies is not compared: the second broker had something before."""
+def test_half_message_belongs_only_to_its_run(tmp_path: Path) -> None:
+    """Its offset is not compared: the second broker has an earlier message."""
     half = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}
     steps = tuple((name, args) for record in (0, 1) for name, args in (("send", half), ("end", {"record": record})))
-    one = performed("P494", tmp_path / "one", [Program(1, "test", steps)])[1].history
+    here = performed("P494", tmp_path / "one", [Program(1, "test", steps)])[1].history
     other = performed("P494", tmp_path / "other", [Program(1, "test", (("send", {}),)), Program(2, "test", steps)])[2].history
-    assert compare(one, other) == []
+    assert compare(here, other) == []
     first, second = (int(asked.response_fields["msgId"][16:], 16) for asked in other.exchanges if asked.op == "send")
     for row in other.states["records"]["records"]:
         data = base64.b64decode(row["data"])
         told = decode(data, exact=False)
         if told is not None and told.prepared_transaction_offset == second:
             row["data"] = base64.b64encode(data.replace(second.to_bytes(8, "big"), first.to_bytes(8, "big"))).decode()
-    assert [each.field for each in compare(one, other)] == ["preparedTxOffset"]
+    assert [each.field for each in compare(here, other)] == ["preparedTxOffset"]
 
 
-def test_what_is_stored_otherwise_is_a_difference(pair: tuple[RecordedProgram, RecordedProgram]) -> None:
-    one, other = pair[0].history, RecordedProgram.read(pair[1].path).history
+def test_differently_stored_record_is_difference(pair: tuple[RecordedProgram, RecordedProgram]) -> None:
+    first, other = pair[0].history, RecordedProgram.read(pair[1].path).history
     (name,) = [topic for topic in other.states["topics"]["topics"] if topic.endswith("B")]
     other.states["topics"]["topics"][name]["perm"] = 4
     other.states["queues"]["queues"][0][2] += 1
     other.states["records"]["records"][:] = other.states["records"]["records"][:1]
-    assert [each.field for each in compare(one, other)] == ["perm", "next offset", "content"]
+    assert [each.field for each in compare(first, other)] == ["perm", "next offset", "content"]
 
 
-def test_a_record_in_a_topic_of_all_programs_tells_where_it_came_from(tmp_path: Path) -> None:
-    """A delayed half message goes back into the half topic, up to P45 (HAZ-39; zoo A24), where nobody was told its place."""
+def test_record_in_shared_topic_reveals_its_program(tmp_path: Path) -> None:
+    """Up to P45 a delayed half message returns to the half topic, at an unreported offset (HAZ-39; zoo A24)."""
     delayed = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}}
     steps = (("send", {"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}), ("send", delayed), ("time", {"millis": 2500}))
-    one, other = (performed(name, tmp_path / name, [Program(1, "test", steps)])[1].history for name in ("P45", "P49"))
-    (found,) = [each for each in compare(one, other) if each.field == "content"]
+    first, other = (performed(name, tmp_path / name, [Program(1, "test", steps)])[1].history for name in ("P45", "P49"))
+    (found,) = [each for each in compare(first, other) if each.field == "content"]
     assert (found.recorded, found.found) == ("a record in RMQ_SYS_TRANS_HALF_TOPIC, for RMQ_SYS_TRANS_HALF_TOPIC", "none")
     (bug,) = chosen(["A24"])
-    cause = cause_of(found, one)
+    cause = cause_of(found, first)
     assert bug.matches(cause.about, f"{found.where} {cause}")
     assert not bug.matches(cause.about, "record.content is a record in RMQ_SYS_TRANS_HALF_TOPIC, for # and not none")
 
 
 @pytest.mark.slow
-def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
+def test_command_finds_and_shrinks_difference_of_switch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = ("send", {"topic": "A"})
@@ -175,24 +175,24 @@ def test_the_command_finds_what_a_switch_decides_and_makes_it_small(
     assert "inprocess:P540 against inprocess:P533" in capsys.readouterr().out
 
 
-def test_the_program_of_what_was_waited_for_is_made_smaller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no other."""
+def test_program_with_awaited_response_is_shrunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs are not shrunk."""
     batch = ("send", {"topic": "B", "items": [["a", {"KEYS": "k"}]]})
     programs = [Program(1, "test", (("send", {"topic": "x" * 128, "body": "b"}),)), Program(2, "test", (("send", {}), batch))]
     monkeypatch.setattr(against, "_programs", lambda request: programs)
     both = InProcess("P533"), InProcess("P540")
     found = against.against(
-        against.AgainstRequest(*both, tmp_path, until=lambda one: one.cause.about == "record.property CLUSTER", seconds=60)
+        against.AgainstRequest(*both, tmp_path, until=lambda difference: difference.cause.about == "record.property CLUSTER", seconds=60)
     )
     assert found.enough is not None and found.seen is not None and found.seen < found.seconds
     assert found.enough.again and [args.keys() for _, args in found.enough.program.steps] == [{"items"}]
-    assert {one.again for one in found.differing if one.cause.about == "send.remark"} == {None}
+    assert {difference.again for difference in found.differing if difference.cause.about == "send.remark"} == {None}
     (bug,) = chosen(["A7"])
     searched = compared(bug, "bad", "4.6.0", tmp_path, found)
     assert (searched.steps, searched.seconds, searched.programs) == (1, found.seen, 2)
 
 
-def test_what_was_found_before_an_interruption_is_written(
+def test_findings_before_interruption_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*given: object) -> bool:
@@ -215,7 +215,7 @@ def test_what_was_found_before_an_interruption_is_written(
     ],
     ids=["there was no time", "it did not come again"],
 )
-def test_what_nobody_did_again_is_not_said_to_have_gone(
+def test_difference_not_repeated_is_not_reported_as_gone(
     done_again: Callable[..., object], said: bool | None, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds = iter((PERFORMED, done_again))
@@ -227,8 +227,8 @@ def test_what_nobody_did_again_is_not_said_to_have_gone(
     assert row["again"] is said
 
 
-def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind each such program the broker is tried; where it does not serve, the next program has another one."""
+def test_unresponsive_broker_is_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each such program the broker is probed; if it does not serve, the next program gets another one."""
     opened: list[str] = []
     open_ = InProcess.open
 
@@ -245,7 +245,7 @@ def test_a_broker_that_serves_nobody_any_more_is_started_anew(tmp_path: Path, mo
     assert len(opened) == 2
 
 
-def test_a_broker_that_serves_is_known(tmp_path: Path) -> None:
+def test_broker_that_serves_is_known(tmp_path: Path) -> None:
     with InProcess("P494").open() as running:
         runner = Runner(running, tmp_path, {"profile": "P494"}, Bounds(1), "r000000-")
         try:
@@ -255,12 +255,12 @@ def test_a_broker_that_serves_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [["--self-test"], ["--again", "x"], ["--level"]])
-def test_against_has_a_target_and_nothing_else(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_against_takes_only_target(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "inprocess:P494", *given]) == 2
     assert "rocketproof: --" in capsys.readouterr().err
 
 
-def test_a_wrong_target_is_told_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_target_is_reported_by_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "what", "--target", "inprocess:P494"]) == 2
     assert "rocketproof: --against what: " in capsys.readouterr().err
     assert run(["compare", "what", "inprocess:P494"]) == 2
@@ -284,6 +284,6 @@ def test_validate_still_compares(capsys: pytest.CaptureFixture[str], monkeypatch
         (["--report", "junit:x.xml"], "--report junit:x.xml"),
     ],
 )
-def test_against_refuses_what_is_for_judging(given: list[str], odd: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_against_refuses_judging_options(given: list[str], odd: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--against", "inprocess:P494", "--target", "inprocess:P533", *given]) == 2
     assert f"rocketproof: {odd} with --against: two targets are compared" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Brokers that stay busy: they are found, and what makes them so is left to programs whose brokers nobody else uses."""
+"""Brokers that stay busy: they are found, and programs that cause this use separate brokers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCKED = ("P492", "P533", "P540")
 
 @pytest.mark.parametrize("profile", ["P494", "P533", "P550"])
 @pytest.mark.behaviour("CL-05", "HAZ-23", "STO-03")
-def test_a_broker_that_stays_busy_is_found(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_that_stays_busy_is_found(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rocketproof_properties.validation.busy.PATIENCE", 2.0)
     with InProcess(profile).open() as running:
         asked = context(profile)
@@ -35,11 +35,11 @@ def test_a_broker_that_stays_busy_is_found(profile: str, monkeypatch: pytest.Mon
         running.act("time", millis=1100)
         found = list(busy(running, profile, "r0a0a0a-", ""))
     assert codes == [0, 1]
-    assert [one.verdict.property for one in found] == ([PROPERTY] if profile in BLOCKED else [])
-    assert all("rejects every message for 2 s and more ([REJECTREQUEST]system busy" in one.verdict.text for one in found)
+    assert [finding.verdict.property for finding in found] == ([PROPERTY] if profile in BLOCKED else [])
+    assert all("rejects every message for 2 s and more ([REJECTREQUEST]system busy" in finding.verdict.text for finding in found)
 
 
-def test_a_slave_that_rejects_all_is_not_busy() -> None:
+def test_slave_that_rejects_all_is_not_busy() -> None:
     with InProcess("P533").open() as running:
         running.configure("broker-a", {"brokerRole": "SLAVE"})
         assert list(busy(running, "P533", "r0a0a0a-", "brokerRole=SLAVE")) == []
@@ -47,7 +47,7 @@ def test_a_slave_that_rejects_all_is_not_busy() -> None:
 
 @pytest.mark.parametrize("profile", ["P45", "P49", "P492", "P494", "P533", "P540", "P550"])
 @pytest.mark.behaviour("HAZ-23")
-def test_batches_that_fail_in_the_lock_are_known_by_profile(profile: str) -> None:
+def test_batches_that_fail_in_lock_are_known_by_profile(profile: str) -> None:
     def conditions(step: Step) -> set[str]:
         call = request_of(step, context(profile))
         assert call is not None
@@ -58,12 +58,12 @@ def test_batches_that_fail_in_the_lock_are_known_by_profile(profile: str) -> Non
 
 
 @pytest.mark.parametrize("profile", ["P494", "P533"])
-def test_programs_with_such_batches_have_a_broker_of_their_own(profile: str) -> None:
+def test_programs_with_failing_batches_have_separate_broker(profile: str) -> None:
     programs = generate(ProgramOptions(profile, 300, 5, configure=True, start=True, end=True))
     flagged = [
-        one
-        for one in programs
-        if any(name == "send" and args.get("items") and args.get("sys_flag", 0) & HOSTS_IPV6 for name, args in one.steps)
+        program
+        for program in programs
+        if any(name == "send" and args.get("items") and args.get("sys_flag", 0) & HOSTS_IPV6 for name, args in program.steps)
     ]
     assert flagged
     assert all(one.needs == ENDED for one in flagged) == (profile in BLOCKED)

@@ -1,4 +1,4 @@
-"""Which rules decide what differs in a program, and which ones a program kept in which nothing differs."""
+"""The rules that decide a difference in a program, and the rules that a program without differences followed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def history(*items: Exchange, **states: Any) -> ParsedHistory:
         (GOOD, [codes.TOPIC_NOT_EXIST, "topic[A] not exist"], "CHK-09"),
     ],
 )
-def test_a_code_that_differs_names_the_rule_of_the_refusal(recorded: list[Any], found: list[Any], rule: str) -> None:
+def test_code_that_differs_names_rule_of_refusal(recorded: list[Any], found: list[Any], rule: str) -> None:
     assert rules_of_difference(FieldDifference("code", recorded, found, "", 0), history(send())) == (rule,)
 
 
@@ -61,11 +61,11 @@ def test_a_code_that_differs_names_the_rule_of_the_refusal(recorded: list[Any], 
         (FieldDifference("next offset", 1, 2, "queue 0 of A"), ()),
     ],
 )
-def test_what_else_differs_names_the_rules_that_decide_it(difference: FieldDifference, found: tuple[str, ...]) -> None:
+def test_other_difference_names_deciding_rules(difference: FieldDifference, found: tuple[str, ...]) -> None:
     assert rules_of_difference(difference, history(send())) == found
 
 
-def test_an_entry_is_that_of_who_made_it() -> None:
+def test_entry_belongs_to_its_creator() -> None:
     update = asked("update_topic", codes.UPDATE_AND_CREATE_TOPIC, 0, {"topic": "A"}, 2)
     assert rules_of_difference(FieldDifference("perm", 7, 6, "topic A"), history(send(), update)) == ("TCM-30",)
     back = asked("send_back", codes.CONSUMER_SEND_MSG_BACK, 0, {"group": "g", "delayLevel": "0"}, 2)
@@ -75,12 +75,12 @@ def test_an_entry_is_that_of_who_made_it() -> None:
     assert rules_of_difference(FieldDifference("reconsumeTimes", 0, 1, record), either) == ()
 
 
-def test_a_program_keeps_the_rules_of_what_it_was_answered() -> None:
+def test_program_keeps_rules_of_its_responses() -> None:
     found = deciding_alone(history(send(), send(codes.TOPIC_NOT_EXIST, 2, topic="B")), {"A"})
     assert {"SEND-41", "APP-10", "CHK-09", "SEND-46", "CL-01"} <= found
     assert not found & {"CHK-03", "BACK-14", "TRX-04", "CL-02"}
     assert deciding_alone(history(), set()) == frozenset()
 
 
-def test_every_rule_of_the_table_is_one() -> None:
+def test_every_rule_of_table_exists() -> None:
     assert SHOWN <= rules().keys() and TOGETHER <= rules().keys() and len(SHOWN) > 30

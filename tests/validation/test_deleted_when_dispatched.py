@@ -21,7 +21,7 @@ DELETE: Step = ("delete", {"topic": "A"})
 
 
 class Broker:
-    """A connection to a broker that has dispatched its messages when it was asked for that `late` times, if it is not `deaf` for that."""
+    """A broker connection on which messages are dispatched after `late` queries, unless the broker is `deaf` to them."""
 
     def __init__(self, late: int, *, deaf: bool = False) -> None:
         self.late, self.deaf = late, deaf
@@ -48,7 +48,7 @@ class Broker:
 
 
 def asked(broker: Broker, *steps: Step) -> list[int]:
-    """The requests of these steps and of waiting for them, by their codes."""
+    """Return the codes of the requests of these steps, including those that wait for them."""
     recording: Any = SimpleNamespace(add=lambda *_: SimpleNamespace(seq=0))
     deployment: Any = SimpleNamespace(address=lambda to: "here", connect=lambda part: broker)
     performing = ProgramClient(0, deployment, Context(ProgramNames("r0-0-", 0), "broker-a"), recording)
@@ -59,7 +59,7 @@ def asked(broker: Broker, *steps: Step) -> list[int]:
 
 @pytest.mark.behaviour("REC-04", "TCM-31")
 @pytest.mark.parametrize("late", [0, 1, 3])
-def test_a_deletion_waits_for_the_last_message_and_only_once(late: int) -> None:
+def test_deletion_waits_for_last_message_and_only_once(late: int) -> None:
     looks = [codes.GET_MAX_OFFSET] * (late + 1)
     assert asked(Broker(late), ("send", {}), DELETE, DELETE) == [
         codes.SEND_MESSAGE_V2,
@@ -71,7 +71,7 @@ def test_a_deletion_waits_for_the_last_message_and_only_once(late: int) -> None:
 
 @pytest.mark.behaviour("REC-04", "TCM-31")
 @pytest.mark.parametrize("broker", [Broker(0, deaf=True), Broker(10**9)])
-def test_a_deletion_comes_though_nobody_says_that_it_is_there(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_takes_effect_without_notification(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "BEHIND", 0.01)
     assert asked(broker, ("send", {}), DELETE)[-1] == codes.DELETE_TOPIC_IN_BROKER
 
@@ -88,5 +88,5 @@ def test_a_deletion_comes_though_nobody_says_that_it_is_there(broker: Broker, mo
     ],
 )
 @pytest.mark.behaviour("REC-04", "HAZ-15")
-def test_nobody_waits_for_what_does_not_come_to_the_answered_place(step: Step) -> None:
+def test_messages_outside_answered_position_are_not_awaited(step: Step) -> None:
     assert codes.GET_MAX_OFFSET not in asked(Broker(0), step, DELETE)

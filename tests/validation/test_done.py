@@ -1,4 +1,4 @@
-"""What programs did, from their histories: counted by operation, answer and boundary; what was promised and not done; what was not seen."""
+"""Coverage from histories: counts by operation, response and boundary; promised but missing; estimated unseen."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def test_requests_are_counted_by_operation_and_answer(done: ProgramStatistics) -
     assert done.pairs == {("send", "send"): 2, ("send", "send_back"): 1, ("send_back", "send"): 1}
 
 
-def test_boundaries_are_those_of_the_names_that_were_sent(done: ProgramStatistics) -> None:
+def test_boundaries_are_those_of_sent_names(done: ProgramStatistics) -> None:
     assert done.boundaries["characters of a topic", "at"] == 1
     assert done.boundaries["characters of a topic", "above"] == 1
     assert done.boundaries["queues that a sender wants", "below"] == 1
 
 
-def test_what_a_program_promised_and_did_not_do_is_told(done: ProgramStatistics) -> None:
+def test_promised_but_missing_coverage_is_reported(done: ProgramStatistics) -> None:
     assert done.never == {"operation end_transaction": 1}  # there was no half message
     assert done.data()["never"] == done.never
 
@@ -61,21 +61,21 @@ def test_programs_together_are_their_sums(done: ProgramStatistics) -> None:
     assert not [kind for kind, times in both.kinds.items() if times == 1]
 
 
-def test_what_came_once_says_how_much_never_came() -> None:
-    """Of 100 requests 4 are the only ones of their kind, and 2 kinds came twice."""
+def test_single_occurrences_estimate_unseen_kinds() -> None:
+    """Of 100 requests, 4 are unique in their kind, and 2 kinds occurred twice."""
     kinds = {"often": 92, "a": 1, "b": 1, "c": 1, "d": 1, "e": 2, "f": 2}
     assert unseen(kinds) == {"share": 0.04, "kinds": 2.0}
     assert unseen({"often": 10}) == {"share": 0.0, "kinds": 0.0}
 
 
-def test_a_field_of_any_request_can_be_left_out_or_get_a_text_of_its_own() -> None:
+def test_any_request_field_can_be_omitted_or_replaced() -> None:
     where = Context(ProgramNames("p1-", 1), "broker-a", profile=PROFILES["P494"])
     call = request_of(("topic", {"topic": "A", "without": "perm", "altered": ("readQueueNums", "x")}), where)
     assert call is not None
     assert "perm" not in call.fields and call.fields["readQueueNums"] == "x"
 
 
-def test_a_name_that_is_about_its_length_keeps_characters_and_bytes() -> None:
+def test_name_tested_for_length_keeps_characters_and_bytes() -> None:
     name = "x" * 60 + "値" * 20
     found = ProgramNames("r000000-12-", 12).topic(name)
     assert found.startswith("r000000-12-x")

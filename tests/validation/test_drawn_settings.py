@@ -1,4 +1,4 @@
-"""Settings that programs have: each value that is legal is drawn, a history says which, and every judge knows what they change."""
+"""Settings of programs: each legal value is drawn, a history states it, and every judge knows its effects."""
 
 from __future__ import annotations
 
@@ -49,34 +49,34 @@ def of(profile: str, programs: int = 2000, *, configure: bool = True, start: boo
     return [*dict.fromkeys(needs for needs_ in found for needs in needs_)]
 
 
-def test_every_setting_is_drawn_or_has_a_reason_why_not() -> None:
+def test_every_setting_is_drawn_or_has_reason_why_not() -> None:
     tables = (LEGAL, NOT_DRAWN, WITHOUT_EFFECT)
     assert sorted(FIELDS) == sorted(name for table in tables for name in table)
 
 
-def test_every_value_is_one_that_a_broker_takes_and_another_than_the_usual_one() -> None:
+def test_every_drawn_value_is_valid_and_not_default() -> None:
     for name, legal in nonempty(LEGAL.items()):
         assert len(set(legal.values)) == len(legal.values) > 1
         for value in legal.values:
             change(BrokerSettings(), name, value)
 
 
-def test_every_value_but_the_usual_one_is_drawn_where_the_profile_knows_it() -> None:
+def test_every_non_default_value_known_to_profile_is_drawn() -> None:
     found = {pair for needs in of("P533") for pair in settings_of(needs).items()}
     assert found == {(name, value) for name, legal in LEGAL.items() for value in legal.values[1:]}
     older = {name for needs in of("P40") for name in settings_of(needs)}
     assert older == {name for name, legal in LEGAL.items() if not legal.switch or getattr(PROFILES["P40"], legal.switch)}
 
 
-def test_none_comes_much_more_often_than_others() -> None:
-    """Two sets share what their broker is started with, and a name is not twice in a set."""
+def test_settings_are_drawn_about_equally() -> None:
+    """Two sets share a broker's start settings, and no name occurs twice in a set."""
     often = Counter(pair for needs in of("P533") for pair in settings_of(needs).items())
     for start in (True, False):
         counts = [times for (name, _), times in often.items() if LEGAL[name].start is start]
         assert max(counts) <= 2 * min(counts) + 2
 
 
-def test_a_target_gets_those_settings_only_that_it_can_be_given() -> None:
+def test_target_gets_only_supported_settings() -> None:
     assert of("P494", configure=False, start=False) == []
     assert not any(at_start(needs) for needs in of("P494", start=False))
     assert not any(while_running(needs) for needs in of("P494", configure=False))
@@ -84,7 +84,7 @@ def test_a_target_gets_those_settings_only_that_it_can_be_given() -> None:
     assert {one.needs for one in few} <= {"", *CONFIGURED, *STARTED}, "a short run starts no broker with drawn settings"
 
 
-def test_what_is_needed_says_what_a_broker_is_started_with_and_what_is_changed_later() -> None:
+def test_needs_separate_start_settings_from_later_changes() -> None:
     assert at_start(BOTH) == {"defaultTopicQueueNums": "3"}
     assert while_running(BOTH) == {"regionId": "eu"}
     assert settings_of(BOTH) == {**at_start(BOTH), **while_running(BOTH)}
@@ -96,11 +96,11 @@ def test_what_is_needed_says_what_a_broker_is_started_with_and_what_is_changed_l
 @pytest.mark.parametrize(
     ("needs", "known"), [("", True), (BOTH, True), (ALONE, True), ("regionId", False), ("nothing=1", False), ("x", False)]
 )
-def test_what_nobody_can_give_is_not_known(needs: str, known: bool) -> None:
+def test_unsupported_settings_are_unknown(needs: str, known: bool) -> None:
     assert is_known(needs) is known
 
 
-def test_sets_with_the_same_settings_from_the_start_share_a_broker() -> None:
+def test_programs_with_equal_start_settings_share_broker() -> None:
     other = needs_of({"traceOn": "false", "defaultTopicQueueNums": "3"})
     later = needs_of({"traceOn": "false"})
     found = stages(["", BOTH, NO_TOPICS, ENDED, other, later])
@@ -110,39 +110,43 @@ def test_sets_with_the_same_settings_from_the_start_share_a_broker() -> None:
 def test_programs_have_drawn_settings_unless_they_are_not_wanted() -> None:
     choice = ProgramOptions("P494", 200, 3, configure=True, start=True)
     named = {"", *CONFIGURED, *STARTED}
-    made = [one for one in generate(choice) if one.needs not in named]
-    assert len(made) > 10 and {one.source for one in made} == {POOL}
-    assert all(settings_of(one.needs) == one.settings for one in made)
-    assert not [one for one in generate(ProgramOptions("P494", 200, 3, configure=True, start=True, drawn=False)) if one.needs not in named]
+    made = [program for program in generate(choice) if program.needs not in named]
+    assert len(made) > 10 and {program.source for program in made} == {POOL}
+    assert all(settings_of(program.needs) == program.settings for program in made)
+    assert not [
+        program
+        for program in generate(ProgramOptions("P494", 200, 3, configure=True, start=True, drawn=False))
+        if program.needs not in named
+    ]
 
 
-def test_remembered_programs_are_those_whose_settings_can_be_given() -> None:
-    one = Program(0, "", (("send", {}),), BOTH)
-    assert memory.programs([one.data(), {**one.data(), "needs": "nothing=1"}]) == [one]
-    assert len(memory.numbered([one], 0, configure=True, start=True)) == 1
-    assert memory.numbered([one], 0, configure=True, start=False) == memory.numbered([one], 0, configure=False, start=True) == []
+def test_remembered_programs_are_those_with_supported_settings() -> None:
+    program = Program(0, "", (("send", {}),), BOTH)
+    assert memory.programs([program.data(), {**program.data(), "needs": "nothing=1"}]) == [program]
+    assert len(memory.numbered([program], 0, configure=True, start=True)) == 1
+    assert memory.numbered([program], 0, configure=True, start=False) == memory.numbered([program], 0, configure=False, start=True) == []
 
 
-def test_a_program_under_settings_is_performed_judged_and_told(tmp_path: Path) -> None:
+def test_program_with_settings_is_performed_judged_and_reported(tmp_path: Path) -> None:
     program = Program(0, "", (("send", {"nums": 8}), ("send", {"queue": 5})), BOTH)
-    found = validate(ValidationRequest(InProcess("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
-    assert not found.findings and not found.stopped
-    (judged,) = found.judged
+    report = validate(ValidationRequest(InProcess("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
+    assert not report.findings and not report.stopped
+    (judged,) = report.judged
     assert judged.by == ("claims", "reference")  # the specification does not know other numbers of queues
-    assert found.done.values == {("regionId", "eu"): 1, ("defaultTopicQueueNums", "3"): 1}
-    assert found.done.data()["values"] == {"defaultTopicQueueNums": {"3": 1}, "regionId": {"eu": 1}}
+    assert report.done.values == {("regionId", "eu"): 1, ("defaultTopicQueueNums", "3"): 1}
+    assert report.done.data()["values"] == {"defaultTopicQueueNums": {"3": 1}, "regionId": {"eu": 1}}
     text = judged.path.read_text("utf-8")
     assert '"MSG_REGION":"eu"' in text.replace(": ", ":") and "illegal" in text  # three queues, so that the sixth is none
 
 
-def test_a_setting_that_a_broker_does_not_take_over_is_told(tmp_path: Path) -> None:
+def test_setting_not_applied_by_broker_is_reported(tmp_path: Path) -> None:
     class Deaf(InProcess):
         def open(self, setup: Setup = DEFAULT) -> Deployment:
             return super().open()
 
     program = Program(0, "", (("send", {}),), needs_of({"defaultTopicQueueNums": "3"}))
-    found = validate(ValidationRequest(Deaf("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
-    assert [note for note in found.notes if "may ignore" in note and note.endswith(": defaultTopicQueueNums")]
+    report = validate(ValidationRequest(Deaf("P494"), tmp_path / "r", 0, shrink=0, remembered=(program,)))
+    assert [note for note in report.notes if "may ignore" in note and note.endswith(": defaultTopicQueueNums")]
 
 
 def test_programs_that_share_settings_are_counted_by_value() -> None:

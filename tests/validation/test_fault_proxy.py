@@ -1,4 +1,4 @@
-"""The proxy of the tests does what its faults say, at the request that was named, and nothing else."""
+"""The test proxy injects exactly its faults, at the named request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = 0.2
 
 
 class Counting:
-    """A server that answers each request with how many it has had."""
+    """A server that answers each request with its number."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -51,7 +51,7 @@ def ask(line: TcpConnection) -> Command:
         (Fault.SILENT, TimedOut, 2),
     ],
 )
-def test_an_answer_is_lost(counting: tuple[Counting, str], fault: Fault, raised: type[RemotingError], served: int) -> None:
+def test_answer_is_lost(counting: tuple[Counting, str], fault: Fault, raised: type[RemotingError], served: int) -> None:
     made, address = counting
     with FaultProxy(address, at={2: fault}) as proxy, TcpConnection(proxy.address) as line:
         assert ask(line).code == 0
@@ -74,14 +74,14 @@ def test_an_answer_is_lost(counting: tuple[Counting, str], fault: Fault, raised:
         (Fault.CHANGED, ["1", "3", "3"], []),
     ],
 )
-def test_an_answer_comes_and_is_not_as_it_was(counting: tuple[Counting, str], fault: Fault, counts: list[str], strays: list[str]) -> None:
+def test_response_arrives_modified(counting: tuple[Counting, str], fault: Fault, counts: list[str], strays: list[str]) -> None:
     _, address = counting
     with FaultProxy(address, at={2: fault}) as proxy, TcpConnection(proxy.address) as line:
         assert [(ask(line).ext_fields or {})["count"] for _ in counts] == counts
-        assert [(one.ext_fields or {})["count"] for one in line.strays] == strays
+        assert [(stray.ext_fields or {})["count"] for stray in line.strays] == strays
 
 
-def test_nobody_listens_for_a_while(counting: tuple[Counting, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listener_disappears_for_while(counting: tuple[Counting, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("faultproxy._AWAY", 1.5)  # longer than a busy machine lets this process wait
     _, address = counting
     with FaultProxy(address, at={1: Fault.REFUSED}) as proxy:
@@ -100,7 +100,7 @@ def test_nobody_listens_for_a_while(counting: tuple[Counting, str], monkeypatch:
         pytest.fail("it did not come back")
 
 
-def test_the_same_seed_draws_the_same_faults() -> None:
+def test_same_seed_draws_same_faults() -> None:
     def drawn(seed: int) -> list[Fault | None]:
         with FaultProxy("127.0.0.1:9", {Fault.SLOW: 0.2, Fault.HALF: 0.2}, seed=seed, after=5) as proxy:
             return [proxy.fault(Command(105)) for _ in range(60)]

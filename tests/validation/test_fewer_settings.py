@@ -1,4 +1,4 @@
-"""A finding is told with those settings alone that it takes: the others that its program had by chance are left out."""
+"""A finding lists only the settings that it needs; other settings of its program are omitted."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Answer = dict[str, Any]
 
 
 def wrong_of_region(answer: Answer) -> Answer:
-    """A broker of another region is wrong about the place in a queue."""
+    """A broker of another region returns a wrong offset."""
     fields = answer["fields"]
     return answer | {"fields": fields | {"queueOffset": "7"}} if fields.get("MSG_REGION") == "eu" and "queueOffset" in fields else answer
 
 
 def wrong_of_queues(answer: Answer) -> Answer:
-    """A broker has another code for a queue that its few queues do not have."""
+    """A broker returns another code for a queue beyond its few queues."""
     return answer | {"code": 99} if "illegal" in (answer["remark"] or "") else answer
 
 
@@ -52,31 +52,31 @@ def validated(folder: Path, target: InProcess, change: Callable[[Answer], Answer
     few([(wrong_of_region, {"regionId": "eu"}), (wrong_of_queues, {"defaultTopicQueueNums": "3"}), (wrong, {})], 1),
     ids=["a setting of a running broker", "a setting of a start", "no setting"],
 )
-def test_a_finding_has_the_settings_that_it_takes(
+def test_finding_has_only_needed_settings(
     change: Callable[[Answer], Answer], needed: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "report"
-    found = validated(folder, InProcess("P494"), change, monkeypatch)
-    assert found.findings
-    for one in found.findings:
-        assert one.program.needs == needs_of(needed)
-        history = load(folder / one.history)
-        assert (history.program, history.program.settings) == (one.program, needed), "what is kept is what was done"
-        assert one.again == one.repeats == 3
+    report = validated(folder, InProcess("P494"), change, monkeypatch)
+    assert report.findings
+    for finding in report.findings:
+        assert finding.program.needs == needs_of(needed)
+        history = load(folder / finding.history)
+        assert (history.program, history.program.settings) == (finding.program, needed), "what is kept is what was done"
+        assert finding.again == finding.repeats == 3
 
 
-def test_a_broker_that_does_not_start_with_fewer_settings_shows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_broker_failing_with_fewer_settings_shows_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Needing(InProcess):
         def open(self, setup: Setup = DEFAULT) -> Deployment:
             if "maxIndexNum" not in setup.settings:
                 raise TargetError("no")
             return super().open(setup)
 
-    found = validated(tmp_path / "report", Needing("P494"), wrong_of_region, monkeypatch)
-    assert {one.program.needs for one in found.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
+    report = validated(tmp_path / "report", Needing("P494"), wrong_of_region, monkeypatch)
+    assert {finding.program.needs for finding in report.findings} == {needs_of({"regionId": "eu", "maxIndexNum": "50"})}
 
 
-def test_a_running_broker_has_its_settings_back_behind_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_running_broker_gets_its_settings_back_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told = []
 
     class Watched(InProcess):
@@ -94,4 +94,4 @@ def test_a_running_broker_has_its_settings_back_behind_it(monkeypatch: pytest.Mo
 
     validated(tmp_path / "report", Watched("P494"), wrong_of_region, monkeypatch)
     assert len(told) > 1
-    assert {(one["regionId"], one["traceOn"], one["commercialBaseCount"]) for one in told} == {("DefaultRegion", "true", "1")}
+    assert {(fields["regionId"], fields["traceOn"], fields["commercialBaseCount"]) for fields in told} == {("DefaultRegion", "true", "1")}

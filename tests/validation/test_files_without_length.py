@@ -27,7 +27,7 @@ def sent(running: Deployment) -> int:
 
 
 def left(running: Deployment, size: int = 0) -> Path:
-    """End the broker, and leave the next file of its queue as a kill may."""
+    """End the broker, and leave the next file of its queue like a kill."""
     assert sent(running) == codes.SUCCESS
     running.stop(BROKER)
     file = running.store(BROKER) / "consumequeue" / "T" / SECOND
@@ -39,7 +39,7 @@ def left(running: Deployment, size: int = 0) -> Path:
 @pytest.mark.parametrize(
     ("profile", "taken", "stays"), [("P494", [SECOND], False), ("P500", [SECOND], False), ("P492", [], True), ("P533", [], False)]
 )
-def test_a_broker_that_refuses_such_a_file_is_started_without_it(profile: str, taken: list[str], stays: bool) -> None:
+def test_broker_refusing_empty_file_starts_without_it(profile: str, taken: list[str], stays: bool) -> None:
     with InProcess(profile).open(Setup(settings=LARGE)) as running:
         file = left(running)
         come_back(running, BROKER)
@@ -50,7 +50,7 @@ def test_a_broker_that_refuses_such_a_file_is_started_without_it(profile: str, t
 
 @pytest.mark.behaviour("REC-02")
 @pytest.mark.parametrize("profile", ["P494", "P533"])
-def test_a_file_of_another_length_stays_and_ends_the_start(profile: str) -> None:
+def test_file_of_another_length_stays_and_ends_start(profile: str) -> None:
     with InProcess(profile).open(Setup(settings=LARGE)) as running:
         file = left(running, 100)
         with pytest.raises(NotBack, match="does not start again"):
@@ -60,7 +60,7 @@ def test_a_file_of_another_length_stays_and_ends_the_start(profile: str) -> None
 
 @pytest.mark.behaviour("REC-02")
 @pytest.mark.parametrize("profile", ["P494", "P533"])
-def test_it_is_not_blamed_where_something_else_ends_the_start(profile: str) -> None:
+def test_empty_file_is_not_blamed_for_other_start_failure(profile: str) -> None:
     with InProcess(profile).open(Setup(settings=LARGE)) as running:
         other = left(running, 100).parents[1] / "1" / "00000000000000000000"
         other.parent.mkdir(exist_ok=True)
@@ -71,11 +71,11 @@ def test_it_is_not_blamed_where_something_else_ends_the_start(profile: str) -> N
 
 
 @pytest.mark.parametrize(("profile", "known"), [("P494", True), ("P533", False)])
-def test_behind_a_fault_it_is_told(profile: str, known: bool, tmp_path: Path) -> None:
-    """A finding where the profile says that the broker starts with it."""
+def test_file_without_length_is_reported_after_fault(profile: str, known: bool, tmp_path: Path) -> None:
+    """It is a finding if the profile states that the broker starts with such a file."""
     with InProcess("P494").open(Setup(settings=LARGE)) as running:
         store = PromisedStore(running, profile, Random(1), FaultTests("kill"), tmp_path)
         left(running)
         assert store.restart()
-        (one,) = store.results.wrong
-        assert (one.claim, bool(one.reason)) == ("unsized", known) and SECOND in one.text
+        (wrong,) = store.results.wrong
+        assert (wrong.claim, bool(wrong.reason)) == ("unsized", known) and SECOND in wrong.text

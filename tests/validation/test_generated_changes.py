@@ -1,4 +1,4 @@
-"""Generated changes of the implementation: what is changed and what not, how they are drawn, and what becomes of a few."""
+"""Generated mutants of the implementation: which code they change, how they are drawn, and the outcomes of a few."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def all_edits() -> list[operators.Edit]:
         ("attribute", "self.names", "self.rows"),
     ],
 )
-def test_a_function_is_changed_in_one_place(kind: str, before: str, after: str) -> None:
-    (edit,) = [one for one in all_edits() if (one.kind, one.before, one.after) == (kind, before, after)]
+def test_function_is_changed_in_one_place(kind: str, before: str, after: str) -> None:
+    (edit,) = [edit for edit in all_edits() if (edit.kind, edit.before, edit.after) == (kind, before, after)]
     (node,) = ast.parse(SOURCE).body
     assert isinstance(node, ast.FunctionDef)
     whole = ast.unparse(node)
@@ -83,32 +83,32 @@ def test_a_function_is_changed_in_one_place(kind: str, before: str, after: str) 
     assert not after or after.removeprefix("not ") in made
 
 
-def test_words_signatures_and_what_a_log_is_told_are_left_alone() -> None:
-    said = {one.before for one in all_edits()}
+def test_texts_signatures_and_log_arguments_are_unchanged() -> None:
+    said = {edit.before for edit in all_edits()}
     assert not said & {"3", "'so do words'", "'words of an exception'", "log.info('so do words', a)", "'A docstring stays.'"}
-    assert {one.kind for one in all_edits()} <= operators.KINDS.keys()
+    assert {edit.kind for edit in all_edits()} <= operators.KINDS.keys()
 
 
-def test_a_change_knows_the_lines_of_its_statement() -> None:
-    lines = {(one.before, one.first, one.last) for one in all_edits()}
+def test_change_knows_lines_of_its_statement() -> None:
+    lines = {(edit.before, edit.first, edit.last) for edit in all_edits()}
     assert {("a < 2", 6, 6), ("continue", 11, 11), ("a + 1", 12, 12)} <= lines
 
 
 @pytest.mark.slow
-def test_a_sample_is_even_over_modules_seeded_and_part_of_a_larger_one() -> None:
+def test_sample_is_even_over_modules_seeded_and_nested() -> None:
     few, more = (sampling.sample(count, 7, ("name server", "producer")) for count in (20, 40))
     assert few == sampling.sample(20, 7, ("name server", "producer")) != sampling.sample(20, 8, ("name server", "producer"))
     assert set(few) < set(more)
-    counts = Counter(one.module for one in more)
+    counts = Counter(change.module for change in more)
     assert len(counts) >= 8 and max(counts.values()) <= 2 * min(counts.values()) + 2
-    assert len({one.id for one in more}) == 40
-    for one in few:
-        assert one.ready().swaps and sampling.chosen([one.id], 1, 0) == [one]
+    assert len({change.id for change in more}) == 40
+    for sampled in few:
+        assert sampled.ready().swaps and sampling.chosen([sampled.id], 1, 0) == [sampled]
 
 
-def test_a_part_or_a_module_can_be_chosen() -> None:
-    assert {one.module for one in sampling.chosen(["route"], 5, 1)} == {"route"}
-    assert {one.part for one in sampling.chosen(["name server"], 5, 1)} == {"name server"}
+def test_part_or_module_can_be_chosen() -> None:
+    assert {mutant.module for mutant in sampling.chosen(["route"], 5, 1)} == {"route"}
+    assert {mutant.part for mutant in sampling.chosen(["name server"], 5, 1)} == {"name server"}
     with pytest.raises(InputError, match="is no change; give a part"):
         sampling.chosen(["nowhere"], 5, 1)
 
@@ -127,7 +127,7 @@ def rows(*verdicts: MutantVerdict) -> MutationReport:
         ((UNSEEN,), 0, None),
     ],
 )
-def test_the_exit_code_says_whether_something_survived(verdicts: tuple[MutantVerdict, ...], code: int, share: float | None) -> None:
+def test_exit_code_states_whether_mutant_survived(verdicts: tuple[MutantVerdict, ...], code: int, share: float | None) -> None:
     assert (rows(*verdicts).exit_code, rows(*verdicts).share) == (code, share)
 
 
@@ -136,7 +136,7 @@ def row_of(change: sampling.GeneratedMutant, verdict: MutantVerdict) -> MutantOu
 
 
 @pytest.mark.slow
-def test_an_argument_is_for_what_needs_one() -> None:
+def test_argument_applies_only_to_unnoticed_mutants() -> None:
     one = sampling.changes("producer/send", "producer")[0]
     found = reasons.argued(row_of(one, SURVIVED), one, "P494")
     assert found.verdict == UNSEEN and found.how
@@ -144,14 +144,14 @@ def test_an_argument_is_for_what_needs_one() -> None:
     assert reasons.argued(noticed, one, "P494") is noticed
 
 
-def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_under_another() -> None:
+def test_equivalence_by_switches_holds_only_under_that_profile() -> None:
     of_hooks = sampling.changes("broker/hooks", "broker")
-    one = next(
+    change = next(
         each for each in of_hooks if each.before == "not hooks.send and (not profile.always_traced)" and each.after == "not hooks.send"
     )
     assert not PROFILES["P494"].always_traced and PROFILES["P533"].always_traced
-    assert reasons.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
-    assert reasons.argued(row_of(one, SURVIVED), one, "P533").verdict != EQUIVALENT
+    assert reasons.argued(row_of(change, SURVIVED), change, "P494").verdict == EQUIVALENT
+    assert reasons.argued(row_of(change, SURVIVED), change, "P533").verdict != EQUIVALENT
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_what_the_switches_of_a_profile_settle_is_equivalent_under_it_and_not_un
         ("while not profile.null_fields:\n  f()", "pass", False),
     ],
 )
-def test_two_functions_are_one_where_only_what_a_profile_settles_differs(one: str, other: str, same: bool) -> None:
+def test_functions_equal_if_only_profile_settled_code_differs(one: str, other: str, same: bool) -> None:
     trees = [ast.parse("def f():\n" + "\n".join(f"  {line}" for line in text.splitlines())).body[0] for text in (one, other)]
     first, second = (each for each in trees if isinstance(each, ast.FunctionDef))
     assert constant_folding.same_under(PROFILES["P494"], first, second) is same
@@ -180,7 +180,7 @@ def test_two_functions_are_one_where_only_what_a_profile_settles_differs(one: st
 @pytest.mark.parametrize(
     ("stopped", "raised"), [(CTRL_C, KeyboardInterrupt), ("it does not answer any more", TargetError), ("", TargetError)]
 )
-def test_programs_that_were_not_performed_are_not_taken_for_lines_that_none_reaches(
+def test_unperformed_programs_do_not_count_as_unreached_lines(
     stopped: str, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     idle = SimpleNamespace(lines=frozenset, started=frozenset(), end=lambda: None)
@@ -191,7 +191,7 @@ def test_programs_that_were_not_performed_are_not_taken_for_lines_that_none_reac
         baseline.baseline("P494", 2, 1, lambda what, done, of: None)
 
 
-def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_ending_programs_are_tried_on_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[ValidationRequest]()
 
     def performed(request: ValidationRequest, progress: object) -> ValidationReport:
@@ -203,7 +203,7 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
     monkeypatch.setattr(baseline, "validate", performed)
     with pytest.raises(TargetError):
         baseline.baseline("P494", 20, 1, lambda what, done, of: None)
-    assert ENDED in {one.needs for request in asked for one in request.remembered}
+    assert ENDED in {program.needs for request in asked for program in request.remembered}
 
 
 @pytest.mark.slow
@@ -215,9 +215,7 @@ def test_programs_that_end_a_process_are_among_those_that_changes_are_tried_with
         ("message", "exact", "False", "P494", "P45"),
     ],
 )
-def test_a_parameter_for_which_every_caller_gives_a_switch_is_folded(
-    module: str, before: str, after: str, profile: str, other: str
-) -> None:
+def test_parameter_always_given_switch_is_folded(module: str, before: str, after: str, profile: str, other: str) -> None:
     part = "broker"
     found = [each for each in sampling.changes(module, part) if (each.before, each.after, each.kind) == (before, after, "fixed")]
     verdicts = [{reasons.argued(row_of(one, SURVIVED), one, name).verdict for one in found} for name in (profile, other)]
@@ -225,60 +223,60 @@ def test_a_parameter_for_which_every_caller_gives_a_switch_is_folded(
 
 
 @pytest.mark.parametrize(("profile", "verdict"), [("P494", EQUIVALENT), ("P533", UNREACHED)])
-def test_what_only_another_profile_calls_is_equivalent(profile: str, verdict: str) -> None:
-    """Only 5.x asks which field of a request is null where nobody asks for it in 4.9.4; both ask whether one is null."""
+def test_code_called_only_by_other_profile_is_equivalent(profile: str, verdict: str) -> None:
+    """Only 5.x tests which field of a request is null when 4.9.4 does not; both test whether a field is null."""
     of_nulls = [each for each in sampling.changes("remoting/headers", "broker") if each.function == "WithNulls.lacks"]
     assert of_nulls and {reasons.argued(row_of(one, UNREACHED), one, profile).verdict for one in of_nulls} == {verdict}
     assert "is_null" in {one.name for one in called.functions()} - constant_folding.uncalled(PROFILES[profile])
 
 
-def test_a_keyword_that_has_its_own_value_need_not_be_given() -> None:
+def test_keyword_equal_to_default_is_optional() -> None:
     lost = [each for each in sampling.changes("broker/sending", "broker") if each.kind == "lost" and "prepare(" in each.before]
     (one,) = [each for each in lost if "named=" not in ast.unparse(each.trees[1])]
     assert reasons.argued(row_of(one, SURVIVED), one, "P494").verdict == EQUIVALENT
     assert reasons.argued(row_of(one, SURVIVED), one, "P533").verdict == SURVIVED, "half messages have the property there"
 
 
-def test_no_broker_of_a_validation_has_a_word_that_no_program_gives() -> None:
+def test_validated_broker_has_only_words_given_by_programs() -> None:
     of_slave = [each for each in sampling.changes("broker/admin", "broker") if each.function.endswith("_is_slave")]
     verdicts = {each.after: reasons.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_slave}
     assert verdicts["''"] == UNSEEN and SURVIVED in verdicts.values()
 
 
-def test_a_millisecond_more_or_less_is_seen_by_nobody_and_a_moment_is() -> None:
+def test_one_millisecond_is_invisible_but_moment_is_visible() -> None:
     of_start = [each for each in sampling.changes("broker/checking", "broker") if each.before == "broker.clock.now() < starts"]
     verdicts = {each.kind: reasons.argued(row_of(each, SURVIVED), each, "P494").verdict for each in of_start}
     assert verdicts["boundary"] == UNSEEN and verdicts["negated"] == SURVIVED
 
 
-def test_what_a_start_does_is_tried_with_all_programs_and_first_with_those_that_go_through_it() -> None:
-    one = sampling.changes("broker/batch", "broker")[0]
+def test_startup_mutants_try_all_programs_reaching_ones_first() -> None:
+    change = sampling.changes("broker/batch", "broker")[0]
     programs = [Program(number, "", ()) for number in range(3)]
-    there = (one.path, one.first)
+    there = (change.path, change.first)
     through = {1: frozenset({there})}
-    assert [p.number for p in baseline.Baseline("P494", programs, through).programs_for(one)] == [1]
-    assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).programs_for(one)] == [1, 0, 2]
-    assert baseline.Baseline("P494", programs).programs_for(one) == []
+    assert [p.number for p in baseline.Baseline("P494", programs, through).programs_for(change)] == [1]
+    assert [p.number for p in baseline.Baseline("P494", programs, through, frozenset({there})).programs_for(change)] == [1, 0, 2]
+    assert baseline.Baseline("P494", programs).programs_for(change) == []
 
 
-def test_lines_are_told_once_each_while_threads_go_on() -> None:
+def test_lines_are_reported_once_while_threads_run() -> None:
     lines = {("a.py", 1), ("b.py", 2)}
     assert sorted(_done(InProcess("P494"), [], lines, "lines", [])) == [("a.py", 1), ("b.py", 2)]
     assert not lines
 
 
-def test_every_argument_is_about_changes_that_there_are() -> None:
+def test_every_argument_concerns_existing_mutants() -> None:
     of = {module: part for part in sampling.PARTS for module in sampling.modules(part)}
     for begin in nonempty([begin for table in (arguments.UNSEEN, arguments.EQUIVALENT) for begins in table.values() for begin in begins]):
         named = [module for module in of if module.startswith(begin.partition(":")[0])]
-        assert any(one.id.startswith(begin) for module in named[:1] for one in sampling.changes(module, of[module])), begin
+        assert any(change.id.startswith(begin) for module in named[:1] for change in sampling.changes(module, of[module])), begin
 
 
 @pytest.mark.parametrize("profile", ["P420", "P494", "P550"])
-def test_switches_are_drawn_with_the_value_of_the_nearest_release(profile: str) -> None:
+def test_switches_are_drawn_with_value_of_nearest_release(profile: str) -> None:
     all_ = switched.sample(profile, 1000, 0)
-    assert {one.change.switch for one in all_} == {switch for switch, known in values().items() if len(known) > 1}
-    assert all(one.change.value != getattr(PROFILES[profile], one.change.switch) for one in all_)
+    assert {mutant.change.switch for mutant in all_} == {switch for switch, known in values().items() if len(known) > 1}
+    assert all(mutant.change.value != getattr(PROFILES[profile], mutant.change.switch) for mutant in all_)
     few = switched.sample(profile, 5, 1)
     assert len(few) == 5 and set(few) <= set(all_) and few != switched.sample(profile, 5, 2)
     before = PROFILES[profile]

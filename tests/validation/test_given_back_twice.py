@@ -1,4 +1,4 @@
-"""Which record each send-back of a message has stored, where it is given back twice and not all that comes of it can be read."""
+"""Which record each of two send-backs of a message stored, if not all of their effects are readable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TWICE = Path(__file__).parents[1] / "data" / "history-4.5.1-given-back-twice.ndj
 
 @dataclass(frozen=True)
 class Row:
-    """A record of a message that was born when all of them were."""
+    """A record of a message; all are born at the same time."""
 
     topic: str
     properties: Mapping[str, str] = field(default_factory=dict)
@@ -34,14 +34,15 @@ class Row:
 
 
 def found(path: Path, profile: str) -> set[str]:
-    """What is wrong by this profile, by property."""
-    return {one.property for one in judge_file(path, profile).findings}
+    """Return the findings under this profile, by property."""
+    return {finding.property for finding in judge_file(path, profile).findings}
 
 
 @pytest.mark.behaviour("INV-48", "BACK-11", "BACK-12", "HAZ-31")
-def test_what_is_retried_is_of_the_request_that_names_a_limit() -> None:
-    """A real 4.5.1 was accused: its group retries nothing, so that the first request, which names no limit, made a dead letter; the record
-    of the second, and the queue that was drawn for it, were taken for the first one's."""
+def test_retried_message_belongs_to_request_naming_limit() -> None:
+    """A real 4.5.1 was wrongly reported: its group retries nothing, so that the first request, without a limit, made a dead letter. The
+    judge took the second request's record and drawn queue for the first one's.
+    """
     assert found(TWICE, "P452") == set()
     rebuilt = claim_histories(load(TWICE), PROFILES["P452"]).whole
     (retried,) = (one for one in rebuilt.exchanges if one.request.kind == "send_back" and one.stored)
@@ -66,21 +67,21 @@ def test_what_is_retried_is_of_the_request_that_names_a_limit() -> None:
     ],
 )
 @pytest.mark.behaviour("BACK-05", "BACK-12", "BACK-13")
-def test_a_send_back_has_first_choice_of_what_it_asks_for(record: Row, group: Group, level: int, asked: bool, any_: bool) -> None:
+def test_send_back_chooses_its_requested_message_first(record: Row, group: Group, level: int, asked: bool, any_: bool) -> None:
     request = BrokerRequest("send_back", 1, group="g", delay_level=level, offset=10, version=120)
     for first, expected in ((True, asked), (False, any_)):
         assert choose(request, group, Row("T"), [(10, record), (11, record)], asked=first) == (11 if expected else None)
 
 
 @pytest.mark.behaviour("INV-48", "BACK-11")
-def test_a_retry_beyond_the_limit_is_found_though_dead_letters_cannot_be_read(tmp_path: Path) -> None:
+def test_retry_beyond_limit_is_found_with_unreadable_dead_letters(tmp_path: Path) -> None:
     path = tmp_path / "history.ndjson"
     path.write_text(gzip.decompress(TWICE.read_bytes()).decode().replace('"version": 399', '"version": 120'), "utf-8")
     assert "INV-48" in found(path, "P452")
 
 
 @pytest.mark.behaviour("INV-48", "DLQ-02")
-def test_the_limit_of_a_group_goes_with_it(tmp_path: Path) -> None:
+def test_limit_of_group_is_deleted_with_group(tmp_path: Path) -> None:
     steps = (("group", {"retries": 0}), ("delete_group", {}), ("send", {}), ("back", {"version": 120}))
     with InProcess("P494").open() as running:
         path = performed(running, tmp_path, *steps)

@@ -1,4 +1,4 @@
-"""Pulls that a broker holds: one is answered when its message comes, and no broker may forget it or not wait."""
+"""Pulls that a broker holds: an arriving message answers them, and the broker must neither forget them nor answer early."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.pool import PHRASES, phrases
 from rocketproof_properties.programs.program import ProgramOptions, generate
 
-(HELD,) = (one for one in PHRASES if one.name == "a pull that is held")
+(HELD,) = (phrase for phrase in PHRASES if phrase.name == "a pull that is held")
 STEPS = tuple((name, {key: of[0] for key, of in values.items()}) for name, values in HELD.steps)
 
 
@@ -35,8 +35,8 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
         yield made
 
 
-def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tmp_path: Path) -> None:
-    for number in range(5):  # on a busy machine a pull may come behind its message
+def test_held_pull_gets_arriving_message(running: Deployment, tmp_path: Path) -> None:
+    for number in range(5):  # on a busy machine a pull may arrive after its message
         folder = tmp_path / str(number)
         folder.mkdir()
         found = judged(running, folder, *STEPS)
@@ -49,51 +49,51 @@ def test_a_pull_that_is_held_gets_the_message_that_comes(running: Deployment, tm
     pytest.fail("no pull was held for the time that passes before its message")
 
 
-def test_an_answer_to_a_held_pull_that_wants_none_accuses_nobody_up_to_5_0(running: Deployment, tmp_path: Path) -> None:
+def test_unwanted_held_pull_response_is_accepted_up_to_5_0(running: Deployment, tmp_path: Path) -> None:
     pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
     later = ("time", {"millis": 500, "client": 1}), ("topic", {"topic": "X", "client": 1})
     found = judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"}), *later)
-    (asked,) = (one for one in load(found.path).exchanges if one.op == "pull")
+    (asked,) = (exchange for exchange in load(found.path).exchanges if exchange.op == "pull")
     assert len(asked.strays) == (0 if PROFILES[running.name.partition(":")[2]].heeds_one_way else 1)
     assert not found.deviations and not found.unconfirmed
     if asked.strays:
         assert "INV-03" in [one.property for one in judge_file(found.path, "P533").deviations]
 
 
-def test_the_reference_answers_a_held_pull_whose_message_comes_last(running: Deployment, tmp_path: Path) -> None:
+def test_reference_answers_held_pull_of_last_message(running: Deployment, tmp_path: Path) -> None:
     pull = ("pull", {"topic": "W", "offset": 1, "hold": 1000, "one_way": True, "client": 1})
     history = load(judged(running, tmp_path, ("send", {"topic": "W"}), ("meet", {}), pull, ("meet", {}), ("send", {"topic": "W"})).path)
     *_, last = history.exchanges
     unknown = replace(last, closed="info", outcome={"error": "the connection was closed"})
-    history.items[history.items.index(last)] = unknown  # its outcome is unknown, so nothing comes after it
+    history.items[history.items.index(last)] = unknown  # its outcome is unknown, so nothing follows it
     reference = ReferenceReplay(history, PROFILES[history.origin["profile"]], history.items)
-    assert [one.field for one in reference.compare()] == ["answer"]
+    assert [difference.field for difference in reference.compare()] == ["answer"]
     del reference
-    gc.collect()  # a thread that was never started would be told here
+    gc.collect()  # a thread that never started would raise a warning here
 
 
 @pytest.mark.slow
-def test_a_pull_that_a_broker_forgets_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_pull_is_reported(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PullRequestHoldService, "_wake", lambda self, pull: None)
     found = judged(running, tmp_path, *STEPS)
     assert [*found.deviations, *found.unconfirmed]
 
 
-def test_a_pull_that_a_broker_does_not_hold_is_told(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pull_not_held_is_reported(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pull, "PULL_SUSPENDS", 0)
     found = judged(running, tmp_path, *STEPS)
-    assert [one.property for one in found.findings] == ["pull.waits"]
+    assert [finding.property for finding in found.findings] == ["pull.waits"]
 
 
 def test_pulls_are_held_in_programs_of_several_clients_alone() -> None:
     assert HELD in phrases(PROFILES["P494"]) and HELD.concurrent and HELD.waits
-    several, one = (generate(ProgramOptions("P494", 200, 2, concurrent=concurrent)) for concurrent in (True, False))
+    several, single = (generate(ProgramOptions("P494", 200, 2, concurrent=concurrent)) for concurrent in (True, False))
     assert any(args.get("hold") for made in several for _, args in made.steps)
-    alone = {args["hold"] for made in one for _, args in made.steps if args.get("hold") and not args.get("one_way")}
-    assert alone <= {300, 3000} and not any(made.concurrent for made in one)  # until their time is over
+    alone = {args["hold"] for made in single for _, args in made.steps if args.get("hold") and not args.get("one_way")}
+    assert alone <= {300, 3000} and not any(made.concurrent for made in single)  # until their time is over
 
 
-def test_who_lets_a_pull_be_held_waits_longer_for_its_answer() -> None:
+def test_holding_client_waits_longer_for_response() -> None:
     context = Context(ProgramNames("t", 0), "broker-a")
     assert client.patience(requests.pull(context, "broker-a")) == client.PATIENCE
     assert client.patience(requests.pull(context, "broker-a", hold=3000)) == client.PATIENCE + client.LOOKS + 3

@@ -1,4 +1,4 @@
-"""A faultless target behind a connection that loses, garbles and doubles frames: nothing is held against it, and what it hides is said."""
+"""A faultless target on a connection that loses, garbles and doubles frames: no finding, and the report names hidden data."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ Perform = Callable[..., tuple[JudgedProgram, Runner]]
 
 @pytest.fixture
 def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
-    """Programs on the target through a proxy that begins with its faults when the runner has begun."""
+    """Perform programs through a proxy whose faults begin once the runner has started."""
     closing: list[Runner | FaultProxy] = []
 
     def perform(steps: tuple[Step, ...], *, at: Mapping[int, Fault]) -> tuple[JudgedProgram, Runner]:
@@ -84,69 +84,69 @@ def performed(faultless: Deployment, tmp_path: Path) -> Iterator[Perform]:
         return judge_file(made.perform(Program(1, "plain messages", steps)), PROFILE), made
 
     yield perform
-    for one in closing:
-        one.close()
+    for resource in closing:
+        resource.close()
 
 
 @pytest.mark.parametrize("fault", KINDS, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: Fault, number: int) -> None:
+def test_request_of_unknown_outcome_is_no_finding(performed: Perform, fault: Fault, number: int) -> None:
     judged, _ = performed((SEND, SEND, ("send", {"topic": "B"})), at={number: fault})
-    assert [str(one) for one in judged.findings] == []
-    assert [(one.kind, one.at) for one in judged.faults] == [(KINDS[fault], f"client 0, request {number} (send)")]
-    assert {one.at for one in judged.unconfirmed} <= {one.at for one in judged.faults}
+    assert [str(finding) for finding in judged.findings] == []
+    assert [(fault.kind, fault.at) for fault in judged.faults] == [(KINDS[fault], f"client 0, request {number} (send)")]
+    assert {finding.at for finding in judged.unconfirmed} <= {fault.at for fault in judged.faults}
     assert "INV-34.records" not in judged.claims, "nobody knows what the queue holds"
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.CLOSE_AFTER, Fault.CLOSE_BEFORE], ids=lambda fault: fault.name)
-def test_messages_behind_a_lost_connection_come_from_another_port(performed: Perform, fault: Fault) -> None:
-    """The second or the third one-way send finds out that the connection has ended, and nobody waits for its answer."""
+def test_messages_after_lost_connection_use_another_port(performed: Perform, fault: Fault) -> None:
+    """The second or third one-way send detects that the connection has ended, and no response reveals it."""
     alone: Step = ("send", {"topic": "A", "one_way": True})
     judged, _ = performed((SEND, alone, alone, alone, SEND), at={2: fault})
-    assert [str(one) for one in judged.findings] == []
-    assert (transport.CLOSED, "send") in [(one.kind, one.op) for one in judged.faults]
+    assert [str(finding) for finding in judged.findings] == []
+    assert (transport.CLOSED, "send") in [(fault.kind, fault.op) for fault in judged.faults]
 
 
-def test_messages_behind_a_lost_wait_come_from_another_port(performed: Perform) -> None:
-    """All connections end by a request of another client, and who waits to be told of other consumers finds that out."""
+def test_messages_after_lost_wait_use_another_port(performed: Perform) -> None:
+    """Another client's request closes all connections; the client that awaits consumer changes detects that."""
     meet: Step = ("meet", {})
     other: Step = ("send", {"topic": "A", "one_way": True, "client": 1})
     judged, _ = performed((SEND, meet, other, meet, ("notified", {}), meet, SEND), at={2: Fault.REFUSED})
     (told,) = (one.value for one in load(judged.path).items if isinstance(one, Event) and one.op == "notified")
     assert "ConnectionLost" in told["error"]
-    assert [str(one) for one in judged.findings] == []
+    assert [str(finding) for finding in judged.findings] == []
 
 
 @pytest.mark.parametrize("name", ["delete", "topic"])
-def test_a_change_that_names_no_topic_may_be_lost(performed: Perform, name: str) -> None:
+def test_change_that_names_no_topic_may_be_lost(performed: Perform, name: str) -> None:
     judged, _ = performed((SEND, (name, {"topic": "A", "without": "topic"}), SEND), at={3 if name == "delete" else 2: Fault.SILENT})
-    assert [str(one) for one in judged.findings] == []
-    assert any(one.leaves_doubt for one in judged.faults)
+    assert [str(finding) for finding in judged.findings] == []
+    assert any(fault.leaves_doubt for fault in judged.faults)
 
 
-def test_what_a_broker_asks_by_itself_is_not_judged_where_answers_were_lost(performed: Perform) -> None:
+def test_unsolicited_requests_are_not_judged_after_lost_responses(performed: Perform) -> None:
     half: Step = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     steps = (("heartbeat", {"group": "producers"}), half, SEND, ("question", {}))
     judged, _ = performed(steps, at={3: Fault.SILENT})
-    assert [str(one) for one in judged.findings] == [] and "AUX-33.asked" not in judged.claims
+    assert [str(finding) for finding in judged.findings] == [] and "AUX-33.asked" not in judged.claims
 
 
 @pytest.mark.parametrize("fault", [*LOST, Fault.REFUSED], ids=lambda fault: fault.name)
-def test_looking_again_finds_what_a_lost_answer_has_hidden(performed: Perform, fault: Fault) -> None:
-    """The first answers that are lost are those to the questions about topics and the message."""
+def test_second_query_reveals_effects_of_lost_response(performed: Perform, fault: Fault) -> None:
+    """The first lost responses are those to the queries of topics and the message."""
     judged, _ = performed((SEND,), at={2: fault, 4: fault})
-    assert [str(one) for one in judged.findings] == []
-    assert {one.at for one in judged.faults} == {transport.READING}
-    assert not any(one.leaves_doubt for one in judged.faults)
+    assert [str(finding) for finding in judged.findings] == []
+    assert {fault.at for fault in judged.faults} == {transport.READING}
+    assert not any(fault.leaves_doubt for fault in judged.faults)
     assert judged.claims["INV-34.records"][0] and judged.claims["INV-06.records"][0]
 
 
-def test_an_answer_with_another_field_is_held_against_the_target_as_it_is_seen(performed: Perform) -> None:
+def test_response_with_other_field_counts_as_seen(performed: Perform) -> None:
     judged, _ = performed((SEND, SEND), at={2: Fault.CHANGED})
     assert judged.findings and not judged.faults
 
 
-def test_what_could_not_be_read_is_not_known_and_not_empty(faultless: Deployment) -> None:
+def test_unreadable_data_is_unknown_not_empty(faultless: Deployment) -> None:
     (address,) = faultless.brokers.values()
     of = {codes.GET_MAX_OFFSET: Fault.CLOSE_AFTER, codes.GET_ALL_TOPIC_CONFIG: Fault.GARBAGE, codes.GET_BROKER_CONFIG: Fault.HALF}
     with FaultProxy(address, of=of) as proxy:
@@ -172,8 +172,8 @@ class _Behind(Deployment):
         """Nothing was begun."""
 
 
-def test_records_of_an_earlier_run_are_never_taken_for_ones_own(faultless: Deployment, tmp_path: Path) -> None:
-    """Both runs delay messages, in a topic that they share; in the second nobody knows where that ended before."""
+def test_records_of_earlier_run_are_never_own(faultless: Deployment, tmp_path: Path) -> None:
+    """Both runs delay messages in a shared topic; the second run does not know its earlier end."""
     found = []
     for run in ("first", "second"):
         (tmp_path / run).mkdir()
@@ -186,13 +186,13 @@ def test_records_of_an_earlier_run_are_never_taken_for_ones_own(faultless: Deplo
         under_way.close()
         made.close()
         found.append(load(under_way.path))
-        assert [str(one) for one in judge_file(under_way.path, PROFILE).findings] == []
-    assert [len(one.records) for one in found] == [1, 1]
+        assert [str(finding) for finding in judge_file(under_way.path, PROFILE).findings] == []
+    assert [len(log.records) for log in found] == [1, 1]
     first, second = found
     assert not first.records.keys() & second.records.keys()
 
 
-def test_a_level_whose_end_was_not_known_is_not_read_from_its_start(faultless: Deployment) -> None:
+def test_queue_with_unknown_end_is_not_read_from_start(faultless: Deployment) -> None:
     pulled: list[str] = []
 
     class Watched(Reader):
@@ -217,11 +217,11 @@ def test_two_runs_have_no_time_of_birth_in_common(faultless: Deployment, tmp_pat
         first, last = (Context(made._names(number, "broker-a"), "broker-a").births for number in (1, 500))
         births.append(range(first.start, last.stop))
         made.close()
-    assert all(one.stop <= other.start or other.stop <= one.start for one in births for other in births if one is not other)
-    assert min(one.start for one in births) > 0
+    assert all(birth.stop <= other.start or other.stop <= birth.start for birth in births for other in births if birth is not other)
+    assert min(birth.start for birth in births) > 0
 
 
-def test_a_broker_that_does_not_tell_its_settings_cannot_be_judged(faultless: Deployment, tmp_path: Path) -> None:
+def test_broker_without_reported_settings_cannot_be_judged(faultless: Deployment, tmp_path: Path) -> None:
     (address,) = faultless.brokers.values()
     with (
         FaultProxy(address, of={codes.GET_BROKER_CONFIG: Fault.CLOSE_AFTER}) as proxy,
@@ -238,7 +238,7 @@ def run(target: ValidationTarget, folder: Path, programs: int, seed: int, shrink
 
 
 def accusations(found: ValidationReport) -> list[str]:
-    return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
+    return [f"{finding.verdict.property}: {finding.verdict.text}" for finding in found.findings] + [row.id for row in found.vanished]
 
 
 @pytest.mark.nightly
@@ -247,28 +247,28 @@ def accusations(found: ValidationReport) -> list[str]:
     [(Fault.CLOSE_AFTER, {"send_back.answer"}), (Fault.DOUBLED, {"INV-01", "INV-02"})],
     ids=["never answered", "always twice"],
 )
-def test_a_broker_that_always_fails_to_answer_a_request_is_found(tmp_path: Path, fault: Fault, properties: set[str]) -> None:
+def test_broker_never_answering_one_request_is_found(tmp_path: Path, fault: Fault, properties: set[str]) -> None:
     target = FaultyTarget(InProcess(PROFILE), of={codes.CONSUMER_SEND_MSG_BACK: fault})
-    found = run(target, tmp_path / "r", 8, 3)
-    assert {one.verdict.property for one in found.open} == properties
-    assert all(one.reproduced and "(send_back)" in one.verdict.at for one in found.open)
-    assert found.exit_code == 1
+    result = run(target, tmp_path / "r", 8, 3)
+    assert {finding.verdict.property for finding in result.open} == properties
+    assert all(finding.reproduced and "(send_back)" in finding.verdict.at for finding in result.open)
+    assert result.exit_code == 1
     anew = again(tmp_path / "r", None, ())
-    assert {one.verdict.property for one in anew.open} == {one.verdict.property for one in found.open}
+    assert {finding.verdict.property for finding in anew.open} == {finding.verdict.property for finding in result.open}
 
 
 @pytest.mark.nightly
-def test_what_is_not_seen_again_is_told_as_such(
+def test_unconfirmed_finding_is_reported_as_unconfirmed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One answer of the whole run has another remark."""
+    """A single response of the run has another remark."""
     left = iter([True])
     monkeypatch.setattr(client, "answer_data", lambda answer: answer_data(answer) | ({"remark": "once"} if next(left, False) else {}))
-    found = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
-    assert found.findings and found.open == [] and found.exit_code == 3
-    (one,) = found.not_seen_again
-    assert (one.again, one.reproduced, one.record()["reproduced"]) == (0, False, False)
-    render(found, tmp_path / "r")
+    result = run(InProcess(PROFILE), tmp_path / "r", 4, 3, shrink=2)
+    assert result.findings and result.open == [] and result.exit_code == 3
+    (finding,) = result.not_seen_again
+    assert (finding.again, finding.reproduced, finding.record()["reproduced"]) == (0, False, False)
+    render(result, tmp_path / "r")
     said = capsys.readouterr().out
     assert "? not reproduced 1: " in said and "no finding, 1 not reproduced" in said
     assert "not reproduced in" in (tmp_path / "r" / "junit.xml").read_text()
@@ -276,37 +276,37 @@ def test_what_is_not_seen_again_is_told_as_such(
 
 
 @pytest.mark.nightly
-def test_a_witness_whose_answers_are_lost_is_not_judged(tmp_path: Path) -> None:
-    """The target is asked for its topics; each answer is lost, in the repetition too."""
+def test_witness_with_lost_responses_is_not_judged(tmp_path: Path) -> None:
+    """Each response to the query of topics is lost, also in the repetition."""
     target = FaultyTarget(InProcess(PROFILE), of={codes.GET_ALL_TOPIC_CONFIG: Fault.CLOSE_AFTER})
-    (wanted,) = (one for one in WITNESSES if one.hazard == "HAZ-02")
-    found = replay(target, wanted, mark())
-    assert found.reproduced is None
-    assert "closed the connection" in found.said[-1]
+    (wanted,) = (witness for witness in WITNESSES if witness.hazard == "HAZ-02")
+    replayed = replay(target, wanted, mark())
+    assert replayed.reproduced is None
+    assert "closed the connection" in replayed.said[-1]
 
 
-def test_what_cannot_be_looked_at_behind_a_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
-    found = FaultTests("kill")
-    gone = _Behind(faultless, "127.0.0.1:9")  # discard, where nobody listens
-    store = PromisedStore(gone, PROFILE, random.Random(0), found, tmp_path)
+def test_unreadable_data_after_kill_is_not_missing(faultless: Deployment, tmp_path: Path) -> None:
+    faults = FaultTests("kill")
+    gone = _Behind(faultless, "127.0.0.1:9")  # the port of discard, without a listener
+    store = PromisedStore(gone, PROFILE, random.Random(0), faults, tmp_path)
     assert store.missing("topics", {"T"}) == []
     assert list(store.wrong_next_offsets({("T", 0): 1})) == []
-    assert [one.partition(": ")[2].partition(":")[0] for one in found.unknown] == ["topics", "next offset"]
+    assert [message.partition(": ")[2].partition(":")[0] for message in faults.unknown] == ["topics", "next offset"]
     report = ValidationReport({}, PROFILE, 0, 1, judged=[JudgedProgram(1, tmp_path, "", frozenset())])
     assert report.exit_code == 0
-    report.faults.append(found)
+    report.faults.append(faults)
     assert report.exit_code == 3
 
 
-def test_an_answer_that_names_no_place_is_told_as_a_finding_behind_a_kill(faultless: Deployment, tmp_path: Path) -> None:
-    found = FaultTests("kill")
-    store = PromisedStore(faultless, PROFILE, random.Random(0), found, tmp_path)
+def test_response_without_position_is_finding_after_kill(faultless: Deployment, tmp_path: Path) -> None:
+    faults = FaultTests("kill")
+    store = PromisedStore(faultless, PROFILE, random.Random(0), faults, tmp_path)
     store.where = "kill 1"
     assert store.remember({"topic": "T"}, {"msgId": "?", "queueId": "0", "queueOffset": "0"}, b"") is None
-    assert found.findings == ["kill 1: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
+    assert faults.findings == ["kill 1: place: an answer names none: {'msgId': '?', 'queueId': '0', 'queueOffset': '0'}"]
 
 
-def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> None:
+def test_probe_retries_after_lost_connection(faultless: Deployment) -> None:
     (address,) = faultless.brokers.values()
     with FaultProxy(address, at={1: Fault.CLOSE_AFTER, 2: Fault.GARBAGE, 4: Fault.CLOSE_INSIDE}) as proxy:
         with AddressTarget([proxy.address], profile=PROFILE).open() as running:
@@ -315,18 +315,18 @@ def test_a_probe_asks_again_where_a_connection_ends(faultless: Deployment) -> No
 
 
 @pytest.mark.nightly
-def test_a_target_that_fails_behind_its_programs_leaves_what_they_showed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_target_failing_after_programs_keeps_their_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bool:
         raise TargetError("the files are gone")
 
     monkeypatch.setattr(stores, "record", refuse)
-    found = run(InProcess(PROFILE), tmp_path / "r", 3, 3)
-    assert (found.stopped, found.exit_code, len(found.judged)) == ("the files are gone", 3, 3)
+    result = run(InProcess(PROFILE), tmp_path / "r", 3, 3)
+    assert (result.stopped, result.exit_code, len(result.judged)) == ("the files are gone", 3, 3)
 
 
 @pytest.mark.parametrize(("lost", "wanted", "times"), [(0, 10**8, 3), (0, 200, 4), (6, 200, 5), (60, 200, 14), (200, 200, 20)])
-def test_the_more_a_connection_loses_the_more_often_a_lost_answer_has_to_come_again(lost: int, wanted: int, times: int) -> None:
-    """What counts are requests of other kinds: a broker that answers no send-back says nothing of the connection."""
+def test_lossier_connection_requires_more_repeated_losses(lost: int, wanted: int, times: int) -> None:
+    """Only requests of other kinds count: a broker that answers no send-back shows nothing about the connection."""
     back = transport.TransportFault(transport.SILENT, "client 0, request 2 (send_back)", 3, "", "send_back")
     others = [
         transport.TransportFault(transport.SILENT, f"client 0, request {number} (send)", number, "", "send") for number in range(lost)

@@ -1,4 +1,4 @@
-"""What is said of a release that Maven does not fetch: one line with the fix, and nothing that Maven prints itself."""
+"""The message for a release that Maven does not fetch: one line with the fix, without output of Maven."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OTHERS = [
 
 @pytest.mark.skipif(os.name != "posix", reason="Maven is a script of a shell here")
 @pytest.mark.parametrize(("name", "tokens"), few([*((name, PROFILE) for name in SAID), *(("no release", tokens) for tokens in OTHERS)], 3))
-def test_a_release_that_maven_does_not_fetch(
+def test_release_that_maven_does_not_fetch(
     name: str, tokens: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed, said = SAID[name]

@@ -29,7 +29,7 @@ LONG = "x" * 128
 
 
 def performed(steps: tuple[Step, ...], folder: Path, source: str = "", profile: str = "P452") -> Path:
-    """The history of a program on a broker of a profile, P452 unless it is another."""
+    """Return the history of a program on a broker of a profile, by default P452."""
     with InProcess(profile).open() as running:
         runner = Runner(running, folder, {"profile": profile}, Bounds(1), mark(), clean=True)
         try:
@@ -40,17 +40,17 @@ def performed(steps: tuple[Step, ...], folder: Path, source: str = "", profile: 
 
 
 def found(path: Path, profile: str) -> set[str]:
-    """What is wrong by this profile, by property."""
-    return {one.property for one in judge_file(path, profile).findings}
+    """Return the findings under this profile, by property."""
+    return {finding.property for finding in judge_file(path, profile).findings}
 
 
 def left(profile: str, step: Step) -> bool:
-    """Whether a step stays in the programs of a profile."""
+    """Return whether the programs of a profile keep the step."""
     return step in programs._sparing((step,), PROFILES[profile])
 
 
 @pytest.mark.behaviour("APP-08", "INV-06", "INV-43")
-def test_a_client_may_set_the_flag_of_longer_hosts_and_its_record_is_as_others(tmp_path: Path) -> None:
+def test_client_may_set_long_host_flag_with_usual_record(tmp_path: Path) -> None:
     path = performed((("send", {"sys_flag": BORN_IPV6}), ("send", {"topic": "B"})), tmp_path)
     assert found(path, "P452") == set()
     for profile, records in (("P452", 2), ("P471", 1)):
@@ -59,14 +59,14 @@ def test_a_client_may_set_the_flag_of_longer_hosts_and_its_record_is_as_others(t
 
 
 @pytest.mark.behaviour("TCM-30", "TCM-31")
-def test_an_administrator_changes_and_deletes_a_topic_whose_name_is_too_long(tmp_path: Path) -> None:
+def test_administrator_changes_and_deletes_topic_with_too_long_name(tmp_path: Path) -> None:
     path = performed((("topic", {"topic": LONG}), ("send", {"topic": LONG}), ("delete", {"topic": LONG})), tmp_path)
     assert found(path, "P452") == set()
     assert "specification.update_topic" in found(path, "P45")
 
 
 @pytest.mark.behaviour("TCM-30", "TCM-31")
-def test_an_answer_that_refuses_such_a_name_is_found(tmp_path: Path) -> None:
+def test_refusal_of_too_long_name_is_found(tmp_path: Path) -> None:
     path = performed((("topic", {"topic": LONG}),), tmp_path)
     events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     for event in events:
@@ -78,32 +78,32 @@ def test_an_answer_that_refuses_such_a_name_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("profile", "seen"), few([("P452", False), ("P494", True), ("P491", False)], 2))
 @pytest.mark.behaviour("DLQ-04", "INV-50")
-def test_nobody_can_miss_what_becomes_of_a_message_where_dead_letters_cannot_be_read(profile: str, seen: bool, tmp_path: Path) -> None:
+def test_unreadable_dead_letters_make_messages_unverifiable(profile: str, seen: bool, tmp_path: Path) -> None:
     path = performed((("send", {}), ("back", {"level": -1})), tmp_path, GIVEN_UP)
     assert (GIVEN_UP in judge_file(path, profile).conditions) is seen
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("PERM-02", "REM-05")
-def test_nobody_waits_for_an_answer_to_a_request_that_the_name_server_does_not_serve() -> None:
+def test_requests_unserved_by_name_server_are_not_awaited() -> None:
     def given(profile: str) -> int:
         programs = generate(ProgramOptions(profile, 500, seed=7))
-        return sum(name == "permit_writes" and bool(args.get("permitted")) for one in programs for name, args in one.steps)
+        return sum(name == "permit_writes" and bool(args.get("permitted")) for program in programs for name, args in program.steps)
 
     assert given("P492") > 0
     assert given("P491") == given("P452") == 0
 
 
 @pytest.mark.behaviour("PERM-02", "REM-05")
-def test_a_permission_is_asked_of_name_servers_that_serve_it() -> None:
+def test_permission_is_queried_only_on_name_servers_serving_it() -> None:
     step = ("permit_writes", {"permitted": True})
     assert left("P492", step) and not left("P491", step) and not left("P452", step)
     assert left("P491", ("permit_writes", {"permitted": False}))
 
 
 @pytest.mark.behaviour("INV-48", "BACK-12")
-def test_what_waits_for_its_retry_is_not_of_the_send_back_that_gave_up() -> None:
-    """A real 4.4.0 was accused: its dead letter cannot be read, so that the next record was taken for it."""
+def test_waiting_retry_does_not_belong_to_exhausted_send_back() -> None:
+    """A real 4.4.0 was wrongly reported: its dead letter is unreadable, so that the judge took the next record for it."""
     path = Path(__file__).parents[1] / "data" / "history-4.4.0-given-up.ndjson.gz"
     assert found(path, "P440") == set()
     rebuilt = claim_histories(load(path), PROFILES["P440"]).whole
@@ -113,16 +113,16 @@ def test_what_waits_for_its_retry_is_not_of_the_send_back_that_gave_up() -> None
 
 @pytest.mark.behaviour("STO-02", "CHK-04")
 @pytest.mark.parametrize(("length", "code", "judged"), [(127, SUCCESS, True), (128, MESSAGE_ILLEGAL, False)])
-def test_only_the_store_refuses_the_long_name_of_a_retry_topic(length: int, code: int, judged: bool, tmp_path: Path) -> None:
-    """A real 4.5.1 was accused: the specification knows no retry topic whose name is too long."""
+def test_only_store_refuses_long_retry_topic_name(length: int, code: int, judged: bool, tmp_path: Path) -> None:
+    """A real 4.5.1 was wrongly reported: the specification has no retry topic with a too long name."""
     path = performed((("group", {"group": "g"}), ("send", {"topic": "%RETRY%" + "g" * (length - len("%RETRY%"))})), tmp_path)
     assert found(path, "P452") == set()
     events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    (told,) = [one for one in events if one.get("op") == "send" and one["type"] == "ok"]
-    (asked,) = [one for one in events if one.get("op") == "send" and one["type"] == "invoke"]
+    (told,) = [event for event in events if event.get("op") == "send" and event["type"] == "ok"]
+    (asked,) = [event for event in events if event.get("op") == "send" and event["type"] == "invoke"]
     assert (len(asked["value"]["fields"]["topic"]), told["value"]["code"]) == (length, code)
     told["value"] |= {"code": MESSAGE_ILLEGAL if judged else SYSTEM_ERROR, "fields": {}}
-    path.write_text("".join(json.dumps(one) + "\n" for one in events), "utf-8")
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), "utf-8")
     assert ("specification.send" in found(path, "P452")) is judged
 
 
@@ -130,7 +130,7 @@ def test_only_the_store_refuses_the_long_name_of_a_retry_topic(length: int, code
 @pytest.mark.parametrize(
     ("other", "moved"), [({"broker_id": 1}, True), ({"address": "10.0.0.2:1"}, False), ({"name": "broker-y", "broker_id": 1}, False)]
 )
-def test_an_address_under_two_ids_is_known_of_440_where_it_comes_under_both(other: dict[str, object], moved: bool, tmp_path: Path) -> None:
+def test_address_under_two_ids_is_known_for_440(other: dict[str, object], moved: bool, tmp_path: Path) -> None:
     first = {"name": "broker-x", "address": "10.0.0.1:1", "broker_id": 0, "topics": {"A": (4, 4, 6)}}
     steps: tuple[Step, ...] = (("register", first), ("register", {**first, **other}), ("route", {}))
     with InProcess("P440").open() as running:
@@ -147,8 +147,8 @@ def test_an_address_under_two_ids_is_known_of_440_where_it_comes_under_both(othe
 
 
 @pytest.mark.behaviour("REC-04", "INV-51")
-def test_a_dead_letter_is_looked_for_when_what_lies_behind_it_is_dispatched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real 4.8.0 on a busy machine was accused: it took three seconds to dispatch, and the dead letter's queue was read at once."""
+def test_dead_letter_is_searched_when_later_record_is_dispatched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy 4.8.0 was wrongly reported: it dispatched after three seconds, but the judge read the dead letter's queue at once."""
     asked: Counter[str] = Counter()
     dispatched = Reader.next_offset
 
@@ -164,38 +164,38 @@ def test_a_dead_letter_is_looked_for_when_what_lies_behind_it_is_dispatched(tmp_
 
 
 @pytest.mark.behaviour("TRX-02", "REM-05")
-def test_nobody_ends_a_transaction_where_a_release_without_half_messages_serves_that() -> None:
+def test_release_without_half_messages_has_no_transaction_ends() -> None:
     step = ("end", {})
     assert left("P40", step) and left("P432", step) and not left("P420", step)
-    assert "end" not in {name for one in generate(ProgramOptions("P420", 60, seed=7)) for name, _ in one.steps}
+    assert "end" not in {name for program in generate(ProgramOptions("P420", 60, seed=7)) for name, _ in program.steps}
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("NS-09")
-def test_nobody_asks_a_name_server_of_42_for_versions() -> None:
+def test_name_server_of_42_gets_no_version_query() -> None:
     def asked(profile: str) -> int:
-        return sum(name == "has_to_register" for one in generate(ProgramOptions(profile, 500, seed=7)) for name, _ in one.steps)
+        return sum(name == "has_to_register" for program in generate(ProgramOptions(profile, 500, seed=7)) for name, _ in program.steps)
 
     assert asked("P432") > asked("P420") == 0
 
 
 @pytest.mark.behaviour("NS-09")
-def test_versions_are_asked_of_name_servers_that_know_them() -> None:
+def test_name_servers_knowing_versions_are_queried() -> None:
     step = ("has_to_register", {"version": 1})
     assert left("P432", step) and not left("P420", step)
 
 
 @pytest.mark.behaviour("SEND-22", "TCM-10")
-def test_a_send_that_wants_no_answer_may_be_checked_behind_what_follows_it_and_stored_below_queue_0() -> None:
-    """A real 4.7.1 was accused: it told that there is no such topic, made it a moment later, and drew a queue that nobody can pull from."""
+def test_one_way_send_may_be_checked_late_and_stored_below_queue_0() -> None:
+    """A real 4.7.1 was wrongly reported: it answered that the topic is missing, created it a moment later, and drew an unreadable queue."""
     path = Path(__file__).parents[1] / "data" / "history-4.7.1-late-check.ndjson.gz"
     assert found(path, "P471") == set()
 
 
 @pytest.mark.behaviour("CL-02", "SEND-22")
 @pytest.mark.parametrize("shared", [True, False])
-def test_of_how_many_queues_one_is_drawn_for_a_message_that_waits_another_program_may_have_said(shared: bool, tmp_path: Path) -> None:
-    """A real 4.5.1 was accused: the topic "" had more queues than this program would have made it with."""
+def test_waiting_message_draws_among_queues_another_program_may_have_set(shared: bool, tmp_path: Path) -> None:
+    """A real 4.5.1 was wrongly reported: the topic "" had more queues than this program requests."""
     path = Path(__file__).parents[1] / "data" / "history-4.5.1-shared-delayed.ndjson.gz"
     if not shared:
         data = gzip.decompress(path.read_bytes())
@@ -205,25 +205,25 @@ def test_of_how_many_queues_one_is_drawn_for_a_message_that_waits_another_progra
 
 
 @pytest.mark.behaviour("SEND-22", "HAZ-42")
-def test_a_queue_of_the_schedule_topic_is_drawn_of_as_many_as_another_program_has_said() -> None:
+def test_schedule_topic_queue_is_drawn_among_queues_another_program_set() -> None:
     assert found(Path(__file__).parents[1] / "data" / "history-4.5.1-drawn-schedule.ndjson.gz", "P452") == set()
 
 
 @pytest.mark.behaviour("SEND-42", "INV-01", "INV-02")
-def test_a_batch_that_is_answered_twice_is_known_of_4_1_alone(tmp_path: Path) -> None:
+def test_batch_answered_twice_is_known_only_for_4_1(tmp_path: Path) -> None:
     path = performed((("send", {"items": [("a", {}), ("b", {})]}), ("send", {})), tmp_path, profile="P410")
     judged = judge_file(path, "P410")
     assert {(one.property, one.condition) for one in judged.deviations} == {("INV-01", BATCHED), ("INV-02", BATCHED)}
     assert (judged.findings, judged.unconfirmed) == ([], [])
-    assert {one.property for one in judge_file(path, "P420").unconfirmed} == {"INV-01", "INV-02"}
+    assert {finding.property for finding in judge_file(path, "P420").unconfirmed} == {"INV-01", "INV-02"}
 
 
 @pytest.mark.parametrize(("profile", "template"), [("P430", "AUTO_CREATE_TOPIC_KEY"), ("P432", "TBW102")])
 @pytest.mark.behaviour("TCM-13")
-def test_a_program_names_the_template_as_the_release_calls_it(profile: str, template: str, tmp_path: Path) -> None:
+def test_program_names_template_as_release_calls_it(profile: str, template: str, tmp_path: Path) -> None:
     steps: tuple[Step, ...] = (("send", {}), ("send", {"topic": "B", "default": "nowhere"}), ("send", {"topic": "TBW102"}))
     path = performed(steps, tmp_path, profile=profile)
-    sends = [one.fields for one in load(path).exchanges if one.op == "send"]
-    assert [(one["defaultTopic"], one["topic"] == template) for one in sends][::2] == [(template, False), (template, True)]
+    sends = [exchange.fields for exchange in load(path).exchanges if exchange.op == "send"]
+    assert [(send["defaultTopic"], send["topic"] == template) for send in sends][::2] == [(template, False), (template, True)]
     assert found(path, profile) == set()
     assert "send.code" in found(path, "P432" if profile == "P430" else "P430")

@@ -27,32 +27,32 @@ BY_HAZARD: Mapping[str, KnownHazard] = {wanted.hazard: wanted for wanted in WITN
 
 
 @pytest.mark.behaviour("HAZ-01", "LIV-03", "TCM-17", "CLI-21")
-def test_a_topic_of_a_first_message_stays_on_one_broker() -> None:
-    found = replay(InProcess(PROFILE), BY_HAZARD["HAZ-01"], mark())
-    assert (found.reproduced, found.property) == (True, "LIV-03"), found.said
-    assert found.steps[0].startswith("find_template(")
-    assert all("of broker-a: SUCCESS" in said for said in found.said)
+def test_topic_of_first_message_stays_on_one_broker() -> None:
+    replayed = replay(InProcess(PROFILE), BY_HAZARD["HAZ-01"], mark())
+    assert (replayed.reproduced, replayed.property) == (True, "LIV-03"), replayed.said
+    assert replayed.steps[0].startswith("find_template(")
+    assert all("of broker-a: SUCCESS" in said for said in replayed.said)
 
 
 @pytest.mark.behaviour("HAZ-02", "INV-16", "INV-18", "TCM-13")
-def test_a_refused_first_message_switches_creation_off_for_good() -> None:
-    found = replay(InProcess(PROFILE), BY_HAZARD["HAZ-02"], mark())
-    assert (found.reproduced, found.property) == (True, "INV-16 INV-18"), found.said
-    assert [said.rpartition(": ")[2] for said in found.said] == ["TOPIC_NOT_EXIST", "SUCCESS", "TOPIC_NOT_EXIST"]
+def test_refused_first_message_switches_creation_off_for_good() -> None:
+    replayed = replay(InProcess(PROFILE), BY_HAZARD["HAZ-02"], mark())
+    assert (replayed.reproduced, replayed.property) == (True, "INV-16 INV-18"), replayed.said
+    assert [said.rpartition(": ")[2] for said in replayed.said] == ["TOPIC_NOT_EXIST", "SUCCESS", "TOPIC_NOT_EXIST"]
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("HAZ-22", "INV-06", "CL-08")
-def test_a_message_larger_than_a_file_is_acknowledged_and_lost() -> None:
-    """On processes of their own: the files are those of the specification's scope."""
-    found = replay(Served(PROFILE), BY_HAZARD["HAZ-22"], mark())
-    assert found.reproduced, found.said
-    assert found.said[-1].endswith("where nothing is")
+def test_message_larger_than_file_is_acknowledged_and_lost() -> None:
+    """Uses separate processes, whose files have the sizes of the specification's scope."""
+    replayed = replay(Served(PROFILE), BY_HAZARD["HAZ-22"], mark())
+    assert replayed.reproduced, replayed.said
+    assert replayed.said[-1].endswith("where nothing is")
 
 
 @pytest.mark.behaviour("HAZ-02")
-def test_a_broker_that_leaves_its_template_alone_does_not_follow_the_witness(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It refuses as the other one does, and changes only a copy of the template."""
+def test_broker_keeping_template_does_not_follow_witness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses like other brokers, and changes only a copy of the template."""
     right = TopicConfigManager._template
 
     def copied(manager: TopicConfigManager, default_topic: str | None) -> TopicConfig | None:
@@ -70,7 +70,7 @@ def test_a_broker_that_leaves_its_template_alone_does_not_follow_the_witness(mon
 
 
 class _Address(ValidationTarget):
-    """A target that cannot be started with other settings."""
+    """A target whose settings cannot be changed."""
 
     name, version, profile = "somebody's", "", PROFILE
     offers = frozenset({Capability.CONFIGURE})
@@ -79,33 +79,33 @@ class _Address(ValidationTarget):
         raise AssertionError("nothing is started")
 
 
-def test_a_target_that_cannot_be_started_is_told_what_is_lost() -> None:
-    found = replay(_Address(), BY_HAZARD["HAZ-22"], mark())
-    assert found.reproduced is None
-    assert any("'start'" in said for said in found.said) and any("'store'" in said for said in found.said)
+def test_target_that_cannot_start_reports_what_is_lost() -> None:
+    replayed = replay(_Address(), BY_HAZARD["HAZ-22"], mark())
+    assert replayed.reproduced is None
+    assert any("'start'" in said for said in replayed.said) and any("'store'" in said for said in replayed.said)
 
 
 @pytest.mark.behaviour("HAZ-22")
-def test_what_is_not_reproduced_is_a_finding_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here no file is as small as the witness says, so that the message is stored."""
+def test_unreproduced_witness_is_finding_in_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here no file is as small as the witness requires, so that the message is stored."""
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.known._BLANK", 1 << 20)
     folder = tmp_path / "report"
-    found = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
-    assert [one.hazard for one in found.not_reproduced] == ["HAZ-22"]
-    assert found.exit_code == 1
+    report = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 1, witnesses=[BY_HAZARD["HAZ-22"]]))
+    assert [witness.hazard for witness in report.not_reproduced] == ["HAZ-22"]
+    assert report.exit_code == 1
     (row,) = json.loads((folder / "report.json").read_text())["witnesses"]
     assert (row["hazard"], row["reproduced"], row["steps"][0].partition("(")[0]) == ("HAZ-22", False, "request")
     cases = Xml.parse(folder / "junit.xml").iter("testcase")
-    case = next(one for one in cases if one.get("classname") == "rocketproof.validate.P494.HAZ-22")
+    case = next(case for case in cases if case.get("classname") == "rocketproof.validate.P494.HAZ-22")
     assert str(case.get("name")).startswith("HAZ-22: the witness of INV-06 in the model is what the target does")
     assert case.find("failure") is not None
-    assert again(folder, None, ()).witnesses == found.witnesses
+    assert again(folder, None, ()).witnesses == report.witnesses
 
 
 # Kills
 
 
-def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_that_cannot_be_killed_is_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "report"
     assert run(["validate", "--target", "inprocess", "--faults", "kill", "--report", str(folder)]) == 2
     assert "does not offer kill" in capsys.readouterr().err
@@ -113,20 +113,20 @@ def test_a_broker_that_cannot_be_killed_is_a_mistake(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.slow
-def test_kills_are_in_the_report(tmp_path: Path) -> None:
-    """A loss that there was not is put in, to see that it would be told."""
+def test_kills_are_in_report(tmp_path: Path) -> None:
+    """A planted loss appears in the report."""
     folder = tmp_path / "report"
-    found = validate(ValidationRequest(Served(PROFILE), folder, 1, 1, faults={"kill": 1}))
-    (kills,) = found.faults
-    assert (kills.rounds, kills.states, found.after_faults) == (1, 1, [])
-    assert found.exit_code == 0
+    report = validate(ValidationRequest(Served(PROFILE), folder, 1, 1, faults={"kill": 1}))
+    (kills,) = report.faults
+    assert (kills.rounds, kills.states, report.after_faults) == (1, 1, [])
+    assert report.exit_code == 0
     data = json.loads((folder / "report.json").read_text())
     assert data["faults"][0]["acknowledged"] == kills.acknowledged > 0
     kills.wrong.append(FaultViolation("loss 1", "start", "it does not start", "PER-06"))
-    assert found.exit_code == 0, "a known violation is none"
+    assert report.exit_code == 0, "a known violation is none"
     kills.wrong.append(FaultViolation("kill 1, store 0", "lost", "a message"))
-    assert (found.exit_code, found.data()["exit"]) == (1, 1)
-    told = {one.id: (one.outcome, one.message) for one in results.run(found.data()).results if one.id.startswith("faults")}
+    assert (report.exit_code, report.data()["exit"]) == (1, 1)
+    told = {result.id: (result.outcome, result.message) for result in results.run(report.data()).results if result.id.startswith("faults")}
     assert told == {
         "faults.kill.start": ("ok", "loss 1: it does not start"),
         "faults.kill.lost": ("differs", "kill 1, store 0: a message"),

@@ -1,4 +1,4 @@
-"""Releases that do not look again say of a message that begins a file that its flush is late (HAZ-21), and no program decides where."""
+"""Releases without a second check report a late flush for a message that begins a file (HAZ-21). No program controls where that happens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGE: Step = ("send", {"topic": "T", "body": "a" * 20_000, "queue": 0})
 
 @pytest.mark.behaviour("FLU-03", "HAZ-21")
 @pytest.mark.parametrize("profile", few(["P452", "P45"], 1))
-def test_a_message_that_begins_a_file_may_be_late(profile: str, tmp_path: Path) -> None:
+def test_message_that_begins_file_may_be_late(profile: str, tmp_path: Path) -> None:
     with InProcess(profile).open(SETUP) as running:
         with running.connect(BROKER) as line:
             line.ask(plain("send", topic="other", body="a" * 30_000))

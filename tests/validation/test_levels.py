@@ -1,4 +1,4 @@
-"""`rocketproof level`: how far a broker comes, and what it needs for the next level."""
+"""`rocketproof level`: the level a broker reaches, and the requirements of the next."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ YOUNG: Final = Path(__file__).with_name("young_broker.py")
 
 
 def described(folder: Path, spoilt: str = "") -> Path:
-    """The young broker's target file: ten lines."""
+    """The young broker's target file of ten lines."""
     start = f'"{sys.executable}", "{YOUNG}", "{{port}}"'
     lines = [
         'name = "young"',
@@ -52,13 +52,13 @@ def described(folder: Path, spoilt: str = "") -> Path:
 
 
 def levels_of(folder: Path, spoilt: str = "") -> tuple[dict[str, Any], int]:
-    """What `--json` says of a young broker with this fault, and the exit code."""
+    """Return the `--json` output for a young broker with this fault, and the exit code."""
     made = ["--report", str(folder / "r"), "--json", str(folder / "level.json"), "--report", f"badge:{folder / 'badge.svg'}"]
     code = run(["level", "--target", str(described(folder, spoilt)), *made, "--report", f"badge:{folder / 'badge.json'}"])
     return json.loads((folder / "level.json").read_text("utf-8")), code
 
 
-def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broker_storing_nothing_gets_level_and_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(YOUNG.read_text("utf-8").splitlines()) <= 200
     began = time.monotonic()
     found, code = levels_of(tmp_path)
@@ -71,7 +71,7 @@ def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: 
     (opens,) = [line for line in shown.splitlines() if "rocketproof explore" in line]
     assert opens.endswith(f"{found['levels'][-1]['history']} --profile P494")
     assert len(shown.splitlines()) < 60
-    wanted = {one["code"]: one["level"] for one in found["unserved"]}
+    wanted = {row["code"]: row["level"] for row in found["unserved"]}
     assert wanted[codes.PULL_MESSAGE] == 3 and wanted[codes.CONSUMER_SEND_MSG_BACK] == 4 and codes.SEND_MESSAGE_V2 not in wanted
     badge = json.loads((tmp_path / "badge.json").read_text("utf-8"))
     assert badge == {"schemaVersion": 1, "label": "rocketproof P494", "message": "level 2 of 6: takes a send", "color": "orange"}
@@ -92,7 +92,7 @@ def test_a_broker_that_keeps_nothing_gets_its_level_and_the_next_step(tmp_path: 
         2,
     ),
 )
-def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
+def test_young_broker_with_fault(tmp_path: Path, spoilt: str, level: int, request_: str, said: str) -> None:
     found, code = levels_of(tmp_path, spoilt)
     assert (found["level"], code) == (level, 1)
     failed = found["levels"][-1]["failed"]
@@ -103,7 +103,7 @@ def test_a_young_broker_with_a_fault(tmp_path: Path, spoilt: str, level: int, re
 
 
 def tried(target: ValidationTarget, number: int, folder: Path) -> LevelResult:
-    """One level alone, on a log that others have begun."""
+    """Try one level on a log that other clients have used."""
     (folder / "histories").mkdir()
     with target.open() as running:
         probe.ask(running.brokers["broker-a"], plain("send", topic="before"))
@@ -127,7 +127,7 @@ def tried(target: ValidationTarget, number: int, folder: Path) -> LevelResult:
         (6, Spoilt(forgets="kill"), "APP-10"),
     ],
 )
-def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: ValidationTarget, said: str) -> None:
+def test_broker_that_fails_at_level(tmp_path: Path, number: int, target: ValidationTarget, said: str) -> None:
     found = tried(target, number, tmp_path)
     assert found.failed is not None and not found.reached
     assert said in " ".join(vars(found.failed).values())
@@ -135,13 +135,13 @@ def test_a_broker_that_fails_at_a_level(tmp_path: Path, number: int, target: Val
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 7))
-def test_the_implementation_reaches_each_level(tmp_path: Path, number: int) -> None:
+def test_implementation_reaches_each_level(tmp_path: Path, number: int) -> None:
     found = tried(Spoilt(), number, tmp_path)
     assert found.reached and not found.untried, found.failed
 
 
 def test_settings_are_read_as_java_reads_properties(tmp_path: Path) -> None:
-    """rocketmq-rust parts names and values by a colon."""
+    """rocketmq-rust separates names and values by a colon."""
     told = b"brokerName:broker-a\nnamesrvAddr=127.0.0.1:9876\n# a=b\n\nmapedFileSizeCommitLog : 5\n"
     spoil = answering(codes.GET_BROKER_CONFIG)
     with Spoilt(lambda request: (answer := spoil(request)) and replace(answer, body=told)).open() as running:
@@ -150,7 +150,7 @@ def test_settings_are_read_as_java_reads_properties(tmp_path: Path) -> None:
         reader.close()
 
 
-def test_what_a_target_does_not_offer_is_said_and_is_no_failure(tmp_path: Path) -> None:
+def test_unsupported_requests_are_reported_without_failure(tmp_path: Path) -> None:
     found = tried(InProcess("P494"), 6, tmp_path)
     assert found.failed is None and not found.reached
     assert found.untried == ("the target does not offer kill, which the part with a kill needs",)
@@ -163,9 +163,9 @@ def test_no_name_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             running.name_server = None
             return running
 
-    found = try_levels(Nameless(), tmp_path, mark(), wanted=2)
-    assert [one.reached for one in found.results] == [False, True] and found.level == 2 and found.exit_code == 0
-    assert found.results[0].untried == ("no name server is known; give --nameserver",)
+    levels = try_levels(Nameless(), tmp_path, mark(), wanted=2)
+    assert [result.reached for result in levels.results] == [False, True] and levels.level == 2 and levels.exit_code == 0
+    assert levels.results[0].untried == ("no name server is known; give --nameserver",)
 
 
 def test_exit_codes() -> None:
@@ -178,26 +178,26 @@ def test_exit_codes() -> None:
 # The levels as data
 
 
-def test_levels_name_entries_of_the_catalogue_and_steps_of_the_vocabulary() -> None:
-    known = {one.id for profile in PROFILES for one in entries(profile, frozenset())}
-    for one in LEVELS:
-        assert one.ids <= known, one.ids - known
-        assert set(one.asks) <= REQUESTS.keys()
+def test_levels_name_catalogue_entries_and_vocabulary_steps() -> None:
+    known = {entry.id for profile in PROFILES for entry in entries(profile, frozenset())}
+    for each in LEVELS:
+        assert each.ids <= known, each.ids - known
+        assert set(each.asks) <= REQUESTS.keys()
     assert REQUESTS.keys() <= STEPS.keys()
-    counted = [id_ for one in LEVELS for id_ in one.ids]
+    counted = [id_ for level in LEVELS for id_ in level.ids]
     assert len(counted) == len({*counted})
 
 
-def test_a_level_needs_only_requests_of_its_own_and_of_those_below() -> None:
-    for number, one in nonempty(enumerate(LEVELS, 1)):
-        for trial in nonempty(one.trials):
+def test_level_needs_only_its_requests_and_lower_levels() -> None:
+    for number, level in nonempty(enumerate(LEVELS, 1)):
+        for trial in nonempty(level.trials):
             assert level_of_steps((*trial.steps, *trial.after)) <= number
-        assert all(REQUESTS[name].level <= number for name in one.asks)
-        for wanted in nonempty(one.exercised):
+        assert all(REQUESTS[name].level <= number for name in level.asks)
+        for wanted in nonempty(level.exercised):
             assert level_of_entry(wanted) <= number
 
 
-def test_steps_that_need_a_level() -> None:
+def test_steps_that_need_level() -> None:
     assert level_of_steps([("send", {}), ("send", {"properties": {"DELAY": "3"}})]) == 4
     assert level_of_steps([("send", {"topic": "%RETRY%g"})]) == 4
     assert level_of_steps([("send", {"properties": {"TRAN_MSG": "true"}})]) == 5
@@ -213,22 +213,22 @@ def test_steps_that_need_a_level() -> None:
         (("--level", "--report", "badge:b.png"), "give badge:FILE.svg or badge:FILE.json"),
     ],
 )
-def test_what_cannot_be_used(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
+def test_unusable_arguments_are_refused(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
     assert run(["validate", "--target", "inprocess", *tokens]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_validate_still_takes_the_old_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_still_accepts_old_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["validate", "--target", "inprocess", "--level", "--up-to", "1"]) == 0
     assert "rocketproof: --level is now the command `rocketproof level`" in capsys.readouterr().err
 
 
-def test_a_level_that_the_judge_left_open_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_level_that_judge_left_open_is_not_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judge = leveltrials.judge_file
     open_ = ("A: 3 expanded states are reached",)
     monkeypatch.setattr(leveltrials, "judge_file", lambda path, profile: replace(judge(path, profile), unknown=open_))
-    found = try_levels(InProcess("P494"), tmp_path, mark(), wanted=2)
-    assert (found.level, found.next, found.exit_code) == (0, None, 3)
-    assert found.data()["levels"][0]["undecided"] == ["A: 3 expanded states are reached"]
-    assert [one.outcome for one in levelreport.run(found).results][:2] == ["undecided", "undecided"]
-    levelreport.render(found, tmp_path)
+    levels = try_levels(InProcess("P494"), tmp_path, mark(), wanted=2)
+    assert (levels.level, levels.next, levels.exit_code) == (0, None, 3)
+    assert levels.data()["levels"][0]["undecided"] == ["A: 3 expanded states are reached"]
+    assert [result.outcome for result in levelreport.run(levels).results][:2] == ["undecided", "undecided"]
+    levelreport.render(levels, tmp_path)

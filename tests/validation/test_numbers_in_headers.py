@@ -1,4 +1,4 @@
-"""Requests whose headers have odd texts for numbers: the reference broker reads them as Java does, and no judge accuses it."""
+"""Requests with odd texts for numbers in their headers: the reference broker reads them like Java, and no judge reports it."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 
 
 def accused(running: Deployment, folder: Path, kind: str, field: str, text: str) -> list[str]:
-    """What the judges say against the reference broker in a program whose request has the text in a field."""
+    """Return the findings against the reference broker for a program whose request has the text in a field."""
     before: tuple[Step, ...] = (("topic", {}), ("send", {}), *([HALF] if kind == "end" else []))
     answered = {"one_way": False} if kind == "end" else {}
     found = judged(running, folder, *before, (kind, {**answered, "altered": (field, text)}), ("send", {}), ("max_offset", {}))
-    asked = [one for one in load(found.path).exchanges if one.fields.get(field) == text]
+    asked = [exchange for exchange in load(found.path).exchanges if exchange.fields.get(field) == text]
     assert len(asked) == 1 and found.by
-    return [str(one) for one in (*found.findings, *found.unconfirmed)]
+    return [str(finding) for finding in (*found.findings, *found.unconfirmed)]
 
 
 def is_known(kind: str, text: str) -> bool:
-    """A request for a record at an offset where none begins: what the bytes there are is another program's."""
+    """A request for a record at an offset without one depends on another program's bytes there."""
     return kind in ("view", "back", "end") and java_long(text) is not None
 
 

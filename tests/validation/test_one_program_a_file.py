@@ -1,4 +1,4 @@
-"""A history is that of one program: what would append to another one is refused."""
+"""A history contains one program: appending to another one is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocketproof_properties.brokers.runs.recording import HistoryRecorder, last_
 from rocketproof_traces.common.errors import TraceError
 
 
-def test_a_second_program_in_a_file_is_refused_and_the_first_one_stays(tmp_path: Path) -> None:
+def test_second_program_in_file_is_refused_and_first_stays(tmp_path: Path) -> None:
     path = tmp_path / "00001.ndjson"
     HistoryRecorder(path, {"program": 1}).close()
     before = path.read_bytes()
@@ -19,7 +19,7 @@ def test_a_second_program_in_a_file_is_refused_and_the_first_one_stays(tmp_path:
     assert path.read_bytes() == before
 
 
-def test_an_empty_file_is_no_history(tmp_path: Path) -> None:
+def test_empty_file_is_no_history(tmp_path: Path) -> None:
     (tmp_path / "00001.ndjson").touch()
     HistoryRecorder(tmp_path / "00001.ndjson", {}).close()
 

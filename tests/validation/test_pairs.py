@@ -1,4 +1,4 @@
-"""A broker beside a name server of another release: how a user names the pair, what starts, and by what it is judged."""
+"""A broker with a name server of another release: how a user names the pair, how it starts, and how it is judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAIR = "apache:4.9.7+apache:5.1.0"
 PARTS = (NAME_SERVER, "broker-a")
 
 
-def test_a_pair_is_a_target_of_its_own_broker_first() -> None:
+def test_pair_is_target_of_its_broker_first() -> None:
     found = choose(None, PAIR, None, configure=False)
     assert isinstance(found, Apache)
     assert (found.name, found.version, found.profile) == (PAIR, "4.9.7+5.1.0", "P494+P510")
@@ -35,7 +35,7 @@ def test_a_pair_is_a_target_of_its_own_broker_first() -> None:
     assert choose(None, PAIR, "P494", configure=False).profile == "P494"
 
 
-def test_two_releases_of_one_profile_and_one_release_twice_are_judged_by_it() -> None:
+def test_equal_profiles_or_releases_are_judged_by_one_profile() -> None:
     assert (Apache("4.9.4", name_server="4.9.5").name, Apache("4.9.4", name_server="4.9.5").profile) == (
         "apache:4.9.4+apache:4.9.5",
         "P494",
@@ -64,19 +64,17 @@ def test_two_releases_of_one_profile_and_one_release_twice_are_judged_by_it() ->
         (("--pair", PAIR, "--profile", "P494+P600"), "unknown profile 'P494+P600'"),
     ],
 )
-def test_what_is_no_pair_is_told_in_one_line(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
+def test_invalid_pair_is_one_line(capsys: pytest.CaptureFixture[str], tokens: tuple[str, ...], said: str) -> None:
     assert said in refused(capsys, *tokens)
 
 
-def test_a_file_may_have_the_sign_in_its_name() -> None:
+def test_file_may_have_sign_in_its_name() -> None:
     assert form_of("a+b.toml") == TargetForm("file", "a+b.toml")
     assert form_of("served+served") is None
 
 
-def test_each_part_starts_with_the_jars_of_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_part_starts_with_jars_of_its_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Started:
-        """What the builder asks of processes that run."""
-
         def __init__(self) -> None:
             self.name_server, self.brokers = "127.0.0.1:1", {"broker-a": "127.0.0.1:2"}
             self.settings = {"broker-a": {"brokerPermission": "4"}}
@@ -99,14 +97,14 @@ def test_each_part_starts_with_the_jars_of_its_release(tmp_path: Path, monkeypat
     monkeypatch.setattr(apache, "opened", opened)
     monkeypatch.setattr(apache, "Processes", lambda builder, setup: started.extend(builder.launch(Started(), part) for part in PARTS))
     Apache("4.9.4", name_server="5.3.3").open()
-    assert [one.command[one.command.index("-cp") + 1] for one in started] == ["/jars/5.3.3/*", "/jars/4.9.4/*"]
+    assert [process.command[process.command.index("-cp") + 1] for process in started] == ["/jars/5.3.3/*", "/jars/4.9.4/*"]
     packages = [(tmp_path / part / "conf" / "logback.xml").read_text("utf-8").count("rocketmq.logging") for part in PARTS]
     assert packages == [1, 0]
     assert "timerWheelEnable" not in (tmp_path / "broker-a" / "server.conf").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("broker", "name_server"), [("P494", "P533"), ("P533", "P494"), ("P40", "P540")])
-def test_a_pairs_profile_has_the_brokers_switches_and_the_name_servers(broker: str, name_server: str) -> None:
+def test_pair_profile_combines_switches_of_broker_and_name_server(broker: str, name_server: str) -> None:
     pair = profile_of(f"{broker}+{name_server}")
     assert {name: getattr(pair, name) for name in OF_NAME_SERVERS} == {
         name: getattr(PROFILES[name_server], name) for name in OF_NAME_SERVERS
@@ -117,29 +115,29 @@ def test_a_pairs_profile_has_the_brokers_switches_and_the_name_servers(broker: s
     assert pair.name in PROFILES and pair.name not in list(PROFILES)
 
 
-def test_what_is_no_pair_of_profiles_is_no_profile() -> None:
+def test_invalid_pair_of_profiles_is_no_profile() -> None:
     for name in ("P494+", "+P494", "P494+P600", "P494+P494+P494", "P600"):
         assert name not in PROFILES
         with pytest.raises(KeyError):
             PROFILES[name]
 
 
-def test_what_is_expected_of_a_pair_is_what_is_expected_of_its_broker() -> None:
+def test_pair_expects_what_its_broker_expects() -> None:
     assert cases("P45+P533") == cases("P45") != cases("P533")
     assert settings("P45+P533") == settings("P45") != settings("P533")
 
 
 @pytest.mark.behaviour("NS-06")
 @pytest.mark.parametrize("profile", ["P494+P533", "P533+P494", "P49+P494", "P494+P49"])
-def test_a_name_server_answers_as_its_own_release(profile: str) -> None:
-    """A route of a topic that nobody has, and one of no topic."""
+def test_name_server_answers_as_its_release(profile: str) -> None:
+    """Query the routes of an unknown topic and of an empty name."""
 
     def asked(of: str) -> list[tuple[int, str | None]]:
         with InProcess(of).open() as running:
             line = running.connect(NAME_SERVER)
             answers = [line.ask(Command(GET_ROUTEINFO_BY_TOPIC, fields), SECONDS) for fields in ({"topic": "T"}, {})]
             line.close()
-            return [(one.code, one.remark) for one in answers]
+            return [(answer.code, answer.remark) for answer in answers]
 
     broker, _, name_server = profile.partition("+")
     assert asked(profile) == asked(name_server) != asked(broker)

@@ -1,4 +1,4 @@
-"""A port that somebody else has when a broker comes back: it is waited for, and it is nothing that the broker has shown."""
+"""Another process has the port when a broker returns: the run waits for it, and reports nothing about the broker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
             target.end()
 
 
-def test_a_port_that_is_taken_is_waited_for_and_shows_nothing_of_the_broker(running: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taken_port_is_awaited_and_shows_nothing_of_broker(running: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comeback, "_PAUSES", (0.01,))
     ((broker, address),) = running.brokers.items()
     running.stop(broker)

@@ -12,7 +12,7 @@ from rocketproof_properties.brokers.inprocess import InProcess
 
 @pytest.mark.behaviour("BACK-01", "REM-04")
 @pytest.mark.parametrize("profile", ["P40", "P49", "P494", "P533"])
-def test_a_send_back_whose_header_does_not_decode_makes_no_topic(profile: str, tmp_path: Path) -> None:
+def test_undecodable_send_back_creates_no_topic(profile: str, tmp_path: Path) -> None:
     back = ("back", {"record": 0, "altered": ("offset", str(2**63))})
     with InProcess(profile).open() as running:
         found = judged(running, tmp_path, ("send", {"topic": "A"}), back)
@@ -20,7 +20,7 @@ def test_a_send_back_whose_header_does_not_decode_makes_no_topic(profile: str, t
 
 
 @pytest.mark.behaviour("REM-05", "HAZ-26")
-def test_an_end_of_a_transaction_is_answered_where_nobody_serves_it(tmp_path: Path) -> None:
+def test_unserved_transaction_end_gets_response(tmp_path: Path) -> None:
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     with InProcess("P40").open() as running:
         found = judged(running, tmp_path, half, ("end", {"commit": True}))
@@ -31,8 +31,8 @@ def test_an_end_of_a_transaction_is_answered_where_nobody_serves_it(tmp_path: Pa
 @pytest.mark.parametrize("cut", [0, 1, 6])
 @pytest.mark.parametrize("more", [-400, -2, 1, 2**20])
 @pytest.mark.parametrize("profile", ["P45", "P494", "P533"])
-def test_a_batch_whose_bodies_have_other_lengths_than_it_says_is_an_error(profile: str, more: int, cut: int, tmp_path: Path) -> None:
-    """The sizes of its messages add up, and a broker reads by the lengths of bodies and properties."""
+def test_batch_with_wrong_body_lengths_is_error(profile: str, more: int, cut: int, tmp_path: Path) -> None:
+    """The sizes of its messages add up, but a broker uses the lengths of bodies and properties."""
     batch = ("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})], "more": more, "cut": cut})
     with InProcess(profile).open() as running:
         found = judged(running, tmp_path, batch)

@@ -1,4 +1,4 @@
-"""What a broker registers by itself may leave a route as it was, or as a registration of all topics has it."""
+"""A broker's own registrations may leave a route unchanged, or as a registration of all topics leaves it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def numbers(number: int) -> Step:
 def found(
     folder: Path, profile: str, steps: tuple[Step, ...], monkeypatch: pytest.MonkeyPatch, changed: dict[str, Callable[..., Any]], perm: str
 ) -> JudgedProgram:
-    """What is said of a broker whose registrations are `changed`."""
+    """Judge a broker whose registrations are `changed`."""
     with InProcess(profile).open(Setup(settings={"brokerPermission": perm})) as running, monkeypatch.context() as patched:
         for name, otherwise in changed.items():
             patched.setattr(Registration, name, otherwise)
@@ -56,13 +56,13 @@ def found(
 
 
 def as_all(self: Registration, table: Any, *, alone: bool) -> Any:
-    """Of one topic what a registration of all tells, as if one of these had come behind its own."""
+    """Register one topic like a registration of all, as if a full one had followed it."""
     del alone
     return _REGISTERED(self, table, alone=False)
 
 
 def with_more(self: Registration, table: Any, *, alone: bool) -> Any:
-    """Queues that no topic has."""
+    """Add a queue to each topic."""
     sent = {name: config.copy() for name, config in _REGISTERED(self, table, alone=alone).items()}
     for config in sent.values():
         config.read_queue_nums += 1
@@ -70,7 +70,7 @@ def with_more(self: Registration, table: Any, *, alone: bool) -> Any:
 
 
 def all_but(*hidden: int) -> Callable[..., Any]:
-    """A topic is registered alone, but not where it has so many queues."""
+    """Register single topics, except with a number of queues in `hidden`."""
 
     async def register(self: Registration, config: Any) -> None:
         if config.read_queue_nums not in hidden:
@@ -80,7 +80,7 @@ def all_but(*hidden: int) -> Callable[..., Any]:
 
 
 def no_route(request: Command) -> Command | None:
-    """What a name server answers that knows no topic."""
+    """Respond like a name server without topics."""
     if request.code != codes.GET_ROUTEINFO_BY_TOPIC:
         return None
     topic, faq = (request.ext_fields or {})["topic"], suggestion(PROFILES["P494"].name_server_faq)
@@ -94,17 +94,17 @@ def no_route(request: Command) -> Command | None:
     ("P511", with_more, {QUEUES}),
     ("P494", with_more, {QUEUES}),
 ])  # fmt: skip
-def test_a_limited_broker_may_have_registered_all_topics_behind_one(
+def test_limited_broker_may_register_all_topics_after_one(
     profile: str, changed: Callable[..., Any], findings: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = found(tmp_path, profile, _PERM_0, monkeypatch, {"_registered": changed}, "4")
-    assert {one.property for one in judged.findings if one.judge == "reference" or not findings} == findings
-    assert {one.property for one in judged.unconfirmed} == {QUEUES} - findings
+    assert {finding.property for finding in judged.findings if finding.judge == "reference" or not findings} == findings
+    assert {finding.property for finding in judged.unconfirmed} == {QUEUES} - findings
 
 
 @pytest.mark.behaviour("NS-11")
-def test_a_broker_that_may_all_tells_the_same_of_one_topic_and_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a limited one may say is no excuse for it."""
+def test_unlimited_broker_registers_one_topic_like_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tolerance for a limited broker does not excuse it."""
 
     def limited(self: Registration, table: Any, *, alone: bool) -> Any:
         sent = {name: config.copy() for name, config in _REGISTERED(self, table, alone=alone).items()}
@@ -113,7 +113,7 @@ def test_a_broker_that_may_all_tells_the_same_of_one_topic_and_of_all(tmp_path: 
         return sent
 
     judged = found(tmp_path, "P511", _PERM_0, monkeypatch, {"_registered": limited}, "6")
-    assert {one.property for one in judged.findings if one.judge == "reference"} == {QUEUES} and not judged.unconfirmed
+    assert {finding.property for finding in judged.findings if finding.judge == "reference"} == {QUEUES} and not judged.unconfirmed
 
 
 @pytest.mark.behaviour("HAZ-37", "TCM-34")
@@ -125,34 +125,36 @@ def test_a_broker_that_may_all_tells_the_same_of_one_topic_and_of_all(tmp_path: 
         ("P533", (2,), QUEUES, True),  # nothing is registered one way
     ],
 )
-def test_a_route_may_be_as_it_was_before_its_topics_last_change(
+def test_route_may_precede_last_change_of_topic(
     profile: str, hidden: tuple[int, ...], property: str, certain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = (numbers(1), numbers(2), ROUTE)
     judged = found(tmp_path, profile, steps, monkeypatch, {"_register_alone": all_but(*hidden)}, "6")
-    assert {one.property for one in judged.findings if one.judge == "reference" or not certain} == ({property} if certain else set())
-    assert ({one.property for one in judged.unconfirmed} == {property}) is not certain
+    assert {finding.property for finding in judged.findings if finding.judge == "reference" or not certain} == (
+        {property} if certain else set()
+    )
+    assert ({finding.property for finding in judged.unconfirmed} == {property}) is not certain
 
 
 @pytest.mark.behaviour("HAZ-37")
-def test_a_topic_whose_first_registration_is_late_may_have_no_route(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topic_with_late_first_registration_may_lack_route(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = found(tmp_path, "P494", (numbers(1), ROUTE), monkeypatch, {"_register_alone": all_but(1)}, "6")
     assert not judged.findings
-    assert [(one.property, one.at) for one in judged.unconfirmed] == [(CODE, "client 0, request 5 (route)")]
+    assert [(finding.property, finding.at) for finding in judged.unconfirmed] == [(CODE, "client 0, request 5 (route)")]
 
 
 @pytest.mark.behaviour("HAZ-37")
-def test_what_else_is_wrong_behind_such_a_route_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_faults_after_stale_route_are_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = (numbers(1), numbers(2), ROUTE, numbers(3), numbers(4), ROUTE)
     judged = found(tmp_path, "P494", steps, monkeypatch, {"_register_alone": all_but(2, 3, 4)}, "6")
-    assert [one.property for one in judged.unconfirmed] == [QUEUES]
-    assert QUEUES in {one.property for one in judged.findings}
+    assert [finding.property for finding in judged.unconfirmed] == [QUEUES]
+    assert QUEUES in {finding.property for finding in judged.findings}
 
 
 @pytest.mark.behaviour("HAZ-37", "TCM-30")
 @pytest.mark.parametrize("always", [True, False])
-def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_path: Path) -> None:
-    """The program is repeated: what another's registration does by chance does not come again."""
+def test_broker_that_hides_change_each_time_is_accused(always: bool, tmp_path: Path) -> None:
+    """The program is repeated: accidental effects of another registration do not recur."""
     hides = [True]
     with Spoilt(lambda request: no_route(request) if hides[0] else None).open() as running:
         runner = Runner(running, tmp_path, {"profile": "P494"}, Bounds(1), mark())
@@ -160,23 +162,25 @@ def test_a_broker_that_hides_a_change_each_time_is_accused(always: bool, tmp_pat
             program = Program(1, "", (numbers(1), ROUTE))
             path = runner.perform(program)
             judged = judge_file(path, "P494")
-            assert not judged.findings and {one.property for one in judged.unconfirmed} == {CODE}
+            assert not judged.findings and {finding.property for finding in judged.unconfirmed} == {CODE}
             hides[0] = always
             repeated: set[tuple[str, str]] = set()
             Confirmation(runner, tmp_path / "again", "P494", (), lambda: False, repeated).confirm([judged], {path: program})
         finally:
             runner.close()
-    assert {one.property for one in judged.findings} == ({CODE} if always else set())
+    assert {finding.property for finding in judged.findings} == ({CODE} if always else set())
     assert (repeated == set()) is always, "one that did not come again is no longer open"
 
 
 @pytest.mark.behaviour("NS-08")
 @pytest.mark.parametrize("profile", ["P494", "P540"])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_of_two_brokers_with_a_lost_address_either_may_leave(
+def test_of_two_brokers_with_lost_address_either_may_leave(
     profile: str, backwards: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name server has them in no order, which stays the same over all its losses. A real 5.4.0 was accused behind an even number."""
+    """A name server keeps them in arbitrary order, which is stable over all losses. A real 5.4.0 was wrongly reported after an even
+    number.
+    """
     remove, known, both = NameServer.remove, {"address": "10.0.0.1:1"}, {"A": (4, 4, 6), "B": (4, 4, 6)}
 
     def last(self: NameServer, who: Registrant) -> None:
@@ -196,20 +200,20 @@ def test_of_two_brokers_with_a_lost_address_either_may_leave(
         if backwards:
             patched.setattr(NameServer, "remove", last)
         path = performed(running, tmp_path, *steps)
-    told = [one.outcome.get("code") for one in load(path).exchanges if one.op == "route"]
+    told = [exchange.outcome.get("code") for exchange in load(path).exchanges if exchange.op == "route"]
     assert told[-1] == (codes.TOPIC_NOT_EXIST if backwards else codes.SUCCESS)
     assert not judge_file(path, profile).findings
 
 
 @pytest.mark.parametrize(("profile", "topic"), [("P494", "TBW102"), ("P511", "T")])
-def test_a_name_server_knows_what_it_did_when_all_was_tried(profile: str, topic: str) -> None:
+def test_name_server_knows_everything_after_all_attempts(profile: str, topic: str) -> None:
     deployment = ReplayDeployment(PROFILES[profile], BrokerSettings(broker_permission=4))
     server, broker = deployment.cluster.name_server, deployment.broker
     had = Registered(server)
     broker.topics.table["T"] = TopicConfig("T", 4, 4, 2)
 
     def known() -> dict[str, list[QueueData]]:
-        return {name: [one.copy() for one in rows] for name, rows in server.topic_queue_table.items()}
+        return {name: [row.copy() for row in rows] for name, rows in server.topic_queue_table.items()}
 
     before = known()
     others = had.others(topic, broker)

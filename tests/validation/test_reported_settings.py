@@ -30,26 +30,26 @@ def test_each_setting_is_known_or_unreadable(settings: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["mappedFileSizeCommitLog", "maxMessageSize", "listenPort", "brokerPermission"])
-def test_a_setting_that_cannot_be_read_costs_what_depends_on_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_setting_leaves_dependent_checks_undecided(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Reader.settings
     monkeypatch.setattr(Reader, "settings", lambda self: {**(told(self) or {}), name: "1G"})
     folder = tmp_path / "report"
     made = validate(ValidationRequest(InProcess(PROFILE), folder, 2, 0, shrink=0))
     assert (made.findings, made.stopped) == ([], "")
     assert any(f"no numbers in range; what depends on them is not judged: {name}=1G" in note for note in made.notes)
-    for one in made.judged:
-        assert "reference" not in one.by and not OF_SETTINGS.get(name, frozenset()) & one.claims.keys() and one.claims
-        assert ("specification" in one.by) is (name != "brokerPermission")
+    for program in made.judged:
+        assert "reference" not in program.by and not OF_SETTINGS.get(name, frozenset()) & program.claims.keys() and program.claims
+        assert ("specification" in program.by) is (name != "brokerPermission")
     assert json.loads((folder / "report.json").read_text())["verdicts"] and again(folder, None, ()).findings == []
 
 
-def test_a_history_of_an_earlier_version_may_hold_such_a_setting(tmp_path: Path) -> None:
-    """It wrote the settings down as they were reported, and reading it ended in a ValueError."""
+def test_earlier_history_may_contain_unreadable_setting(tmp_path: Path) -> None:
+    """That version stored settings as reported, and reading it raised a ValueError."""
     folder = tmp_path / "report"
     (judged,) = validate(ValidationRequest(InProcess(PROFILE), folder, 1, 0, shrink=0)).judged
     header, *events = judged.path.read_text().splitlines()
     origin = json.loads(header)
     origin["origin"]["settings"] |= {"mappedFileSizeCommitLog": "1G", "transactionCheckInterval": "60s"}
     judged.path.write_text("\n".join([json.dumps(origin), *events]) + "\n")
-    found = judge_file(judged.path, PROFILE)
-    assert found.findings == [] and "reference" not in found.by and "INV-39" not in found.claims
+    verdict = judge_file(judged.path, PROFILE)
+    assert verdict.findings == [] and "reference" not in verdict.by and "INV-39" not in verdict.claims

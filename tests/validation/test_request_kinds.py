@@ -1,6 +1,6 @@
-"""The checker knows of every request of a broker whether it can create a topic, and whether it can change a group's offset.
+"""The checker knows for every request of a broker whether it can create a topic or change a group's offset.
 
-It stops at a request of an unknown kind: whatever comes later would be judged less, and no finding would say so.
+It stops at a request of unknown kind: later requests would be judged less strictly without any report.
 """
 
 import pytest
@@ -22,7 +22,7 @@ BROKER = {name: step for name, step in STEPS.items() if step.build is not None a
 
 
 @pytest.mark.parametrize("name", sorted(BROKER.keys() - NEED_A_RECORD))
-def test_the_effect_of_every_request_is_declared(name: str) -> None:
+def test_effect_of_every_request_is_declared(name: str) -> None:
     call = request_of((name, {}), Context(ProgramNames("", 0), "", profile=PROFILES["P533"]))
     assert call is not None
     assert call.op in {*MAKE_NONE, *CREATE_TOPICS, *UNKNOWN_EFFECT}, f"add {call.op} to MAKE_NONE of checker/partition.py, or here"

@@ -17,7 +17,7 @@ from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 
 
 class Waiting(ProgramClient):
-    """A client whose name server knows the topic when it has been asked `missed` times."""
+    """A client whose name server knows the topic after `missed` queries."""
 
     def __init__(self, missed: int) -> None:
         context: Any = None
@@ -31,7 +31,7 @@ class Waiting(ProgramClient):
 
 @pytest.mark.behaviour("HAZ-37")
 @pytest.mark.parametrize(("missed", "pauses"), [(0, []), (2, [2, 4]), (ASKED_AGAIN, [2, 4, 8])])
-def test_a_route_is_asked_for_again_later_each_time(missed: int, pauses: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_route_query_is_retried_with_growing_delays(missed: int, pauses: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
     monkeypatch.setattr(client.interrupts, "pause", waited.append)
     route: Any = None
@@ -41,11 +41,12 @@ def test_a_route_is_asked_for_again_later_each_time(missed: int, pauses: list[in
 
 @pytest.mark.behaviour("HAZ-37", "TCM-17")
 @pytest.mark.parametrize(("step", "waits"), [("topic", 1), ("group", 0)])
-def test_a_topic_is_changed_when_its_creation_has_had_time_to_register(
+def test_topic_changes_only_after_its_creation_could_register(
     step: str, waits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A real 4.9.4 had the older entry in its name server behind 3 of 40 updates that followed a first message at once, and behind none of
-    120 that waited."""
+    """A real 4.9.4 kept the older entry in its name server after 3 of 40 updates that immediately followed a first message, and after none
+    of 120 that waited.
+    """
     waited: list[float] = []
     monkeypatch.setattr(client, "interrupts", SimpleNamespace(pause=waited.append))
     with InProcess("P494").open() as running:

@@ -22,7 +22,7 @@ VERDICT = ProgramFinding("claims", "INV-06.records", "lost")
 
 
 class Broker:
-    """It loses what follows a send-back when its process ends; a start cuts the log there."""
+    """A broker that loses everything after a send-back when its process ends; a start truncates the log there."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.poisoned, self.renewed, self.lost = folder, False, 0, False
@@ -42,7 +42,7 @@ class Broker:
 
 
 @pytest.mark.parametrize("renewing", [True, False])
-def test_what_an_earlier_program_left_is_not_taken_for_a_finding(renewing: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_leftovers_of_earlier_program_are_no_finding(renewing: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broker = Broker(tmp_path)
 
     def judged(*_: Any) -> Any:

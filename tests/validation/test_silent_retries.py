@@ -15,8 +15,8 @@ from rocketproof_properties.judging.reference.following import Follower
 
 @pytest.mark.parametrize(("topic", "groups"), [("%RETRY%g", {"g"}), ("A", set())])
 @pytest.mark.behaviour("DLQ-02")
-def test_its_topic_and_its_group_are_made_when_it_has_arrived(topic: str, groups: set[str], tmp_path: Path) -> None:
-    """4.7.0, on a busy machine, had both and no record 200 ms after such a send."""
+def test_topic_and_group_are_created_on_arrival(topic: str, groups: set[str], tmp_path: Path) -> None:
+    """A busy 4.7.0 had both, but no record, 200 ms after such a send."""
     with InProcess("P470").open() as running:
         history = load(performed(running, tmp_path, ("send", {"topic": topic, "one_way": True, "times": 1})))
     follower = Follower(history, PROFILES["P470"])

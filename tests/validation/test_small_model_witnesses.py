@@ -36,7 +36,7 @@ def found(scope: str, claim: str, given: dict[str, object], profile: str = "P494
     ],
 )
 @pytest.mark.behaviour("BACK-04", "BACK-05", "BACK-09", "TRX-03", "TRX-05", "HAZ-30", "HAZ-40")
-def test_a_broker_follows_them(scope: str, claim: str, given: dict[str, object]) -> None:
+def test_broker_follows_them(scope: str, claim: str, given: dict[str, object]) -> None:
     source, witness = found(scope, claim, given)
     done = perform_small_model(InProcess("P494"), source, witness)
     assert done.agrees, done.problem
@@ -44,7 +44,7 @@ def test_a_broker_follows_them(scope: str, claim: str, given: dict[str, object])
     assert [said.partition("(")[0] for said in done.said][: len(outside)] == outside
 
 
-def test_one_that_does_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_differing_witness_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     source, witness = found("transactions", "AUX-34", {})
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.smallmodels.PATIENCE", 0.1)
     end = EndTransactionProcessor.process
@@ -65,7 +65,7 @@ def test_one_that_does_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert done.said == ("put_half(tran=true, delayed=False)", "commit(c=0)")
 
 
-def test_what_nobody_outside_can_bring_about_is_refused() -> None:
+def test_actions_beyond_outside_control_are_refused() -> None:
     source, witness = found("progress", "AUX-49", {"sync": False, "power_budget": 1})
     with pytest.raises(InputError, match=r"power_loss.* cannot be brought about from outside"):
         perform_file(InProcess("P494"), source, witness, "x")
@@ -74,7 +74,7 @@ def test_what_nobody_outside_can_bring_about_is_refused() -> None:
         perform_file(InProcess("P494"), source, witness, "x")
 
 
-def test_what_a_broker_does_by_itself_is_done_at_once() -> None:
+def test_spontaneous_broker_actions_are_done_at_once() -> None:
     _, witness = found("progress", "AUX-49.flushed", {}, "P49")
     with pytest.raises(InputError, match="shown only while the broker waits"):
         course(witness, SMALL_MODELS["progress"].own)

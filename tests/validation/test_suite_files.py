@@ -22,7 +22,7 @@ BODY = b"a body that is found again"
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the store of a broker that has got two messages."""
+    """A copy of the store of a broker with two messages."""
     folder = tmp_path_factory.mktemp("store")
     with InProcess(PROFILE).open() as running:
         suite = Suite(running, PROFILE, folder / "histories")
@@ -35,30 +35,30 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def judged(store: Path, path: Path) -> dict[str, bool]:
     assert storefiles.record(store, path, "broker-a", "", {}, PROFILE)
-    found = judge_log(path, PROFILE)
-    items = {one.id: one for one in entries(PROFILE, frozenset(Capability))}
-    assert all(entry_of(one) in items for one in found.findings)
-    assert puts_to_the_test(found, items["INV-41.stored"])
-    return {id_: held for id_, (held, _, _) in found.claims.items()}
+    judged = judge_log(path, PROFILE)
+    items = {entry.id: entry for entry in entries(PROFILE, frozenset(Capability))}
+    assert all(entry_of(finding) in items for finding in judged.findings)
+    assert puts_to_the_test(judged, items["INV-41.stored"])
+    return {id_: held for id_, (held, _, _) in judged.claims.items()}
 
 
 @pytest.mark.slow
-def test_files_are_judged_by_the_rules_of_the_audit(store: Path, tmp_path: Path) -> None:
+def test_files_are_judged_by_rules_of_audit(store: Path, tmp_path: Path) -> None:
     held = judged(store, tmp_path / "logs" / "1.ndjson")
     assert len(held) > 30 and all(held.values())
     spoiled = tmp_path / "spoiled"
     shutil.copytree(store, spoiled)
-    (log,) = (one for one in sorted((spoiled / "commitlog").iterdir()) if BODY in one.read_bytes())
+    (log,) = (path for path in sorted((spoiled / "commitlog").iterdir()) if BODY in path.read_bytes())
     log.write_bytes(log.read_bytes().replace(BODY, BODY.swapcase()))
     held = judged(spoiled, tmp_path / "logs" / "2.ndjson")
     assert not held["INV-41.stored"] and held["INV-37.stored"]
 
 
-def test_a_queue_may_be_built_again_from_what_came_before_its_topics_deletion(store: Path, tmp_path: Path) -> None:
-    """Then the first record behind the deletion has number 0 as well, and comes second."""
+def test_queue_may_be_rebuilt_from_records_before_topic_deletion(store: Path, tmp_path: Path) -> None:
+    """Then the first record after the deletion has number 0 too, but is the second entry."""
     rebuilt = tmp_path / "rebuilt"
     shutil.copytree(store, rebuilt)
-    (queue,) = (one for one in (rebuilt / "consumequeue").glob("*/0/*") if one.parts[-3].endswith("-A"))
+    (queue,) = (path for path in (rebuilt / "consumequeue").glob("*/0/*") if path.parts[-3].endswith("-A"))
     entries_ = queue.read_bytes()
     queue.write_bytes(entries_[:20] * 2 + entries_[40:])
     numbers = itertools.count(1)
@@ -73,7 +73,7 @@ def test_a_queue_may_be_built_again_from_what_came_before_its_topics_deletion(st
     assert broken([queue.parts[-3]]) == there - {"INV-44.offset", "INV-44.back"}
 
 
-def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path: Path) -> None:
+def test_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path: Path) -> None:
     torn = tmp_path / "torn"
     shutil.copytree(store, torn)
     (torn / "config" / "topics.json").write_text("{")
@@ -86,7 +86,7 @@ def test_a_store_that_cannot_be_read_whole_passes_nothing(store: Path, tmp_path:
     assert all("topics.json" in reason for reason in found.left_open.values())
 
 
-def test_ctrl_c_ends_an_audit(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_audit(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> Iterator[str]:
         raise KeyboardInterrupt
 
@@ -96,9 +96,9 @@ def test_ctrl_c_ends_an_audit(store: Path, tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "1.ndjson").exists()
 
 
-def test_a_folder_without_a_store_says_nothing(tmp_path: Path) -> None:
+def test_folder_without_store_reports_nothing(tmp_path: Path) -> None:
     assert storefiles.record(tmp_path, tmp_path / "1.ndjson", "broker-a", "", {}, PROFILE) is False
 
 
 def test_files_have_items_only_where_they_can_be_read() -> None:
-    assert not {one.id for one in storefiles.rules()} & {one.id for one in entries(PROFILE, frozenset())}
+    assert not {rule.id for rule in storefiles.rules()} & {entry.id for entry in entries(PROFILE, frozenset())}

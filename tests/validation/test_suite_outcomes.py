@@ -1,4 +1,4 @@
-"""What a run says of each entry: nothing passes untested, a known violation may not vanish, and every finding has an entry."""
+"""The result of each entry of a run: none passes untested, a known violation must not disappear, and every finding has an entry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KNOWN = "INV-44[half messages]"
 
 
 def entry(id_: str, profile: str = "P494") -> SuiteEntry:
-    return next(one for one in entries(profile, EVERYTHING) if one.id == id_)
+    return next(entry for entry in entries(profile, EVERYTHING) if entry.id == id_)
 
 
 def judged(path: Path, number: int = 1, **more: Any) -> JudgedProgram:
@@ -54,7 +54,7 @@ def outcome(made: ValidationReport, id_: str, folder: Path) -> EntryOutcome:
 
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
-    """A history of two sends, of which the first one's remark is hostile."""
+    """A history of two sends; the first response has a hostile remark."""
     path = tmp_path / "histories" / "00001.ndjson"
     path.parent.mkdir()
     program = Program(1, "plain messages", (("send", {}), ("send", {})))
@@ -73,27 +73,27 @@ def history(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_entries_have_ids_of_their_own_and_sentences(profile: str) -> None:
+def test_entries_have_unique_ids_and_sentences(profile: str) -> None:
     found = entries(profile, EVERYTHING)
-    assert len({one.id for one in found}) == len(found) > 60
-    assert all(one.sentence and one.title.startswith(one.id) for one in found)
-    assert {one.kind for one in found} == {"property", "rule", "specification", "reference", "hazard"}
+    assert len({entry.id for entry in found}) == len(found) > 60
+    assert all(entry.sentence and entry.title.startswith(entry.id) for entry in found)
+    assert {entry.kind for entry in found} == {"property", "rule", "specification", "reference", "hazard"}
 
 
-def test_every_visible_property_has_an_entry_and_a_violation_that_is_expected_one_of_its_own() -> None:
-    found = {one.id: one for one in entries("P494", EVERYTHING)}
+def test_visible_properties_and_expected_violations_have_entries() -> None:
+    found = {entry.id: entry for entry in entries("P494", EVERYTHING)}
     assert {claim.id for claim in HISTORY_CLAIMS} - set(found) <= {"INV-54", "INV-55", "INV-56", "LIV-01", "LIV-02", "LIV-06"}
     assert found["INV-44"].expected == "holds" and found[KNOWN].expected == "violated" and "HAZ-13" in found[KNOWN].reason
     assert found["INV-06.records[records larger than a file]"].needs is Capability.START
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -> None:
+def test_guards_that_state_rules_are_guards_of_specification(profile: str) -> None:
     actions = {action.name: action for action in model_of(MachineShape(profile, ("template", "ordinary", "retry"), 8))[1].actions}
     stated = guards(profile)
     assert {"CHK-10", "TCM-14"} <= set(stated.values()) <= set(rules())
     for action, guard in stated:
-        assert guard in {one.name for one in actions[action].guards}
+        assert guard in {guard.name for guard in actions[action].guards}
     assert ("CHK-04" in stated.values()) is PROFILES[profile].reserves_template
 
 
@@ -102,11 +102,11 @@ def test_guards_that_state_rules_are_guards_of_the_specification(profile: str) -
     [
         ("accept_queue", "legal queue id", ("CHK-10",)),
         ("look_up_missing", "not: illegal characters", ("CHK-02",)),
-        ("refuse_blank", "blank name", ()),  # of several reasons to refuse, an answer does not tell which
+        ("refuse_blank", "blank name", ()),  # a response does not show which of several reasons applied
         ("", "", ()),
     ],
 )
-def test_a_guard_that_refuses_contradicts_the_rule_that_it_states(action: str, guard: str, found: tuple[str, ...]) -> None:
+def test_guard_that_refuses_contradicts_rule_that_it_states(action: str, guard: str, found: tuple[str, ...]) -> None:
     assert stated_by("P494", action, guard) == found
 
 
@@ -129,15 +129,15 @@ def test_a_guard_that_refuses_contradicts_the_rule_that_it_states(action: str, g
         (ProgramFinding("reference", "something.new", ""), "reference.other"),
     ],
 )
-def test_every_finding_contradicts_an_entry(verdict: ProgramFinding, id_: str) -> None:
+def test_every_finding_contradicts_entry(verdict: ProgramFinding, id_: str) -> None:
     assert entry_of(verdict) == id_
     assert entry(id_).id == id_
 
 
-# What puts an entry to the test
+# Programs that test an entry
 
 
-def test_a_program_puts_to_the_test_what_it_could_have_contradicted(tmp_path: Path) -> None:
+def test_program_tests_whatever_it_could_contradict(tmp_path: Path) -> None:
     plain = judged(tmp_path, claims={"INV-44": (True, "holds", "")}, exercised=frozenset({"INV-44"}))
     assert puts_to_the_test(plain, entry("INV-44"))
     assert not puts_to_the_test(replace(plain, exercised=frozenset()), entry("INV-44"))  # it held because nothing happened
@@ -150,13 +150,13 @@ def test_a_program_puts_to_the_test_what_it_could_have_contradicted(tmp_path: Pa
     assert not puts_to_the_test(replace(sent, by=("claims",)), entry("specification.send"))
 
 
-def test_nothing_passes_that_no_program_put_to_the_test(tmp_path: Path) -> None:
+def test_nothing_passes_that_no_program_put_to_test(tmp_path: Path) -> None:
     found = outcomes(report(judged(tmp_path)), entries("P494", EVERYTHING), tmp_path)
-    assert {one.status for one in found.values()} == {"skipped"}
-    assert all(one.words.startswith("not exercised: ") for one in found.values())
+    assert {outcome.status for outcome in found.values()} == {"skipped"}
+    assert all(outcome.words.startswith("not exercised: ") for outcome in found.values())
 
 
-def test_what_a_target_lacks_is_said(tmp_path: Path) -> None:
+def test_missing_target_capability_is_reported(tmp_path: Path) -> None:
     made = report(judged(tmp_path))
     assert "does not offer 'store': files are not read" in outcome(made, "INV-38.records", tmp_path).words
 
@@ -164,7 +164,7 @@ def test_what_a_target_lacks_is_said(tmp_path: Path) -> None:
 # Verdicts
 
 
-def test_what_nothing_contradicts_passes(tmp_path: Path) -> None:
+def test_uncontradicted_entry_passes(tmp_path: Path) -> None:
     good = judged(tmp_path, claims={"INV-03": (True, "holds", "")}, exercised=frozenset({"INV-03"}))
     assert outcome(report(good), "INV-03", tmp_path) == EntryOutcome(
         "passed", "nothing contradicts it in 1 program that put it to the test"
@@ -172,13 +172,13 @@ def test_what_nothing_contradicts_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("programs", "status"), [(ENOUGH - 1, "skipped"), (ENOUGH, "failed")])
-def test_a_known_violation_fails_when_so_many_programs_do_not_show_it(tmp_path: Path, programs: int, status: str) -> None:
+def test_known_violation_fails_after_enough_programs_without_it(tmp_path: Path, programs: int, status: str) -> None:
     found = outcome(report(*(half(tmp_path, n, held=True) for n in range(programs))), KNOWN, tmp_path)
     assert found.status == status
     assert ("P494 expects a violation (HAZ-13" in found.said) is (status == "failed")
 
 
-def test_a_known_violation_passes_where_it_is_seen_and_says_so(tmp_path: Path) -> None:
+def test_observed_known_violation_passes_and_is_reported(tmp_path: Path) -> None:
     found = outcome(report(half(tmp_path, 1, held=True), half(tmp_path, 2, held=False)), KNOWN, tmp_path)
     assert found.status == "passed"
     assert found.words.startswith("violated, as P494 expects (HAZ-13") and found.words.endswith("in 1 of 2 programs")
@@ -192,7 +192,7 @@ def contradicted(history: Path, **more: Any) -> ValidationReport:
     return report(broken, findings=[finding])
 
 
-def test_a_failure_shows_the_program_as_requests_and_answers(history: Path) -> None:
+def test_failure_shows_program_as_requests_and_answers(history: Path) -> None:
     found = outcome(contradicted(history), "INV-03", history.parents[1])
     assert found.status == "failed" and found.words == "request 2 (send, A): expected 0, found 1"
     lines = found.said.splitlines()
@@ -203,18 +203,18 @@ def test_a_failure_shows_the_program_as_requests_and_answers(history: Path) -> N
     assert "rabc-1-" not in found.said and "\x1b" not in found.said and "·[2J·gone" in found.said
 
 
-def test_an_accepted_difference_is_accepted(history: Path) -> None:
+def test_accepted_difference_is_accepted(history: Path) -> None:
     accepted = Accepted("INV-03", "ours answers", date(2099, 1, 1))
     found = outcome(contradicted(history, accepted=accepted), "INV-03", history.parents[1])
     assert (found.status, found.words) == ("accepted", "accepted: INV-03 (ours answers, until 2099-01-01)")
 
 
-def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
+def test_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
     from rocketproof_properties.conformance.witnesses.known import HazardReplayed
 
     def replayed(reproduced: bool | None) -> EntryOutcome:
-        one = HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), reproduced, ("did this", "and then that"))
-        return outcome(report(judged(tmp_path), witnesses=[one]), "HAZ-02", tmp_path)
+        hazard = HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), reproduced, ("did this", "and then that"))
+        return outcome(report(judged(tmp_path), witnesses=[hazard]), "HAZ-02", tmp_path)
 
     assert replayed(True).status == "passed"
     made = report(judged(tmp_path), witnesses=[HazardReplayed("HAZ-02", "INV-16 INV-18", "sentence", "condition", (), True, ())])
@@ -224,6 +224,6 @@ def test_a_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
     assert replayed(False).status == "failed" and "    did this" in replayed(False).said
 
 
-def test_a_long_table_goes_on_in_further_lines() -> None:
+def test_long_table_continues_on_further_lines() -> None:
     rows = list(text._columns([("a", "b c " * 40), ("d", "e")]))
     assert max(map(len, rows)) <= text.WIDTH and rows[0].startswith("a  b c") and rows[1].startswith("     b") and rows[-1] == "d  e"

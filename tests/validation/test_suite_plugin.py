@@ -1,4 +1,4 @@
-"""The plugin in somebody else's folder: what is collected when, what is told once, and how an item shows what came of the run."""
+"""The plugin in a user's folder: which items are collected when, one-time messages, and the outcome of the run in each item."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run pytest with the plugin alone, inside this one."""
+    """Run pytest with only the plugin, inside this run."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name in [name for name in os.environ if name.startswith("ROCKETPROOF_") or name == "PYTEST_ADDOPTS"]:
         monkeypatch.delenv(name)
@@ -54,17 +54,17 @@ def collected(found: pytest.RunResult) -> list[str]:
     return [line for line in found.outlines if line.startswith("rocketproof::")]
 
 
-# What is collected
+# Collection
 
 
-def test_an_empty_folder_with_a_target_has_the_catalogue(inner: Run) -> None:
+def test_empty_folder_with_target_has_catalogue(inner: Run) -> None:
     nodes = collected(inner("--collect-only", "-q", *on(NOBODY)))
     assert {"rocketproof::INV-43", "rocketproof::INV-44[half messages]", "rocketproof::CHK-10", "rocketproof::reference.record"} <= {*nodes}
     assert len(nodes) == len(set(nodes)) > 50
-    assert "rocketproof::HAZ-02" not in nodes  # nobody can be started at an address
+    assert "rocketproof::HAZ-02" not in nodes  # no broker can be started at an address
 
 
-def test_without_a_target_there_is_nothing(inner: Run) -> None:
+def test_without_target_nothing_is_collected(inner: Run) -> None:
     assert inner("--collect-only", "-q").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
@@ -80,13 +80,13 @@ def test_without_a_target_there_is_nothing(inner: Run) -> None:
         ("user", ("--rocketproof-suite=always",), True),
     ],
 )
-def test_who_uses_the_target_in_tests_of_his_own_gets_no_others(
+def test_own_tests_on_target_add_no_suite_items(
     pytester: pytest.Pytester, inner: Run, theirs: str, arguments: tuple[str, ...], has: bool
 ) -> None:
     pytester.makepyfile(test_theirs=THEIRS[theirs])
-    found = inner("--collect-only", "-q", *on(NOBODY), *arguments)
-    assert "test_theirs.py::test_theirs" in found.outlines
-    assert ("rocketproof::INV-43" in found.outlines) is has
+    result = inner("--collect-only", "-q", *on(NOBODY), *arguments)
+    assert "test_theirs.py::test_theirs" in result.outlines
+    assert ("rocketproof::INV-43" in result.outlines) is has
 
 
 @pytest.mark.parametrize(
@@ -103,27 +103,27 @@ def test_items_are_chosen_by_name_and_marker(inner: Run, arguments: tuple[str, .
     assert {*collected(inner("--collect-only", "-q", *on(NOBODY), *arguments))} == {f"rocketproof::{node}" for node in nodes}
 
 
-def test_a_collected_item_says_what_it_is_about(inner: Run) -> None:
-    found = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
-    found.stdout.fnmatch_lines(["*INV-44[[]half messages] the answered queue * the message *: violated under P494 with half messages>"])
+def test_collected_item_names_its_subject(inner: Run) -> None:
+    result = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
+    result.stdout.fnmatch_lines(["*INV-44[[]half messages] the answered queue * the message *: violated under P494 with half messages>"])
 
 
-def test_hazards_are_items_where_brokers_can_be_started_and_are_found_by_their_properties(inner: Run) -> None:
+def test_hazard_items_exist_for_startable_brokers_and_match_properties(inner: Run) -> None:
     of_states = "rocketproof::INV-16[auto-create off, TBW102 from the file]"
     assert collected(inner("--collect-only", "-q", *on("inprocess"), "-k", "INV-16")) == [of_states, "rocketproof::HAZ-02"]
 
 
-def test_a_marker_or_option_of_theirs_is_theirs(pytester: pytest.Pytester, inner: Run) -> None:
+def test_foreign_markers_and_options_are_untouched(pytester: pytest.Pytester, inner: Run) -> None:
     pytester.makeini("[pytest]\nmarkers = behaviour(text): of theirs")
     pytester.makepyfile("import pytest\n\n@pytest.mark.behaviour('shy', 3)\ndef test_theirs(): pass")
     pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--requirements')")
     inner("--requirements=of-theirs").assert_outcomes(passed=1)
 
 
-def test_all_that_is_registered_has_the_prefix(inner: Run) -> None:
-    found = inner("--markers", "--help")
+def test_all_that_is_registered_has_prefix(inner: Run) -> None:
+    result = inner("--markers", "--help")
     with_plugin = inner("--fixtures", "--markers")
-    for line in (*found.outlines, *with_plugin.outlines):
+    for line in (*result.outlines, *with_plugin.outlines):
         if "rocketproof" in line and line.startswith(("@pytest.mark.", "  --")):
             assert line.removeprefix("@pytest.mark.").strip().startswith(("rocketproof", "--rocketproof-")), line
 
@@ -131,7 +131,7 @@ def test_all_that_is_registered_has_the_prefix(inner: Run) -> None:
 # Options
 
 
-def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
+def test_command_line_precedes_environment_which_precedes_file(
     pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytester.makeini("[pytest]\nrocketproof_target = 127.0.0.1:1\nrocketproof_profile = P40")
@@ -162,25 +162,23 @@ def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
         (("rocketproof::INV-43",), "rocketproof::INV-43: give a target too, such as --rocketproof-target 127.0.0.1:10911"),
     ],
 )
-def test_a_wrong_option_is_one_line_before_anything_is_collected(
-    pytester: pytest.Pytester, inner: Run, arguments: tuple[str, ...], said: str
-) -> None:
+def test_wrong_option_is_one_line_before_collection(pytester: pytest.Pytester, inner: Run, arguments: tuple[str, ...], said: str) -> None:
     pytester.makepyfile(test_theirs=THEIRS["plain"])
-    found = inner(*arguments)
-    assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines([f"ERROR: {said}"])
-    assert len([line for line in found.errlines if line.strip()]) == 1
-    found.stdout.no_fnmatch_line("*collected *")
+    result = inner(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {said}"])
+    assert len([line for line in result.errlines if line.strip()]) == 1
+    result.stdout.no_fnmatch_line("*collected *")
 
 
-def test_a_wrong_option_in_a_file_or_variable_is_called_so(pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_option_of_file_or_variable_is_named_so(pytester: pytest.Pytester, inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeini("[pytest]\nrocketproof_target = nothing")
     inner().stderr.fnmatch_lines(["ERROR: rocketproof_target in tox.ini nothing: give *"])
     monkeypatch.setenv("ROCKETPROOF_TARGET", "nobody")
     inner().stderr.fnmatch_lines(["ERROR: ROCKETPROOF_TARGET nobody: give *"])
 
 
-def test_nothing_heavy_is_imported_for_a_usage_error_or_without_a_target(pytester: pytest.Pytester) -> None:
+def test_usage_error_or_missing_target_imports_nothing_heavy(pytester: pytest.Pytester) -> None:
     program = (
         "import sys, pytest; code = pytest.main(sys.argv[1:]); "
         "print('imported', sorted(sys.modules.keys() & {'numpy', 'numba', 'z3', 'pyarrow', 'rocketproof_spec', 'filelock'}))"
@@ -197,12 +195,12 @@ def test_nothing_heavy_is_imported_for_a_usage_error_or_without_a_target(pyteste
         assert done.stdout.splitlines()[-1] == "imported []", done
 
 
-# What came of the run
+# Outcomes of the run
 
 
 @pytest.fixture
 def came(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[SuiteResults], list[int]]:
-    """Let the run have this result; the list that it gives counts the runs."""
+    """Let the run have this result; the length of the returned list counts the runs."""
 
     def come(results: SuiteResults) -> list[int]:
         runs: list[int] = []
@@ -229,14 +227,12 @@ OUTCOMES = {
 ITEMS = tuple(f"rocketproof::{id_}" for id_ in OUTCOMES)
 
 
-def test_each_item_shows_what_the_one_run_says_of_it(
-    inner: Run, came: Callable[[SuiteResults], list[int]], pytester: pytest.Pytester
-) -> None:
+def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteResults], list[int]], pytester: pytest.Pytester) -> None:
     runs = came(SuiteResults(summary="a broker under P494", folder="a", notes=("accepted deviation x is over",), outcomes=OUTCOMES))
-    found = inner("-v", "-rfs", "--junitxml=out.xml", *on(NOBODY), *ITEMS)
-    found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1)
+    result = inner("-v", "-rfs", "--junitxml=out.xml", *on(NOBODY), *ITEMS)
+    result.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1)
     assert runs == [1]
-    found.stdout.fnmatch_lines_random(
+    result.stdout.fnmatch_lines_random(
         [
             "rocketproof::INV-44[[]half messages] VIOLATED AS EXPECTED*",
             "rocketproof::INV-02 PASSED*",
@@ -252,35 +248,35 @@ def test_each_item_shows_what_the_one_run_says_of_it(
     cases = {case.get("name"): case for case in Xml.parse(pytester.path / "out.xml").iter("testcase")}
     failed = cases["INV-03 a one-way request gets no answer"]
     assert "the table" in (failed.findtext("failure") or "")
-    told = {one.get("name"): one.get("value") for one in failed.iter("property")}
+    told = {element.get("name"): element.get("value") for element in failed.iter("property")}
     assert told["rocketproof_profile"] == "P494" and told["rocketproof_expected"] == "holds" and told["rocketproof_history"] == "a/1.ndjson"
     assert any(name is not None and name.startswith("INV-44[half messages] the answered queue") for name in cases)
 
 
 @pytest.mark.parametrize("of", ["items", "client"])
-def test_what_is_wrong_with_the_target_is_told_once(inner: Run, pytester: pytest.Pytester, of: str) -> None:
+def test_target_error_is_reported_once(inner: Run, pytester: pytest.Pytester, of: str) -> None:
     pytester.makepyfile(test_theirs="def test_a(rocketproof_client): pass\ndef test_b(rocketproof_client): pass")
-    found = inner("-rs", *on(NOBODY), *(ITEMS[:2] if of == "items" else ()))
-    found.assert_outcomes(errors=1, skipped=1)
-    found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused); start the broker or give another address"])
+    result = inner("-rs", *on(NOBODY), *(ITEMS[:2] if of == "items" else ()))
+    result.assert_outcomes(errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused); start the broker or give another address"])
 
 
-def test_that_the_broker_was_gone_is_told_once_and_what_was_recorded_counts(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+def test_lost_broker_is_reported_once_and_recorded_results_count(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="broker-a at 127.0.0.1:9 does not answer any more", outcomes=OUTCOMES))
-    found = inner(*on(NOBODY), *ITEMS)
-    found.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1, errors=1)
-    found.stdout.fnmatch_lines(["the run says less than it was asked for: broker-a at 127.0.0.1:9 does not answer any more"])
+    result = inner(*on(NOBODY), *ITEMS)
+    result.assert_outcomes(passed=2, failed=1, skipped=1, xfailed=1, errors=1)
+    result.stdout.fnmatch_lines(["the run says less than it was asked for: broker-a at 127.0.0.1:9 does not answer any more"])
 
 
-def test_a_run_that_only_came_to_its_limit_is_no_error(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+def test_run_ending_at_its_limit_is_no_error(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="--time 3.0", outcomes=OUTCOMES))
-    found = inner(*on(NOBODY), *ITEMS[:1])
-    found.assert_outcomes(passed=1)
-    found.stdout.fnmatch_lines(["stopped: --time 3.0"])
+    result = inner(*on(NOBODY), *ITEMS[:1])
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["stopped: --time 3.0"])
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
+def test_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteResults], list[int]]) -> None:
     came(SuiteResults(stopped="Ctrl-C", outcomes=OUTCOMES))
     assert inner(*on(NOBODY), *ITEMS).ret == pytest.ExitCode.INTERRUPTED
 
@@ -290,14 +286,14 @@ def test_an_interrupted_run_interrupts_pytest(inner: Run, came: Callable[[SuiteR
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[tuple[str, ...]]:
-    """Options for a broker without a fault, by its address."""
+    """Options for a faultless broker, by address."""
     with InProcess("P494").open() as running:
         yield on(running.brokers["broker-a"], f"--rocketproof-nameserver={running.name_server}", "--rocketproof-programs=12")
 
 
-def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
-    found = inner(*broker)
-    assert found.ret == pytest.ExitCode.OK
+def test_run_on_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    result = inner(*broker)
+    assert result.ret == pytest.ExitCode.OK
     folder = pytester.path / ".rocketproof" / "suite" / "1"
     assert {"suite.json", "report.json", "histories"} <= {path.name for path in folder.iterdir()}
     data = json.loads((folder / "suite.json").read_text())
@@ -309,8 +305,8 @@ def test_a_run_on_a_broker_is_kept_and_judged(inner: Run, broker: tuple[str, ...
 
 
 @pytest.mark.slow
-def test_a_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits less for an answer that is lost takes more answers for lost, which is as innocent."""
+def test_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shorter timeout takes more responses for lost, which is equally harmless."""
     monkeypatch.setattr(client, "PATIENCE", 0.4)
     monkeypatch.setattr(readback, "SECONDS", 0.4)
     with (
@@ -319,34 +315,34 @@ def test_a_connection_with_faults_fails_no_item(inner: Run, monkeypatch: pytest.
         FaultProxy(str(running.name_server), MILD, seed=2) as server,
     ):
         more = (f"--rocketproof-nameserver={server.address}", "--rocketproof-programs=40")
-        found = inner(*on(broker.address, *more))
+        result = inner(*on(broker.address, *more))
         happened = broker.happened + server.happened
     assert happened.total() > 5
-    assert set(found.parseoutcomes()) == {"passed", "skipped"}
-    found.stdout.fnmatch_lines(["faults of the connection, which are held against nobody: *"])
+    assert set(result.parseoutcomes()) == {"passed", "skipped"}
+    result.stdout.fnmatch_lines(["faults of the connection, which are held against nobody: *"])
 
 
 @pytest.mark.slow
-def test_processes_of_xdist_share_one_run(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
-    found = inner("-p", "xdist", "-n", "2", "--dist=worksteal", "--junitxml=out.xml", *broker)
-    assert found.ret == pytest.ExitCode.OK
-    assert found.parseoutcomes()["passed"] > 20
+def test_xdist_processes_share_one_run(inner: Run, broker: tuple[str, ...], pytester: pytest.Pytester) -> None:
+    result = inner("-p", "xdist", "-n", "2", "--dist=worksteal", "--junitxml=out.xml", *broker)
+    assert result.ret == pytest.ExitCode.OK
+    assert result.parseoutcomes()["passed"] > 20
     assert [path.name for path in (pytester.path / ".rocketproof" / "suite").iterdir()] == ["1"]
     assert len(list((pytester.path / ".rocketproof" / "suite" / "1" / "histories").glob("*.ndjson"))) == 12
     names = [case.get("name") for case in Xml.parse(pytester.path / "out.xml").iter("testcase")]
     assert "INV-03 a one-way request gets no answer" in names
 
 
-def test_a_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The item is skipped with the reason, and one error says how many verdicts are open and which option may decide them."""
+def test_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The item is skipped with the reason. One error states the number of undecided verdicts and the option that may decide them."""
     open_ = "2 verdicts not decided: program 3 by the specification; a larger --rocketproof-states may decide it"
     came = {"specification.send": EntryOutcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}
     made = SuiteResults("", str(tmp_path), "", "a summary", (), came, open_)
     asked: list[int | None] = []
     monkeypatch.setattr(shared, "_perform", lambda options, base, progress: asked.append(options.states) or made)
-    found = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
-    found.assert_outcomes(skipped=2, errors=1)
-    assert (found.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])
-    found.stdout.fnmatch_lines(["*the run says less than it was asked for: 2 verdicts not decided*", "*reached its bound in 2 programs*"])
+    result = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
+    result.assert_outcomes(skipped=2, errors=1)
+    assert (result.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])
+    result.stdout.fnmatch_lines(["*the run says less than it was asked for: 2 verdicts not decided*", "*reached its bound in 2 programs*"])
     (tmp_path / "suite.json").write_text(json.dumps(made.data()), "utf-8")
     assert SuiteResults.read(tmp_path / "suite.json") == made

@@ -1,4 +1,4 @@
-"""A target as a file: what is wrong with one is told in one line that begins with the file and the line."""
+"""A target described by a file: a mistake in it is one line that begins with file and line number."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_description_is_read(tmp_path: Path) -> None:
+def test_description_is_read(tmp_path: Path) -> None:
     found = read(written(tmp_path, GOOD))
     assert (found.name, found.version, found.profile, found.name_server) == ("x", "", "P45", None)
     assert found.broker.start[:3] == ("run", "--port", "{port}")
@@ -51,13 +51,13 @@ def test_a_description_is_read(tmp_path: Path) -> None:
     assert found.without == {Capability.KILL}
 
 
-def test_a_name_server_may_have_settings_too(tmp_path: Path) -> None:
+def test_name_server_may_have_settings_too(tmp_path: Path) -> None:
     text = '[name-server]\nstart = ["x", "{settings}"]\n[name-server.settings]\nlistenPort = "{port}"\n[broker]\nstart = ["y"]\n'
     server = read(written(tmp_path, text)).name_server
     assert server is not None and server.settings == {"listenPort": "{port}"}
 
 
-def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
+def test_capabilities_follow_from_description(tmp_path: Path) -> None:
     assert CommandTarget(written(tmp_path, GOOD)).offers == OF_TARGETS - {Capability.KILL}
     bare = CommandTarget(written(tmp_path, '[broker]\nstart = ["run", "{port}"]\n'))
     assert bare.offers == OF_TARGETS - {Capability.STORE, Capability.START}
@@ -68,7 +68,7 @@ def test_what_it_offers_follows_from_what_it_says(tmp_path: Path) -> None:
         bare.open(Setup(stores={"broker-a": tmp_path}))
 
 
-def test_a_port_beside_the_own_one_is_kept_free(tmp_path: Path) -> None:
+def test_port_next_to_own_is_kept_free(tmp_path: Path) -> None:
     found = read(
         written(tmp_path, '[broker]\nstart = ["x", "{port}", "{port-2}"]\naround = [3]\n[broker.settings]\nha = "{port+1}"\n')
     ).broker
@@ -76,7 +76,7 @@ def test_a_port_beside_the_own_one_is_kept_free(tmp_path: Path) -> None:
     assert found.beside(100) == {"port": "100", "port-2": "98", "port+1": "101", "port+3": "103"}
 
 
-def test_a_program_is_looked_for_in_its_folders_and_then_in_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_is_searched_in_folders_then_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = 'programs = ["{folder}/bin", "{cache}/x"]\ninstall = "get it into {cache}"\n[broker]\nstart = ["broker-of-nobody", "{port}"]\n'
     target = CommandTarget(written(tmp_path, text))
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path / "cache"))
@@ -100,7 +100,7 @@ def test_brokers_of_others_are_known_by_name(tmp_path: Path, monkeypatch: pytest
         target.open()
 
 
-def test_a_file_that_is_needed_is_asked_for_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_needed_file_is_checked_before_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = choose(None, "alibaba", None, configure=False)
     assert (target.name, target.profile, target.offers) == ("alibaba", "P420", OF_TARGETS - {Capability.CONFIGURE})
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path))
@@ -138,7 +138,7 @@ def test_a_file_that_is_needed_is_asked_for_before_anything_starts(tmp_path: Pat
         ('[name-server]\nstart = ["x"]\nlimits = { ready = 1 }\n[broker]\nstart = ["x"]\n', 3, "unknown key 'limits' in [name-server]"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+def test_mistake_is_reported_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InputError) as caught:
         read(path)
@@ -146,7 +146,7 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, s
     assert error.startswith(f"{path}:{line}: ") and said in error and "\n" not in error, error
 
 
-def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+def test_missing_or_binary_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")

@@ -1,4 +1,4 @@
-"""What is at an address: each of the ways in which it can be no broker is one line that names the address and helps."""
+"""Probing an address: each way in which it is no broker gives one line with the address and help."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def one_line(error: BaseException, address: str) -> str:
     return text
 
 
-def test_nobody_listens() -> None:
+def test_port_without_listener_is_reported() -> None:
     address = free_address()
     with pytest.raises(NobodyListens) as caught:
         probe.broker(address, SECONDS)
@@ -51,7 +51,7 @@ def test_nobody_listens() -> None:
         (dies_inside, Died, SECONDS, "inside an answer"),
     ],
 )
-def test_somebody_else_listens(serve: Serve, kind: type[TargetError], seconds: float, said: str) -> None:
+def test_other_listener_is_reported(serve: Serve, kind: type[TargetError], seconds: float, said: str) -> None:
     with server(serve) as address:
         for ask in (probe.broker, probe.cluster):
             with pytest.raises(kind) as caught:
@@ -59,13 +59,13 @@ def test_somebody_else_listens(serve: Serve, kind: type[TargetError], seconds: f
             assert said in one_line(caught.value, address)
 
 
-def test_a_name_server_without_brokers() -> None:
+def test_name_server_without_brokers() -> None:
     with server(answering(lambda _: Command(SUCCESS, body=NO_CLUSTER))) as address, pytest.raises(NoBrokers) as caught:
         probe.cluster(address, SECONDS)
     assert "knows no broker" in one_line(caught.value, address)
 
 
-def test_a_broker_in_the_place_of_a_name_server_and_the_other_way_round() -> None:
+def test_swapped_broker_and_name_server_are_reported() -> None:
     with server(answering(lambda _: Command(REQUEST_CODE_NOT_SUPPORTED))) as address:
         with pytest.raises(NotANameServer) as caught:
             probe.cluster(address, SECONDS)
@@ -81,12 +81,12 @@ def test_masters_are_found_by_name() -> None:
 
 
 @pytest.mark.parametrize("text", ["localhost", "127.0.0.1:", "127.0.0.1:x", ":10911", "127.0.0.1:0", "127.0.0.1:65536"])
-def test_what_is_no_address_is_told(text: str) -> None:
+def test_invalid_address_is_reported(text: str) -> None:
     with pytest.raises(InputError, match="is not an address; give host:port"):
         AddressTarget([text])
 
 
-def test_an_address_offers_nothing_that_needs_its_process() -> None:
+def test_address_offers_nothing_that_needs_its_process() -> None:
     target = AddressTarget(["127.0.0.1:10911"])
     assert target.offers == frozenset()
     assert set(target.lost) == OF_TARGETS and all(target.lost.values())
@@ -95,7 +95,7 @@ def test_an_address_offers_nothing_that_needs_its_process() -> None:
         target.open(Setup(settings={"brokerPermission": "4"}))
 
 
-def test_a_broker_by_its_address() -> None:
+def test_broker_by_its_address() -> None:
     def answer(request: Command) -> Command:
         return Command(REQUEST_CODE_NOT_SUPPORTED if request.code == GET_BROKER_CLUSTER_INFO else SUCCESS, version=401)
 
@@ -110,5 +110,5 @@ def test_a_broker_by_its_address() -> None:
 
 
 @pytest.mark.parametrize(("number", "name"), [(401, "4.9.4"), (479, "5.3.3"), (402, "4.9.5-SNAPSHOT"), (213, "4.0.0"), (121, "")])
-def test_the_release_behind_a_number(number: int, name: str) -> None:
+def test_version_number_maps_to_release(number: int, name: str) -> None:
     assert version_name(number) == name

@@ -1,4 +1,4 @@
-"""Targets whose parts are processes, and nodes in this one: each capability does what it says, and nothing stays behind."""
+"""Targets with separate processes, and nodes in this process: each capability works, and nothing remains afterwards."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ ALL = {
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Temporary folders of targets come into the test's."""
+    """Put temporary folders of targets into the test's folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
 
 
 def left_behind(running: Deployment) -> list[str]:
-    """Addresses that are listened on, processes that run and folders that are there after the end."""
+    """Return listening addresses, running processes and existing folders after the end."""
     addresses = [*running.brokers.values(), *([running.name_server] if running.name_server else [])]
     left = [address for address in addresses if not is_free(int(address.rpartition(":")[2]))]
     left += [str(path) for path in Path(tempfile.gettempdir()).glob("rocketproof-*")]
@@ -76,17 +76,17 @@ TARGETS: dict[str, Callable[[Path], ValidationTarget]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
-def test_an_adapter_passes_its_own_test(tmp_path: Path, name: str) -> None:
+def test_adapter_passes_its_self_test(tmp_path: Path, name: str) -> None:
     target = TARGETS[name](tmp_path)
     found = list(self_test(target))
-    assert not [(one.what, one.problem) for one in found if not one.works]
+    assert not [(check.what, check.problem) for check in found if not check.works]
     without = {"kill", "restart after kill"} if Capability.KILL not in target.offers else set()
-    assert {one.what for one in found} == ALL - without
+    assert {check.what for check in found} == ALL - without
 
 
 @pytest.mark.parametrize("name", few(TARGETS, 1))
-def test_nothing_stays_behind_after_a_failure(tmp_path: Path, name: str) -> None:
-    """Nor after an end without one, as the self-test sees."""
+def test_nothing_remains_after_failure(tmp_path: Path, name: str) -> None:
+    """Neither does anything remain after a success, as the self-test checks."""
     with suppress(ZeroDivisionError), TARGETS[name](tmp_path).open(Setup(brokers=2)) as running:
         assert probe.cluster(str(running.name_server)) == dict(running.brokers)
         assert len(left_behind(running)) >= 4
@@ -96,8 +96,8 @@ def test_nothing_stays_behind_after_a_failure(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_that_does_not_start_leaves_nothing(tmp_path: Path, name: str) -> None:
-    """A directory that is a file."""
+def test_target_that_does_not_start_leaves_nothing(tmp_path: Path, name: str) -> None:
+    """A directory is replaced by a file."""
     blocked = tmp_path / "file"
     blocked.write_text("x")
     with pytest.raises(TargetError, match="broker-a"):
@@ -105,14 +105,14 @@ def test_a_target_that_does_not_start_leaves_nothing(tmp_path: Path, name: str) 
     assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
 
 
-def test_a_store_of_ones_own_stays(tmp_path: Path) -> None:
+def test_given_store_is_kept(tmp_path: Path) -> None:
     store = tmp_path / "mine"
     with InProcess().open(Setup(stores={"broker-a": store})) as running:
         assert running.store("broker-a") == store
     assert (store / "config" / "topics.json").is_file() or (store / "checkpoint").is_file()
 
 
-def test_settings_for_all_and_for_one(tmp_path: Path) -> None:
+def test_settings_apply_to_all_or_one(tmp_path: Path) -> None:
     setup = Setup(brokers=2, settings={"regionId": "R", "brokerPermission": "6"}, own={"broker-b": {"brokerPermission": "4"}})
     assert setup.settings_of("broker-a") == {"regionId": "R", "brokerPermission": "6"}
     assert setup.settings_of("broker-b") == {"regionId": "R", "brokerPermission": "4"}
@@ -121,7 +121,7 @@ def test_settings_for_all_and_for_one(tmp_path: Path) -> None:
         assert "brokerName=broker-b\n" in text and "brokerPermission=4\n" in text and "regionId=R\n" in text
 
 
-def test_a_killed_broker_is_gone_at_once_and_comes_back_at_its_address() -> None:
+def test_killed_broker_is_gone_at_once_and_returns_at_address() -> None:
     with Served().open() as running:
         pid, address = running.pid("broker-a"), running.brokers["broker-a"]
         running.kill("broker-a")
@@ -134,7 +134,7 @@ def test_a_killed_broker_is_gone_at_once_and_comes_back_at_its_address() -> None
         assert not (running.store("broker-a") / "abort").exists()
 
 
-def test_what_is_not_offered_is_refused_and_said(tmp_path: Path) -> None:
+def test_unsupported_operation_is_refused_and_reported(tmp_path: Path) -> None:
     target = CommandTarget(described(tmp_path, more='without = ["kill", "store"]'))
     assert set(target.lost) == {Capability.KILL, Capability.STORE}
     with target.open() as running:
@@ -150,7 +150,7 @@ def test_what_is_not_offered_is_refused_and_said(tmp_path: Path) -> None:
 
 
 def problems(target: ValidationTarget) -> dict[str, str]:
-    return {one.what: one.problem for one in self_test(target) if not one.works}
+    return {check.what: check.problem for check in self_test(target) if not check.works}
 
 
 LESS = 'without = ["kill", "start", "configure"]\n'
@@ -169,32 +169,29 @@ LESS = 'without = ["kill", "start", "configure"]\n'
         ({"broker": 'stop = ["false"]', "more": LESS}, {"stop": "failed with code 1"}),
     ],
 )
-def test_an_adapter_that_only_seems_to_work_is_found(tmp_path: Path, change: dict[str, str], said: dict[str, str]) -> None:
-    problems = {one.what: one.problem for one in self_test(CommandTarget(described(tmp_path, **change)))}
+def test_adapter_that_only_seems_to_work_is_found(tmp_path: Path, change: dict[str, str], said: dict[str, str]) -> None:
+    problems = {check.what: check.problem for check in self_test(CommandTarget(described(tmp_path, **change)))}
     for what, text in nonempty(said.items()):
         assert text in problems[what] and "\n" not in problems[what]
 
 
-def test_a_broker_that_ends_while_it_starts_is_told_with_its_last_words(tmp_path: Path) -> None:
-    path = tmp_path / "dies.toml"
-    path.write_text('[broker]\nstart = ["sh", "-c", "echo no licence found; exit 3", "{port}"]\n', "utf-8")
-    with pytest.raises(TargetError, match="dies: broker-a ended while it started, with code 3: no licence found"):
-        CommandTarget(path).open()
-
-
-def test_a_broker_that_never_says_that_it_is_ready_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "never.toml"
-    path.write_text('[broker]\nstart = ["sleep", "600"]\nready = "up and running"\n[limits]\nready = 0.5\n', "utf-8")
-    with pytest.raises(TargetError, match=r"never: broker-a was not ready within 0\.5 s: it has not printed 'up and running'"):
+@pytest.mark.parametrize(
+    ("broker", "message"),
+    [
+        ('start = ["sh", "-c", "echo no licence found; exit 3", "{port}"]', "ended while it started, with code 3: no licence found"),
+        (
+            'start = ["sleep", "600"]\nready = "up and running"\n[limits]\nready = 0.5',
+            r"ours: broker-a was not ready within 0\.5 s: it has not printed 'up and running'",
+        ),
+        ('start = ["no-such-program", "{port}"]', "there is no no-such-program in PATH; install it or give its path"),
+    ],
+    ids=["ends with output", "never ready", "missing program"],
+)
+def test_broker_that_fails_to_start_is_reported(broker: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(f"[broker]\n{broker}\n", "utf-8")
+    with pytest.raises(TargetError, match=message):
         next(self_test(CommandTarget(path)))
-    assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
-
-
-def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "none.toml"
-    path.write_text('[broker]\nstart = ["no-such-program", "{port}"]\n', "utf-8")
-    with pytest.raises(TargetError, match="there is no no-such-program in PATH; install it or give its path"):
-        CommandTarget(path).open()
     assert not list(Path(tempfile.gettempdir()).glob("rocketproof-*"))
 
 
@@ -220,8 +217,8 @@ elif sys.argv[1] == "wait":
     ("how", "number"),
     few([("wait", signal.SIGKILL), ("with", signal.SIGINT), ("with", signal.SIGTERM), ("wait", signal.SIGINT), ("ends", None)], 2),
 )
-def test_no_process_outlives_the_program(how: str, number: signal.Signals | None) -> None:
-    """By Ctrl-C, by a polite kill, by one that is not, and by an end without a word."""
+def test_no_process_outlives_program(how: str, number: signal.Signals | None) -> None:
+    """The program ends by Ctrl-C, by SIGTERM, by kill -9, or without a message."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": tempfile.gettempdir()}
     command = [sys.executable, "-c", PROGRAM, how]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True) as program:
@@ -231,7 +228,7 @@ def test_no_process_outlives_the_program(how: str, number: signal.Signals | None
             assert not is_free(port)
             program.send_signal(number)
         program.wait(30)
-        if number is None:  # others are interrupted, and say so
+        if number is None:  # the other operations are interrupted and report it
             assert program.stderr.read() == ""
     end = time.monotonic() + 10
     while (left := [not is_free(port), *Path(tempfile.gettempdir()).iterdir()]) != [False] and time.monotonic() < end:
@@ -239,7 +236,7 @@ def test_no_process_outlives_the_program(how: str, number: signal.Signals | None
     assert left == [False]
 
 
-def test_a_free_port_is_free_with_those_around_it() -> None:
+def test_free_port_has_free_neighbours() -> None:
     port = free_port(AROUND_BROKER)
     assert all(is_free(port + distance) for distance in AROUND_BROKER)
 

@@ -1,4 +1,4 @@
-"""What programs ask a name server and tell a broker of consumers: nothing is found in what is right, and what is wrong is."""
+"""Programs that query a name server and register consumers at a broker: correct responses give no finding, and wrong ones do."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[Any, str, Callable[..., Any]]] = {
 
 
 def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, Any]:
-    """The topics, of which none says its own name."""
+    """The topics, none of which states its name."""
     found = table_to_data(table, version)
     for config in found["topicConfigTable"].values():
         del config["topicName"]
@@ -65,7 +65,7 @@ def nameless(table: dict[str, TopicConfig], version: DataVersion) -> dict[str, A
 
 
 def ordinary(name: str) -> list[Step]:
-    (phrase,) = (one for one in PHRASES if one.name == name)
+    (phrase,) = (phrase for phrase in PHRASES if phrase.name == name)
     return [(kind, {key: of[0] for key, of in values.items()}) for kind, values in phrase.steps]
 
 
@@ -77,22 +77,22 @@ def running(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*WRONG, "a subscription that changes", "no broadcast", "a pull whose time is over"])
-def test_nothing_is_found_in_what_is_right(name: str, running: Deployment, tmp_path: Path) -> None:
+def test_correct_programs_have_no_findings(name: str, running: Deployment, tmp_path: Path) -> None:
     found = judged(running, tmp_path, *ordinary(name))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
 @pytest.mark.parametrize("name", few(WRONG, 3))
-def test_what_is_wrong_is_found(name: str, running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_responses_are_found(name: str, running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, attribute, otherwise = WRONG[name]
     with monkeypatch.context() as changed:
         changed.setattr(owner, attribute, otherwise)
         path = performed(running, tmp_path, *ordinary(name))
-    found = judge_file(path, running.name.partition(":")[2])
-    assert [*found.findings, *found.unconfirmed]
+    judged = judge_file(path, running.name.partition(":")[2])
+    assert [*judged.findings, *judged.unconfirmed]
 
 
-def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half = {"TRAN_MSG": "true", "PGROUP": "producers"}
     with monkeypatch.context() as changed:
         changed.setattr(sending, "queue_id_of", lambda *_: None)
@@ -101,22 +101,22 @@ def test_a_queue_that_is_no_number_is_found(running: Deployment, tmp_path: Path,
 
 
 @pytest.mark.parametrize("asking_", [("pull", {}), ("find", {"key": "k"})], ids=["by its place", "by its key"])
-def test_a_record_too_large_to_be_written_down_is_pulled_and_found(asking_: Step, running: Deployment, tmp_path: Path) -> None:
-    """What stands in its place in a history is no record."""
+def test_record_too_large_to_write_is_pulled_and_found(asking_: Step, running: Deployment, tmp_path: Path) -> None:
+    """Its replacement in a history is not a record."""
     large = ("send", {"size": 2 * KEPT, "queue": 0, "properties": {"KEYS": "k"}})
     found = judged(running, tmp_path, large, asking_)
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
-LACKING = [one for one in PHRASES if any(EVERY in values.get("without", ()) for _, values in one.steps)]
+LACKING = [phrase for phrase in PHRASES if any(EVERY in values.get("without", ()) for _, values in phrase.steps)]
 
 
 def without_any_field() -> list[Step]:
-    """Each request that a phrase asks without any of its fields."""
-    return [(kind, {**args, "without": EVERY}) for one in LACKING for kind, args in ordinary(one.name) if "without" in args]
+    """Return the requests of all phrases without their fields."""
+    return [(kind, {**args, "without": EVERY}) for step in LACKING for kind, args in ordinary(step.name) if "without" in args]
 
 
-def test_what_lacks_all_fields_is_answered_as_the_reference_does(running: Deployment, tmp_path: Path) -> None:
+def test_request_without_fields_is_answered_like_reference(running: Deployment, tmp_path: Path) -> None:
     assert plain("max_offset", without=EVERY).ext_fields is None
     half = ("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     found = judged(running, tmp_path, half, *without_any_field())
@@ -124,14 +124,14 @@ def test_what_lacks_all_fields_is_answered_as_the_reference_does(running: Deploy
     assert "reference" in found.by and not found.findings and not found.unconfirmed
 
 
-def test_who_takes_what_is_missing_for_something_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_defaulting_missing_field_is_found(running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def filled(kind: Any, names: headers.Layout) -> Any:
         return kind(*(("" if parse is headers.text else 0) if headers.is_missing(absent) else absent for _, _, parse, absent in names))
 
     with monkeypatch.context() as changed:
         changed.setattr(headers, "_empty", filled)
         path = performed(running, tmp_path, ("send", {}), ("max_offset", {"without": EVERY}))
-    assert [one.property for one in judge_file(path, running.name.partition(":")[2]).findings]
+    assert [finding.property for finding in judge_file(path, running.name.partition(":")[2]).findings]
 
 
 @pytest.fixture(scope="module", params=["P494", "P533"])
@@ -154,7 +154,7 @@ def without_fields(round_: HalfQueueRound, message: Any) -> Command:
     return found
 
 
-def test_a_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path: Path) -> None:
+def test_producer_is_asked_about_its_half_message(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary("a half message that is asked about"))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
     (question,) = (one for one in load(found.path).items if isinstance(one, Event) and one.op == "question")
@@ -165,7 +165,7 @@ OFTEN = "a half message that is asked about as often as may be"
 
 
 @pytest.mark.behaviour("TRX-05")
-def test_a_half_message_is_asked_about_as_often_as_may_be(asking: Deployment, tmp_path: Path) -> None:
+def test_half_message_is_checked_up_to_limit(asking: Deployment, tmp_path: Path) -> None:
     found = judged(asking, tmp_path, *ordinary(OFTEN))
     assert "reference" in found.by and not found.findings and not found.unconfirmed
     *_, last = (one.value["asked"] for one in load(found.path).items if isinstance(one, Event) and one.op == "checked")
@@ -173,24 +173,22 @@ def test_a_half_message_is_asked_about_as_often_as_may_be(asking: Deployment, tm
 
 
 @pytest.mark.parametrize("wrong", ["times > ", "times - 7 >="], ids=["once more", "for ever"])
-def test_who_asks_more_often_is_found(wrong: str, asking: Deployment, tmp_path: Path) -> None:
+def test_excess_checks_are_found(wrong: str, asking: Deployment, tmp_path: Path) -> None:
     profile = asking.name.partition(":")[2]
     planted = Text(f"{HalfQueueRound.__module__}:HalfQueueRound._asked_often_enough", "times >=", wrong)
     with prepare([planted]).applied(), InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
         path = performed(own, tmp_path, *ordinary(OFTEN))
-    assert "event.checked" in [one.property for one in judge_file(path, profile).findings]
+    assert "event.checked" in [finding.property for finding in judge_file(path, profile).findings]
 
 
 @pytest.mark.parametrize("what", ABOUT_HALVES)
-def test_a_wrong_question_about_a_half_message_is_found(
-    what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_question_about_half_message_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, attribute, otherwise = ABOUT_HALVES[what]
     monkeypatch.setattr(client, "PATIENCE", 2.0)
     with monkeypatch.context() as changed:
         changed.setattr(owner, attribute, otherwise)
         path = performed(asking, tmp_path, *ordinary("a half message that is asked about"))
-    assert [one.property for one in judge_file(path, asking.name.partition(":")[2]).findings]
+    assert [finding.property for finding in judge_file(path, asking.name.partition(":")[2]).findings]
 
 
 _COMMIT = HalfQueueRound._commit
@@ -201,19 +199,19 @@ HOW_FAR: dict[str, Callable[..., None]] = {
 
 
 @pytest.mark.parametrize("what", HOW_FAR)
-def test_a_check_that_is_not_where_it_says_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that begins with all ends of transactions anew after each start, or passes over some."""
+def test_check_at_wrong_offset_is_found(what: str, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that restarts its transaction ends after each start, or skips some."""
     profile = asking.name.partition(":")[2]
     steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("end", {"one_way": False}), ("checked", {})]
     monkeypatch.setattr(client, "QUESTION", 2.0)
     with monkeypatch.context() as changed, InProcess(profile).open(Setup(settings=STARTED[ASKED])) as own:
         changed.setattr(HalfQueueRound, "_commit", HOW_FAR[what])
         path = performed(own, tmp_path, *steps)
-    assert "event.checked" in [one.property for one in judge_file(path, profile).findings]
+    assert "event.checked" in [finding.property for finding in judge_file(path, profile).findings]
 
 
-def test_what_the_reference_cannot_follow_is_not_decided_by_it(asking: Deployment, tmp_path: Path) -> None:
-    """A one-way request may have got lost, so it is open which half message the broker asks about."""
+def test_unfollowed_program_is_undecided_by_reference(asking: Deployment, tmp_path: Path) -> None:
+    """A one-way request may be lost, so it is undecided which half message the broker asks about."""
     steps = [("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}), ("question", {})]
     found = judged(asking, tmp_path, *steps)
     unknown = judged(asking, tmp_path, *steps, ("send", {"one_way": True}))
@@ -223,24 +221,22 @@ def test_what_the_reference_cannot_follow_is_not_decided_by_it(asking: Deploymen
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
 @pytest.mark.parametrize("side", [0, 1])
-def test_who_has_no_room_for_the_count_of_its_checks_keeps_all_others_from_being_asked(
+def test_half_message_without_count_space_blocks_all_checks(
     side: int, asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The claim holds at the limit, and is known to be violated above it; nothing else is found, since the implementation does the same."""
+    """The claim holds at the limit, and its violation above it is known; nothing else is found, since the implementation agrees."""
     monkeypatch.setattr(client, "QUESTION", 3.0)
-    (one,) = (one for one in BOUNDARIES if one.unread == about.UNCOUNTED)
+    (unchecked,) = (boundary for boundary in BOUNDARIES if boundary.unread == about.UNCOUNTED)
     with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ENDED])) as own:
-        found = judged(own, tmp_path, *one.at(side, PROFILES[asking.name.partition(":")[2]]))
+        found = judged(own, tmp_path, *unchecked.at(side, PROFILES[asking.name.partition(":")[2]]))
     assert not found.findings and not found.unconfirmed and "AUX-33.asked" in found.exercised
     held, expected, condition = found.claims["AUX-33.asked"]
     assert (held, expected, condition) == ((True, "holds", "") if side == 0 else (False, "violated", about.UNCOUNTED))
 
 
 @pytest.mark.behaviour("TRX-04", "HAZ-61")
-def test_a_broker_that_stops_its_checks_for_another_reason_is_found(
-    asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is known of messages that are too long is known of no others."""
+def test_broker_stopping_checks_for_other_reason_is_found(asking: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Knowledge about too long messages excuses no others."""
 
     async def refused(self: HalfQueueRound, message: Any) -> bool:
         return False
@@ -250,5 +246,5 @@ def test_a_broker_that_stops_its_checks_for_another_reason_is_found(
         changed.setattr(HalfQueueRound, "_put_back", refused)
         with InProcess(asking.name.partition(":")[2]).open(Setup(settings=STARTED[ASKED])) as own:
             path = performed(own, tmp_path, *ordinary("a half message that is asked about"))
-    (found, *_) = (one for one in judge_file(path, asking.name.partition(":")[2]).findings if one.judge == "claims")
+    (found, *_) = (finding for finding in judge_file(path, asking.name.partition(":")[2]).findings if finding.judge == "claims")
     assert found.property == "AUX-33.asked" and "was asked about none of its half messages" in found.text

@@ -1,4 +1,4 @@
-"""What is undecided is never passed and never refuted: the exit code, the text, each report and the suite, for generated combinations."""
+"""An undecided result neither passes nor fails: the exit code, the text, each report and the suite, for generated combinations."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ SCHEMA = Draft202012Validator(json.loads((Path(__file__).parents[2] / "propertie
 Came = Literal["holds", "violated", "undecided"]
 CAME = st.sampled_from(("holds", "violated", "undecided"))
 GIVEN_UP = "A at broker-a: after 1 answers, 100,000 expanded states are reached"
-ITEMS = tuple(one for one in entries(PROFILE, frozenset(Capability)) if one.kind == "specification")
+ITEMS = tuple(entry for entry in entries(PROFILE, frozenset(Capability)) if entry.kind == "specification")
 CHEAP = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history of one send, which stands for that of each program."""
+    """A history of one send, used for each program."""
     path = tmp_path_factory.mktemp("undecided") / "histories" / "00001.ndjson"
     path.parent.mkdir()
     writer = Writer(path, Header({"program": Program(1, "", (("send", {}),)).data(), "prefix": "r-1-", "broker": "broker-a"}, ""))
@@ -56,7 +56,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def judged(path: Path, number: int, came: str) -> JudgedProgram:
-    """What the specification's judge says of a program, or of a topic that programs share (number 0)."""
+    """The specification's verdict on a program, or on a topic shared by programs (number 0)."""
     made = JudgedProgram(number, path.with_name(f"{number:05}.ndjson"), "a source", frozenset(), by=("specification",), requests=1)
     made.actions, made.asked = frozenset({"append", "update_topic", "topic_config"}), frozenset({"send"})
     if came == "violated":
@@ -67,11 +67,13 @@ def judged(path: Path, number: int, came: str) -> JudgedProgram:
 
 
 def validated(history: Path, programs: Sequence[str], shared: Sequence[str]) -> ValidationReport:
-    """The report of a validation that came to this."""
+    """The report of a validation with these verdicts."""
     own = [judged(history, number, came) for number, came in enumerate(programs, 1)]
     common = [judged(history, 0, came) for came in shared]
     made = ValidationReport({"name": "a broker", "version": "", "offers": [], "note": ""}, PROFILE, 1, len(own), judged=own, shared=common)
-    made.findings = report.gather((*own, *common), {one.path: Program(one.program, "", (("send", {}),)) for one in (*own, *common)})
+    made.findings = report.gather(
+        (*own, *common), {outcome.path: Program(outcome.program, "", (("send", {}),)) for outcome in (*own, *common)}
+    )
     for finding in made.findings:
         finding.history = "histories/00001.ndjson"
     return made
@@ -85,7 +87,7 @@ def printed(made: ValidationReport, capsys: pytest.CaptureFixture[str]) -> str:
 
 @CHEAP
 @given(programs=st.lists(CAME, min_size=1, max_size=4), shared=st.lists(CAME, max_size=2))
-def test_each_output_agrees_on_what_is_undecided(
+def test_all_outputs_agree_on_undecided_results(
     programs: list[Came], shared: list[Came], history: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made, came = validated(history, programs, shared), [*programs, *shared]
@@ -94,15 +96,15 @@ def test_each_output_agrees_on_what_is_undecided(
     assert (made.exit_code, data["exit"]) == (code, code)
     SCHEMA.validate(data)
 
-    open_ = [number for number, one in enumerate(programs, 1) if one == "undecided"] + [0] * shared.count("undecided")
-    assert [one["program"] for one in data["undecided"]] == open_
-    row = next(one for one in data["verdicts"] if one["id"] == "specification")
+    open_ = [number for number, verdict in enumerate(programs, 1) if verdict == "undecided"] + [0] * shared.count("undecided")
+    assert [row["program"] for row in data["undecided"]] == open_
+    row = next(row for row in data["verdicts"] if row["id"] == "specification")
     assert (row["tried"], row["undecided"]) == (len(came) - len(open_), len(open_))
     assert row["agrees"] is (False if "violated" in came else None if open_ else True)
 
     text = printed(made, capsys)
     named = [f"program {number} by the specification (histories/{number:05}.ndjson)" if number else "a shared topic" for number in open_]
-    assert all(one in text for one in named) and ("validate --again v --states 1000000" in text) is bool(open_)
+    assert all(name in text for name in named) and ("validate --again v --states 1000000" in text) is bool(open_)
     assert (f"{len(open_)} not decided" in text) is bool(open_)
 
     for run in (results.run(data), saved.read(json.loads(saved.write(results.run(data))), "a run")):
@@ -112,12 +114,16 @@ def test_each_output_agrees_on_what_is_undecided(
 
 
 def agree(run: Run, open_: Sequence[int]) -> None:
-    """Each form of a run names each undecided program with its reason."""
+    """Check that each form of a run names each undecided program with its reason."""
     names = [f"histories/{number:05}.ndjson" for number in open_]
-    skipped = [one.get("message", "") for one in Xml.fromstring(junit.write(run).encode()).iter("skipped")]
-    assert sum(one.startswith("undecided: ") and GIVEN_UP in one for one in skipped) == len(open_)
+    skipped = [element.get("message", "") for element in Xml.fromstring(junit.write(run).encode()).iter("skipped")]
+    assert sum(message.startswith("undecided: ") and GIVEN_UP in message for message in skipped) == len(open_)
     (log,) = json.loads(sarif.write(run))["runs"]
-    noted = [one["message"]["text"] for one in log["invocations"][0]["toolExecutionNotifications"] if one["level"] == "warning"]
+    noted = [
+        notification["message"]["text"]
+        for notification in log["invocations"][0]["toolExecutionNotifications"]
+        if notification["level"] == "warning"
+    ]
     warnings = [line for line in github.commands(run) if line.startswith("::warning")]
     for text in (" ".join(noted), " ".join(warnings), page.html(run), markdown.write(run)):
         assert all(name in text for name in names)
@@ -127,7 +133,7 @@ def agree(run: Run, open_: Sequence[int]) -> None:
 
 @CHEAP
 @given(programs=st.lists(CAME, min_size=1, max_size=4), shared=st.lists(CAME, max_size=2))
-def test_an_item_of_the_suite_passes_only_without_an_undecided_program(programs: list[Came], shared: list[Came], history: Path) -> None:
+def test_suite_item_passes_only_without_undecided_program(programs: list[Came], shared: list[Came], history: Path) -> None:
     found = outcomes(validated(history, programs, shared), ITEMS, history.parents[1])
     came = {*programs, *shared}
     assert found["specification.send"].status == ("failed" if "violated" in came else "undecided" if "undecided" in came else "passed")
@@ -136,8 +142,8 @@ def test_an_item_of_the_suite_passes_only_without_an_undecided_program(programs:
         assert ("100,000 expanded states are reached" in found[id_].words) is ("undecided" in came)
 
 
-def test_a_rule_that_only_an_undecided_program_could_contradict_is_undecided(history: Path) -> None:
-    rule = next(one for one in entries(PROFILE, frozenset(Capability)) if one.id == "CHK-10")
+def test_rule_contradicted_only_by_undecided_program_is_undecided(history: Path) -> None:
+    rule = next(entry for entry in entries(PROFILE, frozenset(Capability)) if entry.id == "CHK-10")
     assert outcomes(validated(history, ["undecided"], []), [rule], history.parents[1])["CHK-10"].status == "undecided"
     made = validated(history, ["undecided", "holds"], [])
     made.judged[1].rules_held = frozenset({"CHK-10"})
@@ -145,24 +151,24 @@ def test_a_rule_that_only_an_undecided_program_could_contradict_is_undecided(his
 
 
 @pytest.mark.parametrize(("came", "code"), [("holds", OK), ("undecided", STOPPED), ("violated", DIFFERS)])
-def test_what_ends_with_3_or_1_is_a_result(came: str, code: int, history: Path) -> None:
-    """Whatever decides the exit code is in the reports, so that no build is red or grey without a word."""
+def test_exit_3_or_1_still_gives_result(came: str, code: int, history: Path) -> None:
+    """The reports contain whatever decides the exit code, so that every red or grey build has a reason."""
     made = validated(history, [came], [])
     made.over = ["accepted deviation x is over"] if came == "violated" else []
     run = results.run(made.data())
     assert (bool(run.of("differs")), bool(run.of("undecided"))) == (code == DIFFERS, code == STOPPED)
-    assert ("accept" in [one.id for one in run.of("differs")]) is bool(made.over)
-    assert {one.verdict for one in results.run(ValidationReport(made.target, PROFILE, 1, 1).data()).results} == {"none was judged"}
+    assert ("accept" in [result.id for result in run.of("differs")]) is bool(made.over)
+    assert {result.verdict for result in results.run(ValidationReport(made.target, PROFILE, 1, 1).data()).results} == {"none was judged"}
 
 
 @pytest.mark.parametrize(("came", "kept"), [("holds", 0), ("undecided", 1), ("violated", 1)])
-def test_a_remembered_program_is_forgotten_only_where_it_passed(came: str, kept: int, history: Path, tmp_path: Path) -> None:
+def test_remembered_program_is_forgotten_only_where_it_passed(came: str, kept: int, history: Path, tmp_path: Path) -> None:
     made, remembered = validated(history, [came], []), [Program(1, "", (("send", {}),))]
     assert memory.keep(made, remembered, tmp_path / "kept.json") == ""
     assert len(failures.read(tmp_path / "kept.json")) == kept
 
 
-def test_a_test_of_ones_own_on_a_target_does_not_pass_undecided(monkeypatch: pytest.MonkeyPatch, history: Path) -> None:
+def test_user_test_on_target_does_not_pass_undecided(monkeypatch: pytest.MonkeyPatch, history: Path) -> None:
     monkeypatch.setattr(ownprograms, "judge_file", lambda path, profile: judged(path, 1, "undecided"))
     suite = SimpleNamespace(profile=PROFILE)
     with pytest.raises(Undecided, match=r"not decided: A at broker-a(.|\n)*--limit 1000000"):
@@ -174,14 +180,13 @@ def test_a_test_of_ones_own_on_a_target_does_not_pass_undecided(monkeypatch: pyt
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a validation whose judge may expand three states."""
     folder = tmp_path_factory.mktemp("bounded") / "report"
     options = ("--programs", "3", "--shrink", "0", "--states", "3", "--no-witnesses", "--no-remember")
     assert command(["validate", "--target", "inprocess", *options, "--report", str(folder)]) == STOPPED
     return folder
 
 
-def test_a_larger_bound_decides_a_kept_run(done: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_larger_bound_decides_kept_run(done: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(done.parent)
     asked = ("validate", "--again", str(done), "--report", "run:run.json")
     for states, code, open_ in ((3, STOPPED, True), (100_000, OK, False), (None, OK, False)):
@@ -192,7 +197,7 @@ def test_a_larger_bound_decides_a_kept_run(done: Path, capsys: pytest.CaptureFix
         assert bool(reporting.read(Path("run.json")).of("undecided")) is open_
 
 
-def test_a_run_that_goes_on_keeps_its_bound_or_takes_another(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resumed_run_keeps_or_replaces_its_bound(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(done, tmp_path / "report")
     for more, code in (((), STOPPED), (("--states", "100000"), OK)):
@@ -200,7 +205,7 @@ def test_a_run_that_goes_on_keeps_its_bound_or_takes_another(done: Path, tmp_pat
         assert json.loads((folder / "report.json").read_text())["exit"] == code
 
 
-def test_what_is_undecided_now_is_a_change_since_a_run_that_decided_it(history: Path) -> None:
+def test_newly_undecided_result_is_change(history: Path) -> None:
     before, now = (results.run(validated(history, [came], []).data()) for came in ("holds", "undecided"))
     changed = dict(compare(before, now, "run.json").sections())
     assert any(line.endswith("holds, now not decided") for line in changed["Other verdicts that changed"])
@@ -211,15 +216,15 @@ def test_what_is_undecided_now_is_a_change_since_a_run_that_decided_it(history: 
 
 
 @given(st.lists(st.tuples(st.sampled_from(("INV-01", "INV-02")), st.sampled_from("ab")), max_size=6), st.data())
-def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[tuple[str, str]], data: st.DataObject) -> None:
+def test_judging_again_confirms_only_program_that_was_run_again(rows: list[tuple[str, str]], data: st.DataObject) -> None:
     """Before, one confirmed verdict made findings of all unconfirmed ones of its property."""
     made = []
     for number, (property_, at) in enumerate(rows, 1):
-        one = JudgedProgram(number, Path(f"histories/{number:05}.ndjson"), "", frozenset())
-        one.unconfirmed.append(ProgramFinding("claims", property_, "lost", at=at))
-        made.append(one)
+        judged_program = JudgedProgram(number, Path(f"histories/{number:05}.ndjson"), "", frozenset())
+        judged_program.unconfirmed.append(ProgramFinding("claims", property_, "lost", at=at))
+        made.append(judged_program)
     chosen = data.draw(st.sets(st.sampled_from(range(len(rows))))) if rows else set()
-    smaller = data.draw(st.booleans())  # whose history is another one than that of the program
+    smaller = data.draw(st.booleans())  # whose history differs from that of the program
     old = {
         "findings": [
             {"judge": "claims", "property": rows[place][0], "at": "elsewhere" if smaller else rows[place][1],
@@ -233,13 +238,11 @@ def test_judging_again_confirms_only_the_program_that_was_run_again(rows: list[t
 
 
 @pytest.mark.parametrize("repeated", [True, False])
-def test_an_unconfirmed_verdict_is_undecided_until_its_program_is_run_again(
-    repeated: bool, history: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unconfirmed_verdict_is_undecided_until_rerun(repeated: bool, history: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = validated(history, ["holds", "holds"], [])
     made.judged[1].unconfirmed.append(ProgramFinding("claims", "INV-01", "no answer", at="client 0, request 1 (send)"))
     made.repeated = {("claims", "INV-01")} if repeated else set()
     data = made.data()
-    assert (data["exit"], [one["repeated"] for one in data["unconfirmed"]]) == (OK if repeated else STOPPED, [repeated])
+    assert (data["exit"], [row["repeated"] for row in data["unconfirmed"]]) == (OK if repeated else STOPPED, [repeated])
     assert (data["findings"], bool(data["undecided"])) == ([], not repeated)
     assert bool(re.search(r"program 2 by the claims .*INV-01 .* was not repeated", printed(made, capsys))) is not repeated

@@ -1,4 +1,4 @@
-"""Findings of one fault are shown together, those of several are not, and none is left out."""
+"""Findings of one fault are shown together, those of several are not, and none is omitted."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ ODD: Step = ("send", {"nums": 0})
 
 
 def finding(property_: str, *steps: Step, judge: Judge = "reference", again: int = 3, needs: str = "") -> ValidationFinding:
-    """A finding whose program was made smaller to these steps."""
+    """A finding whose program was shrunk to these steps."""
     program = Program(1, "", steps, needs)
     return ValidationFinding(ProgramFinding(judge, property_, f"{property_} is wrong"), program, "h.ndjson", again=again, repeats=3)
 
 
 def grouped(*findings: ValidationFinding, **shows: str) -> list[list[str]]:
-    """The properties by cause; `shows` says which others a finding's program shows, as `a="b c"`."""
-    keys = {one.verdict.property: one.key for one in findings}
+    """Return the properties by cause; `shows` states which other findings a program shows, as `a="b c"`."""
+    keys = {finding.verdict.property: finding.key for finding in findings}
     shown = {
-        one.key: frozenset(keys[name] for name in shows.get(one.verdict.property, "").split()) for one in findings if causes._is_small(one)
+        finding.key: frozenset(keys[name] for name in shows.get(finding.verdict.property, "").split())
+        for finding in findings
+        if causes._is_small(finding)
     }
-    return [[one.verdict.property for one in group] for group in causes.groups(findings, shown)]
+    return [[finding.verdict.property for finding in group] for group in causes.groups(findings, shown)]
 
 
-def test_what_one_smallest_program_shows_has_one_cause() -> None:
+def test_findings_of_one_smallest_program_share_cause() -> None:
     assert grouped(finding("a", ("send", {})), finding("b", ("send", {})), a="b") == [["a", "b"]]
     assert grouped(finding("a", ("send", {})), finding("b", ("send", {})), finding("c", ("send", {})), a="b", c="b") == [["a", "b", "c"]]
 
 
-def test_what_a_longer_program_shows_besides_need_not_have_its_cause() -> None:
+def test_extra_finding_of_longer_program_may_have_other_cause() -> None:
     assert grouped(finding("a", ("topic", {}), ("send", {})), finding("b", ("send", {})), a="b") == [["a"], ["b"]]
 
 
-def test_a_program_inside_another_one_has_its_cause() -> None:
+def test_program_contained_in_another_shares_its_cause() -> None:
     lone = finding("b", ("back", {}), ("send", {"nums": -1, "one_way": True}), ("send", {}))
     assert grouped(finding("a", ODD), lone) == [["a", "b"]]
     assert grouped(finding("a", DELAYED), finding("b", ("send", {"properties": {"TAGS": "x"}}))) == [["a"], ["b"]]
@@ -52,26 +54,26 @@ def test_a_program_inside_another_one_has_its_cause() -> None:
     [(("send", {"topic": "A"}),), (("topic", {"nums": 1}),), ()],
     ids=["other arguments", "another step", "a shorter program"],
 )
-def test_a_program_that_is_not_inside_another_one_has_a_cause_of_its_own(steps: tuple[Step, ...]) -> None:
+def test_program_not_contained_in_another_has_separate_cause(steps: tuple[Step, ...]) -> None:
     assert grouped(finding("a", ODD), finding("b", *steps)) == [["a"], ["b"]]
 
 
-def test_a_send_without_arguments_is_inside_no_other_program() -> None:
+def test_send_without_arguments_is_inside_no_other_program() -> None:
     assert grouped(finding("a", ("send", {})), finding("b", ODD), finding("c", DELAYED)) == [["a"], ["b"], ["c"]]
 
 
-def test_what_needs_two_causes_joins_neither() -> None:
+def test_finding_needing_two_causes_joins_neither() -> None:
     both = finding("c", ("send", {"nums": 0, "properties": {"DELAY": "1"}}))
     assert grouped(finding("a", ODD), finding("b", DELAYED), both) == [["a"], ["b"], ["c"]]
     assert grouped(finding("a", ODD), finding("b", DELAYED), both, a="b") == [["a", "b", "c"]]
 
 
-def test_only_programs_that_were_made_smaller_say_anything() -> None:
+def test_only_shrunk_programs_define_causes() -> None:
     assert grouped(finding("a", ODD), finding("b", ODD, again=0), finding("c")) == [["a"], ["b"], ["c"]]
     assert grouped(finding("a", ODD), finding("b", ODD, needs="no trace")) == [["a"], ["b"]]
 
 
-def test_a_cause_is_named_in_the_report_which_lists_and_prints_each_finding(
+def test_report_names_causes_and_lists_their_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
@@ -80,10 +82,10 @@ def test_a_cause_is_named_in_the_report_which_lists_and_prints_each_finding(
         finding("x", DELAYED),
         finding("send.code", ODD),
     ]
-    for number, one in enumerate(findings, 1):
-        one.file = f"programs/finding-{number}.py"
+    for number, each in enumerate(findings, 1):
+        each.file = f"programs/finding-{number}.py"
     causes.name_causes(findings, tmp_path, "P494")
-    assert [one.record()["cause"] for one in findings] == ["send.code by reference", "x by reference", "send.code by reference"]
+    assert [finding.record()["cause"] for finding in findings] == ["send.code by reference", "x by reference", "send.code by reference"]
     report = ValidationReport({"name": "a broker"}, "P494", 1, 5, findings=findings)
     show.render(report, Path("report"))
     printed = capsys.readouterr().out

@@ -11,7 +11,7 @@ from target_doubles import Serve, described, greeting, server, silent, web
 from rocketproof_properties.brokers import probe
 from rocketproof_properties.commands import run
 
-FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # discard, where nobody listens
+FREE_PORT_OF_NOBODY = "127.0.0.1:9"  # the port of discard, without a listener
 
 
 def refused(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:
@@ -22,12 +22,12 @@ def refused(capsys: pytest.CaptureFixture[str], *tokens: str) -> str:
     return said.err.strip()
 
 
-def test_nobody_listens(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_missing_listener_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--programs", "1", "--report", str(tmp_path / "r"))
 
 
 @pytest.mark.parametrize("serve", [silent, web, greeting])
-def test_a_server_that_never_answers_or_speaks_another_protocol(
+def test_server_that_never_answers_or_speaks_another_protocol(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe.ask, "__defaults__", (0.2,))  # instead of 5 s for an answer and 5 s for one in HTTP
@@ -58,7 +58,7 @@ def test_a_server_that_never_answers_or_speaks_another_protocol(
         ),
     ],
 )
-def test_what_cannot_be_used_is_told_in_one_line(
+def test_invalid_arguments_are_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokens: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -66,20 +66,20 @@ def test_what_cannot_be_used_is_told_in_one_line(
     assert not list(tmp_path.glob("r*"))
 
 
-def test_a_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_folder_with_something_in_it_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert "exists and is not empty" in refused(capsys, "--target", "inprocess", "--report", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_run_has_one_folder_and_other_reports_are_known(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_run_has_one_folder_and_other_reports_are_recognized(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     two = ("--report", str(tmp_path / "a"), "--report", str(tmp_path / "b"))
     assert "a run has one folder" in refused(capsys, "--target", "inprocess", *two)
     assert "unknown kind 'junti'" in refused(capsys, "--target", "inprocess", "--report", "junti:x.xml")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "accept.toml"
     path.write_text("[[accept]\n")
     assert "is not TOML" in refused(capsys, "--target", "inprocess", "--accept", str(path))
@@ -87,7 +87,7 @@ def test_a_malformed_list_of_accepted_deviations(capsys: pytest.CaptureFixture[s
     assert "unknown key 'accepted'; use accept" in refused(capsys, "--target", "inprocess", "--accept", str(path))
 
 
-def test_a_report_of_another_version_or_of_somebody_else(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_report_of_other_version_or_tool_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for text, said in (
         ("{}", "was not written by validate"),
         ("[", "was not written by validate"),
@@ -104,7 +104,7 @@ def of_version(version: object) -> str:
 
 
 @pytest.mark.slow
-def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_implementation_is_validated_and_its_report_judged_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder, copy = tmp_path / "report", tmp_path / "copy.json"
     assert run(["validate", "--target", "inprocess", "--programs", "8", "--seed", "4", "--report", str(folder), "--json", str(copy)]) == 0
     said = capsys.readouterr().out
@@ -121,25 +121,25 @@ def test_the_implementation_is_validated_and_its_report_judged_again(capsys: pyt
     assert "there are no histories in it" in refused(capsys, "--again", str(folder))
 
 
-def test_a_time_limit_stops_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_time_limit_stops_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "report"
     assert run(["validate", "--target", "inprocess", "--programs", "20", "--time", "0.000001", "--report", str(folder)]) == 3
     assert "stopped: --time 1e-06" in capsys.readouterr().out
     assert json.loads((folder / "report.json").read_text())["programs"]["judged"] == 0
 
 
-def test_a_targets_adapter_is_tried_and_what_it_lacks_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_target_adapter_is_tested_and_missing_capabilities_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "tried.json"
     assert run(["validate", "--target", "inprocess", "--self-test", "--json", str(path)]) == 0
     said = capsys.readouterr().out
     assert "all that it offers works" in said
     assert "kill: programs with a crash are left out" in said
-    found = json.loads(path.read_text("utf-8"))
-    assert {one["what"] for one in found["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
-    assert (list(found["lost"]), found["exit"]) == (["kill"], 0)
+    data = json.loads(path.read_text("utf-8"))
+    assert {check["what"] for check in data["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
+    assert (list(data["lost"]), data["exit"]) == (["kill"], 0)
 
 
-def test_an_adapter_that_only_seems_to_work_is_a_finding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_adapter_that_only_seems_to_work_is_finding(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = described(tmp_path, broker='stop = ["false"]', more='without = ["kill", "start", "configure"]\n')
     assert run(["validate", "--target", str(path), "--self-test"]) == 1
     said = capsys.readouterr().out
@@ -147,5 +147,5 @@ def test_an_adapter_that_only_seems_to_work_is_a_finding(capsys: pytest.CaptureF
     assert "failed with code 1" in said
 
 
-def test_a_target_that_cannot_be_set_up_has_no_self_test(capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_that_cannot_start_has_no_self_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert FREE_PORT_OF_NOBODY in refused(capsys, FREE_PORT_OF_NOBODY, "--self-test")

@@ -27,7 +27,7 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A folder with the history of a program, its name there, and what its names begin with. A crash is written into it."""
+    """A folder with the history of a program, its file name, and the prefix of its names. The history contains a crash."""
     folder, begin = tmp_path_factory.mktemp("draft"), mark()
     with InProcess(PROFILE).open() as running:
         runner = Runner(running, folder, {"profile": PROFILE}, Bounds(1), begin)
@@ -54,7 +54,7 @@ def told(made: tuple[Path, str, str], *findings: report.ValidationFinding) -> st
     return drafts.draft(whole, findings, made[0])
 
 
-def test_a_draft_says_what_was_done_answered_and_expected(made: tuple[Path, str, str]) -> None:
+def test_draft_states_requests_responses_and_expectation(made: tuple[Path, str, str]) -> None:
     text = told(made, found(made))
     rows = [line for line in text.splitlines() if line.startswith("| ") and line[2].isdigit()]
     assert text.startswith("# send.queueId: queueId is 7, and the reference implementation has 0\n")
@@ -69,14 +69,14 @@ def test_a_draft_says_what_was_done_answered_and_expected(made: tuple[Path, str,
     assert "done again, 3 of 3 times" in text
 
 
-def test_a_draft_has_no_name_of_the_run_and_every_finding_of_the_cause(made: tuple[Path, str, str]) -> None:
+def test_draft_omits_run_names_and_lists_findings_of_cause(made: tuple[Path, str, str]) -> None:
     other = found(made, file="programs/finding-2.py")
     text = told(made, found(made), other)
     assert made[2] not in text
     assert "## Seen of the same cause\n\n- event 0 (send A): queueId is 7" in text
 
 
-def test_drafts_are_written_of_open_findings_alone_and_old_ones_go(made: tuple[Path, str, str]) -> None:
+def test_drafts_cover_only_open_findings_and_old_ones_disappear(made: tuple[Path, str, str]) -> None:
     folder = made[0]
     (folder / drafts.DRAFTS).mkdir()
     (folder / drafts.DRAFTS / "cause-9.md").write_text("old")
@@ -86,7 +86,7 @@ def test_drafts_are_written_of_open_findings_alone_and_old_ones_go(made: tuple[P
     assert [path.name for path in (folder / drafts.DRAFTS).iterdir()] == ["cause-1.md"]
 
 
-def test_a_draft_that_cannot_be_written_is_said(made: tuple[Path, str, str], tmp_path: Path) -> None:
+def test_unwritable_draft_is_reported(made: tuple[Path, str, str], tmp_path: Path) -> None:
     (tmp_path / drafts.DRAFTS).write_text("a file")
     (tmp_path / made[1]).write_bytes((made[0] / made[1]).read_bytes())
     with pytest.raises(InputError, match="a draft cannot be written"):

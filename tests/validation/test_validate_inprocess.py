@@ -56,15 +56,15 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[report.ValidationRep
 
 
 @pytest.mark.slow
-def test_the_implementation_is_as_described(tmp_path: Path) -> None:
-    found = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 60, 3, shrink=1))
-    assert [str(one.verdict) for one in found.findings] == []
-    assert len(found.judged) == 60
-    assert found.exit_code == 0
+def test_implementation_is_as_described(tmp_path: Path) -> None:
+    report = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 60, 3, shrink=1))
+    assert [str(finding.verdict) for finding in report.findings] == []
+    assert len(report.judged) == 60
+    assert report.exit_code == 0
 
 
-def test_each_client_has_an_address_of_its_own_also_one_after_the_other(runner: Runner) -> None:
-    """The reference, to which only programs go whose requests did not meet, must tell their clients apart as well."""
+def test_clients_have_distinct_addresses_even_successively(runner: Runner) -> None:
+    """The reference only gets programs without concurrent requests; it must distinguish their clients as well."""
     steps: list[Step] = [SEND, ("meet", {}), ("send", {"topic": "A", "body": "other", "client": 1}), ("meet", {}), SEND]
     path = runner.perform(Program(1, "", tuple((name, dict(args)) for name, args in steps)))
     judged = judge_file(path, PROFILE)
@@ -72,20 +72,20 @@ def test_each_client_has_an_address_of_its_own_also_one_after_the_other(runner: 
     assert judged.deviations == []
 
 
-def test_a_drawn_queue_that_nobody_can_read_is_no_finding(runner: Runner) -> None:
-    """No answer and no record say which queue was drawn, only the queue's next offset does."""
+def test_unreadable_drawn_queue_is_no_finding(runner: Runner) -> None:
+    """No response and no record reveals the drawn queue, only the queue's next offset."""
     steps = [("send", {"queue": -1, "one_way": True}), ("topic", {"read": 0})]
     for number in range(1, 9):  # a draw of queue 0 would be right by chance
         path = runner.perform(Program(number, "", tuple((name, dict(args)) for name, args in steps)))
         assert judge_file(path, PROFILE, ("reference",)).deviations == []
 
 
-def test_the_report_is_written_for_people_and_programs(done: tuple[report.ValidationReport, Path]) -> None:
+def test_report_is_written_for_people_and_programs(done: tuple[report.ValidationReport, Path]) -> None:
     found, folder = done
     data = json.loads((folder / "report.json").read_text())
     assert (data["schema"], data["version"], data["profile"], data["exit"]) == ("rocketproof-validation", 2, PROFILE, 0)
     assert found.findings == [] and data["programs"]["judged"] == COUNT
-    assert data["requests"] == sum(one.requests for one in found.judged) > 100
+    assert data["requests"] == sum(program.requests for program in found.judged) > 100
     assert {row["id"] for row in data["verdicts"]} >= {"INV-06.records", "INV-34.records", "INV-43", "reference", "specification"}
     suite = Xml.parse(folder / "junit.xml").getroot().find("testsuite")
     assert suite is not None and suite.get("failures") == "0" and suite.get("tests") == str(len(data["verdicts"]))
@@ -99,7 +99,7 @@ def test_known_violations_are_known(done: tuple[report.ValidationReport, Path]) 
     assert ("INV-44", "messages with a delay") in shown
 
 
-def test_a_report_is_judged_again_without_a_broker(done: tuple[report.ValidationReport, Path]) -> None:
+def test_report_is_judged_again_without_broker(done: tuple[report.ValidationReport, Path]) -> None:
     found, folder = done
     anew = again(folder, None, ())
     assert anew.rows == found.rows
@@ -107,8 +107,8 @@ def test_a_report_is_judged_again_without_a_broker(done: tuple[report.Validation
 
 
 @pytest.mark.slow
-def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report.ValidationReport, Path], tmp_path: Path) -> None:
-    """P40 stores the sender's text of properties as it is."""
+def test_older_profile_does_not_explain_same_histories(done: tuple[report.ValidationReport, Path], tmp_path: Path) -> None:
+    """P40 stores the sender's properties text unchanged."""
     _, folder = done
     copy = tmp_path / "copy"
     (copy / "histories").mkdir(parents=True)
@@ -125,20 +125,20 @@ def test_an_older_profile_does_not_explain_the_same_histories(done: tuple[report
     for row in saved["findings"]:
         row["again"] = row["repeats"] = 2
     path.write_text(json.dumps(saved), "utf-8")
-    assert {one.again for one in again(copy, "P40", ()).findings if one.verdict.judge == "reference"} == {2}
+    assert {finding.again for finding in again(copy, "P40", ()).findings if finding.verdict.judge == "reference"} == {2}
 
 
 # Wrong answers
 
 
 def altered(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """What is recorded of each answer is not what came: to the judges a broker that answers so."""
+    """Change each recorded response: the judges see a broker that answers this way."""
     right = session.answer_data
     monkeypatch.setattr(session, "answer_data", lambda answer: change(right(answer)))
 
 
 def _fields(change: Callable[[dict[str, str]], dict[str, str]]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A change of the answers that say when a message was stored."""
+    """Return a change of the response fields that contain store times."""
     return lambda data: data | {"fields": change(data["fields"])} if "timestamp" in data["fields"] else data
 
 
@@ -163,12 +163,12 @@ def _field(name: str, value: Callable[[str], str]) -> Callable[[dict[str, Any]],
     ids=["code", "offset", "queue", "id", "missing field", "remark"],
 )
 @pytest.mark.behaviour("SEND-42", "INV-06", "INV-07", "INV-30", "INV-44")
-def test_a_wrong_answer_is_found(
+def test_wrong_answer_is_found(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]], found: set[str]
 ) -> None:
     altered(monkeypatch, change)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE)
-    assert {one.property for one in judged.findings} >= found
+    assert {finding.property for finding in judged.findings} >= found
 
 
 EARLIEST = ("earliest", {"topic": "A"})
@@ -186,12 +186,12 @@ EARLIEST = ("earliest", {"topic": "A"})
     ],
     ids=["right", "empty", "another time", "not dispatched yet", "never dispatched", "of nothing"],
 )
-def test_the_time_of_a_queues_first_message_is_that_of_its_record(
+def test_first_message_time_of_queue_is_its_record_time(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, steps: tuple[Step, ...], change: Callable[[str], str], found: set[str]
 ) -> None:
     altered(monkeypatch, _field("timestamp", change))
     judged = judge_file(runner.perform(Program(1, "plain messages", steps)), PROFILE)
-    assert {one.property for one in judged.findings} == found
+    assert {finding.property for finding in judged.findings} == found
 
 
 @pytest.mark.parametrize(
@@ -205,26 +205,26 @@ def test_the_time_of_a_queues_first_message_is_that_of_its_record(
     ],
     ids=["no time", "no number", "another field", "remark", "refused"],
 )
-def test_a_broken_answer_about_a_queues_first_message_is_found(
+def test_broken_answer_about_queues_first_message_is_found(
     runner: Runner, monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], dict[str, Any]], found: set[str]
 ) -> None:
     altered(monkeypatch, change)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, EARLIEST))), PROFILE)
-    assert {one.property for one in judged.findings} == found
+    assert {finding.property for finding in judged.findings} == found
 
 
 @pytest.mark.behaviour("REM-06", "REM-10")
-def test_what_a_busy_broker_refuses_has_no_effect_and_the_rest_is_compared(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says that it was too busy for the second message, and has stored it."""
+def test_request_refused_when_busy_has_no_effect(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It rejects the second message as busy, but has stored it."""
     refused = {"code": 2, "remark": "[REJECTREQUEST]system busy", "fields": {}}
     altered(monkeypatch, lambda data: data | refused if data["fields"].get("queueOffset") == "1" else data)
     judged = judge_file(runner.perform(Program(1, "plain messages", (SEND, SEND))), PROFILE, ("reference",))
-    assert {one.property for one in judged.findings} == {"queue.next offset"}
+    assert {finding.property for finding in judged.findings} == {"queue.next offset"}
 
 
 @pytest.mark.parametrize("one_way", [True, False], ids=["one-way", "answered"])
-def test_only_a_request_that_wants_no_answer_may_not_be_served_yet(runner: Runner, one_way: bool) -> None:
-    """What is read back is that of a moment before: the topic of the last send is not made, and nothing of it stored."""
+def test_only_one_way_requests_may_be_unserved_yet(runner: Runner, one_way: bool) -> None:
+    """The final queries return an earlier state: the topic of the last send is missing, and its message too."""
     path = runner.perform(Program(1, "plain messages", (SEND, ("send", {"topic": "B", "one_way": one_way}))))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     looks = {row["op"]: row["value"] for row in rows if row.get("type") == "state"}
@@ -234,13 +234,13 @@ def test_only_a_request_that_wants_no_answer_may_not_be_served_yet(runner: Runne
     looks["queues"]["queues"] = [row for row in looks["queues"]["queues"] if row[0] != topic]
     looks["records"]["records"] = [row for row in looks["records"]["records"] if row["at"] not in gone]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = {one.property for one in judge_file(path, PROFILE, ("reference",)).findings}
+    found = {finding.property for finding in judge_file(path, PROFILE, ("reference",)).findings}
     assert found == (set() if one_way else {"topic.the broker's entry"})
 
 
 @pytest.mark.parametrize(("answer", "found"), [({"code": 22}, set()), ({"fields": {"offset": "1"}}, {"progress.offset"})])
-def test_a_queue_may_be_unknown_to_5_for_a_moment_behind_its_first_message(tmp_path: Path, answer: dict[str, Any], found: set[str]) -> None:
-    """How far a group is there that never was nobody knows before the message is dispatched; it is at the begin from then on."""
+def test_in_5_queue_may_be_unknown_after_first_message(tmp_path: Path, answer: dict[str, Any], found: set[str]) -> None:
+    """Before the message is dispatched, a new group's offset is unknown; afterwards it is the begin of the queue."""
     with InProcess("P533").open() as running:
         runner = Runner(running, tmp_path, {"profile": "P533"}, Bounds(1), mark())
         path = runner.perform(Program(1, "", (SEND, ("progress", {}))))
@@ -251,11 +251,11 @@ def test_a_queue_may_be_unknown_to_5_for_a_moment_behind_its_first_message(tmp_p
     assert (asked["code"], asked["fields"]["offset"]) == (0, "0")
     asked |= {"fields": {}} | answer
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert {one.property for one in judge_file(path, "P533", ("reference",)).findings} == found
+    assert {finding.property for finding in judge_file(path, "P533", ("reference",)).findings} == found
 
 
 @pytest.mark.behaviour("INV-02", "INV-03")
-def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> None:
+def test_second_and_unwanted_responses_are_found(runner: Runner) -> None:
     path = runner.perform(Program(1, "", (SEND, ("send", {"topic": "A", "one_way": True}))))
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     answer = next(row["value"] for row in rows if row.get("type") == "ok")
@@ -263,25 +263,25 @@ def test_a_second_answer_and_one_that_nobody_wants_are_found(runner: Runner) -> 
         rows.append({**row, "type": "info", "op": "stray", "value": {"of": row["seq"], **answer}, "seq": len(rows) - 1})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     judged = judge_file(path, PROFILE, ("claims",))
-    assert {one.property for one in judged.unconfirmed} == {"INV-01", "INV-02"}, "they count when they come again"
-    assert {one.property for one in judged.findings} == {"INV-03"}
+    assert {finding.property for finding in judged.unconfirmed} == {"INV-01", "INV-02"}, "they count when they come again"
+    assert {finding.property for finding in judged.findings} == {"INV-03"}
 
 
-def test_a_finding_becomes_the_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The broker is wrong about every second queue only."""
+def test_finding_becomes_smallest_program_that_shows_it(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The broker is wrong only about every second queue."""
     altered(monkeypatch, _field("queueOffset", lambda text: "5" if text == "1" else text))
     program = Program(
         1, "plain messages", (SEND, ("route", {"topic": "A"}), ("send", {"topic": "B"}), SEND, ("send", {"topic": "C", "flag": 3}))
     )
     path = runner.perform(program)
-    verdict = next(one for one in judge_file(path, PROFILE).findings if one.judge == "reference")
+    verdict = next(finding for finding in judge_file(path, PROFILE).findings if finding.judge == "reference")
     small = shrink(runner, tmp_path, program, verdict, path, PROFILE, 20)
     assert [name for name, _ in small.program.steps] == ["send", "send"]
     assert (small.again, small.repeats) == (3, 3)
     assert small.path.exists()
 
 
-def test_a_finding_that_does_not_come_again_is_kept_and_counted(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unconfirmed_finding_is_kept_and_counted(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as once:
         altered(once, lambda data: data | {"remark": "once"})
         path = runner.perform(Program(1, "", (SEND,)))
@@ -290,12 +290,12 @@ def test_a_finding_that_does_not_come_again_is_kept_and_counted(runner: Runner, 
     assert (small.again, small.repeats) == (0, 3)
 
 
-def test_the_program_of_a_finding_runs_as_it_stands(
+def test_program_of_finding_runs_unchanged(
     running: Deployment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runner: Runner
 ) -> None:
     altered(monkeypatch, _field("queueId", lambda text: "7"))
     path = runner.perform(Program(1, "", (SEND,)))
-    verdict = next(one for one in judge_file(path, PROFILE).findings if one.property == "INV-30.records")
+    verdict = next(finding for finding in judge_file(path, PROFILE).findings if finding.property == "INV-30.records")
     finding = report.ValidationFinding(verdict, load(path).program, path.name, file="programs/finding-1.py")
     names: dict[str, Any] = {"__name__": "kept"}
     exec(compile(report.source(finding, PROFILE), "finding-1.py", "exec"), names)
@@ -310,7 +310,7 @@ def test_the_program_of_a_finding_runs_as_it_stands(
     assert "INV-30.records: as described" in capsys.readouterr().out
 
 
-# What is accepted
+# Accepted findings
 
 
 def write_accepted(path: Path, **keys: str) -> Path:
@@ -319,13 +319,13 @@ def write_accepted(path: Path, **keys: str) -> Path:
     return path
 
 
-def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     altered(monkeypatch, _field("queueId", lambda text: "7"))
     judged = judge_file(runner.perform(Program(1, "", (SEND,))), PROFILE, ("claims",))
     entries = accept.read(write_accepted(tmp_path / "accept.toml"))
     before, after = (accept.sort(judged.findings, entries, day) for day in (date(2998, 1, 1), date(2999, 1, 2)))
-    assert "INV-30.records" not in {one.property for one in before.left} and not before.notes
-    assert "INV-30.records" in {one.property for one in after.left} and after.over[0].endswith(
+    assert "INV-30.records" not in {deviation.property for deviation in before.left} and not before.notes
+    assert "INV-30.records" in {deviation.property for deviation in after.left} and after.over[0].endswith(
         "is over: mend it, or give the entry a later day"
     )
     assert accept.sort([], entries, date(2999, 1, 2)).over[0].endswith("is over, and no finding fits: take it out")
@@ -343,7 +343,7 @@ def test_an_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: 
         ({"property": '" "'}, "entry 1: property is not a text with words"),
     ],
 )
-def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, str], said: str) -> None:
+def test_malformed_entry_is_one_line(tmp_path: Path, keys: dict[str, str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         accept.read(write_accepted(tmp_path / "accept.toml", **keys))
 
@@ -352,8 +352,8 @@ def test_a_malformed_entry_is_told_in_one_line(tmp_path: Path, keys: dict[str, s
 
 
 @pytest.mark.slow
-def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is stopped in the middle of the seventh program."""
+def test_lost_broker_ends_run_and_histories_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stops during the seventh program."""
     target = InProcess(PROFILE)
     performed = Runner.perform
     seen: list[Program] = []
@@ -367,25 +367,25 @@ def test_a_broker_that_goes_away_ends_the_run_and_the_histories_stay(tmp_path: P
     monkeypatch.setattr(Runner, "perform", perform)
     monkeypatch.setattr(session, "PATIENCE", 1.0)
     monkeypatch.setattr(runner_, "AWAY", 0.5)
-    found = validate(ValidationRequest(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
-    assert "does not answer any more" in found.stopped
-    assert found.exit_code == 3
-    assert len(found.judged) == 6
+    report = validate(ValidationRequest(target, tmp_path / "report", 30, 3, workers=1, shrink=0))
+    assert "does not answer any more" in report.stopped
+    assert report.exit_code == 3
+    assert len(report.judged) == 6
     assert len(list((tmp_path / "report" / "histories").glob("*.ndjson"))) == 7
     assert again(tmp_path / "report", None, ()).exit_code == 3
 
 
-def test_what_was_done_before_ctrl_c_is_judged_and_kept(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_and_judges_completed_programs(tmp_path: Path) -> None:
     def interrupt(what: str, done: int, all_: int) -> None:
         if done == 5:
             raise KeyboardInterrupt
 
-    found = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 30, 3, workers=1, shrink=0), interrupt)
-    assert (found.stopped, found.exit_code, len(found.judged)) == ("Ctrl-C", 3, 5)
+    report = validate(ValidationRequest(InProcess(PROFILE), tmp_path / "report", 30, 3, workers=1, shrink=0), interrupt)
+    assert (report.stopped, report.exit_code, len(report.judged)) == ("Ctrl-C", 3, 5)
     assert json.loads((tmp_path / "report" / "report.json").read_text())["stopped"] == "Ctrl-C"
 
 
-def test_a_history_that_was_cut_off_is_judged_as_far_as_it_goes(runner: Runner) -> None:
+def test_truncated_history_is_judged_up_to_its_end(runner: Runner) -> None:
     path = runner.perform(Program(1, "", (SEND, SEND)))
     text = path.read_text()
     path.write_text(text[: text.rindex('"records"')])
@@ -395,19 +395,20 @@ def test_a_history_that_was_cut_off_is_judged_as_far_as_it_goes(runner: Runner) 
     assert judged.requests == 2
 
 
-def test_without_a_name_server_routes_are_not_asked_for(running: Deployment, tmp_path: Path) -> None:
+def test_without_name_server_routes_are_not_queried(running: Deployment, tmp_path: Path) -> None:
     with AddressTarget(list(running.brokers.values()), profile=PROFILE).open() as brokers:
         alone = Runner(brokers, tmp_path, {"profile": PROFILE}, Bounds(1), mark())
         told = load(alone.perform(Program(1, "", (SEND, ("route", {"topic": "A"})))))
         alone.close()
-    assert [one.op for one in told.exchanges] == ["send"]
-    assert NAME_SERVER not in {one.request["to"] for one in told.exchanges}
+    assert [exchange.op for exchange in told.exchanges] == ["send"]
+    assert NAME_SERVER not in {exchange.request["to"] for exchange in told.exchanges}
 
 
 @pytest.mark.parametrize("topic", [SCHEDULE, "  "])
-def test_a_topic_that_another_program_has_made_is_no_finding(tmp_path: Path, topic: str) -> None:
-    """Up to 4.6 anybody can make the topic of delayed messages, and a blank one, which no prefix keeps apart: for others more queues are
-    there than they asked for, and what is in the last ones cannot be pulled."""
+def test_topic_created_by_other_program_is_no_finding(tmp_path: Path, topic: str) -> None:
+    """Up to 4.6 any client can create the topic of delayed messages and the blank one, which no prefix separates. Other programs then find
+    more queues than they requested, and messages in the last ones cannot be pulled.
+    """
     made = ("send", {"topic": topic, "nums": 4, "queue": 0, "body": "made"})
     beyond = ("send", {"topic": topic, "nums": 1, "queue": 2, "body": "beyond"})
     back = [SEND, ("back", {"record": 0, "group": "g", "level": 0}), ("back", {"record": 0, "group": "g", "level": 18})]
@@ -416,4 +417,4 @@ def test_a_topic_that_another_program_has_made_is_no_finding(tmp_path: Path, top
         programs = [Program(number, "", tuple(steps)) for number, steps in enumerate(([made], [beyond], back), 1)]
         found = [judge_file(path, "P45") for _, path in runner.run(programs)]
         runner.close()
-    assert [str(one) for each in found for one in each.findings] == []
+    assert [str(finding) for each in found for finding in each.findings] == []

@@ -1,4 +1,4 @@
-"""What is looked at when a program is over: wrong bytes, ids, tags, groups and queues are found, and the finding names the field."""
+"""Queries at the end of a program: wrong bytes, ids, tags, groups and queues are found, and the finding names the field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rocketproof_properties.brokers.runs.recording import HistoryRecorder
 from rocketproof_properties.brokers.runs.runner import Bounds, Runner
 from rocketproof_properties.judging import restarts
 from rocketproof_properties.judging.judging import judge_file
-from rocketproof_properties.judging.verdicts import ProgramFinding
+from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.names import ProgramNames
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.programs.vocabulary import Step
@@ -47,7 +47,6 @@ def changed(*patch: Text) -> Iterator[Deployment]:
 
 
 def performed(running: Deployment, folder: Path, *steps: Step, prefix: str = PREFIX) -> list[ProgramFinding]:
-    """The findings of a program."""
     (folder / prefix).mkdir()
     runner = Runner(running, folder / prefix, {"profile": PROFILE}, Bounds(1), prefix, clean=True)
     try:
@@ -226,22 +225,22 @@ FAULTS: dict[str, tuple[Patch, tuple[Step, ...], str]] = {
 
 
 @pytest.mark.parametrize("fault", few(FAULTS, 8))
-def test_a_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> None:
+def test_planted_fault_is_found_by_its_field(fault: str, tmp_path: Path) -> None:
     patch, steps, property_ = FAULTS[fault]
     with changed(*patch) as running:
         found = performed(running, tmp_path, *steps)
-    assert any(one.property.startswith(property_) for one in found), [str(one) for one in found]
+    assert any(finding.property.startswith(property_) for finding in found), [str(finding) for finding in found]
 
 
-def test_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
+def test_without_fault_nothing_is_found(tmp_path: Path) -> None:
     with changed() as running:
         assert performed(running, tmp_path, SEND, BATCH, ("group", {"group": "g"})) == []
         asked = (KEYED, KEYED, ("find", {"key": "l", "most": 1}), ("find", {"key": "k", "end": 1}), ("route", {"topic": "A"}))
         assert performed(running, tmp_path, *asked, prefix="r0b0b0b-") == []
 
 
-def test_the_half_message_of_a_transaction_is_known_and_a_clients_own_flag_is_none(tmp_path: Path) -> None:
-    """The second program's places are others on the target than in the reference, where the first message is at 0."""
+def test_half_message_of_transaction_is_known_but_client_flag_not(tmp_path: Path) -> None:
+    """The second program's offsets differ between the target and the reference, where the first message is at 0."""
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}})
     with changed() as running:
         assert performed(running, tmp_path, SEND) == []
@@ -251,8 +250,8 @@ def test_the_half_message_of_a_transaction_is_known_and_a_clients_own_flag_is_no
         )
 
 
-def test_a_dead_letter_is_of_the_send_back_whose_group_had_retry_queues(tmp_path: Path) -> None:
-    """Two send-backs of one message succeed, and the first, whose group retries nothing, stores nothing."""
+def test_dead_letter_belongs_to_send_back_with_retry_queues(tmp_path: Path) -> None:
+    """Two send-backs of one message succeed; the first stores nothing, because its group retries nothing."""
     given_up = ("back", {"level": -1})
     with changed() as running:
         steps = (("group", {"queues": 0}), SEND, ("back", {}), ("group", {"queues": 1}), given_up)
@@ -287,9 +286,9 @@ LOST: dict[str, tuple[Patch, str]] = {
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("fault", LOST)
-def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_lost_by_restart_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, property_ = LOST[fault]
-    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # the full timeout is spent on missing messages
     with changed(*patch) as running:
         runner = Runner(running, tmp_path, {"profile": PROFILE}, Bounds(1), PREFIX)
         runner.perform(Program(1, "plain messages", (SEND, KEYED, ("group", {"group": "g", "retries": 3}))))
@@ -297,7 +296,7 @@ def test_what_is_lost_by_a_start_is_found(fault: str, tmp_path: Path, monkeypatc
         written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
         (judged,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written)
         (again,) = restart_each(running, restarts.KILLED, [], ProgramNames(PREFIX, 0), written)
-    found = {one.property for one in judged.findings}
+    found = {finding.property for finding in judged.findings}
     assert property_ in found if property_ else not found and not again.findings
     assert judged.path.exists() and "restart.topics" in judged.exercised | {property_}
 
@@ -318,10 +317,10 @@ UNTOLD: dict[str, tuple[Patch, bool, bool]] = {
 @pytest.mark.nightly
 @pytest.mark.parametrize("fault", UNTOLD)
 @pytest.mark.behaviour("NS-10")
-def test_what_a_name_server_is_not_told_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_missing_at_name_server_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     patch, *shows = UNTOLD[fault]
-    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # what never comes is waited for all that time
-    monkeypatch.setattr("rocketproof_properties.validation.restarts.REGISTERED", 20.0)  # the first time is 10 s behind the start
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.STARTED", 3.0)  # the full timeout is spent on missing messages
+    monkeypatch.setattr("rocketproof_properties.validation.restarts.REGISTERED", 20.0)  # the first time is 10 s after the start
     target = Forked(PROFILE, prepare(patch) if patch else None)
     try:
         running, other = target.open(), target.open(Setup(brokers=0))
@@ -330,15 +329,26 @@ def test_what_a_name_server_is_not_told_is_found(fault: str, tmp_path: Path, mon
         runner.close()
         written = RestartReport(tmp_path, 0, "", {"prefix": PREFIX}, PROFILE)
         (again,) = restart_name_server(running, ProgramNames(PREFIX, 0), written)
-        servers = [str(one.name_server) for one in (running, other)]
+        servers = [str(deployment.name_server) for deployment in (running, other)]
         (further,) = restart_each(running, restarts.STOPPED, [], ProgramNames(PREFIX, 0), written, servers)
     finally:
         target.end()
     for judged, shown in zip((again, further), shows, strict=True):
-        assert {one.property for one in judged.findings} == ({restarts.ROUTES} if shown else set())
+        assert {finding.property for finding in judged.findings} == ({restarts.ROUTES} if shown else set())
         assert restarts.ROUTES in judged.exercised
     assert set(again.claims) == {restarts.ROUTES}
     assert len(load(further.path).states[restarts.STATE]["after"]["others"]) == 1
+
+
+def judged_restart(
+    folder: Path, before: restarts.View, after: restarts.View, profile: str = PROFILE, how: str = restarts.STOPPED
+) -> JudgedProgram:
+    """Judge a restart with these queries before and after it."""
+    path = folder / "1.ndjson"
+    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+    recording.add("state", "b", restarts.STATE, {"how": how, "before": before, "after": after})
+    recording.close()
+    return restarts.judge(load(path), path, profile)
 
 
 VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {}, "routes": None, "delayed": []}
@@ -375,19 +385,15 @@ VIEW = {"topics": {}, "groups": {}, "progress": {}, "queues": {}, "records": {},
         ),
     ],
 )
-def test_what_may_change_with_a_start_and_what_not(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:
+def test_restart_may_change_only_some_data(before: restarts.View, after: restarts.View, killed: bool, said: str) -> None:
     found = [text for _, text in restarts.breaches({**VIEW, **before}, {**VIEW, **after}, killed=killed)]
     assert len(found) == bool(said) and all(said in text for text in found)
 
 
 @pytest.mark.parametrize("routes", [None, {}, {"T": {"perm": 6}}])
-def test_a_route_that_no_name_server_told_is_not_one_that_holds(routes: dict[str, Any] | None, tmp_path: Path) -> None:
-    path = tmp_path / "1.ndjson"
-    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+def test_route_known_to_no_name_server_is_invalid(routes: dict[str, Any] | None, tmp_path: Path) -> None:
     before = {**VIEW, "topics": {"T": {"perm": 6}}, "routes": {"T": {"perm": 6}}, "missed": []}
-    recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**before, "routes": routes}})
-    recording.close()
-    judged = restarts.judge(load(path), path, "P494")
+    judged = judged_restart(tmp_path, before, {**before, "routes": routes})
     assert not judged.deviations and "restart.topics" in judged.claims
     assert ("restart.routes" in judged.claims, "restart.routes" in judged.exercised) == (routes is not None, bool(routes))
 
@@ -405,7 +411,7 @@ def test_ends_that_cannot_be_read_are_none(body: bytes, ends: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("entry", [{"readQueueNums": 4}, {"readQueueNums": "many", "writeQueueNums": 4}, None])
-def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader(InProcess("P494").open(), "b")
     try:
         table = json.dumps({"topicConfigTable": {"T": entry}}).encode()
@@ -419,14 +425,10 @@ def test_a_table_that_cannot_be_read_is_not_known(entry: object, monkeypatch: py
 @pytest.mark.parametrize(
     ("profile", "known"), [("P494", False), ("P520", False), ("P514", True), ("P500", True), ("P492", True), ("P432", True)]
 )
-def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, known: bool, tmp_path: Path) -> None:
-    path = tmp_path / "1.ndjson"
-    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+def test_known_restart_losses_depend_on_release(profile: str, known: bool, tmp_path: Path) -> None:
     before, after = ({**VIEW, "delayed": [["T", 1, 1, came]], "missed": [], "routes": None} for came in (1, 0))
-    recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": after})
-    recording.close()
-    judged = restarts.judge(load(path), path, profile)
-    assert [(one.property, one.known) for one in judged.deviations] == [("restart.delayed", known)]
+    judged = judged_restart(tmp_path, before, after, profile)
+    assert [(verdict.property, verdict.known) for verdict in judged.deviations] == [("restart.delayed", known)]
     assert judged.claims["restart.delayed"][1] == ("violated" if known else "holds")
 
 
@@ -434,39 +436,28 @@ def test_what_a_start_is_known_to_lose_depends_on_the_release(profile: str, know
     ("profile", "known"),
     [("P494", True), ("P491", True), ("P500", True), ("P511", True), ("P492", False), ("P514", False), ("P533", False)],
 )
-def test_a_file_without_length_is_known_to_end_the_start_of_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
-    path = tmp_path / "1.ndjson"
-    recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
+def test_empty_file_is_known_to_stop_some_releases(profile: str, known: bool, tmp_path: Path) -> None:
     after = {**VIEW, "routes": None, "unsized": ["0/00000000000000000000"]}
-    recording.add("state", "b", restarts.STATE, {"how": restarts.KILLED, "before": VIEW, "after": after})
-    recording.close()
-    judged = restarts.judge(load(path), path, profile)
+    judged = judged_restart(tmp_path, VIEW, after, profile, restarts.KILLED)
     (verdict,) = judged.deviations
     assert (verdict.property, verdict.known) == ("restart.unsized", known)
     assert "it started only without 0/00000000000000000000" in verdict.text and "restart.unsized" in judged.exercised
 
 
-def test_what_nobody_answered_accuses_nobody(tmp_path: Path) -> None:
-    for missed, kept in (([], False), (["progress"], True)):
-        path = tmp_path / f"{kept}.ndjson"
-        recording = HistoryRecorder(path, {"program": Program(0, restarts.SOURCE, ()).data(), "prefix": PREFIX})
-        before = {**VIEW, "progress": {"T": None}, "missed": missed}
-        recording.add("state", "b", restarts.STATE, {"how": restarts.STOPPED, "before": before, "after": {**VIEW, "progress": {"T": 0}}})
-        recording.close()
-        judged = restarts.judge(load(path), path, "P494")
-        assert (not judged.deviations, not judged.claims) == (kept, kept)
+@pytest.mark.parametrize(("missed", "undecided"), [([], False), (["progress"], True)])
+def test_unanswered_query_proves_nothing(missed: list[str], undecided: bool, tmp_path: Path) -> None:
+    judged = judged_restart(tmp_path, {**VIEW, "progress": {"T": None}, "missed": missed}, {**VIEW, "progress": {"T": 0}})
+    assert (not judged.deviations, not judged.claims) == (undecided, undecided)
 
 
-def test_late_messages_are_told_by_when_they_are_due() -> None:
-    one = Late("T", 0, 5, 1000)
-    assert one[:3] == ("T", 0, 5)
+def test_late_messages_are_reported_with_due_time() -> None:
+    late = Late("T", 0, 5, 1000)
+    assert late[:3] == ("T", 0, 5)
 
 
 @pytest.mark.behaviour("REC-05")
 @pytest.mark.parametrize(
     ("came", "due", "missed", "enough"), [(0, 0, [], True), (0, 1, [], False), (1, 1, [], True), (1, 1, ["view"], False)]
 )
-def test_a_broker_that_started_a_moment_ago_is_waited_for_before_it_is_ended_again(
-    came: int, due: int, missed: list[str], enough: bool
-) -> None:
+def test_recently_started_broker_is_awaited_before_next_kill(came: int, due: int, missed: list[str], enough: bool) -> None:
     assert in_time({**VIEW, "delayed": [["queue 0 of T, born 1", due, 1, came]], "missed": missed}) is enough

@@ -27,7 +27,7 @@ BACK = Program(0, "", (("back", {}),))
 
 @contextmanager
 def wrong_remarks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is recorded of each answer has a remark that none has."""
+    """Each recorded response has a remark that no release sends."""
     right = session.answer_data
     with monkeypatch.context() as changed:
         changed.setattr(session, "answer_data", lambda answer: {**right(answer), "remark": "all is well"})
@@ -35,7 +35,7 @@ def wrong_remarks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_a_program_that_showed_a_finding_is_tried_first_until_it_passes(
+def test_failing_program_is_tried_first_until_it_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -59,11 +59,11 @@ def test_a_program_that_showed_a_finding_is_tried_first_until_it_passes(
     assert f"tried first: 0 still show one, {remembered} no more and are forgotten" in " ".join(capsys.readouterr().out.split())
     assert not kept.exists()
     headers = [json.loads(path.read_text().splitlines()[0]) for path in sorted((tmp_path / "third/histories").iterdir())]
-    numbers = [one["origin"]["program"]["number"] for one in headers]
+    numbers = [header["origin"]["program"]["number"] for header in headers]
     assert max(numbers[:remembered]) > 3 and sorted(numbers) == list(range(1, 4 + remembered))
 
 
-def test_an_interrupted_run_goes_on_with_the_same_programs(tmp_path: Path) -> None:
+def test_interrupted_run_resumes_same_programs(tmp_path: Path) -> None:
     def request(*, resumes: bool) -> ValidationRequest:
         return ValidationRequest(InProcess(), tmp_path / "r", 3, 7, workers=1, shrink=0, resumes=resumes, remembered=[SEND])
 
@@ -72,16 +72,16 @@ def test_an_interrupted_run_goes_on_with_the_same_programs(tmp_path: Path) -> No
             raise KeyboardInterrupt
 
     assert validate(request(resumes=False), progress).stopped == "Ctrl-C"
-    found = validate(request(resumes=True))
-    assert sorted(one.program for one in found.judged) == [1, 2, 3, 4] and found.exit_code == 0
-    assert found.notes == ["1 program of earlier findings tried first: 0 still show one, 1 no more and are forgotten"]
+    report = validate(request(resumes=True))
+    assert sorted(program.program for program in report.judged) == [1, 2, 3, 4] and report.exit_code == 0
+    assert report.notes == ["1 program of earlier findings tried first: 0 still show one, 1 no more and are forgotten"]
 
 
-def test_what_was_not_reached_or_cannot_be_performed_stays_remembered(tmp_path: Path) -> None:
+def test_unreached_or_unperformable_programs_stay_remembered(tmp_path: Path) -> None:
     needy = [Program(0, "", SEND.steps, FUTURE), Program(0, "", SEND.steps, NARROW)]
-    assert [one.needs for one in memory.numbered([SEND, *needy], 10, configure=False, start=False)] == [""]
+    assert [program.needs for program in memory.numbered([SEND, *needy], 10, configure=False, start=False)] == [""]
     tried = memory.numbered([SEND, BACK, *needy], 10, configure=True, start=True)
-    assert [one.number for one in tried] == [11, 12, 13, 14]
+    assert [program.number for program in tried] == [11, 12, 13, 14]
     report = ValidationReport({}, "P494", 1, 10)
     report.judged = [_judged(11), _judged(12, ProgramFinding("claims", "INV-30", "is wrong"))]
     report.findings = [ValidationFinding(report.judged[1].findings[0], SEND, "h")]
@@ -103,17 +103,17 @@ def _judged(number: int, *verdicts: ProgramFinding) -> JudgedProgram:
      '{"schema": "rocketproof-failures", "version": 1, "failures": [1, {}, {"steps": 1, "source": "", "needs": ""}]}',
      '{"schema": "rocketproof-failures", "version": 1, "failures": [{"steps": [["send", {}]], "source": "", "needs": "unheard of"}]}'],
 )  # fmt: skip
-def test_a_file_that_cannot_be_read_is_nothing_remembered(tmp_path: Path, text: str) -> None:
+def test_file_that_cannot_be_read_is_nothing_remembered(tmp_path: Path, text: str) -> None:
     (tmp_path / "kept.json").write_text(text)
     assert memory.programs(failures.read(tmp_path / "kept.json")) == []
 
 
-def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said = failures.keep(tmp_path / "file/kept.json", [{"a": 1}])
     assert said.startswith("failures are not remembered: ") and "cannot be written" in said
 
 
-def test_names_of_files_hold_what_a_target_is_called() -> None:
+def test_file_names_contain_target_name() -> None:
     names: list[Any] = [failures.file_of("validate", name, "P494").name for name in ("127.0.0.1:10911", "../my broker", "")]
     assert names == ["validate-127.0.0.1-10911-P494.json", "validate-my-broker-P494.json", "validate-any-P494.json"]

@@ -14,8 +14,8 @@ from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.commands import run
 
 
-def test_the_page_of_a_run_leads_to_the_history_of_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A broker that takes a queue id which is equal to the number of queues."""
+def test_page_of_run_links_history_of_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The broker accepts a queue id equal to the number of queues."""
     (planted,) = mutants(["M-01"])
     with prepare(planted.patches[""]).applied(), InProcess("P494").open() as running:
         address, server = running.brokers["broker-a"], str(running.name_server)
@@ -25,9 +25,9 @@ def test_the_page_of_a_run_leads_to_the_history_of_each_finding(tmp_path: Path, 
     assert "is the page of the run, with" in capsys.readouterr().err
     index = (tmp_path / "page" / "index.html").read_text("utf-8")
     findings = json.loads((tmp_path / "report" / "report.json").read_text("utf-8"))["findings"]
-    assert findings and any("CHK-10" in one.get("rules", ()) for one in findings)
+    assert findings and any("CHK-10" in finding.get("rules", ()) for finding in findings)
     pages = set(re.findall(r'href="(witnesses/[^"]+\.html)"', index))
-    assert pages == {f"witnesses/{Path(one['history']).stem}.html" for one in findings}
+    assert pages == {f"witnesses/{Path(finding['history']).stem}.html" for finding in findings}
     for page in pages:
         text = (tmp_path / "page" / page).read_text("utf-8")
         assert "http://" not in re.sub(r"http://(www\.w3\.org|rocketmq\.apache\.org)", "", text)

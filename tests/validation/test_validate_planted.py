@@ -33,17 +33,17 @@ def test_mutants_that_no_client_could_notice_are_mutants() -> None:
     [("", 40), ("M-15a", 120), ("M-76a", 120)],  # 300 of this seed find M-83a and M-94, too
     ids=["none", "found by the specification", "found by the reference"],
 )
-def test_a_planted_mutant_is_found_and_without_one_nothing_is(mutant: str, programs: int) -> None:
+def test_planted_mutant_is_found_and_nothing_without_it(mutant: str, programs: int) -> None:
     found = hunt(mutant, programs, 1)
     assert found.found == bool(mutant), found
 
 
 @pytest.mark.nightly
-def test_what_ends_a_run_is_made_smaller_behind_its_end(tmp_path: Path) -> None:
+def test_run_ending_program_is_shrunk_afterwards(tmp_path: Path) -> None:
     asked = ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 120, 1, shrink=60, until=attrgetter("findings"))
-    found = validate(asked)
-    assert len(found.judged) < 120
-    assert found.enough is not None and found.enough < found.seconds
-    (first, *_) = found.findings
+    report = validate(asked)
+    assert len(report.judged) < 120
+    assert report.enough is not None and report.enough < report.seconds
+    (first, *_) = report.findings
     assert first.again == first.repeats > 1
     assert len(first.program.steps) <= 2

@@ -1,4 +1,4 @@
-"""Programs for the wire: the same seed gives the same ones, every step becomes a request, and no two programs share a name."""
+"""Programs for the wire: the seed determines them, every step becomes a request, and no two programs share a name."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def everything() -> list[Program]:
     return generate(EVERYTHING)
 
 
-def test_the_same_seed_gives_the_same_programs() -> None:
+def test_same_seed_gives_same_programs() -> None:
     assert generate(EVERYTHING) == everything()
     assert generate(replace(EVERYTHING, count=20, seed=8)) != generate(replace(EVERYTHING, count=20))
 
 
-def test_the_sources_that_are_there_have_no_part_in_a_seed(tmp_path: Path) -> None:
-    """Hypothesis draws constants of the modules outside of site-packages now and then: another checkout has others."""
+def test_existing_sources_do_not_affect_seed(tmp_path: Path) -> None:
+    """Hypothesis sometimes draws constants of modules outside site-packages, which differ between checkouts."""
     before = everything()
     more = tmp_path / "edited.py"
     more.write_text(f"NUMBERS = {tuple(range(100, 1100))}\n")
@@ -73,59 +73,59 @@ def test_a_program_depends_on_seed_and_number_alone() -> None:
 def test_every_source_and_configuration_has_programs() -> None:
     programs = everything()
     assert len(programs) == 300
-    assert {one.needs for one in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE}
-    older = generate(replace(EVERYTHING, profile="P45"))  # whose group commit takes a message in a new file for late
-    assert {LARGE, FLUSHED} & {one.needs for one in older} == {LARGE}
-    assert max(one.clients for one in programs) == MOST_CLIENTS
-    assert any(one.concurrent for one in programs)
+    assert {program.needs for program in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE}
+    older = generate(replace(EVERYTHING, profile="P45"))  # whose group commit regards a message in a new file as late
+    assert {LARGE, FLUSHED} & {program.needs for program in older} == {LARGE}
+    assert max(program.clients for program in programs) == MOST_CLIENTS
+    assert any(program.concurrent for program in programs)
 
 
-def test_programs_on_a_broker_without_write_permission_ask_for_routes() -> None:
-    mine = [one for one in everything() if one.needs == READ_ONLY]
-    assert mine and all(one.steps[-1][0] == "route" for one in mine if any(name in ("send", "topic") for name, _ in one.steps))
+def test_programs_on_write_protected_broker_query_routes() -> None:
+    mine = [program for program in everything() if program.needs == READ_ONLY]
+    assert mine and all(program.steps[-1][0] == "route" for program in mine if any(name in ("send", "topic") for name, _ in program.steps))
 
 
-def test_some_programs_that_end_a_process_come_first_and_none_twice() -> None:
+def test_programs_ending_process_come_early_and_only_once() -> None:
     groups: dict[str, list[Program]] = {}
-    for one in generate(replace(EVERYTHING, count=600)):
-        groups.setdefault(one.needs, []).append(one)
+    for generated in generate(replace(EVERYTHING, count=600)):
+        groups.setdefault(generated.needs, []).append(generated)
     stages = stages_of(groups)
     first, large, *rest = stages
     assert [*first] == [ENDED] and 0 < len(first[ENDED]) < len(groups[ENDED])
-    asking = [one for one in groups[ENDED] if one.steps[-1] == ("question", {})]
+    asking = [program for program in groups[ENDED] if program.steps[-1] == ("question", {})]
     assert asking and first[ENDED][-len(asking) :] == asking and len(first[ENDED]) > len(asking)
     assert large == {FLUSHED: groups[FLUSHED]}
     assert next(iter(rest[0])) == ""
-    performed = [one for stage in stages for group in stage.values() for one in group]
-    assert sorted(one.number for one in performed) == [*range(1, 601)]
+    performed = [program for stage in stages for group in stage.values() for program in group]
+    assert sorted(program.number for program in performed) == [*range(1, 601)]
     assert stages_of({ENDED: groups[ENDED]}) == [{ENDED: groups[ENDED]}]
 
 
 def test_many_programs_that_need_nothing_keep_no_settings_waiting() -> None:
     groups: dict[str, list[Program]] = {}
-    for one in everything() * 4:
-        groups.setdefault(one.needs, []).append(replace(one, number=len(groups)))
+    for generated in everything() * 4:
+        groups.setdefault(generated.needs, []).append(replace(generated, number=len(groups)))
     stages = stages_of(groups)
     with_nothing = [number for number, stage in enumerate(stages) if "" in stage]
     assert with_nothing[-1] == len(stages) - 1 and [*stages[-1]] == [""]
     assert len(stages[with_nothing[0]][""]) == FIRST
-    assert [one for stage in stages for one in stage.get("", ())] == groups[""]
+    assert [program for stage in stages for program in stage.get("", ())] == groups[""]
     assert {*groups} == {needs for stage in stages for needs in stage}
     few = {"": groups[""][: 2 * FIRST - 1], **{needs: group for needs, group in groups.items() if needs}}
     assert len([stage for stage in stages_of(few) if "" in stage]) == 1
     assert stages_of({"": groups[""]}) == [{"": groups[""]}]
 
 
-def test_a_target_that_offers_nothing_gets_no_program_that_needs_something() -> None:
+def test_target_without_capabilities_gets_no_demanding_program() -> None:
     programs = generate(ProgramOptions("P494", 200, 7))
-    assert {one.needs for one in programs} == {""}
+    assert {program.needs for program in programs} == {""}
     assert len(programs) == 200
 
 
 SPECIAL = {(ENDED, "crash"), (ENDED, "question"), (ASKED, "question"), (ASKED, "checked")}
 
 
-def test_every_step_is_a_request_or_one_of_the_few_that_are_none() -> None:
+def test_every_step_is_request_or_known_exception() -> None:
     for program in nonempty(everything()):
         for name, args in nonempty(program.steps):
             assert is_request(name) or name in (*WIRED, "hang_up", "notified") or (program.needs, name) in SPECIAL
@@ -135,7 +135,7 @@ def test_every_step_is_a_request_or_one_of_the_few_that_are_none() -> None:
                 assert call.command().ext_fields is not None or not call.fields
 
 
-def test_names_are_the_programs_own_and_those_of_the_broker_stay() -> None:
+def test_names_belong_to_program_except_broker_names() -> None:
     assert NAMES.topic("A") == "p1-A"
     assert NAMES.topic("%RETRY%g") == "%RETRY%p1-g"
     assert NAMES.topic("%DLQ%g") == "%DLQ%p1-g"
@@ -147,15 +147,15 @@ def test_names_are_the_programs_own_and_those_of_the_broker_stay() -> None:
     assert not NAMES.is_mine("SCHEDULE_TOPIC_XXXX")
 
 
-def test_no_two_messages_of_a_run_have_the_same_time_of_birth() -> None:
-    one, other = Context(ProgramNames("p1-", 1), "broker-a"), Context(ProgramNames("p2-", 2), "broker-a")
-    births = [one.born() for _ in range(500)] + [other.born() for _ in range(500)]
+def test_born_times_are_unique_within_run() -> None:
+    first, other = Context(ProgramNames("p1-", 1), "broker-a"), Context(ProgramNames("p2-", 2), "broker-a")
+    births = [first.born() for _ in range(500)] + [other.born() for _ in range(500)]
     assert len(set(births)) == 1000
-    assert all(birth in one.births for birth in births[:500])
+    assert all(birth in first.births for birth in births[:500])
 
 
 @pytest.mark.behaviour("REM-04")
-def test_a_message_travels_with_short_names_and_is_recorded_with_full_ones() -> None:
+def test_message_uses_short_names_and_is_recorded_with_full_names() -> None:
     call = request_of(("send", {"topic": "A", "queue": 3, "times": 5, "most": 7, "unit": True}), context())
     assert call is not None
     assert call.code == SEND_MESSAGE_V2
@@ -165,14 +165,14 @@ def test_a_message_travels_with_short_names_and_is_recorded_with_full_ones() -> 
     assert (sent["b"], sent["e"], sent["j"], sent["k"], sent["l"]) == ("p1-A", "3", "5", "true", "7")
 
 
-def test_a_batch_has_its_own_code() -> None:
+def test_batch_has_its_own_code() -> None:
     call = request_of(("send", {"items": [("a", {}), ("bb", {"TAGS": "t"})]}), context())
     assert call is not None
     assert (call.op, call.code, call.fields["batch"]) == ("batch", SEND_BATCH_MESSAGE, "true")
 
 
 @pytest.mark.behaviour("APP-06", "APP-07")
-def test_a_body_fills_a_file_up_to_the_bytes_that_are_to_be_left() -> None:
+def test_body_fills_file_up_to_remaining_bytes() -> None:
     where = context()
     where.end = 65_536 + 300
     call = request_of(("send", {"topic": "A", "body": "", "leave": 8}), where)
@@ -182,8 +182,8 @@ def test_a_body_fills_a_file_up_to_the_bytes_that_are_to_be_left() -> None:
 
 @pytest.mark.behaviour("SEND-25")
 @pytest.mark.parametrize(("profile", "longer"), [("P40", 9), ("P49", 0), ("P533", 10)])
-def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int) -> None:
-    """WAIT is stored by the oldest and the newest profiles; the text of the newest ends with a byte more for each property."""
+def test_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int) -> None:
+    """The oldest and newest profiles store WAIT; the newest text has a byte more for each property."""
     where = replace(context(), profile=PROFILES[profile])
     assert where.overhead("broker-a", "p1-A", {"WAIT": "true"}) - where.overhead("broker-a", "p1-A", {}) == longer
 
@@ -195,10 +195,10 @@ def test_a_record_is_as_long_as_its_profile_stores_it(profile: str, longer: int)
         (("send", {"tpoic": "A"}), "step send has no argument 'tpoic'"),
     ],
 )
-def test_a_step_that_there_is_not_is_told_in_one_line(step: tuple[str, dict[str, object]], said: str) -> None:
+def test_unknown_step_is_one_line(step: tuple[str, dict[str, object]], said: str) -> None:
     with pytest.raises(InputError, match=said):
         request_of(step, context())
 
 
-def test_programs_that_fill_files_are_a_group_of_their_own() -> None:
-    assert all(name == "send" for one in everything() if one.needs == ALONE for name, _ in one.steps)
+def test_file_filling_programs_form_separate_group() -> None:
+    assert all(name == "send" for program in everything() if program.needs == ALONE for name, _ in program.steps)

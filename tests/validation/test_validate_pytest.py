@@ -1,4 +1,4 @@
-"""The fixtures of the pytest plugin: somebody's own tests send to a broker, and what came of it is judged."""
+"""The fixtures of the pytest plugin: a user's tests send to a broker, and the results are judged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_wrong(rocketproof_client, rocketproof_judge, monkeypatch):
 
 @pytest.fixture
 def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pytest.RunResult]:
-    """Run pytest with the plugin alone, inside this one."""
+    """Run pytest with only the plugin, inside this run."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
@@ -56,30 +56,28 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callabl
     return call
 
 
-def test_without_a_target_the_tests_are_skipped(inner: Callable[..., pytest.RunResult]) -> None:
-    found = inner(SUITE)
-    found.assert_outcomes(skipped=2)
-    found.stdout.fnmatch_lines(["*no broker: give one with --rocketproof-target*"])
+def test_without_target_tests_are_skipped(inner: Callable[..., pytest.RunResult]) -> None:
+    result = inner(SUITE)
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*no broker: give one with --rocketproof-target*"])
 
 
-def test_a_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult]) -> None:
+def test_suite_sends_and_has_it_judged(inner: Callable[..., pytest.RunResult]) -> None:
     inner(SUITE, "--rocketproof-target=inprocess", "--rocketproof-profile=P494").assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(("accept", "outcome"), [("()", "failed"), ("['send.remark', 'specification.send']", "passed")])
-def test_what_is_not_as_described_fails_the_test_unless_it_is_accepted(
-    inner: Callable[..., pytest.RunResult], accept: str, outcome: str
-) -> None:
-    found = inner(WRONG.replace("ACCEPT", accept), "--rocketproof-target=inprocess")
-    found.assert_outcomes(**{outcome: 1})
+def test_deviation_fails_test_unless_accepted(inner: Callable[..., pytest.RunResult], accept: str, outcome: str) -> None:
+    result = inner(WRONG.replace("ACCEPT", accept), "--rocketproof-target=inprocess")
+    result.assert_outcomes(**{outcome: 1})
     if outcome == "failed":
-        found.stdout.fnmatch_lines(['*send.remark: event 0*remark is "all is well"*', "*recorded in *.ndjson*"])
+        result.stdout.fnmatch_lines(['*send.remark: event 0*remark is "all is well"*', "*recorded in *.ndjson*"])
 
 
-def test_that_nobody_listens_is_told_once(inner: Callable[..., pytest.RunResult]) -> None:
-    found = inner(SUITE, "--rocketproof-target=127.0.0.1:9")
-    found.assert_outcomes(errors=1, skipped=1)
-    found.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused)*"])
+def test_missing_listener_is_reported_once(inner: Callable[..., pytest.RunResult]) -> None:
+    result = inner(SUITE, "--rocketproof-target=127.0.0.1:9")
+    result.assert_outcomes(errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*nobody listens at 127.0.0.1:9 (connection refused)*"])
 
 
 @pytest.mark.parametrize(
@@ -92,10 +90,8 @@ def test_that_nobody_listens_is_told_once(inner: Callable[..., pytest.RunResult]
         ),
     ],
 )
-def test_a_wrong_option_is_told_once_before_anything_is_collected(
-    inner: Callable[..., pytest.RunResult], options: list[str], said: str
-) -> None:
-    found = inner(SUITE, *options)
-    assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines([said])
-    found.stdout.no_fnmatch_line("*collected*")
+def test_wrong_option_is_reported_once_before_collection(inner: Callable[..., pytest.RunResult], options: list[str], said: str) -> None:
+    result = inner(SUITE, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+    result.stdout.no_fnmatch_line("*collected*")

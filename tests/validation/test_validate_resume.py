@@ -1,4 +1,4 @@
-"""A run that was interrupted goes on: what it has recorded is judged and not run again, what it was in the middle of is done again."""
+"""An interrupted run resumes: recorded programs are judged and not run again, an incomplete one is repeated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def request(folder: Path, *, resumes: bool = False) -> ValidationRequest:
 
 
 def interrupted(folder: Path, after: int) -> None:
-    """Ctrl-C when so many programs are judged."""
+    """Send Ctrl-C after `after` judged programs."""
 
     def progress(what: str, done: int, all_: int) -> None:
         if what == "program" and done == after:
@@ -36,44 +36,43 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def numbers(folder: Path) -> list[int]:
-    """The programs that were recorded."""
     return sorted(json.loads(data.splitlines()[0])["origin"]["program"]["number"] for data in contents(folder).values())
 
 
 @pytest.mark.nightly
-def test_what_was_recorded_is_not_run_again(tmp_path: Path) -> None:
+def test_recorded_programs_are_not_run_again(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     interrupted(folder, 5)
     before = contents(folder)
     assert len(before) < PROGRAMS
-    found = validate(request(folder, resumes=True))
+    report = validate(request(folder, resumes=True))
     after = contents(folder)
     assert before.items() <= after.items()
     assert numbers(folder) == list(range(1, PROGRAMS + 1))
-    assert (len(found.judged), found.stopped, found.exit_code) == (PROGRAMS, "", 0)
+    assert (len(report.judged), report.stopped, report.exit_code) == (PROGRAMS, "", 0)
     plain = validate(request(tmp_path / "plain"))
-    assert sorted((one.program, one.source, one.requests) for one in found.judged) == sorted(
-        (one.program, one.source, one.requests) for one in plain.judged
+    assert sorted((program.program, program.source, program.requests) for program in report.judged) == sorted(
+        (program.program, program.source, program.requests) for program in plain.judged
     )
 
 
 @pytest.mark.nightly
-def test_a_program_that_was_cut_off_is_done_again_and_its_history_put_aside(tmp_path: Path) -> None:
-    """As after kill -9: no report, and a history that ends anywhere."""
+def test_truncated_program_runs_again_and_history_is_set_aside(tmp_path: Path) -> None:
+    """As after kill -9: no report, and a truncated history."""
     folder = tmp_path / "report"
     interrupted(folder, 6)
     (folder / "report.json").unlink()
     cut, headless, *_ = sorted((folder / "histories").glob("*.ndjson"))
     cut.write_bytes(cut.read_bytes()[:-40])
     headless.write_bytes(b"")
-    found = validate(request(folder, resumes=True))
-    assert (len(found.judged), found.exit_code) == (PROGRAMS, 0)
+    report = validate(request(folder, resumes=True))
+    assert (len(report.judged), report.exit_code) == (PROGRAMS, 0)
     assert numbers(folder) == list(range(1, PROGRAMS + 1))
     assert sorted(path.name for path in (folder / "interrupted").iterdir()) == sorted((cut.name, headless.name))
 
 
 @pytest.mark.nightly
-def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
+def test_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     first = validate(request(folder))
 
@@ -88,7 +87,7 @@ def test_a_run_that_is_over_needs_no_target(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_programs_of_another_release_are_not_mixed_with_ours(tmp_path: Path) -> None:
+def test_programs_of_other_release_are_kept_separate(tmp_path: Path) -> None:
     folder = tmp_path / "report"
     interrupted(folder, 3)
     path = next(path for path in sorted((folder / "histories").iterdir()) if is_over(path))
@@ -100,7 +99,7 @@ def test_programs_of_another_release_are_not_mixed_with_ours(tmp_path: Path) -> 
         validate(request(folder, resumes=True))
 
 
-def test_the_command_goes_on_as_it_was_asked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_command_resumes_with_its_original_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     folder = tmp_path / "report"
     asked = ("--target", "inprocess", "--programs", "9", "--seed", "2", "--report", str(folder), "--no-witnesses", "--shrink", "0")
     assert run(["validate", *asked, "--time", "0.0001"]) == 3
@@ -120,7 +119,7 @@ def test_the_command_goes_on_as_it_was_asked(capsys: pytest.CaptureFixture[str],
         ('{"schema": "rocketproof-validation-run", "version": 3}', "has version 3"),
     ],
 )
-def test_a_folder_that_is_none_of_ours(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str | None, said: str) -> None:
+def test_foreign_folder_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
         (tmp_path / "run.json").write_text(text, "utf-8")
     assert run(["validate", "--resume", str(tmp_path)]) == 2

@@ -35,7 +35,7 @@ PROGRAMS = [Program(number, "", SENDS) for number in range(1, 4)]
 
 
 def judged(target: ValidationTarget, folder: Path, programs: list[Program], *, clean: bool = True, workers: int = 2) -> list[JudgedProgram]:
-    """The programs on a target, each judged by itself."""
+    """Judge each program on a target by itself."""
     folder.mkdir(exist_ok=True)
     with target.open() as running:
         runner = Runner(running, folder, {}, Bounds(workers), mark(), clean=clean)
@@ -46,17 +46,17 @@ def judged(target: ValidationTarget, folder: Path, programs: list[Program], *, c
 
 
 @pytest.mark.behaviour("INV-34")
-def test_the_programs_together_explain_each_queue_of_a_shared_topic(tmp_path: Path) -> None:
+def test_programs_together_explain_each_queue_of_shared_topic(tmp_path: Path) -> None:
     (found,) = judge_shared(judged(InProcess(PROFILE), tmp_path, PROGRAMS), PROFILE)
     assert (found.findings, found.unknown) == ([], ())
     assert found.explained == len(PROGRAMS) * (len(SENDS) + 1)  # and what each saw of the topic at its end
 
 
 @pytest.mark.slow
-def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
-    """Planted: every message counts in its queue, prepared ones too. No program can tell by itself how far the queue should be."""
+def test_wrong_offset_in_shared_topic_is_found(tmp_path: Path) -> None:
+    """Planted: every message counts in its queue, prepared ones too. No single program shows the correct end of the queue."""
     programs = judged(SeededFault("M-78"), tmp_path, PROGRAMS)
-    assert [one.findings for one in programs] == [[]] * len(PROGRAMS)
+    assert [program.findings for program in programs] == [[]] * len(PROGRAMS)
     (found,) = judge_shared(programs, PROFILE)
     (verdict,) = found.findings
     assert (verdict.property, found.program) == ("specification.send", 0)
@@ -65,24 +65,24 @@ def test_a_wrong_offset_in_a_shared_topic_is_found(tmp_path: Path) -> None:
     assert (answer.type, answer.op) == ("ok", "send")
 
 
-def shifted(one: Touched, by: int) -> Touched:
-    """As if the broker had put its last message so many places further."""
-    *others, last = (each for each in one.exchanges if each.op == "send")
+def shifted(touched: Touched, by: int) -> Touched:
+    """Shift the offset of the broker's last message by `by`."""
+    *others, last = (each for each in touched.exchanges if each.op == "send")
     assert last.response is not None
     fields = {**last.response["fields"], "queueOffset": str(int(last.response["fields"]["queueOffset"]) + by)}
     later = replace(last, outcome={**last.response, "fields": fields})
-    return replace(one, exchanges=(*others, later, *(each for each in one.exchanges if each.op != "send")))
+    return replace(touched, exchanges=(*others, later, *(each for each in touched.exchanges if each.op != "send")))
 
 
 @pytest.mark.behaviour("INV-34")
-def test_what_an_earlier_configuration_left_under_way_may_still_arrive(tmp_path: Path) -> None:
+def test_pending_data_of_earlier_configuration_may_still_arrive(tmp_path: Path) -> None:
     delayed = Program(1, "", (("send", {"topic": CLUSTER, "queue": 0, "properties": {"DELAY": "1"}}),))
     after = Program(2, "", (SENDS[0], SENDS[0]))
-    first, second = (one.shared for one in judged(InProcess(PROFILE), tmp_path, [delayed, after], workers=1))
+    first, second = (program.shared for program in judged(InProcess(PROFILE), tmp_path, [delayed, after], workers=1))
     assert first is not None and second is not None
 
     def explained(*programs: Touched) -> list[bool]:
-        return [one.finding is None for one in judge_topics(programs, PROFILE, EXPANDED)]
+        return [verdict.finding is None for verdict in judge_topics(programs, PROFILE, EXPANDED)]
 
     second = replace(second, needs="other settings")
     assert explained(first, second) == [True, True]
@@ -93,54 +93,54 @@ def test_what_an_earlier_configuration_left_under_way_may_still_arrive(tmp_path:
 
 
 @pytest.mark.behaviour("TCM-10", "CHK-10")
-def test_a_topic_that_programs_under_earlier_settings_have_made_is_there(tmp_path: Path) -> None:
-    """A broker that looks at no names makes a blank one too, which programs cannot have each for itself."""
+def test_topic_created_under_earlier_settings_exists(tmp_path: Path) -> None:
+    """A broker that does not check names creates a blank topic, which programs have to share."""
     made = Program(1, "", (("send", {"topic": "  ", "nums": 1}),))
     after = Program(2, "", (("send", {"topic": "  ", "queue": 1}), ("send", {"topic": "  ", "nums": 2})))
-    first, second = (one.shared for one in judged(InProcess("P452"), tmp_path, [made, after], workers=1))
+    first, second = (program.shared for program in judged(InProcess("P452"), tmp_path, [made, after], workers=1))
     assert first is not None and second is not None
     second = replace(second, needs="other settings")
 
     def explained(*programs: Touched) -> list[bool]:
-        return [one.finding is None for one in judge_topics(programs, "P452", EXPANDED)]
+        return [verdict.finding is None for verdict in judge_topics(programs, "P452", EXPANDED)]
 
     assert explained(first, second) == [True, True]
     assert explained(second) == [False]
     assert explained(replace(first, deployment=("another",)), second) == [True, False]
 
 
-def test_a_queue_is_drawn_of_as_many_as_the_program_wanted_that_made_the_topic(tmp_path: Path) -> None:
-    """Before 4.9 the schedule topic is made by whoever sends to it first."""
+def test_queue_is_drawn_among_queues_of_creating_program(tmp_path: Path) -> None:
+    """Before 4.9 the first send creates the schedule topic."""
     first = Program(1, "", (("send", {"topic": SCHEDULE, "nums": 4}),))
     drawn = Program(2, "", tuple(("send", {"topic": SCHEDULE, "nums": 1, "queue": -1}) for _ in range(8)))
     _, found = judged(InProcess("P452"), tmp_path, [first, drawn], workers=1)
-    queues = {one.response_fields["queueId"] for one in load(found.path).exchanges}
+    queues = {exchange.response_fields["queueId"] for exchange in load(found.path).exchanges}
     assert queues - {"0"}
     assert differences(load(found.path), PROFILES["P452"]) == []
 
 
 def test_brokers_that_others_use_too_are_left_out(tmp_path: Path) -> None:
-    assert {one.shared for one in judged(InProcess(PROFILE), tmp_path, PROGRAMS[:2], clean=False)} == {None}
+    assert {program.shared for program in judged(InProcess(PROFILE), tmp_path, PROGRAMS[:2], clean=False)} == {None}
 
 
-def test_a_topic_that_the_broker_makes_by_itself_is_judged_by_its_answers(tmp_path: Path) -> None:
-    """The first half message makes the half messages' topic, to which clients may not send before or after that."""
+def test_automatically_created_topic_is_judged_by_its_responses(tmp_path: Path) -> None:
+    """The first half message creates the half topic, to which clients may never send."""
     refused = ("send", {"topic": HALF_TOPIC})
     half = ("send", {"topic": "A", "properties": {"TRAN_MSG": "true"}})
     (found,) = judge_shared(judged(InProcess(PROFILE), tmp_path, [Program(1, "", (refused, half, refused))]), PROFILE)
     assert (found.findings, found.explained) == ([], 2)
 
 
-def test_a_topic_that_the_broker_fills_by_itself_is_left_out_once_clients_fill_it_too(tmp_path: Path) -> None:
+def test_broker_filled_topic_is_skipped_once_clients_fill_it(tmp_path: Path) -> None:
     """Before 4.9.4 clients may send to the half messages' topic."""
     programs = [Program(1, "", (("send", {"topic": HALF_TOPIC}), SENDS[0]))]
-    (one,) = judged(InProcess("P49"), tmp_path, programs)
-    assert one.shared is not None
-    assert [found.topic for found in judge_topics([one.shared], "P49", EXPANDED)] == [CLUSTER]
+    (program,) = judged(InProcess("P49"), tmp_path, programs)
+    assert program.shared is not None
+    assert [found.topic for found in judge_topics([program.shared], "P49", EXPANDED)] == [CLUSTER]
 
 
-def test_two_half_messages_may_have_one_offset(tmp_path: Path) -> None:
-    """Another program's deletion takes the half topic's queue away, which starts again at 0; each end names its message's place."""
+def test_two_half_messages_may_share_offset(tmp_path: Path) -> None:
+    """Another program's deletion removes the half topic's queue, which restarts at 0; each end names its message's offset."""
     half = {"queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers"}}
     steps = (("send", half), ("end", {"commit": True}), ("send", half), ("end", {"commit": True}))
     (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
@@ -150,25 +150,25 @@ def test_two_half_messages_may_have_one_offset(tmp_path: Path) -> None:
     assert differences(load(found.path), PROFILES[PROFILE]) == []
 
 
-def test_an_end_names_the_place_of_its_half_message_also_where_that_has_a_delay(tmp_path: Path) -> None:
-    """It is stored among those that wait (HAZ-39), and on a broker that has stored before not at the reference's place."""
+def test_end_names_half_message_offset_even_with_delay(tmp_path: Path) -> None:
+    """It is stored among delayed messages (HAZ-39); on a broker with earlier records its offset is not the reference's."""
     half = ("send", {"topic": "A", "queue": 0, "properties": {"TRAN_MSG": "true", "PGROUP": "producers", "DELAY": "1"}})
     programs = [Program(1, "", (SENDS[0],)), Program(2, "", (half, ("end", {"commit": True})))]
     _, found = judged(InProcess(PROFILE), tmp_path, programs, workers=1)
     assert differences(load(found.path), PROFILES[PROFILE]) == []
 
 
-def test_a_topic_that_the_broker_makes_when_its_time_comes_may_have_a_route(tmp_path: Path) -> None:
-    """The check of half messages makes it, once a minute; to send there is forbidden whether it is there or not."""
+def test_topic_created_when_time_is_due_may_have_route(tmp_path: Path) -> None:
+    """The minutely check of half messages creates it; sending to it is forbidden in any case."""
     steps = (("route", {"topic": HALF_TOPIC}), ("route", {"topic": "nowhere"}), ("send", {"topic": HALF_TOPIC}))
     (found,) = judged(InProcess(PROFILE), tmp_path, [Program(1, "", steps)])
     text = found.path.read_text("utf-8")
-    assert {(one.op, one.code) for one in load(found.path).exchanges} == {("route", 17), ("send", 16)}
+    assert {(exchange.op, exchange.code) for exchange in load(found.path).exchanges} == {("route", 17), ("send", 16)}
 
     def differs(before: str, after: str) -> set[str]:
         found.path.write_text(text.replace(before, after), "utf-8")
         history = load(found.path)
-        return {history.names.bare(one.where.partition("(")[2]) for one in differences(history, PROFILES[PROFILE])}
+        return {history.names.bare(difference.where.partition("(")[2]) for difference in differences(history, PROFILES[PROFILE])}
 
     assert differs('"code": 17', '"code": 0') == {"route nowhere)"}
     assert differs('"code": 16', '"code": 1') == {f"send {HALF_TOPIC})"}

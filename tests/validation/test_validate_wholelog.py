@@ -42,20 +42,22 @@ FILE = "00000000000000000000"
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("logs") / "report"
-    found = validate(ValidationRequest(InProcess(PROFILE), folder, 24, 5, shrink=0))
-    assert [str(one.verdict) for one in found.findings] == []
-    assert found.logs and all(one.claims for one in found.logs)
+    report = validate(ValidationRequest(InProcess(PROFILE), folder, 24, 5, shrink=0))
+    assert [str(finding.verdict) for finding in report.findings] == []
+    assert report.logs and all(log.claims for log in report.logs)
     return folder
 
 
 def logged(done: Path) -> ParsedHistory:
-    """The log of the broker with the most records, as it was written down."""
+    """Return the recorded log of the broker with the most records."""
     found = (load(path) for path in sorted((done / "logs").glob("*.ndjson")))
-    return max((one for one in found if "log" in one.states), key=lambda one: len(read(one, PROFILE, done / "logs").records))
+    return max(
+        (history for history in found if "log" in history.states), key=lambda history: len(read(history, PROFILE, done / "logs").records)
+    )
 
 
 @pytest.mark.slow
-def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
+def test_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())
     assert data["logs"] == len(list((done / "logs").glob("*.ndjson"))) >= 1
     assert {row["id"] for row in data["verdicts"]} >= {"INV-37", "INV-38.records", "INV-39"}
@@ -64,19 +66,19 @@ def test_the_whole_log_of_each_broker_is_judged_and_kept(done: Path) -> None:
     assert len(again(done, None, ()).logs) == data["logs"]
 
 
-def test_the_topics_that_programs_share_are_judged_over_all_of_them(done: Path) -> None:
+def test_shared_topics_are_judged_over_all_programs(done: Path) -> None:
     data = json.loads((done / "report.json").read_text())["shared"]
-    assert (data["unknown"], [one.findings for one in again(done, None, ()).shared]) == ([], [[]] * data["parts"])
+    assert (data["unknown"], [part.findings for part in again(done, None, ()).shared]) == ([], [[]] * data["parts"])
     assert data["explained"] > data["parts"] > 0
 
 
 def stored(done: Path, folder: Path, change: Callable[[bytearray, list[int]], None]) -> Path:
-    """A store with that broker's log, changed at the places of its records; its history."""
+    """Return a store with that broker's log, changed at the offsets of its records, and its history."""
     log = read(logged(done), PROFILE, done / "logs")
     target = folder / "store" / FOLDER
     target.mkdir(parents=True)
     data = bytearray(source(done))
-    change(data, [one.at for one in log.records])
+    change(data, [record.at for record in log.records])
     (target / FILE).write_bytes(data.ljust(log.file_size, b"\0"))
     path = folder / "logs" / "1.ndjson"
     deleted = logged(done).origin["deleted"]
@@ -99,12 +101,12 @@ def source(done: Path) -> bytes:
     ids=["place", "checksum", "magic", "store time"],
 )
 @pytest.mark.behaviour("INV-37", "INV-41", "INV-42")
-def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int, value: bytes, found: str) -> None:
+def test_wrong_byte_of_log_is_found(done: Path, tmp_path: Path, place: int, value: bytes, found: str) -> None:
     def change(data: bytearray, places: list[int]) -> None:
         at = places[1] + place
         data[at : at + len(value)] = value
 
-    assert found in {one.property for one in judge_log(stored(done, tmp_path, change), PROFILE).findings}
+    assert found in {finding.property for finding in judge_log(stored(done, tmp_path, change), PROFILE).findings}
     assert not judge_log(stored(done, tmp_path / "right", lambda data, places: None), PROFILE).findings
 
 
@@ -112,20 +114,18 @@ def test_a_wrong_byte_of_the_log_is_found(done: Path, tmp_path: Path, place: int
     ("profile", "millis", "found"), [("P490", 9_000, set()), ("P490", 11_000, {"INV-42"}), ("P491", 9_000, {"INV-42"})]
 )
 @pytest.mark.behaviour("INV-42")
-def test_a_batch_may_be_stored_with_an_earlier_time_up_to_490(
-    done: Path, tmp_path: Path, profile: str, millis: int, found: set[str]
-) -> None:
-    """A real 4.5.1 stored one 7 ms before the record in front of it."""
+def test_batch_may_have_earlier_store_time_up_to_490(done: Path, tmp_path: Path, profile: str, millis: int, found: set[str]) -> None:
+    """A real 4.5.1 stored one 7 ms before the preceding record."""
 
     def change(data: bytearray, places: list[int]) -> None:
         times = slice(places[1] + 56, places[1] + 64)
         before = int.from_bytes(data[places[0] + 56 : places[0] + 64], "big")
         data[times] = (before - millis).to_bytes(8, "big")
 
-    assert {one.property for one in judge_log(stored(done, tmp_path, change), profile).findings} & {"INV-42"} == found
+    assert {finding.property for finding in judge_log(stored(done, tmp_path, change), profile).findings} & {"INV-42"} == found
 
 
-def test_a_store_without_a_log_is_not_judged(tmp_path: Path) -> None:
+def test_store_without_log_is_not_judged(tmp_path: Path) -> None:
     assert not record(tmp_path, tmp_path / "logs" / "1.ndjson", "broker-a", "", {}, ())
 
 
@@ -142,7 +142,7 @@ class Fake(Deployment):
 
 
 class Fakes(ValidationTarget):
-    """Targets whose setting says their name; one called bad cannot be had."""
+    """Targets named by a setting; the one called bad cannot be opened."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
@@ -157,7 +157,7 @@ def setups(*names: str) -> list[Setup]:
     return [Setup(settings={"name": name}) for name in names]
 
 
-def test_every_target_is_closed_before_the_next_is_used() -> None:
+def test_every_target_is_closed_before_next_is_used() -> None:
     target = Fakes()
     for running in in_turn(target, setups("a", "b", "c")):
         target.log.append(f"use {running.name}")
@@ -176,7 +176,7 @@ def test_whoever_stops_early_leaves_nothing_running() -> None:
     assert ("open b" in target.log) == ("close b" in target.log)
 
 
-def test_a_target_that_cannot_be_had_is_told_when_its_turn_comes() -> None:
+def test_unavailable_target_is_reported_at_its_turn() -> None:
     target = Fakes()
     turns = in_turn(target, setups("a", "bad"))
     assert next(turns).name == "a"
@@ -189,7 +189,7 @@ def test_a_target_that_cannot_be_had_is_told_when_its_turn_comes() -> None:
 
 
 def large(folder: Path, size: int) -> Path:
-    """A store whose log has two files of this size, with bytes that cannot be compressed."""
+    """Write a log of two files of this size with incompressible bytes."""
     (folder / "store" / FOLDER).mkdir(parents=True)
     for number in range(2):
         data = random.Random(number).randbytes(size if number == 0 else size // 2)
@@ -197,7 +197,7 @@ def large(folder: Path, size: int) -> Path:
     return folder / "store"
 
 
-def test_a_log_is_written_down_without_being_held_in_memory(tmp_path: Path) -> None:
+def test_log_is_written_down_without_being_held_in_memory(tmp_path: Path) -> None:
     size = 16 << 20
     store, path = large(tmp_path, size), tmp_path / "logs/1.ndjson"
     tracemalloc.start()
@@ -226,7 +226,7 @@ def test_a_log_is_written_down_without_being_held_in_memory(tmp_path: Path) -> N
     ],
     ids=str,
 )
-def test_bytes_of_a_log_that_are_not_as_the_history_says_are_refused_in_a_line(change: dict[str, Any], tmp_path: Path) -> None:
+def test_log_bytes_contradicting_history_are_refused_in_one_line(change: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "logs/1.ndjson"
     assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
     (tmp_path / "outside").write_bytes(path.with_suffix(PACKED).read_bytes())
@@ -238,7 +238,7 @@ def test_bytes_of_a_log_that_are_not_as_the_history_says_are_refused_in_a_line(c
         judge_log(path, PROFILE)
 
 
-def test_a_log_that_an_earlier_version_kept_in_its_history_is_read(tmp_path: Path) -> None:
+def test_log_kept_by_earlier_version_in_history_is_read(tmp_path: Path) -> None:
     path = tmp_path / "logs/1.ndjson"
     assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
     packed = path.with_suffix(PACKED)
@@ -256,19 +256,19 @@ def test_a_log_that_an_earlier_version_kept_in_its_history_is_read(tmp_path: Pat
 
 
 def full(packed: Path) -> None:
-    """Let the file be on a full disk."""
+    """Simulate a full disk for the file."""
     packed.parent.mkdir(parents=True, exist_ok=True)
     packed.symlink_to("/dev/full")
 
 
 def unreadable(store: Path) -> None:
-    """Put a second file next to the log's first one that cannot be opened."""
+    """Put an unreadable second file next to the log's first one."""
     (store / FOLDER / f"{4096:020}").unlink()
     (store / FOLDER / f"{4096:020}").symlink_to(f"{4096:020}")
 
 
 @pytest.mark.parametrize("why", ["full", "unreadable", "changing"])
-def test_a_log_that_cannot_be_looked_at_leaves_its_claims_open(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_log_leaves_its_claims_undecided(why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, path = large(tmp_path, 4096), tmp_path / "logs/1.ndjson"
     if why == "full":
         full(path.with_suffix(PACKED))
@@ -285,12 +285,12 @@ def test_a_log_that_cannot_be_looked_at_leaves_its_claims_open(why: str, tmp_pat
     }[why]
     assert record(store, path, "broker-a", "", {"prefix": "r"}, ())
     assert not os.path.lexists(path.with_suffix(PACKED))
-    found = judge_log(path, PROFILE)
-    assert (found.claims, found.exercised, set(found.left_open.values())) == ({}, frozenset(), {said})
-    assert {"INV-37", "INV-39"} <= found.left_open.keys() <= set(CLAIMS)
+    judged = judge_log(path, PROFILE)
+    assert (judged.claims, judged.exercised, set(judged.left_open.values())) == ({}, frozenset(), {said})
+    assert {"INV-37", "INV-39"} <= judged.left_open.keys() <= set(CLAIMS)
 
 
-def test_a_full_temporary_folder_leaves_the_claims_of_a_log_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_temporary_folder_leaves_log_claims_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "logs/1.ndjson"
     assert record(large(tmp_path, 4096), path, "broker-a", "", {"prefix": "r"}, ())
 
@@ -304,7 +304,7 @@ def test_a_full_temporary_folder_leaves_the_claims_of_a_log_open(tmp_path: Path,
     assert not judge_log(path, PROFILE).left_open
 
 
-def test_a_report_with_a_log_that_was_not_kept_is_undecided(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_without_kept_log_is_undecided(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, number = shutil.copytree(done, tmp_path / "report"), len(list((done / "logs").glob("*.ndjson")))
     full(folder / "logs" / f"{number + 1}{PACKED}")
     store = BrokerStore(large(tmp_path, 4096), "broker-b", "", (), {"prefix": "r"})
@@ -316,8 +316,8 @@ def test_a_report_with_a_log_that_was_not_kept_is_undecided(done: Path, tmp_path
     data = json.loads((folder / "report.json").read_text())
     (open_,) = data["undecided"]
     assert "cannot be written (No space left on device); make room there" in open_["reason"]
-    row = next(one for one in data["verdicts"] if one["id"] == "INV-37")
+    row = next(row for row in data["verdicts"] if row["id"] == "INV-37")
     assert (row["undecided"], row["broken"], row["agrees"]) == (1, 0, None)
-    items = [one for one in entries(PROFILE, frozenset(Capability)) if one.id in ("INV-37", "INV-39")]
+    items = [entry for entry in entries(PROFILE, frozenset(Capability)) if entry.id in ("INV-37", "INV-39")]
     for outcome in nonempty(outcomes(again(folder, None, ()), items, folder).values()):
         assert outcome.status == "undecided" and open_["reason"] in outcome.words

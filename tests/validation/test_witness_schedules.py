@@ -29,7 +29,7 @@ OFF = {"auto_create": False, "template_in_file": True}
 
 
 def reached(scope: str, formula: Expr, **given: object) -> Witness:
-    """The shortest way to a state of a scope."""
+    """Return the shortest path to a state of a scope."""
     specification = build(scope)
     claim = specification.model.claim("(reached)", "the state is reached", "reachable", formula)
     instance = specification.model.given(**constants(PROFILE, **given))
@@ -39,7 +39,7 @@ def reached(scope: str, formula: Expr, **given: object) -> Witness:
 
 
 def comes_back(s: Specification) -> Expr:
-    """A broker that was killed has the topic that an answered message has made; another message was lost."""
+    """A killed broker has the topic created by an answered message; another message was lost."""
     stored = exists(s.Producer, lambda p: (s.job[p].answer == "SUCCESS") & s.job[p].created)
     lost = exists(s.Producer, lambda p: s.job[p].answer == "lost")
     known: Expr = s.config[0, s.scope.subject].known
@@ -47,7 +47,7 @@ def comes_back(s: Specification) -> Expr:
 
 
 def is_changed(s: Specification) -> Expr:
-    """A message is stored in a topic that an administrator has made, though nobody may write there."""
+    """A message is stored in a topic that an administrator made write-protected."""
     job, t = s.job[0], s.scope.subject
     return (job.answer == "SUCCESS") & (job.topic == t) & ~job.created & (s.updates > 0) & (s.config[0, t].perm == 4)
 
@@ -68,7 +68,7 @@ def actions(witness: Witness) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("PER-03", "NS-08", "NS-10")
-def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
+def test_killed_broker_returns_with_its_topics(killed: Witness) -> None:
     course = schedule(killed)
     assert actions(course)[-5:] == ["crash", "expire", "restart", "register", "accept_registration"]
     done = perform(Served(PROFILE), SCOPES["restart"], course, mark())
@@ -77,20 +77,20 @@ def test_a_killed_broker_comes_back_with_its_topics(killed: Witness) -> None:
 
 
 @pytest.mark.slow
-def test_a_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: a topic that a message makes is not written to the file."""
+def test_broker_that_does_not_keep_its_topics_is_found(killed: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: a topic created by a message is not written to the file."""
     monkeypatch.setattr("rocketproof_properties.conformance.witnesses.wire.PATIENCE", 1.0)
     done = perform(SeededFault("M-41"), SCOPES["restart"], schedule(killed), mark())
     assert done.problem.startswith("accept_registration(b=broker-a): the route of ") and done.said[-1] == "broker-a is started again", done
 
 
-def test_a_target_that_cannot_be_killed_loses_the_witness(killed: Witness) -> None:
+def test_target_that_cannot_be_killed_loses_witness(killed: Witness) -> None:
     with pytest.raises(NotOffered, match=r"does not offer 'kill': .* witnesses"):
         perform(InProcess(PROFILE), SCOPES["restart"], schedule(killed), mark())
 
 
 @pytest.mark.behaviour("TCM-30", "CHK-11")
-def test_an_administrators_update_is_performed() -> None:
+def test_administrators_update_is_performed() -> None:
     witness = schedule(reached("names", is_changed(build("names")), update_budget=1, sends=1))
     assert "update_topic" in actions(witness)
     done = perform(InProcess(PROFILE), SCOPES["names"], witness, mark())
@@ -131,7 +131,7 @@ def tried_again(witness: Witness) -> Performed:
 
 
 @pytest.mark.behaviour("CLI-24", "CLI-30")
-def test_a_producer_tries_again_where_the_witness_says(refused_twice: Witness) -> None:
+def test_producer_retries_where_witness_states(refused_twice: Witness) -> None:
     assert actions(refused_twice).count("retry") == 1
     done = tried_again(refused_twice)
     assert done.agrees, done
@@ -139,13 +139,13 @@ def test_a_producer_tries_again_where_the_witness_says(refused_twice: Witness) -
 
 
 @pytest.mark.behaviour("CLI-30")
-def test_a_producer_that_does_not_try_again_is_told(refused_twice: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_producer_without_retry_is_reported(refused_twice: Witness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sending, "_may_retry", lambda sending, failure: False)
     done = tried_again(refused_twice)
     assert done.problem.startswith("look_up_missing(p=") and "the producer's send is over" in done.problem
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_producer_that_does_not_try_again_is_told(refused_twice: Witness, monk
         ),
     ],
 )
-def test_what_a_broker_would_have_to_wait_for_is_refused(
+def test_steps_needing_broker_wait_are_refused(
     claim: str, scope: str, given: dict[str, object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = ModelSource(scope, PROFILE, tuple(sorted(given.items())))
@@ -179,7 +179,7 @@ def test_what_a_broker_would_have_to_wait_for_is_refused(
     assert re.search(said, error), error
 
 
-def test_a_witness_of_check_is_performed_on_a_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_of_check_is_performed_on_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ModelSource("creation", PROFILE, tuple(sorted(OFF.items())))
     witness = find(source, "INV-16")
     assert witness is not None
@@ -191,7 +191,7 @@ def test_a_witness_of_check_is_performed_on_a_target(tmp_path: Path, capsys: pyt
     assert "follows the witness of INV-16" in capsys.readouterr().out
 
 
-def test_a_witness_about_the_inside_of_a_broker_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_witness_about_inside_of_broker_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ModelSource("answers", PROFILE)
     witness = find(source, "REA-51")
     assert witness is not None

@@ -1,4 +1,4 @@
-"""Real bugs of real releases: the list is whole, and what a validation says of one is told from what it says of others."""
+"""Real bugs of real releases: the list is complete, and a validation distinguishes the findings of one bug from others."""
 
 from __future__ import annotations
 
@@ -29,27 +29,29 @@ _FILE = Path(__file__).parents[2] / "properties" / "docs" / "schemas" / "zoo.sch
 SCHEMA = Draft202012Validator(json.loads(_FILE.read_text("utf-8")))
 
 
-def test_each_bug_says_what_it_is_where_and_what_it_breaks() -> None:
+def test_each_bug_states_description_location_and_violations() -> None:
     found = bugs()
-    assert len({one.id for one in found}) == len(found) >= 30
-    for one in found:
-        assert one.category in "ABC" and one.cause.endswith(".") and one.issue and one.bad
-        assert one.breaks and all(map(is_known, one.breaks)), one.id
-        assert one.bad != one.good and all(re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (one.bad, one.good))
-        hazards = bool(one.shows) and all(pattern.startswith("HAZ-") for pattern in one.shows)
-        assert not one.against or (one.good and not one.faults)
-        assert one.how == (
-            "against" if one.against else "faults" if one.faults else "witness" if hazards else "search" if one.shows else "script"
+    assert len({bug.id for bug in found}) == len(found) >= 30
+    for known in found:
+        assert known.category in "ABC" and known.cause.endswith(".") and known.issue and known.bad
+        assert known.breaks and all(map(is_known, known.breaks)), known.id
+        assert known.bad != known.good and all(
+            re.fullmatch(r"\d+\.\d+\.\d+(-incubating)?|", release) for release in (known.bad, known.good)
         )
-        assert set(one.faults) <= set(KINDS) and all(
-            kind in one.faults for kind in KINDS if one.shows[:1] and one.shows[0].startswith(f"{kind}.")
+        hazards = bool(known.shows) and all(pattern.startswith("HAZ-") for pattern in known.shows)
+        assert not known.against or (known.good and not known.faults)
+        assert known.how == (
+            "against" if known.against else "faults" if known.faults else "witness" if hazards else "search" if known.shows else "script"
+        )
+        assert set(known.faults) <= set(KINDS) and all(
+            kind in known.faults for kind in KINDS if known.shows[:1] and known.shows[0].startswith(f"{kind}.")
         )
 
 
 def reported(*properties: str, programs: int = 10, stopped: str = "") -> ValidationReport:
     made = ValidationReport({}, "P494", 0, 10, stopped=stopped)
     made.judged = [JudgedProgram(number, Path(f"{number}.ndjson"), "", frozenset()) for number in range(programs)]
-    made.findings = [ValidationFinding(ProgramFinding("claims", one, "words"), Program(1, "", ()), "") for one in properties]
+    made.findings = [ValidationFinding(ProgramFinding("claims", property_, "words"), Program(1, "", ()), "") for property_ in properties]
     return made
 
 
@@ -63,12 +65,12 @@ def reported(*properties: str, programs: int = 10, stopped: str = "") -> Validat
         (("INV-02",), "good", "INV-02", (), False),
     ],
 )
-def test_a_search_tells_its_bug_from_other_findings(
+def test_search_separates_its_bug_from_other_findings(
     properties: tuple[str, ...], on: searching.On, first: str | None, others: tuple[str, ...], agrees: bool, tmp_path: Path
 ) -> None:
-    bug = next(one for one in bugs() if one.id == "A8")
-    found = searching.judged(bug, on, "4.1.0", tmp_path, reported(*properties))
-    assert (found.first, found.others, found.agrees) == (first, others, agrees)
+    bug = next(bug for bug in bugs() if bug.id == "A8")
+    verdict = searching.judged(bug, on, "4.1.0", tmp_path, reported(*properties))
+    assert (verdict.first, verdict.others, verdict.agrees) == (first, others, agrees)
 
 
 @pytest.mark.parametrize(
@@ -81,43 +83,43 @@ def test_a_search_tells_its_bug_from_other_findings(
         (("INV-02",), 5, "Ctrl-C", False, 1),
     ],
 )
-def test_a_search_that_was_stopped_has_not_shown_that_a_bug_is_not_there(
+def test_stopped_search_does_not_show_bug_is_absent(
     properties: tuple[str, ...], programs: int, stopped: str, agrees: bool | None, code: int, tmp_path: Path
 ) -> None:
-    bug = next(one for one in bugs() if one.id == "A8")
+    bug = next(bug for bug in bugs() if bug.id == "A8")
     report = reported(*properties, programs=programs, stopped=stopped)
-    found = searching.judged(bug, "good", "4.2.0", tmp_path, report)
-    assert (found.agrees, found.exit_code) == (agrees, code)
+    verdict = searching.judged(bug, "good", "4.2.0", tmp_path, report)
+    assert (verdict.agrees, verdict.exit_code) == (agrees, code)
 
 
 @pytest.mark.parametrize(("again", "steps"), [(3, 2), (0, None)])
-def test_it_is_told_when_a_bug_was_first_seen_and_by_how_short_a_program(again: int, steps: int | None, tmp_path: Path) -> None:
-    bug = next(one for one in bugs() if one.id == "A8")
+def test_search_reports_first_sighting_and_shortest_program(again: int, steps: int | None, tmp_path: Path) -> None:
+    bug = next(bug for bug in bugs() if bug.id == "A8")
     report = reported("send.code", "INV-02", "INV-02")
-    for number, one in enumerate(report.findings):
-        one.program = Program(1, "", (("send", {}),) * (1, 3, 2)[number])
-        one.again, one.repeats = again, 3
+    for number, finding in enumerate(report.findings):
+        finding.program = Program(1, "", (("send", {}),) * (1, 3, 2)[number])
+        finding.again, finding.repeats = again, 3
     report.seconds, report.enough = 300.0, 20.0
-    found = searching.judged(bug, "bad", "4.1.0", tmp_path, report)
-    assert (found.seconds, found.steps) == (20.0, steps)
+    verdict = searching.judged(bug, "bad", "4.1.0", tmp_path, report)
+    assert (verdict.seconds, verdict.steps) == (20.0, steps)
 
 
 @pytest.mark.parametrize(("reproduced", "agrees"), [(True, True), (False, False), (None, None)])
-def test_a_bug_that_is_a_hazard_is_shown_by_the_witness_of_the_model(reproduced: bool | None, agrees: bool | None, tmp_path: Path) -> None:
-    bug = next(one for one in bugs() if one.id == "A18")
+def test_bug_with_hazard_is_shown_by_model_witness(reproduced: bool | None, agrees: bool | None, tmp_path: Path) -> None:
+    bug = next(bug for bug in bugs() if bug.id == "A18")
     report = reported(programs=0)
     report.witnesses = [HazardReplayed("HAZ-04", "INV-14", "", "", (), reproduced, ())]
-    found = searching.judged(bug, "bad", "5.5.0", tmp_path, report)
-    assert (found.first, found.agrees) == ("HAZ-04" if reproduced else None, agrees)
+    verdict = searching.judged(bug, "bad", "5.5.0", tmp_path, report)
+    assert (verdict.first, verdict.agrees) == ("HAZ-04" if reproduced else None, agrees)
 
 
-def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bugs.json"
     assert run(["zoo", "--json", str(path)]) == 0
     printed = capsys.readouterr().out
     rows: list[dict[str, Any]] = json.loads(path.read_text())
     assert not list(SCHEMA.iter_errors(rows))
-    assert [row["id"] for row in rows] == [one.id for one in bugs()]
+    assert [row["id"] for row in rows] == [bug.id for bug in bugs()]
     assert all(row["id"] in printed for row in rows) and printed.splitlines()[-1].startswith(f"{len(rows)} bugs")
     assert run(["zoo", "A16"]) == 0
     assert "#7149" in (said := capsys.readouterr().out) and "breaks NS-11" in said
@@ -132,7 +134,7 @@ def test_the_list_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         (["B14", "--on", "bad"], "is not found by programs alone"),
     ],
 )
-def test_what_cannot_be_searched_is_told_in_a_line(tokens: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unsearchable_bug_is_one_line(tokens: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["zoo", *tokens]) == 2
     assert said in capsys.readouterr().err
 
@@ -141,8 +143,6 @@ PROFILES_OF: dict[str, str] = {}
 
 
 class _Release(InProcess):
-    """A release that is this implementation."""
-
     def __init__(self, release: str, *, profile: str) -> None:
         PROFILES_OF[release] = profile
         super().__init__("P494")
@@ -152,33 +152,33 @@ class _Release(InProcess):
         return super().open(setup)
 
 
-def test_a_search_validates_the_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_validates_release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(searching, "Apache", _Release)
     path = tmp_path / "found.json"
     asked = ["zoo", "A8", "--on", "good", "--programs", "2", "--report", str(tmp_path / "report"), "--json", str(path)]
     assert run(asked) == 0
-    found = json.loads(path.read_text())
-    assert not list(SCHEMA.iter_errors(found))
-    assert (found["id"], found["release"], found["first"], found["agrees"]) == ("A8", "4.2.0", None, True)
+    data = json.loads(path.read_text())
+    assert not list(SCHEMA.iter_errors(data))
+    assert (data["id"], data["release"], data["first"], data["agrees"]) == ("A8", "4.2.0", None, True)
     assert "A8 on 4.2.0: not seen in 2 programs" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_a_bug_is_looked_for_by_the_profile_of_a_release_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bug_is_searched_by_profile_of_release_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(searching, "Apache", _Release)
     run(["zoo", "A4", "--on", "bad", "--programs", "1", "--report", str(tmp_path / "report")])
     assert PROFILES_OF["4.9.2"] == nearest_profile("4.9.3") != nearest_profile("4.9.2")
 
 
-def test_what_an_answer_quotes_is_known_again_in_a_finding() -> None:
-    bug = next(one for one in bugs() if one.id == "A14")
+def test_text_quoted_in_response_is_recognized_in_finding() -> None:
+    bug = next(bug for bug in bugs() if bug.id == "A14")
     remark = 'java.lang.NullPointerException: Cannot invoke "java.lang.Boolean.booleanValue()" because "v2.m" is null'
     assert bug.matches("send.code", str(FieldDifference("code", [1, remark], [0, None])))
     assert not bug.matches("send.code", str(FieldDifference("code", [1, remark.replace("v2.m", "v2.n")], [0, None])))
 
 
-def test_a_finding_of_the_same_name_and_other_words_is_another() -> None:
-    bug = next(one for one in bugs() if one.id == "A1")
+def test_finding_with_same_name_and_other_words_is_different() -> None:
+    bug = next(bug for bug in bugs() if bug.id == "A1")
     known = ProgramFinding("claims", "INV-06.records", "at 5: expected true", known=True, condition="records larger than a file")
     assert not bug.fits(known)
     assert bug.fits(replace(known, condition="batches whose properties are too long with the broker's own"))

@@ -1,7 +1,7 @@
-"""A broker of somebody who has just begun, in one file and without this project, and a name server: the one that is given no other.
+"""A beginner's broker in one file, without this project. Without the address of a name server it is one.
 
-It answers the question for a route and takes sends, and keeps nothing of them but how many each queue has had. `SPOILT`, from the
-environment, is what it does not do yet, or does wrong.
+It answers route queries and takes sends, and stores only the number of messages of each queue. `SPOILT`, from the environment, names a
+missing or wrong feature.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ Answer = tuple[int, dict[str, str], bytes, str]
 
 
 class Young:
-    """What it knows: its topics, each with how many messages its queues have had, and where the next one would be in a log. A name server
-    (`names` is None) knows the topics of the broker at `address` and how many queues they have."""
+    """The state: topics with the number of messages of each queue, and the next log offset.
+
+    A name server (`names` is None) knows the topics of the broker at `address` and their numbers of queues.
+    """
 
     def __init__(self, address: str, names: str | None, spoilt: str = "") -> None:
         self.address = address
@@ -38,7 +40,7 @@ class Young:
             self.make("TBW102", 8)
 
     def answer(self, code: int, fields: dict[str, str], body: bytes) -> Answer | None:
-        """The answer to a request; None for none at all."""
+        """Return the response to a request; None means no response."""
         if self.spoilt == f"no {code}":
             return NOT_SUPPORTED, {}, b"", f"request type {code} not supported"
         if self.spoilt == f"silent {code}":
@@ -58,7 +60,7 @@ class Young:
         return NOT_SUPPORTED, {}, b"", f"request type {code} not supported"
 
     def make(self, topic: str, queues: int) -> None:
-        """Make a topic, and tell the name server all there are."""
+        """Create a topic, and register all topics at the name server."""
         self.topics[topic] = [0] * queues
         host, _, port = str(self.names).rpartition(":")
         table = {name: {"topicName": name, "writeQueueNums": len(queues)} for name, queues in self.topics.items()}
@@ -113,7 +115,6 @@ class Young:
 
 
 def frame(header: dict[str, Any], body: bytes) -> bytes:
-    """Length, length of the header, header in JSON, body."""
     written = as_json(header)
     return struct.pack(">ii", 4 + len(written) + len(body), len(written)) + written + body
 
@@ -123,13 +124,11 @@ def as_json(value: Any) -> bytes:
 
 
 class Connection(socketserver.StreamRequestHandler):
-    """Frames in, frames out."""
-
     def handle(self) -> None:
         young: Young = self.server.young  # type: ignore[attr-defined]
         while (head := self.rfile.read(8)) and len(head) == 8:
             length, header_length = struct.unpack(">ii", head)
-            header_length &= 0xFFFFFF  # the highest byte says how the header is written; 0 is JSON
+            header_length &= 0xFFFFFF  # the highest byte gives the header's encoding; 0 is JSON
             header = json.loads(self.rfile.read(header_length))
             body = self.rfile.read(length - 4 - header_length)
             found = young.answer(header["code"], header.get("extFields") or {}, body)

@@ -1,6 +1,6 @@
-"""Sends so many messages for each line that it reads, as Producer.java does, by the Python client, which is C++'s.
+"""For each input line, send a number of messages with the Python client, which wraps the C++ client. Producer.java does the same in Java.
 
-Arguments: name server, topic, messages for each line, milliseconds of a send. The client tells of a place its offset alone.
+Arguments: name server, topic, messages per line, milliseconds per send. Of a message's position the client reports only the offset.
 """
 
 import sys

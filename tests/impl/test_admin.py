@@ -1,4 +1,4 @@
-"""What administrators ask: topics, groups, settings, offsets, records."""
+"""Requests of administrators: topics, groups, settings, offsets, records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOPIC = {
 
 
 def registrations(stand: Stand) -> list[tuple[bool, bool, bool] | str]:
-    """What is asked of the registration from now on; an updated topic by its name."""
+    """Record the requested registrations from here on; an updated topic by its name."""
     asked: list[tuple[bool, bool, bool] | str] = []
 
     async def register_all(check_order_config: bool, oneway: bool, force: bool) -> None:
@@ -57,7 +57,7 @@ def test_a_topic_is_put_persisted_and_registered() -> None:
 
 
 @pytest.mark.parametrize("name", ["rmq_sys_x", "DefaultCluster_REPLY_TOPIC", "RMQ_SYS_TRACE_TOPIC", "BenchmarkTest"])
-def test_system_topics_are_nobodys_to_change(name: str) -> None:
+def test_system_topics_cannot_be_changed(name: str) -> None:
     stand = Stand()
     for code in (17, 215):
         answer = stand.call(code, None, **TOPIC | {"topic": name})
@@ -86,7 +86,7 @@ def test_a_topic_is_deleted() -> None:
     ],
 )
 @behaviour("TCM-31")
-def test_a_name_that_is_not_a_topics_is_not_deleted(name: str, remark: str) -> None:
+def test_a_name_without_a_topic_is_not_deleted(name: str, remark: str) -> None:
     stand = Stand("P494")
     stand.topic(name)
     answer = stand.call(215, None, topic=name)
@@ -95,7 +95,7 @@ def test_a_name_that_is_not_a_topics_is_not_deleted(name: str, remark: str) -> N
 
 
 @behaviour("TCM-33", "CHK-01", "NS-12")
-def test_an_administrator_makes_no_order_topic() -> None:
+def test_administrator_cannot_make_an_order_topic() -> None:
     stand = Stand("P494")
     assert stand.call(17, None, **TOPIC | {"topic": "T", "order": True}).code == 0
     assert stand.call(25, b"brokerPermission=4").code == 0
@@ -152,14 +152,14 @@ def test_settings_change_at_run_time() -> None:
     assert stand.call(25).code == 0
 
 
-def test_name_servers_are_set_with_semicolons_between_them() -> None:
+def test_name_servers_are_separated_by_semicolons() -> None:
     stand = Stand()
     assert stand.call(25, b"namesrvAddr=h:1;i:2;;j:3;").code == 0
     assert stand.settings.name_servers == ("h:1", "i:2", "j:3")
     assert properties_of((stand.call(26).body or b"").decode())["namesrvAddr"] == "h:1;i:2;j:3"
 
 
-def test_settings_that_are_no_utf_8_are_passed_over() -> None:
+def test_settings_that_are_not_utf_8_are_ignored() -> None:
     stand = Stand()
     assert stand.call(25, b"\xff=1\nslaveTimeout=8\n").code == 0
     assert stand.settings.slave_timeout == 8
@@ -180,7 +180,7 @@ def test_lines_of_properties() -> None:
 
 
 @behaviour("HAZ-02", "TCM-13", "INV-15", "ACT-01")
-def test_auto_creation_that_was_off_for_one_send_stays_off() -> None:
+def test_auto_creation_switched_off_for_a_send_stays_off() -> None:
     stand = Stand("P494")
     stand.call(25, b"autoCreateTopicEnable=false")
     assert stand.broker.topics.table["TBW102"].perm == 7
@@ -190,7 +190,7 @@ def test_auto_creation_that_was_off_for_one_send_stays_off() -> None:
 
 
 @behaviour("TRX-01", "TRX-05")
-def test_transactions_can_be_refused_from_now_on() -> None:
+def test_transactions_can_be_refused_at_run_time() -> None:
     stand = Stand("P494")
     stand.call(25, b"# comment\nnosuch=1\nrejectTransactionMessage=TRUE\n")
     assert stand.send(properties={"TRAN_MSG": "true"}).code == 16
@@ -199,7 +199,7 @@ def test_transactions_can_be_refused_from_now_on() -> None:
 
 
 @behaviour("BACK-06", "BACK-05")
-def test_a_group_that_an_administrator_changes_is_asked_at_once() -> None:
+def test_changed_group_settings_apply_to_the_next_send_back() -> None:
     stand = Stand("P494")
     stand.send()
     stand.call(200, json.dumps({"groupName": "G", "retryQueueNums": 2}).encode())
@@ -212,7 +212,7 @@ def test_a_group_that_an_administrator_changes_is_asked_at_once() -> None:
     assert len(stand.stored()) == 2
 
 
-# Looking
+# Queries
 
 
 def test_the_largest_offset_of_a_queue() -> None:
@@ -262,8 +262,8 @@ def test_other_codes_are_not_supported(code: int) -> None:
 
 
 @behaviour("TCM-31")
-def test_the_queues_of_a_deleted_topic_start_again() -> None:
-    """As recorded: the next message of the topic, made anew, has queue offset 0."""
+def test_queues_of_a_deleted_topic_restart_at_offset_0() -> None:
+    """As recorded: after the topic is created again, its next message has queue offset 0."""
     stand = Stand()
     stand.send("topic", queue_id=1)
     stand.send("kept", queue_id=1)

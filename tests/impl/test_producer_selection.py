@@ -1,4 +1,4 @@
-"""Which queue is next: round robin, another broker on a retry, and the latency-fault mode."""
+"""Queue selection: round robin, another broker on a retry, and the latency-fault mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocketproof_protocol.codes import SYSTEM_ERROR
 
 
 def info_of(**queues: int) -> PublishInfo:
-    """A publish info of brokers a, b … with so many queues."""
+    """Return a publish info of brokers a, b … with these numbers of queues."""
     return publish_info("T", route(*((f"broker-{name}", count, count, 6) for name, count in queues.items())))
 
 
@@ -48,7 +48,7 @@ def test_queues_are_taken_in_turn() -> None:
     [(0, 3, 0), (5, 3, 2), (-5, 3, 2), (INT_MAX, 4, 3), (INT_MIN, 3, 0), (INT_MIN, 4, 0), (INT_MIN + 1, 4, 3)],
 )
 def test_positions_in_javas_arithmetic(value: int, size: int, expected: int) -> None:
-    """abs of the smallest int is negative, and its remainder by 3 is -2: the position becomes 0."""
+    """In Java, abs of the smallest int is negative and its remainder by 3 is -2: the position becomes 0."""
     assert position(value, size) == expected
 
 
@@ -75,19 +75,19 @@ def test_a_retry_takes_the_next_queue_of_another_broker() -> None:
 
 
 @behaviour("CLI-24")
-def test_a_retry_on_the_only_broker_takes_the_position_after_one_round() -> None:
+def test_retry_on_the_only_broker_continues_after_one_round() -> None:
     robin = RoundRobin(Counter(0))
     assert choices(robin, info_of(a=3), "broker-a", 2) == ["a0", "a1"]
     assert robin.counter.value == 8, "three positions looked at and one taken, twice"
 
 
 @behaviour("CLI-24")
-def test_a_broker_that_is_not_in_the_list_any_more_excludes_nothing() -> None:
+def test_broker_missing_from_the_list_excludes_nothing() -> None:
     assert choices(RoundRobin(Counter(1)), info_of(a=2), "broker-c", 1) == ["a1"]
 
 
 @behaviour("CLI-23")
-def test_a_producer_counts_over_all_topics_and_a_test_may_choose() -> None:
+def test_producer_shares_one_counter_over_all_topics() -> None:
     field = Field()
     producer = field.producer()
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
@@ -136,12 +136,12 @@ class Faults:
         (30_000, 600_000),
     ],
 )
-def test_for_how_long_a_slow_broker_is_avoided(latency: int, duration: int) -> None:
+def test_slow_broker_is_avoided_for_a_time_by_latency(latency: int, duration: int) -> None:
     assert not_available_duration(latency) == duration
 
 
 @behaviour("CLI-25")
-def test_a_broker_is_available_again_when_its_time_is_over() -> None:
+def test_avoided_broker_becomes_available_after_its_time() -> None:
     faults = Faults()
     assert faults.mode.is_available("broker-a")
     faults.mode.update("broker-a", 550, isolation=False)
@@ -167,7 +167,7 @@ def test_available_brokers_are_preferred() -> None:
 
 
 @behaviour("CLI-25", "HAZ-27")
-def test_if_nobody_is_available_a_cached_queue_is_overwritten() -> None:
+def test_without_available_brokers_a_cached_queue_is_overwritten() -> None:
     faults = Faults()
     info = info_of(a=2, b=2)
     faults.mode.update("broker-a", 5000, isolation=True)
@@ -178,7 +178,7 @@ def test_if_nobody_is_available_a_cached_queue_is_overwritten() -> None:
 
 
 @behaviour("CLI-25", "HAZ-27")
-def test_if_nobody_is_available_a_broker_with_a_single_queue_is_as_good_as_others() -> None:
+def test_without_available_brokers_single_queue_brokers_are_eligible() -> None:
     faults = Faults()
     info = info_of(a=1, b=2)
     faults.mode.update("broker-a", 10, isolation=True)
@@ -188,8 +188,8 @@ def test_if_nobody_is_available_a_broker_with_a_single_queue_is_as_good_as_other
 
 
 @behaviour("CLI-25")
-def test_the_better_half_is_picked_from() -> None:
-    """Available before unavailable, then the faster, then the one that comes back sooner."""
+def test_better_half_of_the_brokers_is_eligible() -> None:
+    """Available before unavailable, then the faster, then the earlier return."""
     faults = Faults()
     for name, latency in (("d", 4), ("c", 3), ("b", 2), ("a", 1)):
         faults.mode.update(name, latency, isolation=True)
@@ -202,7 +202,7 @@ def test_the_better_half_is_picked_from() -> None:
 
 
 @behaviour("CLI-25")
-def test_of_two_that_are_as_slow_the_one_that_comes_back_sooner_is_picked() -> None:
+def test_equally_slow_brokers_are_ordered_by_earlier_return() -> None:
     faults = Faults()
     for name in ("a", "b"):
         faults.mode.update(name, 5, isolation=True)
@@ -212,7 +212,7 @@ def test_of_two_that_are_as_slow_the_one_that_comes_back_sooner_is_picked() -> N
 
 
 @behaviour("CLI-25")
-def test_a_broker_that_has_left_the_route_is_forgotten() -> None:
+def test_broker_missing_from_the_route_is_removed() -> None:
     faults = Faults()
     info = info_of(a=2)
     faults.mode.update("broker-a", 20, isolation=True)
@@ -223,7 +223,7 @@ def test_a_broker_that_has_left_the_route_is_forgotten() -> None:
 
 
 @behaviour("CLI-25")
-def test_attempts_are_noted_with_their_latency() -> None:
+def test_attempts_are_recorded_with_their_latency() -> None:
     field = Field()
     assert field.producer("other").latency_fault is None, "the mode is off unless it is asked for"
     producer = field.producer(settings=ProducerSettings(send_latency_fault_enable=True, retry_times_when_send_failed=0))

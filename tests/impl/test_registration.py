@@ -1,4 +1,4 @@
-"""Registration: when, what is asked first, what is sent, and what comes back."""
+"""Registration of a broker: when it happens, the query before it, the request, and the answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IDENTITY = {"brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911", "clusterN
 
 
 class FakeNameServer:
-    """Records requests. `version`: body of an answer to 322, `changed`: its header; `order`: body of an answer to 103."""
+    """Records requests. `version`: body of an answer to 322; `changed`: its header; `order`: body of an answer to 103."""
 
     def __init__(self) -> None:
         self.requests: list[Command] = []
@@ -53,7 +53,7 @@ class FakeNameServer:
 
 
 class Bench(Simulated):
-    """A table with its registration and as many name servers as are named."""
+    """A table with its registration and these name servers."""
 
     def __init__(self, *addresses: str, listening: tuple[str, ...] | None = None, **settings: Any) -> None:
         super().__init__(name_servers=addresses or (FIRST,), **settings)
@@ -91,7 +91,7 @@ def sent_table(request: Command) -> dict[str, dict[str, Any]]:
     return table
 
 
-# What is sent
+# The request
 
 
 @behaviour("NS-10")
@@ -120,7 +120,7 @@ def test_a_forced_registration_sends_the_whole_table_at_once() -> None:
 
 
 @behaviour("NS-10", "TCM-17", "INV-25", "HAZ-11")
-def test_a_creation_registers_one_way_and_waits_for_nobody() -> None:
+def test_creation_registers_one_way_without_waiting() -> None:
     bench = Bench()
     bench.network.plan = lambda packet: HOLD
     before = bench.scheduler.clock.now()
@@ -172,7 +172,7 @@ def test_an_unrestricted_broker_sends_its_own_permissions() -> None:
     assert registered_table(table, 14) is table
 
 
-# Asking first
+# The query before it
 
 
 @behaviour("NS-09", "HAZ-02", "NS-10")
@@ -212,7 +212,7 @@ def test_a_template_changed_in_place_is_not_registered() -> None:
 
 
 @behaviour("TCM-30", "NS-09")
-def test_an_administrators_change_is_registered_whatever_version_the_name_server_has() -> None:
+def test_administrators_change_is_registered_without_a_version_query() -> None:
     bench = Bench()
     config = TopicConfig("T")
     bench.topics.update(config)
@@ -230,7 +230,7 @@ def test_one_name_server_with_another_version_is_enough() -> None:
 
 
 @behaviour("NS-09")
-def test_a_name_server_that_cannot_be_asked_counts_as_changed_and_one_that_refuses_does_not() -> None:
+def test_failed_version_query_counts_as_changed_and_refusal_does_not() -> None:
     bench = Bench(FIRST, SECOND, listening=(SECOND,))
     bench.servers[SECOND].changed = "false"
     bench.register(force=False)
@@ -241,11 +241,11 @@ def test_a_name_server_that_cannot_be_asked_counts_as_changed_and_one_that_refus
     assert refusing.server.codes == [QUERY_DATA_VERSION]
 
 
-# What comes back
+# The answer
 
 
 @behaviour("NS-12")
-def test_order_topics_of_the_answer_become_the_tables() -> None:
+def test_order_topics_of_the_answer_are_stored_in_the_table() -> None:
     bench = Bench()
     bench.topics.update(TopicConfig("listed"))
     bench.topics.update(TopicConfig("not listed", order=True))
@@ -314,7 +314,7 @@ def test_a_broker_and_a_name_server_understand_each_other() -> None:
 
 @behaviour("HAZ-11")
 @pytest.mark.parametrize("oneway", [False, True])
-def test_a_name_server_that_is_down_stops_nobody(oneway: bool) -> None:
+def test_unreachable_name_server_does_not_stop_other_registrations(oneway: bool) -> None:
     bench = Bench(FIRST, SECOND, listening=(SECOND,))
     bench.register(oneway=oneway)
     assert bench.servers[SECOND].codes == [REGISTER_BROKER]
@@ -352,7 +352,7 @@ def test_registrations_of_one_broker_follow_one_another() -> None:
 
 
 @behaviour("NS-10")
-def test_the_periodic_registration_comes_after_ten_seconds_and_then_every_thirty() -> None:
+def test_periodic_registration_starts_after_ten_seconds_and_repeats_every_thirty() -> None:
     (periodic,) = Registration.PERIODIC
     assert (periodic.first, periodic.period) == (10_000, 30_000)
     bench = Bench()
@@ -369,16 +369,16 @@ def test_the_periodic_registration_comes_after_ten_seconds_and_then_every_thirty
 @pytest.mark.parametrize(
     ("configured", "period"), [(30_000, 30_000), (9_999, 10_000), (10_000, 10_000), (60_000, 60_000), (60_001, 60_000), (0, 10_000)]
 )
-def test_the_period_lies_between_ten_and_sixty_seconds(configured: int, period: int) -> None:
+def test_period_is_between_ten_and_sixty_seconds(configured: int, period: int) -> None:
     assert period_millis(configured) == period
 
 
 @pytest.mark.parametrize(("role", "followed"), [("SLAVE", ["ha:1"]), ("ASYNC_MASTER", []), ("SYNC_MASTER", [])])
 @behaviour("NS-02")
-def test_only_a_slave_follows_the_master_that_a_name_server_knows(role: str, followed: list[str]) -> None:
+def test_only_a_slave_follows_the_name_servers_master(role: str, followed: list[str]) -> None:
     bench = Bench(broker_role=role)
     found: list[str] = []
-    parts: Any = (None, None, None)  # what it takes over
+    parts: Any = (None, None, None)  # the tables that it takes over
     slave = SlaveSynchronize(bench.settings, bench.topics, *parts, bench.network.endpoint("127.0.0.1:40911"), found.append)
     slave.registered(Command(0, {"masterAddr": "m:1", "haServerAddr": "ha:1"}))
     assert (found, slave.master_addr) == (followed, "m:1" if followed else None)

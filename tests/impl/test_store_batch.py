@@ -28,7 +28,7 @@ def batch(*items: bytes, topic: str = "T", **fields: Any) -> Message:
 
 @behaviour("BAT-04", "INV-34", "INV-43")
 @either
-def test_the_messages_of_a_batch_have_consecutive_places(profile: str) -> None:
+def test_messages_of_a_batch_have_consecutive_offsets(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message("T"))
     result = stand.put_batch(batch(item(b"a", flag=7), item(b"bb", "K\x01v"), item(b"ccc"), sys_flag=1, reconsume_times=2))
@@ -51,7 +51,7 @@ def test_the_messages_of_a_batch_have_consecutive_places(profile: str) -> None:
 
 @behaviour("BAT-04", "CL-06", "INV-42")
 @either
-def test_the_messages_of_a_batch_have_the_time_of_the_lock(profile: str) -> None:
+def test_messages_of_a_batch_have_the_locks_time(profile: str) -> None:
     stand = Stand(profile)
     stand.store.commit_log.lock.held = True
     task = stand.scheduler.spawn(stand.store.put_messages(batch(item(b"a"), item(b"b"))))
@@ -64,7 +64,7 @@ def test_the_messages_of_a_batch_have_the_time_of_the_lock(profile: str) -> None
 @behaviour("BAT-04", "BAT-03")
 @pytest.mark.parametrize(("case", "header"), [(207, {}), (211, {}), (213, {}), (217, {"TRAN_MSG": "true"})])
 def test_recorded_batches(case: int, header: dict[str, str]) -> None:
-    """Flags, properties and sizes of what 4.9.4 stored: the header's properties and CLUSTER stand behind the item's."""
+    """Flags, properties and sizes that 4.9.4 stored: the header's properties and CLUSTER follow the item's."""
     recorded = [each for each, said in zip(real_messages(), listing(), strict=True) if (said["golden"] or [0])[0] == case]
     assert recorded
     properties = header | {CLUSTER: "DefaultCluster"}
@@ -112,7 +112,7 @@ def test_batches_are_neither_transactional_nor_delayed(profile: str, fields: dic
 
 @behaviour("BAT-04", "HAZ-38")
 @either
-def test_a_level_of_nought_and_one_inside_an_item_are_no_delay(profile: str) -> None:
+def test_level_0_and_item_levels_cause_no_delay(profile: str) -> None:
     stand = Stand(profile)
     assert stand.put_batch(batch(item(b"a", "DELAY\x013\x02"), properties={DELAY: "0", "TRAN_MSG": "true"})).ok
     (found,) = stand.store.records()
@@ -150,7 +150,7 @@ def test_all_records_of_a_batch_together_have_the_limit(profile: str, last: int,
 @behaviour("BAT-04", "INV-39", "M-81", "M-82", "M-83")
 @either
 @pytest.mark.parametrize(("first", "rolls"), [(1000 - 8 - 3 * 93, False), (1000 - 7 - 3 * 93, True)])
-def test_a_batch_is_in_one_file(profile: str, first: int, rolls: bool) -> None:
+def test_batch_is_stored_in_one_file(profile: str, first: int, rolls: bool) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=1000)
     stand.put(message("T", body=b"x" * (first - 92)))
     result = appended(stand.put_batch(batch(item(b"a"), item(b"b"), item(b"c"))))
@@ -186,7 +186,7 @@ def test_a_batch_larger_than_a_file_is_lost_too(profile: str) -> None:
     ],
 )
 def test_a_body_that_ends_too_early_raises(profile: str, cut: int, thrown: str) -> None:
-    """What a 4.9.4 throws: where the properties end, where their length does, where the body does, and where the head does."""
+    """The error of 4.9.4 for a body that ends in the properties, in their length, in the body, or in the head."""
     stand = Stand(profile)
     data = item(b"abc", "K\x01v")
     with pytest.raises(JavaError, match=thrown):
@@ -197,7 +197,7 @@ def test_a_body_that_ends_too_early_raises(profile: str, cut: int, thrown: str) 
 @behaviour("BAT-04")
 @either
 @pytest.mark.parametrize("length", [-1, 4, 2**20])
-def test_a_body_whose_length_is_not_there_raises(profile: str, length: int) -> None:
+def test_body_without_a_length_raises(profile: str, length: int) -> None:
     stand = Stand(profile)
     data = item(b"a")
     with pytest.raises(JavaError, match="ArrayIndexOutOfBoundsException"):
@@ -206,7 +206,7 @@ def test_a_body_whose_length_is_not_there_raises(profile: str, length: int) -> N
 
 @behaviour("BAT-04")
 @either
-def test_an_empty_batch_is_stored_as_nothing(profile: str) -> None:
+def test_empty_batch_stores_nothing(profile: str) -> None:
     stand = Stand(profile)
     result = stand.put_batch(batch())
     assert result.ok

@@ -1,4 +1,4 @@
-"""The record of the commit log, byte by byte, against what a real 4.9.4 wrote."""
+"""The record of the commit log, byte by byte, against the records of a real 4.9.4."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def coded(given: Message) -> bytes:
 
 
 @behaviour("APP-08", "APP-09", "INV-37", "INV-40", "M-86", "M-88")
-def test_records_of_a_real_broker_are_what_the_listing_says() -> None:
+def test_records_of_a_real_broker_match_the_listing() -> None:
     assert len(listing()) == 169
     for said, data, found in zip(listing(), real_records(), real_messages(), strict=True):
         assert found.store_size == said["size"] == len(data)
@@ -34,7 +34,7 @@ def test_records_of_a_real_broker_are_what_the_listing_says() -> None:
         assert (found.flag, found.sys_flag, found.reconsume_times) == (said["flag"], said["sysFlag"], said["reconsumeTimes"])
         assert found.prepared_transaction_offset == said["preparedTxOffset"]
         assert len(found.body or b"") == said["bodyLen"]
-        # The listing cuts long values and says their length.
+        # The listing truncates long values and gives their length.
         assert found.properties.keys() == said["props"].keys()
         for name, value in said["props"].items():
             assert found.properties[name] == value or (
@@ -51,8 +51,8 @@ def test_records_of_a_real_broker_encode_to_the_same_bytes() -> None:
 
 
 @behaviour("APP-02", "APP-03", "APP-04", "APP-08", "APP-10", "INV-34", "INV-35", "INV-36", "INV-37", "M-78", "M-79", "M-80", "REC-04")
-def test_the_messages_of_a_real_log_give_the_same_log_and_consume_queues_again() -> None:
-    """At case 276 a topic had been deleted: its queues started again, and those of the half topic were gone."""
+def test_messages_of_a_real_log_reproduce_log_and_consume_queues() -> None:
+    """At case 276 a topic had been deleted: its queues restarted at 0, and those of the half topic were gone."""
     stand = Stand("P494", mapped_file_size_commit_log=1 << 20, mapped_file_size_consume_queue=20_000)
     for said, found in zip(listing(), real_messages(), strict=True):
         if said["golden"] is not None and said["golden"][0] == 276:
@@ -74,7 +74,7 @@ def test_the_messages_of_a_real_log_give_the_same_log_and_consume_queues_again()
 
 
 @behaviour("APP-08", "APP-06", "M-86", "M-87", "M-88")
-def test_every_field_has_its_place() -> None:
+def test_every_field_has_its_offset() -> None:
     given = Message(
         "TopicTest",
         queue_id=1,
@@ -156,7 +156,7 @@ def test_a_topic_of_128_bytes_cannot_be_read_again() -> None:
 
 @behaviour("REC-01", "REC-02")
 @pytest.mark.parametrize("end", [0, 4, 90, 91, 104])
-def test_a_cut_record_is_none(end: int) -> None:
+def test_truncated_record_is_none(end: int) -> None:
     data = coded(message())
     assert record.decode(data[:end], exact=False) is None
     assert not record.is_whole(data[:end])
@@ -173,7 +173,7 @@ def test_a_damaged_record_is_not_whole(at: int) -> None:
 
 
 @behaviour("REC-01")
-def test_a_reader_tells_a_whole_record_from_one_whose_lengths_do_not_add_up() -> None:
+def test_reader_detects_lengths_that_do_not_add_up() -> None:
     data = whole()
     assert record.shape(bytes(data)) is record.RecordLengths.WHOLE
     data[8] ^= 1
@@ -185,8 +185,8 @@ def test_a_reader_tells_a_whole_record_from_one_whose_lengths_do_not_add_up() ->
 
 
 @behaviour("REC-02")
-def test_what_the_checks_do_not_cover_is_not_noticed() -> None:
-    """Nothing sums up the fixed places, the topic or the properties."""
+def test_damage_outside_the_checksum_is_not_detected() -> None:
+    """No checksum covers the fixed fields, the topic or the properties."""
     data = whole()
     data[12] ^= 1
     data[95] ^= 1
@@ -194,6 +194,6 @@ def test_what_the_checks_do_not_cover_is_not_noticed() -> None:
 
 
 @behaviour("APP-08")
-def test_texts_are_utf8_and_a_lone_surrogate_is_a_question_mark() -> None:
+def test_texts_are_utf8_and_lone_surrogates_are_question_marks() -> None:
     data = coded(message("T", body=None, properties_text="K\x01é\ud800"))
     assert data[88:] == b"\x01T\x00\x05K\x01\xc3\xa9?"

@@ -1,4 +1,4 @@
-"""Producers are asked for the outcome of their transactions, as a real 4.9.4 does."""
+"""The broker asks producers for the outcome of their transactions, as a real 4.9.4 does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRANSACTION = {"TRAN_MSG": "true", "PGROUP": "pg"}
 
 
 class Checked(Stand):
-    """A broker with a producer of the group pg on a connection of its own; its dispatcher keeps up."""
+    """A broker that dispatches at once, and a producer of the group pg on its own connection."""
 
     def __init__(self, profile: str = "P494", **settings: Any) -> None:
         super().__init__(profile, **settings)
@@ -34,7 +34,7 @@ class Checked(Stand):
         self.producer.written.clear()
 
     def half(self, body: bytes = b"t", born: int = 0, **properties: str) -> dict[str, str]:
-        """Send a half message, born so many milliseconds from now; its answer's fields. Time goes on by 10 seconds."""
+        """Send a half message, born this many milliseconds from now; return the answer's fields. Advance the clock by 10 seconds."""
         fields = {"sys_flag": 4, "flag": 7, "queue_id": 2, "born_timestamp": self.clock.now() + born}
         answer = self.send(body=body, properties=TRANSACTION | {"UNIQ_KEY": body.decode()} | properties, **fields)
         assert answer.code == 0 and answer.ext_fields is not None
@@ -45,7 +45,7 @@ class Checked(Stand):
         assert self.call(37, None, **fields, commitLogOffset=half.physical_offset, commitOrRollback=outcome).code == 0
 
     def round(self) -> list[Command]:
-        """One round, a second after the last thing; what the producer was asked in it."""
+        """Run one round, a second later; return the requests to the producer."""
         self.scheduler.advance(1000)
         self.broker.store.dispatch()
         self.producer.written.clear()
@@ -57,7 +57,7 @@ class Checked(Stand):
         return [message for message in self.stored() if message.topic == HALF_TOPIC]
 
     def offsets(self) -> tuple[int | None, int | None]:
-        """How far the half queue and the operation queue are."""
+        """Return the offsets of the half queue and the operation queue."""
         query = self.broker.offsets.query
         return query(CHECK_GROUP, HALF_TOPIC, 0), query(CHECK_GROUP, OP_HALF_TOPIC, 0)
 
@@ -66,7 +66,7 @@ def known(request: Command) -> Message:
     return present(record.decode(request.body or b"", exact=False))
 
 
-def test_an_old_half_message_is_put_once_more_and_its_producer_is_asked() -> None:
+def test_old_half_message_is_copied_and_its_producer_asked() -> None:
     stand = Checked()
     stand.half()
     (asked,) = stand.round()
@@ -90,7 +90,7 @@ def test_an_old_half_message_is_put_once_more_and_its_producer_is_asked() -> Non
     assert stand.offsets() == (1, None)
 
 
-def test_the_flag_of_a_message_is_lost_by_asking() -> None:
+def test_check_loses_the_messages_flag() -> None:
     stand = Checked()
     stand.half()
     stand.round()
@@ -100,7 +100,7 @@ def test_the_flag_of_a_message_is_lost_by_asking() -> None:
     assert next(message for message in stand.stored() if message.topic == "T").flag == 0
 
 
-def test_a_half_message_that_is_put_once_more_is_as_compressed_as_before() -> None:
+def test_copied_half_message_keeps_its_compression() -> None:
     stand = Checked()
     born = stand.clock.now() - 10_000
     stand.send(body=zlib.compress(b"t"), properties=TRANSACTION, sys_flag=5, born_timestamp=born)
@@ -108,7 +108,7 @@ def test_a_half_message_that_is_put_once_more_is_as_compressed_as_before() -> No
     assert [half.sys_flag & 1 for half in stand.halves()] == [1, 1]
 
 
-def test_a_half_message_whose_outcome_is_known_is_passed_over() -> None:
+def test_half_message_with_a_known_outcome_is_skipped() -> None:
     stand = Checked()
     for body in (b"a", b"b", b"c"):
         stand.half(body)
@@ -125,7 +125,7 @@ def test_a_half_message_whose_outcome_is_known_is_passed_over() -> None:
 
 
 def test_an_operation_record_waits_for_its_half_message() -> None:
-    """It is needed until its half message is reached, which is behind one that is too young."""
+    """It is needed until the round reaches its half message, which follows a message that is too young."""
     stand = Checked()
     stand.half(b"a")
     stand.half(b"b")
@@ -150,7 +150,7 @@ def test_a_young_half_message_ends_the_round() -> None:
     assert [known(asked).body for asked in stand.round()] == [b"young", b"old"]
 
 
-def test_what_was_asked_is_asked_again_until_it_was_often_enough() -> None:
+def test_check_is_repeated_up_to_the_maximum() -> None:
     stand = Checked(transaction_check_max=3)
     stand.half()
     for times in ("1", "2", "3"):
@@ -166,16 +166,18 @@ def test_what_was_asked_is_asked_again_until_it_was_often_enough() -> None:
     assert stand.offsets() == (4, None)
 
 
-def test_a_message_older_than_the_files_are_kept_is_given_up_at_once() -> None:
+def test_message_older_than_the_retention_is_dropped() -> None:
     stand = Checked(file_reserved_time=1)
     stand.half(born=-3_600_000)
     assert stand.round() == []
     assert (stand.last().topic, stand.last().flag) == ("TRANS_CHECK_MAX_TIME_TOPIC", 7)
 
 
-def test_a_message_can_ask_for_time() -> None:
-    """While it has it, it goes to the end of the queue, and remembers where it was first. That it was committed meanwhile is not
-    seen any more: its operation record names an offset that the round has behind it."""
+def test_message_can_postpone_its_check() -> None:
+    """During that time it moves to the end of the queue and remembers its first position.
+
+    A commit in the meantime is not detected: its operation record has an offset that the round has already passed.
+    """
     stand = Checked()
     stand.half(CHECK_IMMUNITY_TIME_IN_SECONDS="30")
     for count in (2, 3):
@@ -188,8 +190,8 @@ def test_a_message_can_ask_for_time() -> None:
     assert len(stand.round()) == 1
 
 
-def test_a_copy_ends_with_the_message_that_it_names() -> None:
-    """Its operation record is used up by that, so the message itself is asked for if it comes later."""
+def test_copy_is_done_with_its_original_message() -> None:
+    """This uses up the operation record of the original, so the original is checked if it is reached later."""
     stand = Checked()
     stand.half(b"copy", CHECK_IMMUNITY_TIME_IN_SECONDS="60", TRAN_PREPARED_QUEUE_OFFSET="1")
     stand.half(b"first")
@@ -202,15 +204,13 @@ IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 
 
 @pytest.mark.parametrize(("born", "properties"), [(0, {IMMUNITY: "x"}), (0, {IMMUNITY: "-1"}), (100_000, {})])
-def test_a_time_that_is_none_is_the_usual_one_and_a_message_of_the_future_is_asked_for_at_once(
-    born: int, properties: dict[str, str]
-) -> None:
+def test_invalid_check_time_is_the_default(born: int, properties: dict[str, str]) -> None:
     stand = Checked()
     stand.half(born=born, **properties)
     assert len(stand.round()) == 1
 
 
-def test_nobody_is_asked_where_nobody_is() -> None:
+def test_without_a_producer_no_check_is_sent() -> None:
     stand = Checked()
     stand.half()
     stand.broker.channel_closed(stand.producer)
@@ -218,7 +218,7 @@ def test_nobody_is_asked_where_nobody_is() -> None:
     assert len(stand.halves()) == 2
 
 
-def test_where_nobody_is_the_round_goes_on_to_the_next_half_message() -> None:
+def test_without_a_producer_the_round_continues() -> None:
     stand = Checked()
     for body in (b"a", b"b"):
         stand.half(body)
@@ -228,7 +228,7 @@ def test_where_nobody_is_the_round_goes_on_to_the_next_half_message() -> None:
     assert stand.offsets() == (2, None)
 
 
-def test_a_message_without_a_way_back_is_not_asked_for() -> None:
+def test_message_without_its_topic_is_not_checked() -> None:
     stand = Checked()
     message = Message(HALF_TOPIC, body=b"x", properties_text="PGROUP\x01pg\x02")
     stand.scheduler.complete(stand.broker.store.put_message(message))
@@ -236,7 +236,7 @@ def test_a_message_without_a_way_back_is_not_asked_for() -> None:
     assert stand.offsets() == (1, None)
 
 
-def test_a_store_that_takes_nothing_ends_the_round_after_a_minute() -> None:
+def test_unavailable_store_ends_the_round_after_a_minute() -> None:
     stand = Checked()
     stand.half()
     stand.put_gives(PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE))
@@ -246,14 +246,14 @@ def test_a_store_that_takes_nothing_ends_the_round_after_a_minute() -> None:
     assert stand.offsets() == (None, None)
 
 
-def test_a_round_makes_the_half_topic_with_one_queue_to_read_and_write() -> None:
+def test_round_creates_the_half_topic_with_one_queue() -> None:
     stand = Checked()
     assert HALF_TOPIC not in stand.known()
     assert stand.round() == []
     assert stand.broker.topics.table[HALF_TOPIC] == TopicConfig(HALF_TOPIC, 1, 1, READ | WRITE, topic_sys_flag=0)
 
 
-def test_what_is_not_an_operation_record_is_passed_over() -> None:
+def test_other_records_in_the_operation_queue_are_skipped() -> None:
     stand = Checked()
     for text, body in (("TAGS\x01x", b"0"), ("TAGS\x01d", b"nonsense")):
         message = Message(OP_HALF_TOPIC, body=body, properties_text=text)
@@ -263,7 +263,7 @@ def test_what_is_not_an_operation_record_is_passed_over() -> None:
     assert len(stand.producer.written) == 1
 
 
-def test_many_operation_records_are_read_in_turns() -> None:
+def test_many_operation_records_are_read_in_batches() -> None:
     stand = Checked()
     for number in range(70):
         stand.half(str(number).encode())
@@ -275,7 +275,7 @@ def test_many_operation_records_are_read_in_turns() -> None:
     assert stand.offsets() == (71, 70)
 
 
-def test_an_offset_that_is_not_there_any_more_is_corrected() -> None:
+def test_offset_before_the_queue_is_corrected() -> None:
     stand = Checked()
     stand.half()
     stand.broker.offsets.commit(CHECK_GROUP, HALF_TOPIC, 0, 50)
@@ -290,7 +290,7 @@ def test_a_store_that_is_shut_down_ends_the_round() -> None:
     assert stand.round() == []
 
 
-def test_the_service_makes_its_rounds() -> None:
+def test_service_runs_its_rounds() -> None:
     stand = Checked(transaction_check_interval=1000)
     (service,) = stand.broker.services()
     stand.scheduler.spawn(service.run(), service.name)
@@ -303,19 +303,19 @@ def test_the_service_makes_its_rounds() -> None:
     assert service.ended.done
 
 
-def test_who_does_not_ask() -> None:
+def test_brokers_that_do_not_check() -> None:
     assert Stand("P40").broker.services() == ()
     assert Stand("P494", broker_role="SLAVE").broker.services() == ()
 
 
-def test_the_first_offset_that_is_not_done() -> None:
+def test_first_unfinished_offset() -> None:
     assert first_open({3, 4, 6}, 3) == 5
     assert first_open({4}, 3) == 3
 
 
 @pytest.mark.parametrize("profile", ["P440", "P452", "P45"])
 @pytest.mark.parametrize("flags", [BORN_IPV6, STORE_IPV6, HOSTS_IPV6])
-def test_release_without_ipv6_asks_for_a_half_message_that_claims_it(profile: str, flags: int) -> None:
+def test_release_without_ipv6_checks_messages_with_an_ipv6_flag(profile: str, flags: int) -> None:
     stand = Checked(profile)
     stand.send(body=b"t", properties=TRANSACTION | {"UNIQ_KEY": "t"}, sys_flag=4 | flags, born_timestamp=stand.clock.now())
     (asked,) = stand.round()
@@ -323,7 +323,7 @@ def test_release_without_ipv6_asks_for_a_half_message_that_claims_it(profile: st
     assert (message.topic, message.body, message.sys_flag & flags) == ("T", b"t", flags)
 
 
-def test_producer_is_asked_for_the_half_message_of_an_ipv6_client() -> None:
+def test_producer_is_asked_about_an_ipv6_clients_half_message() -> None:
     stand = Checked("P494")
     stand.channel.remote = ("2001:0db8:0000:0000:0000:0000:0000:0001", 50001)
     stand.half()

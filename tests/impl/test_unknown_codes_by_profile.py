@@ -1,4 +1,4 @@
-"""Requests of codes that nobody serves: who is answered, by profile."""
+"""Answers to requests with unknown codes, by profile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def refused(code: int) -> tuple[int, str]:
 
 @behaviour("REM-05")
 @pytest.mark.parametrize("profile", [*SEEDS, *RECORDED])
-def test_a_broker_refuses_a_caller_who_waits(profile: str) -> None:
+def test_broker_refuses_an_unknown_code(profile: str) -> None:
     cluster = Cluster(1, profile=profile)
     answer = cluster.call(Command(9999), "broker-a")
     assert (answer.code, answer.remark) == refused(9999)
@@ -28,7 +28,7 @@ def test_a_broker_refuses_a_caller_who_waits(profile: str) -> None:
 
 @behaviour("REM-05", "HAZ-26", "INV-03")
 @pytest.mark.parametrize(("profile", "answers"), [*((name, 1) for name in SEEDS), *((name, 0) for name in RECORDED)])
-def test_a_one_way_caller_is_answered_unless_a_processor_refuses(profile: str, answers: int) -> None:
+def test_one_way_caller_is_answered_unless_a_processor_refuses(profile: str, answers: int) -> None:
     cluster = Cluster(1, profile=profile)
     address = cluster.nodes["broker-a"].settings.address
     cluster.scheduler.complete(cluster.caller("client").post(address, Command(9999)))
@@ -38,14 +38,14 @@ def test_a_one_way_caller_is_answered_unless_a_processor_refuses(profile: str, a
 
 @behaviour("REM-05")
 @pytest.mark.parametrize("profile", [*SEEDS, "P533"])
-def test_a_name_server_refuses_a_caller_who_waits(profile: str) -> None:
+def test_name_server_refuses_an_unknown_code(profile: str) -> None:
     cluster = Cluster(0, profile=profile)
     answer = cluster.call(Command(9999), "name server")
     assert (answer.code, answer.remark) == refused(9999)
 
 
 @behaviour("REM-05")
-def test_a_recorded_name_server_leaves_an_unknown_code_without_an_answer() -> None:
+def test_recorded_name_server_does_not_answer_unknown_codes() -> None:
     cluster = Cluster(0, profile="P494")
     with pytest.raises(TimedOut):
         cluster.call(Command(9999), "name server")
@@ -54,8 +54,8 @@ def test_a_recorded_name_server_leaves_an_unknown_code_without_an_answer() -> No
 
 @behaviour("REM-05")
 @pytest.mark.parametrize("code", [101, 206, 319])
-def test_it_refuses_what_the_recorded_one_serves(code: int) -> None:
-    """So that an administrator's tool does not wait for the list of topics."""
+def test_name_server_refuses_unimplemented_codes(code: int) -> None:
+    """An administrator's tool then does not wait for the list of topics."""
     cluster = Cluster(0, profile="P494")
     answer = cluster.call(Command(code), "name server")
     assert (answer.code, answer.remark) == refused(code)

@@ -249,7 +249,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
 
 @cache
 def small(name: str) -> tuple[Instance, tuple[Property, ...], oracle.Space]:
-    """A small scope with its claims and all that the interpreter reaches in it."""
+    """A small scope with its claims and the interpreter's reachable states."""
     scope, given = SMALL[name]
     specification = specify(scope) if isinstance(scope, Scope) else scope()
     instance = specification.model.given(**constants("P49", type(specification), **given))
@@ -264,7 +264,7 @@ DECIDED = ("always", "step", "reachable", "deadlock_free")
 
 
 def owed(claims: tuple[Property, ...]) -> list[Property]:
-    """The claims of liveness. Of a scope that has none: that what is reachable is always reached again."""
+    """Return the liveness claims. For a scope without any: everything reachable is always reached again."""
     return of_kind(claims, "leads_to") or [
         replace(claim, kind="leads_to", formula=const(True, Bool), goal=claim.formula) for claim in of_kind(claims, "reachable")
     ]

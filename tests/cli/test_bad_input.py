@@ -1,4 +1,4 @@
-"""Every mistake in what a user gives: one line that says what, where and how to fix it, exit code 2, no traceback."""
+"""Every mistake in the user's input gives a single line with the problem, its location and the fix, exit code 2, and no traceback."""
 
 import importlib
 import json
@@ -98,7 +98,7 @@ def test_bad_input(name: str, catalogue: ModuleType, rocketproof: Run) -> None:
 
 
 @pytest.mark.parametrize("content", ["hello\n", "{}\n", '{"request": 1}\n', "[1, 2]\n"])
-def test_what_is_no_recording(content: str, rocketproof: Run) -> None:
+def test_file_that_is_no_recording_is_refused(content: str, rocketproof: Run) -> None:
     Path("plain.txt").write_text(content)
     done = rocketproof("judge", "plain.txt", "--profile", "P494")
     assert (done.code, done.out) == (2, "")
@@ -106,7 +106,7 @@ def test_what_is_no_recording(content: str, rocketproof: Run) -> None:
 
 
 def witnesses() -> None:
-    """Variants of a good witness, once there is one."""
+    """Return variants of a valid witness, once it exists."""
     made = Path(".rocketproof/witnesses/D-1-P49-broken-lock.itf.json")
     if not made.exists():
         return
@@ -125,7 +125,7 @@ def witnesses() -> None:
 
 @pytest.mark.parametrize("name", ["bench", "mutate", "requirements"])
 def test_the_lab_is_in_a_clone_only(name: str, tmp_path: Path) -> None:
-    """The wheel leaves their package out."""
+    """The wheel omits its package."""
     hidden = "import sys; sys.modules['rocketproof_lab'] = None; from rocketproof_properties.commands import main; main()"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", hidden, name, "--json", "x.json"]
@@ -135,7 +135,7 @@ def test_the_lab_is_in_a_clone_only(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("package", "extra"), [("pyarrow", "tables"), ("pyspark", "spark"), ("pandas", "spark")])
-def test_a_missing_package_of_an_extra_is_one_line_with_the_installation(
+def test_missing_extra_is_one_line_with_the_install_command(
     package: str, extra: str, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -164,7 +164,7 @@ COMMANDS_WITHOUT_TABLES = [
 
 @pytest.mark.slow
 def test_the_base_needs_no_arrow(tmp_path: Path) -> None:
-    """In a process that cannot import it."""
+    """The check runs in a process that cannot import it."""
     fabricate(tmp_path / "store", StorePlan(50_000, file_size=20_000, queue_file_size=20_000))
     header, events = contend(Load(events=100, producers=2, topics=1))
     (tmp_path / "history.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")

@@ -1,4 +1,4 @@
-"""Each JSON output is as its schema says, and the page of schemas lists them all."""
+"""Each JSON output matches its schema, and the page of schemas lists them all."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def errors(name: str, data: Any) -> list[str]:
 
 @pytest.fixture
 def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """What a command writes with --json, in an empty folder."""
+    """Return the --json output of a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def of(*tokens: str) -> Any:
@@ -41,7 +41,7 @@ def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
     return of
 
 
-def test_every_schema_is_one_and_stands_on_the_page() -> None:
+def test_every_schema_is_valid_and_on_the_page() -> None:
     listed = set(re.findall(r"\(schemas/([\w-]+)\.schema\.json\)", PAGE.read_text("utf-8")))
     assert listed == {file.name.removesuffix(".schema.json") for file in FOLDER.iterdir()}
     for file in FOLDER.iterdir():
@@ -50,7 +50,7 @@ def test_every_schema_is_one_and_stands_on_the_page() -> None:
         assert re.search(r", version \d+$", schema["title"]) and schema["description"]
 
 
-def test_verdicts_witnesses_and_what_is_made_of_them(output: Callable[..., Any]) -> None:
+def test_verdicts_witnesses_and_their_derivatives(output: Callable[..., Any]) -> None:
     Path("few.py").write_text(COUNTER)
     rows = output("check", "few.py")
     assert rows[0]["verdict"] == "violated" and errors("verdicts", rows) == []
@@ -60,7 +60,7 @@ def test_verdicts_witnesses_and_what_is_made_of_them(output: Callable[..., Any])
     assert comparison["equal"] and errors("comparison", comparison) == []
 
 
-def test_a_value_of_the_wrong_kind_is_noticed(output: Callable[..., Any]) -> None:
+def test_value_of_the_wrong_type_is_detected(output: Callable[..., Any]) -> None:
     hazards = output("hazard", "HAZ-03")
     assert errors("hazards", hazards) == []
     assert errors("hazards", [{**hazards[0], "shown": "yes"}]) and errors("hazards", [{**hazards[0], "more": 1}])
@@ -100,7 +100,7 @@ def test_levels(output: Callable[..., Any]) -> None:
 
 
 def test_mutants(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "fingerprint", lambda: "0" * 16)  # the real one takes all mutants of all models
+    monkeypatch.setattr(results, "fingerprint", lambda: "0" * 16)  # the real command takes all mutants of all models
     row = SeededResult("M-01", "the queue id may be equal to the bound", "tests/impl/test_x.py::test_y", 1.5, "", None)
     assert errors("mutants", [row.record()]) == []
     found = results.SpecificationReport(

@@ -1,4 +1,4 @@
-"""The tutorial's model has the counts that others publish for the same protocol."""
+"""The tutorial's model has the published state counts of the protocol."""
 
 import importlib.util
 from pathlib import Path

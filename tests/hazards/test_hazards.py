@@ -1,4 +1,4 @@
-"""The gallery of known hazards: each happens as described, in every profile that shows it, and the command says so."""
+"""The gallery of known hazards: each happens as described in every profile that shows it, and the command reports it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def broken(scenario: HazardScenario) -> None:
     scenario.cluster().broker("broker-z")
 
 
-def test_a_fact_that_is_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_different_fact_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(hazards.HAZARDS, "HAZ-99", wrong)
     assert run(["hazard", "HAZ-99"]) == 1
     said = " ".join(capsys.readouterr().out.split())
@@ -113,7 +113,7 @@ def test_the_command_lists_all_hazards_in_a_line_each(monkeypatch: pytest.Monkey
     assert any(line.startswith(f"{len(HAZARDS)} shown; ") for line in lines)
 
 
-def test_a_profile_leaves_out_what_it_does_not_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_profile_omits_hazards_that_it_does_not_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "hazards.json"
     assert run(["hazard", "--profile", "p40", "--json", str(file)]) == 0
     found = json.loads(file.read_text())

@@ -152,7 +152,7 @@ def run_services(stand: Stand) -> list[SimulatedThread[None]]:
 
 
 def body_with_lengths(flags: int, topic: str, inner: bytes, inner_topic: bytes, rest: bytes) -> bytes:
-    """Return a body whose bytes read as the lengths of a whole record, if `flags` say IPv6 and the hosts are IPv4.
+    """Return a body whose bytes read as the lengths of a whole record, if `flags` claim IPv6 and the hosts are IPv4.
 
     The reader finds each field after the hosts 12 bytes later per flag, so it finds the length of the body inside the body.
     """

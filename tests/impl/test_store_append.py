@@ -31,7 +31,7 @@ def test_result_has_the_offset_of_the_record(profile: str) -> None:
 
 
 @behaviour("APP-02")
-def test_the_message_id_has_the_store_host_not_the_born_host() -> None:
+def test_message_id_has_the_store_host_not_the_born_host() -> None:
     result = appended(Stand().put(message(born_host=("10.9.8.7", 1), store_host=("127.0.0.2", 10921))))
     assert result.msg_id == "7F00000200002AA9" + "0" * 16
 

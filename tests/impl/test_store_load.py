@@ -201,7 +201,7 @@ def test_truncated_entries_reappear_when_the_log_grows_past_them() -> None:
 
 
 @behaviour("REC-02", "REC-03")
-def test_a_queue_with_an_empty_file_has_an_entry_after_a_start() -> None:
+def test_queue_with_an_empty_file_has_an_entry_after_start() -> None:
     """A real 4.9.4 answers 1 for the end of such a queue: it does not check the size of the first entry."""
     stand = Stand()
     stand.put(message())

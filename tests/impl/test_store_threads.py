@@ -109,7 +109,7 @@ def test_without_threads_a_flush_runs_on_request() -> None:
 
 @behaviour("FLU-01")
 def test_flush_type_changed_at_run_time_is_an_error() -> None:
-    """The thread is that of the start. The message is in the log."""
+    """The thread started with the first type keeps running. The message is in the log."""
     stand = Running()
     stand.settings.flush_disk_type = "SYNC_FLUSH"
     with pytest.raises(JavaError, match="ClassCastException"):

@@ -1,4 +1,4 @@
-"""Timer messages: how long they wait, what is put then, and what a start knows of them."""
+"""Timer messages: their waiting time, the delivered message, and their state after a start."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_message_is_put_unchanged_when_its_second_is_over() -> None:
     [("P533", ["kept", "late"]), *((profile, ["gone", "late"]) for profile in ("P500", "P510", "P520", "P540", "P550"))],
 )
 def test_message_is_cancelled_by_a_recall_of_its_second(profile: str, expected: list[str]) -> None:
-    """By topic and key in 5.3.3, by the key alone in the other releases."""
+    """5.3.3 compares topic and key, the other releases only the key."""
     stand = bench(profile)
     for key in ("kept", "gone", "late"):
         timed(stand, key, TIMER_DELAY_SEC=3)

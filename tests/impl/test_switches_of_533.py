@@ -1,4 +1,4 @@
-"""Where broker and name server of 5.3.3 differ from 4.9.4, switch by switch, with the behaviour that both profiles share."""
+"""Differences of broker and name server of 5.3.3 differ from 4.9.4, switch by switch, with the behaviour that both profiles share."""
 
 from __future__ import annotations
 

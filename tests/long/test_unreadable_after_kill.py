@@ -1,4 +1,4 @@
-"""Programs behind which a process ends, on brokers in processes of their own: what is lost is known, and accuses nobody else."""
+"""Programs followed by a kill, on brokers in separate processes: the lost messages are known violations, and nothing else is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOST: dict[str, tuple[Step, ...]] = {
 
 
 @pytest.mark.behaviour("HAZ-49", "HAZ-50", "HAZ-51", "INV-06", "REC-02")
-def test_what_nothing_can_read_again_is_a_known_violation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unreadable_message_is_a_known_violation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     programs = [Program(number, "", (*steps, *END), ENDED) for number, steps in enumerate(LOST.values(), 1)]
     programs.append(Program(4, "", (("send", {}), *END), ENDED))
     monkeypatch.setattr(validation, "generate", lambda choice: programs)

@@ -1,4 +1,4 @@
-"""A search that was ended in between, however often and by whatever, finds what it would have found at once."""
+"""An interrupted search finds the same as an uninterrupted search, for any number and cause of interruptions."""
 
 import errno
 import json
@@ -29,14 +29,14 @@ WIDE = Tuning(word_bits=10, homes=8, block=2)
 
 
 def summary(found: Exploration) -> object:
-    """All that must be as without an end in between."""
+    """Return everything that must equal an uninterrupted search."""
     outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
     sizes = (found.states, found.transitions, found.depth, found.deadlocks, found.sizes)
     return sizes, found.coverage, outcomes, [np.sort(level).tolist() for level in found.levels()]
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), WIDE], ids=["one word", "many words"])
-def test_it_goes_on_from_any_limit_with_any_workers(tmp_path: Path, tuning: Tuning) -> None:
+def test_search_continues_from_any_limit_with_any_workers(tmp_path: Path, tuning: Tuning) -> None:
     instance, folder = MODEL.given(), tmp_path / "progress"
     whole = explore(instance, tuning=tuning)
     runs, found = 0, None
@@ -50,7 +50,7 @@ def test_it_goes_on_from_any_limit_with_any_workers(tmp_path: Path, tuning: Tuni
     assert not folder.exists(), "the search is over"
 
 
-def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
+def test_memory_limit_keeps_the_checkpoint(tmp_path: Path) -> None:
     instance = MODEL.given()
     explore(instance, limits=Limits(states=900), checkpoint=SearchCheckpoint(tmp_path))
     kept = (tmp_path / "search.json").read_bytes()
@@ -59,7 +59,7 @@ def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
-def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
+def test_killed_process_loses_little(tmp_path: Path) -> None:
     program = (
         "import routing, sys, pathlib\n"
         "from rocketproof_model.explicit.checkpoint import SearchCheckpoint\nfrom rocketproof_model.search import explore\n"
@@ -91,7 +91,7 @@ def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.M
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
-def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) -> None:
+def test_full_disk_ends_the_search_and_keeps_the_checkpoint(tmp_path: Path) -> None:
     class Full(SearchCheckpoint):
         def append(self, parts: Sequence[np.ndarray]) -> None:
             if len(self.sums) == 7:
@@ -108,8 +108,8 @@ def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
-def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: BaseException) -> None:
-    """The first attempt fails half way, the one at the search's end does not."""
+def test_partly_written_level_is_written_again(tmp_path: Path, end: BaseException) -> None:
+    """The first attempt fails half way, the attempt at the search's end succeeds."""
 
     class Failing(SearchCheckpoint):
         failed = False
@@ -129,7 +129,7 @@ def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: 
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
-def test_saving_waits_for_its_time(tmp_path: Path) -> None:
+def test_saving_waits_for_its_interval(tmp_path: Path) -> None:
     saved: list[int] = []
 
     class Noted(SearchCheckpoint):
@@ -146,7 +146,7 @@ def test_saving_waits_for_its_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cost", [0.1, 2.0, 5.0])
 def test_saving_takes_a_fiftieth_of_the_time(tmp_path: Path, cost: float) -> None:
-    """By a clock that goes on by what each piece of work takes: a level a second, and saving."""
+    """On a clock that each piece of work advances: a level takes a second, and so does saving."""
     now = 0.0
 
     def work(seconds: float) -> None:
@@ -162,7 +162,7 @@ def test_saving_takes_a_fiftieth_of_the_time(tmp_path: Path, cost: float) -> Non
     assert 9 * cost / now <= 0.02 and now <= 10 * (max(30.0, 50 * cost) + cost + 1)
 
 
-def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:
+def test_checkpoint_of_another_search_is_refused(tmp_path: Path) -> None:
     instance, stopped = MODEL.given(), Limits(states=500)
     explore(instance, limits=stopped, checkpoint=SearchCheckpoint(tmp_path))
     other = routing.model(B=2, P=1, M=2, K=1, C=1).given()
@@ -214,7 +214,7 @@ VALUES = st.recursive(
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files that a search which has ended early leaves, one in memory and one on disk."""
+    """Return the files of an interrupted search, in memory and on disk."""
     folder, files = tmp_path_factory.mktemp("kept"), {}
     explore(MODEL.given(), limits=Limits(states=500), checkpoint=SearchCheckpoint(folder))
     files |= {path.name: path.read_bytes() for path in folder.iterdir()}

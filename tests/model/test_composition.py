@@ -1,4 +1,4 @@
-"""Models made of models, and history variables."""
+"""Models composed of models, and history variables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def counter(top: int = 2) -> tuple[Model, Expr]:
     return m, x
 
 
-def test_two_counters_beside_each_other_have_the_product_of_their_states() -> None:
+def test_two_counters_have_the_product_of_their_states() -> None:
     single = search.explore(counter()[0].given(), []).states
     m = Model("pair")
     (left, x), (right, y) = counter(), counter()
@@ -56,7 +56,7 @@ def test_two_counters_beside_each_other_have_the_product_of_their_states() -> No
     }
 
 
-def test_a_shared_variable_is_one() -> None:
+def test_shared_variable_exists_once() -> None:
     m = Model("pair")
     m.var("lock", Bool, init=False)
     for name in ("left", "right"):
@@ -66,7 +66,7 @@ def test_a_shared_variable_is_one() -> None:
     assert search.explore(m.given(), []).states == 3 * 3 * 2  # the counts, and the lock
 
 
-def test_a_history_variable_changes_nothing_but_itself() -> None:
+def test_history_variable_changes_only_itself() -> None:
     m, x = counter()
     plain = search.explore(m.given(), []).states
     most = history(m, "most", Int(0, 3), init=0, becomes=lambda h: maximum(h, after(x)))

@@ -1,4 +1,4 @@
-"""The search finds the interpreter's states, the peers' counts, and one witness whatever the workers and the layout."""
+"""The search finds the interpreter's states and the published counts, and the same witness for any workers and layout."""
 
 import signal
 import threading
@@ -31,7 +31,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ring(size: int = 4, broken: bool = False) -> Model:
-    """A token goes round; nodes work while they hold it; with `broken` it can be doubled once."""
+    """Build a token ring; nodes work while they hold the token; with `broken` it can be doubled once."""
     m = Model("ring")
     node = m.index("Node", size)
     token = m.var("token", Bool, over=node, init=lambda n: n == 0)
@@ -56,7 +56,7 @@ def ring(size: int = 4, broken: bool = False) -> Model:
 
     @m.action(n=node)
     def copy(a, n):  # type: ignore[no-untyped-def]
-        """Somebody makes a second token."""
+        """A second token is made."""
         a.guard("spare", spare, "there is a spare token")
         a.guard("none", ~token[n], "the node has none")
         a.set(token[n], True)
@@ -79,7 +79,7 @@ def ite_next(n, size):  # type: ignore[no-untyped-def]
 
 
 def counter(top: int = 6) -> Model:
-    """Counts up by one or two and stops."""
+    """Build a model that counts up by one or two and stops."""
     m = Model("counter")
     x = m.var("x", Int(0, top), init=0)
 
@@ -119,7 +119,7 @@ class Plain:
                     queue.append(step.state)
 
     def first(self, instance: Instance, claim_id: str) -> int | None:
-        """The length of the shortest witness."""
+        """Return the length of the shortest witness."""
         claim = instance.model.property(claim_id)
         if claim.kind == "step":
             found = [self.depth[s] + 1 for s, step in self.steps if not interpreter.holds(instance, claim.formula, s, step.state)]
@@ -133,13 +133,13 @@ class Plain:
 
 
 def summary(found: Exploration) -> object:
-    """All that must not depend on workers."""
+    """Return everything that must not depend on workers."""
     outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
     return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, outcomes
 
 
 def replayed(found: Exploration) -> None:
-    """Each witness is a path of the interpreter to a state (or step) that decides its property."""
+    """Assert that each witness is a path of the interpreter to a state (or step) that decides its property."""
     for outcome in found.outcomes:
         witness, claim = outcome.witness, outcome.property
         if witness is None:
@@ -158,7 +158,7 @@ def replayed(found: Exploration) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("checked", [True, False])
-def test_routing_small_has_the_peers_counts(workers: int, checked: bool) -> None:
+def test_routing_small_has_the_known_counts(workers: int, checked: bool) -> None:
     found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=workers, checked=checked)
     assert (found.states, found.transitions, found.depth) == (326684, 1506411, 17)
     assert found.finished and not found.reason
@@ -222,7 +222,7 @@ def test_constants_need_no_other_kernel() -> None:
     assert one.kernel.succ == other.kernel.succ
 
 
-def test_only_the_properties_asked_are_decided() -> None:
+def test_only_selected_properties_are_decided() -> None:
     model = ring()
     found = explore(model.given(), [model.property("one")])
     assert [o.property.id for o in found.outcomes] == ["one"]
@@ -231,7 +231,7 @@ def test_only_the_properties_asked_are_decided() -> None:
         found.outcome("alive")
 
 
-def test_it_stops_when_enough_is_decided() -> None:
+def test_search_stops_when_enough_is_decided() -> None:
     model, all_ = counter(60), ["slow", "below"]
     found = explore(model.given(), [model.property("slow")], enough=bool)
     assert found.outcome("slow").verdict == "violated"
@@ -243,7 +243,7 @@ def test_it_stops_when_enough_is_decided() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_limit_of_states_ends_it_without_a_verdict(workers: int) -> None:
+def test_state_limit_ends_the_search_without_a_verdict(workers: int) -> None:
     model = routing.model(**routing.SCOPES["small"])
     found = explore(model.given(), workers=workers, limits=Limits(states=50_000))
     assert not found.finished
@@ -256,14 +256,14 @@ def test_a_limit_of_states_ends_it_without_a_verdict(workers: int) -> None:
         found.graph()
 
 
-def test_a_limit_that_is_just_enough_is_none() -> None:
+def test_sufficient_state_limit_has_no_effect() -> None:
     model = ring()
     whole = explore(model.given())
     assert explore(model.given(), limits=Limits(states=whole.states)).finished
     assert not explore(model.given(), limits=Limits(states=whole.states - 1)).finished
 
 
-def test_limits_of_time_and_memory_end_it() -> None:
+def test_time_and_memory_limits_end_the_search() -> None:
     instance = routing.model(**routing.SCOPES["small"]).given()
     late = explore(instance, limits=Limits(seconds=0.0))
     assert (late.reason, late.outcome("append").verdict) == (TIME, "unknown")
@@ -273,7 +273,7 @@ def test_limits_of_time_and_memory_end_it() -> None:
 
 
 @pytest.mark.usefixtures("threads")
-def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruption_keeps_established_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = routing.model(**routing.SCOPES["small"]).given()
     explore(instance, limits=Limits(states=10))  # compiled
     told: list[Progress] = []
@@ -379,7 +379,7 @@ def test_the_graph_is_the_interpreters(tuning: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_graph_may_leave_out_steps_that_change_nothing() -> None:
+def test_graph_can_omit_unchanging_steps() -> None:
     m = Model("walk")
     x = m.var("x", Int(0, 40_000), init=0)
 
@@ -424,8 +424,8 @@ def test_a_path_of_no_steps_is_a_witness() -> None:
     assert witness is not None and len(witness) == 0 and witness
 
 
-def test_a_long_witness_makes_no_workers_for_its_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level asks the kernel twice. A worker of its own for each question took most of the time of a long witness."""
+def test_long_witness_creates_no_workers_for_its_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level queries the kernel twice. A new worker for each query took most of the time of a long witness."""
     made = 0
 
     class Counted(account.Worker):
@@ -449,7 +449,7 @@ def test_a_long_witness_makes_no_workers_for_its_levels(monkeypatch: pytest.Monk
     assert witness is not None and witness.states == tuple((k,) for k in range(2_001)) and made <= 2
 
 
-def test_a_path_is_followed_by_one_call_and_in_pieces_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_is_the_same_in_one_call_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moves are the first in model order, with and without symmetry."""
     calls = 0
 
@@ -472,8 +472,8 @@ def test_a_path_is_followed_by_one_call_and_in_pieces_alike(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("same", [False, True], ids=["another instance", "the same instance"])
-def test_a_model_that_has_grown_is_asked_anew(same: bool) -> None:
-    """A wide variable comes first in the words of a state, so that all others lie elsewhere than before."""
+def test_extended_model_is_compiled_again(same: bool) -> None:
+    """A wide variable is the first in the words of a state, so all other variables move."""
     model = Model("grows")
     n = model.var("n", Int(0, 2), init=0)
 

@@ -112,9 +112,9 @@ def ways(
     def on_disk() -> Exploration:
         for most in (max(1, states // 2), None):
             limits, kept = Limits(states=most, memory=1, disk=1 << 30), SearchCheckpoint(folder, 0.0)
-            found = search.explore(instance, limits=limits, tuning=tiny, symmetry=reduced, checkpoint=kept)
-        assert found.disk > 0
-        return found
+            exploration = search.explore(instance, limits=limits, tuning=tiny, symmetry=reduced, checkpoint=kept)
+        assert exploration.disk > 0
+        return exploration
 
     tiny = replace(tuning, homes=1, block=2, run_block=7)
     for reduced in (True, False) if symmetric else (False,):

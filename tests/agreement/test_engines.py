@@ -83,8 +83,8 @@ def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         paths = [[(o.witness.moves, o.witness.states) for o in run.outcomes if o.witness] for run in runs]
         assert all(path == paths[0] for path in paths), "the witness depends on the number of workers or on checking"
         with_runs = replace(tuning, homes=1, run_block=3)
-        found = search.explore(case.instance, workers=2, tuning=with_runs, limits=on_disk, checkpoint=SearchCheckpoint(tmp_path))
-        same_but_for_memory(runs[0], found)
+        exploration = search.explore(case.instance, workers=2, tuning=with_runs, limits=on_disk, checkpoint=SearchCheckpoint(tmp_path))
+        same_but_for_memory(runs[0], exploration)
         for outcome in liveness.check(case.instance, exploration=runs[0]):
             same_lasso(space, outcome)
 

@@ -129,8 +129,8 @@ def explore(instance: Instance, **options: Any) -> search.Exploration:
 def test_golden_counts(key: tuple[str, str, str], expected: tuple[int, int, int]) -> None:
     scope, profile, given = key
     specification = part(scope)
-    found = explore(specification.model.given(**constants(profile, type(specification), **eval(f"dict({given})"))))
-    assert (found.states, found.transitions, found.depth) == expected
+    exploration = explore(specification.model.given(**constants(profile, type(specification), **eval(f"dict({given})"))))
+    assert (exploration.states, exploration.transitions, exploration.depth) == expected
 
 
 LATER = {"existing": True, "checks_commits": True, "checks_committers": True, "deletes_offsets": True}
@@ -275,11 +275,11 @@ def owed(claims: tuple[Property, ...]) -> list[Property]:
 @pytest.mark.parametrize("name", SMALL)
 def test_search_and_interpreter_agree(name: str, workers: int) -> None:
     instance, claims, space = small(name)
-    found = search.explore(instance, of_kind(claims, *DECIDED), workers=workers)
-    assert (found.states, found.transitions, found.depth) == (len(space.states), space.generated, space.levels)
-    assert found.coverage.guards == space.guards
-    assert found.coverage.taken == space.taken
-    for outcome in found.outcomes:
+    exploration = search.explore(instance, of_kind(claims, *DECIDED), workers=workers)
+    assert (exploration.states, exploration.transitions, exploration.depth) == (len(space.states), space.generated, space.levels)
+    assert exploration.coverage.guards == space.guards
+    assert exploration.coverage.taken == space.taken
+    for outcome in exploration.outcomes:
         steps = oracle.shortest(space, outcome.property)
         assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property.id
         assert (None if outcome.witness is None else len(outcome.witness)) == steps, outcome.property.id

@@ -74,9 +74,9 @@ def instance(name: str, scope: str) -> Instance:
 @pytest.mark.parametrize(("name", "scope"), COUNTS)
 def test_the_gallery_has_its_counts(name: str, scope: str) -> None:
     loaded = load(str(EXAMPLES / f"{name}.py"), scope)
-    found = search.explore(loaded.instance, symmetry=False)
-    assert (found.transitions, found.states, found.depth) == COUNTS[name, scope]
-    outcomes = [*found.outcomes, *(liveness.check(loaded.instance, exploration=found) if found.states < 10_000 else ())]
+    exploration = search.explore(loaded.instance, symmetry=False)
+    assert (exploration.transitions, exploration.states, exploration.depth) == COUNTS[name, scope]
+    outcomes = [*exploration.outcomes, *(liveness.check(loaded.instance, exploration=exploration) if exploration.states < 10_000 else ())]
     assert {o.property.id: o.verdict for o in outcomes} == {o.property.id: loaded.expected.get(o.property.id, "holds") for o in outcomes}
 
 
@@ -141,8 +141,8 @@ def tlc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_tlc_finds_as_many_states_of_the_specification(tlc: Path, tmp_path: Path) -> None:
     made = instance("specification", "tiny")
-    found = search.explore(made, [], symmetry=False)
-    assert counted(tla.module(made, properties=[]), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+    exploration = search.explore(made, [], symmetry=False)
+    assert counted(tla.module(made, properties=[]), tlc, tmp_path) == (exploration.transitions, exploration.states, exploration.depth)
 
 
 def odd() -> Instance:
@@ -156,7 +156,7 @@ def odd() -> Instance:
 
     @m.action(i1=Bool)
     def t2(a: Any, i1: Any) -> None:
-        """An element is taken out."""
+        """Something is taken out."""
         for value in (0, 1):
             a.guard(f"long {value}", ~f.has((i1, value)) | (t0[i1, True] + t0[i1, False] + t0[True, i1] > value), "a long term, often")
         a.add(i0[i1], i1, when=i0[i1].times(i1) < 1)
@@ -210,13 +210,13 @@ def queues() -> Instance:
 
     @m.action(p=P)
     def ask(a: Any, p: Any) -> None:
-        """An element joins the queue."""
+        """An element stands in line."""
         a.guard("room", ~q.is_full & ~q.has(p), "there is room, and it does not wait yet")
         a.set(q, q.append(p))
 
     @m.action(p=P, hot=Bool)
     def serve(a: Any, p: Any, hot: Any) -> None:
-        """The first element is served."""
+        """The first one is served."""
         a.guard("first", ~q.is_empty & (q.head != p), "another one waits first")
         a.set(q, q.tail)
         a.set(jobs[p], jobs[p].append({"by": q.head, "hot": hot}), when=jobs[p].is_empty)
@@ -264,7 +264,7 @@ def perhaps() -> Instance:
 
     @m.action(x=Shape)
     def put(a: Any, x: Any) -> None:
-        """The taken value, or the given value, is put in a sequence."""
+        """What was taken, or what comes, is put in a sequence."""
         a.guard("other", (x == None) != one.is_none, "one of the two is there")  # noqa: E711
         a.set(one, ite(x.is_some, x, None))
         a.set(later, later.append(ite(one.is_none, x, {"b": ~one.get.b, "c": one.get.c})), when=later.is_empty)
@@ -286,8 +286,12 @@ def perhaps() -> Instance:
 @pytest.mark.parametrize("make", [odd, perhaps, guarded, queues, pieces])
 def test_tlc_starts_in_the_same_states(make: Callable[[], Instance], tlc: Path, tmp_path: Path) -> None:
     made = make()
-    found = search.explore(made, [], symmetry=False)
-    assert counted(tla.module(made, properties=made.model.properties[:1]), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+    exploration = search.explore(made, [], symmetry=False)
+    assert counted(tla.module(made, properties=made.model.properties[:1]), tlc, tmp_path) == (
+        exploration.transitions,
+        exploration.states,
+        exploration.depth,
+    )
 
 
 def paths(high: int) -> Instance:
@@ -333,8 +337,8 @@ def test_modules_are_those_that_tlc_read(make: Callable[[], Instance]) -> None:
 def test_tlc_agrees_about_properties_of_paths(tlc: Path, tmp_path: Path) -> None:
     made = paths(4)
     model, _ = language.observed(made.model, made.model.properties)
-    found = search.explore(Instance(model, {}), [])
-    assert counted(tla.module(made), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+    exploration = search.explore(Instance(model, {}), [])
+    assert counted(tla.module(made), tlc, tmp_path) == (exploration.transitions, exploration.states, exploration.depth)
     assert [o.verdict for o in answers(made)] == ["holds"] * 4
 
 

@@ -72,11 +72,17 @@ def test_the_refusal_names_the_line_and_the_problem(name: str, tmp_path: Path, c
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"\xff\xfe\x00", "not UTF-8"), (b"x = 1\x00", "null bytes"), (b"", "no model in this file"), (b'{"a": true}', "NameError")],
+    ("name", "content", "words"),
+    [
+        ("mine.py", b"\xff\xfe\x00", "not UTF-8"),
+        ("mine.py", b"x = 1\x00", "null bytes"),
+        ("mine.py", b"", "no model in this file"),
+        ("mine.py", b'{"a": true}', "NameError"),
+        ("w.itf.json", b"{}", "rocketproof show"),
+    ],
 )
-def test_other_files_are_no_model_files(content: bytes, words: str, tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
+def test_other_files_are_no_model_files(name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(InputError, match=words):
         load(str(file))
@@ -89,13 +95,6 @@ def test_error_for_a_missing_file_suggests_a_similar_name(tmp_path: Path, monkey
         load("conter.py")
     with pytest.raises(InputError, match="is a directory"):
         load(".")
-
-
-def test_a_witness_given_for_a_model(tmp_path: Path) -> None:
-    file = tmp_path / "w.itf.json"
-    file.write_text("{}")
-    with pytest.raises(InputError, match="rocketproof show"):
-        load(str(file))
 
 
 def test_the_first_scope_is_the_default(tmp_path: Path) -> None:

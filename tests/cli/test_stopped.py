@@ -90,12 +90,20 @@ def test_a_command_stops_at_a_random_moment(name: str, tmp_path: Path) -> None:
         json.loads((tmp_path / "out.json").read_text())
 
 
+def of_a_process(code: str) -> tuple[int, str, str]:
+    """Return exit code and output of Python code that uses the modules about interrupts."""
+    imports = """
+import atexit, signal, threading
+from rocketproof_model import interrupts
+from rocketproof_properties.reports import interruption
+"""
+    ended = subprocess.run([sys.executable, "-c", imports + code], capture_output=True, text=True, check=False, timeout=60)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
 @pytest.mark.parametrize("dropping", ["except BaseException", "except KeyboardInterrupt"])
 def test_an_interrupt_that_a_library_drops_is_raised_again(dropping: str) -> None:
     code = f"""
-import signal, threading
-from rocketproof_model import interrupts
-from rocketproof_properties.reports import interruption
 interruption.hear(signal.SIGINT)
 try:
     try:
@@ -109,8 +117,7 @@ except KeyboardInterrupt:
     print("interrupted")
 threading.Event().wait(0.1)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+    assert of_a_process(code) == (0, "interrupted\n", "")
 
 
 def test_a_history_judged_in_part_raises_the_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,31 +216,23 @@ def test_a_thread_inside_a_compiler_delays_no_interrupt(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("stopped", [False, True])
 def test_an_interrupted_command_ends_without_its_threads(stopped: bool) -> None:
     code = f"""
-import atexit, threading
-from rocketproof_model import interrupts
-from rocketproof_properties.reports import interruption
 threading.Thread(target=threading.Event().wait, args=(60 if {stopped} else 0,)).start()
 atexit.register(print, "tidied")
 if {stopped}:
     interrupts.note()
 interruption.end(3)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "tidied\n", "")
+    assert of_a_process(code) == (3, "tidied\n", "")
 
 
 def test_a_signal_ends_no_command_that_writes_its_results() -> None:
     code = """
-import signal
-from rocketproof_model import interrupts
-from rocketproof_properties.reports import interruption
 interruption.hear(signal.SIGINT)
 interrupts.decide()
 signal.raise_signal(signal.SIGINT)
 print("written", interrupts.came())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("written True\n", "")
+    assert of_a_process(code) == (0, "written True\n", "")
 
 
 @given(st.lists(st.integers(), max_size=9), st.integers(0, 9))

@@ -43,19 +43,19 @@ def accepted(command: str) -> None:
     name, *words = shlex.split(re.sub(r"\$\{\{.*?\}\}|\$\w+", "1", command))
     assert name == "rocketproof"
     reports = [following for word, following in pairwise(words) if word == "--report"]
-    assert all(is_kind(one) and one.partition(":")[0] in KINDS for one in reports)
+    assert all(is_kind(report) and report.partition(":")[0] in KINDS for report in reports)
     app.parse_args(words, exit_on_error=False, print_error=False)
 
 
 def used() -> list[dict[str, Any]]:
     """Return the inputs that the examples pass to the action."""
-    steps = [step for one in EXAMPLES for job in one.get("jobs", {}).values() for step in job["steps"]]
+    steps = [step for example in EXAMPLES for job in example.get("jobs", {}).values() for step in job["steps"]]
     return [step["with"] for step in steps if step.get("uses", "").endswith("actions/rocketproof")]
 
 
 def test_each_command_of_the_page_exists() -> None:
     lines = [line.strip() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("    rocketproof ")]
-    lines += [text for one in EXAMPLES for text in texts(one) if text.startswith("rocketproof ")]
+    lines += [text for example in EXAMPLES for text in texts(example) if text.startswith("rocketproof ")]
     assert len(lines) >= 3
     for line in lines:
         accepted(line)

@@ -35,5 +35,5 @@ def test_file_below_a_page_keeps_its_length(tmp_path: Path) -> None:
 
 
 def test_full_disk_fault_is_injected_only_in_extra_rounds() -> None:
-    assert [bool(one.full) for one in FAULTS] == [False] * ROUNDS[DISK] + [True]
-    assert all(bool(one.inject) != bool(one.full) for one in FAULTS)
+    assert [bool(fault.full) for fault in FAULTS] == [False] * ROUNDS[DISK] + [True]
+    assert all(bool(fault.inject) != bool(fault.full) for fault in FAULTS)

@@ -67,7 +67,7 @@ def test_later_answers_are_no_promises(tmp_path: Path) -> None:
         found = made.load(2, lambda: None, (0.3, 0.3))
     made.promise(found.answered_by(began))
     assert made.promised == Promised()
-    half = sorted(one.outcome["at"] for one in found.acknowledged)[len(found.acknowledged) // 2] / 1000
+    half = sorted(exchange.outcome["at"] for exchange in found.acknowledged)[len(found.acknowledged) // 2] / 1000
     made.promise(found.answered_by(half))
     some = len(made.promised.messages)
     assert 0 < some
@@ -89,5 +89,5 @@ def test_wrong_queue_entry_is_reported(loaded: PromisedStore, monkeypatch: pytes
     loaded.profile = "P550"  # fewer known violations
     loaded.check(())
     assert set(claims(loaded)) == {"phantom", "consume queue"}
-    assert all("c0-0" in one for one in loaded.results.known) and all("c1-0" in one for one in loaded.results.findings)
+    assert all("c0-0" in one for one in loaded.results.known) and all("c1-0" in finding for finding in loaded.results.findings)
     assert "leads to (7, 7), and record 0 of" in loaded.results.findings[0]

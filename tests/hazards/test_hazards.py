@@ -118,7 +118,7 @@ def test_profile_omits_hazards_that_it_does_not_show(tmp_path: Path, capsys: pyt
     assert run(["hazard", "--profile", "p40", "--json", str(file)]) == 0
     found = json.loads(file.read_text())
     assert {one["profile"] for one in found} == {"P40"}
-    assert [one["id"] for one in found] == [one.id for one in HAZARDS.values() if "P40" in one.profiles]
+    assert [one["id"] for one in found] == [hazard.id for hazard in HAZARDS.values() if "P40" in hazard.profiles]
     assert f"{len(HAZARDS) - len(found)} left out" in capsys.readouterr().out
 
 

@@ -85,7 +85,7 @@ def listing() -> list[dict[str, Any]]:
 def real_records() -> list[bytes]:
     """Return the records of that store as bytes."""
     log = real_files()["commitlog/00000000000000000000"]
-    return [log[each["offset"] : each["offset"] + each["size"]] for each in listing()]
+    return [log[entry["offset"] : entry["offset"] + entry["size"]] for entry in listing()]
 
 
 def real_messages() -> list[Message]:

@@ -90,7 +90,7 @@ def restarted(puts: Puts) -> Stand:
 
 
 def bodies(stand: Stand) -> list[bytes | None]:
-    return [each.body for each in stand.store.records()]
+    return [record.body for record in stand.store.records()]
 
 
 def assert_consistent(stand: Stand, puts: Puts) -> None:
@@ -98,7 +98,7 @@ def assert_consistent(stand: Stand, puts: Puts) -> None:
     stored = bodies(stand)
     assert stored == puts.sent[: len(stored)]
     for (topic, queue_id), queue in stand.store.queues.queues.items():
-        expected = [each for each in stand.store.records() if (each.topic, each.queue_id) == (topic, queue_id)]
+        expected = [record for record in stand.store.records() if (record.topic, record.queue_id) == (topic, queue_id)]
         found = [stand.store.get_message(topic, queue_id, index) for index in range(queue.max_offset)]
         assert found == expected
         assert [each.queue_offset for each in expected] == list(range(len(expected)))
@@ -106,7 +106,7 @@ def assert_consistent(stand: Stand, puts: Puts) -> None:
     if puts.stand.settings.flush_disk_type == "ASYNC_FLUSH":
         return  # a full index file is forced when the next begins, so it may have entries that the log has lost
     found_by_key = {place for queue in (0, 1) for place in stand.store.index.query("TopicTest", f"k{queue}", 64, 0, 1 << 62)}
-    assert found_by_key <= {each.physical_offset for each in stand.store.records()}
+    assert found_by_key <= {record.physical_offset for record in stand.store.records()}
 
 
 def assert_kept(stand: Stand, puts: Puts) -> None:

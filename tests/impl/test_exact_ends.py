@@ -22,7 +22,7 @@ def test_log_range_has_the_records_that_begin_in_it() -> None:
     for number in range(12):  # over three files, with a blank at the end of each
         stand.put(message(body=b"x" * (10 + 20 * number)))
     log = stand.store.commit_log
-    places = [one.physical_offset for one in stand.store.records()]
+    places = [record.physical_offset for record in stand.store.records()]
     bounds = [*places, log.files.max_offset]
     for start in nonempty(places):
         for end in nonempty({near for place in bounds for near in (place, place + 1)}):

@@ -377,7 +377,7 @@ def test_a_clock_set_back_makes_store_times_fall() -> None:
     for millis in (0, -5000):
         cluster.clock.jump(millis)
         cluster.scheduler.complete(producer.send(Message("T", body=b"x")))
-    first, second = (each.store_timestamp for node in cluster.nodes.values() for each in node.running.store.records())
+    first, second = (record.store_timestamp for node in cluster.nodes.values() for record in node.running.store.records())
     assert second == first - 5000
 
 
@@ -394,7 +394,7 @@ def test_machine_restarts_after_a_power_loss() -> None:
     cluster.scheduler.complete(producer.send(Message("T", body=b"kept")))
     cluster.power_loss(loss=PowerLoss(1))
     assert cluster.restart()
-    assert [each.body for each in cluster.broker().store.records()] == [b"kept"] * 6
+    assert [record.body for record in cluster.broker().store.records()] == [b"kept"] * 6
 
 
 def test_points_are_chosen_by_seed() -> None:

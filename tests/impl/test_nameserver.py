@@ -139,13 +139,26 @@ def test_an_id_without_an_address_makes_it_a_first_registration(server: NameServ
     assert brokers_of(server) == ["broker-a"]
 
 
-@pytest.mark.parametrize(("profile", "addresses"), [("P440", {0: A, 1: A}), ("P452", {0: A}), ("P494", {0: A})])
-@behaviour("NS-02")
-def test_up_to_440_an_address_keeps_its_earlier_id(clock: SimulatedClock, profile: str, addresses: dict[int, str]) -> None:
+@pytest.mark.parametrize(
+    ("profile", "registered", "addresses"),
+    [
+        ("P440", [(1, A), (0, A)], {0: A, 1: A}),
+        ("P452", [(1, A), (0, A)], {0: A}),
+        ("P494", [(1, A), (2, B), (0, A)], {2: B, 0: A}),
+        ("P494", [(0, A), (0, B)], {0: B}),
+    ],
+)
+@behaviour("NS-02", "INV-60")
+def test_address_moves_to_its_last_id_since_452(
+    clock: SimulatedClock, profile: str, registered: list[tuple[int, str]], addresses: dict[int, str]
+) -> None:
     server = NameServer(clock, profile=PROFILES[profile])
-    register(server, "broker-a", T, broker_id=1, address=A)
-    register(server, "broker-a", T, broker_id=0, address=A)
+    for broker_id, address in registered:
+        register(server, "broker-a", T, broker_id=broker_id, address=address)
     assert server.broker_addr_table["broker-a"].broker_addrs == addresses
+    assert set(server.broker_live_table) == {address for _, address in registered}
+    if profile != "P440":
+        check_tables(server)
 
 
 @pytest.mark.parametrize(("profile", "reads"), [("P420", False), ("P432", True)])
@@ -163,38 +176,15 @@ def test_up_to_42_versions_and_compression_are_ignored(clock: SimulatedClock, pr
     assert len(channel.written) == reads
 
 
-@behaviour("NS-02", "INV-60")
-def test_an_address_moves_to_its_new_id(server: NameServer) -> None:
-    register(server, "broker-a", T, broker_id=1, address=A)
-    register(server, "broker-a", T, broker_id=2, address=B)
-    register(server, "broker-a", T, broker_id=0, address=A)
-    assert server.broker_addr_table["broker-a"].broker_addrs == {2: B, 0: A}
-    check_tables(server)
-
-
-@behaviour("NS-02")
-def test_id_has_only_its_last_address(server: NameServer) -> None:
-    register(server, "broker-a", T)
-    register(server, "broker-a", T, address=B)
-    assert server.broker_addr_table["broker-a"].broker_addrs == {0: B}
-    assert set(server.broker_live_table) == {A, B}
-
-
 @behaviour("NS-04", "INV-59", "M-116")
-def test_changed_content_moves_the_brokers_entry_to_the_end(server: NameServer) -> None:
+@pytest.mark.parametrize(("queues", "order"), [(4, ["broker-a", "broker-b"]), (8, ["broker-b", "broker-a"])])
+def test_only_changed_content_moves_the_brokers_entry_to_the_end(server: NameServer, queues: int, order: list[str]) -> None:
     register(server, "broker-a", T)
     register(server, "broker-b", T)
-    register(server, "broker-a", TopicConfig("T", 8, 8), version=2)
-    assert server.topic_queue_table["T"] == [QueueData("broker-b", 4, 4, 6), QueueData("broker-a", 8, 8, 6)]
+    register(server, "broker-a", TopicConfig("T", queues, queues), version=2)
+    sizes = {"broker-a": queues, "broker-b": 4}
+    assert server.topic_queue_table["T"] == [QueueData(broker, sizes[broker], sizes[broker], 6) for broker in order]
     check_tables(server)
-
-
-@behaviour("NS-04", "INV-59")
-def test_equal_content_keeps_its_position(server: NameServer) -> None:
-    register(server, "broker-a", T)
-    register(server, "broker-b", T)
-    register(server, "broker-a", T, version=2)
-    assert brokers_of(server) == ["broker-a", "broker-b"]
 
 
 @behaviour("NS-04", "HAZ-36", "M-115")

@@ -35,11 +35,18 @@ def choices(robin: RoundRobin, info: PublishInfo, last: str | None, count: int) 
 # Round robin
 
 
-@behaviour("CLI-23")
-def test_queues_are_taken_in_turn() -> None:
-    info = info_of(a=2, b=1)
-    assert choices(RoundRobin(Counter(0)), info, None, 7) == ["a0", "a1", "b0", "a0", "a1", "b0", "a0"]
-    assert choices(RoundRobin(Counter(2)), info, None, 2) == ["b0", "a0"]
+@behaviour("CLI-23", "CLI-24", "HAZ-34")
+@pytest.mark.parametrize(
+    ("start", "info", "last", "queues"),
+    [
+        (0, info_of(a=2, b=1), None, "a0 a1 b0 a0 a1 b0 a0"),
+        (2, info_of(a=2, b=1), None, "b0 a0"),
+        (INT_MAX - 1, info_of(a=5), None, "a1 a2 a0 a2 a1"),  # the counter wraps, and its absolute value decreases
+        (1, info_of(a=2), "broker-c", "a1"),  # a broker that is not in the list excludes nothing
+    ],
+)
+def test_queues_are_taken_in_turn(start: int, info: PublishInfo, last: str | None, queues: str) -> None:
+    assert choices(RoundRobin(Counter(start)), info, last, len(queues.split())) == queues.split()
 
 
 @behaviour("CLI-23", "HAZ-34")
@@ -50,11 +57,6 @@ def test_queues_are_taken_in_turn() -> None:
 def test_positions_in_javas_arithmetic(value: int, size: int, expected: int) -> None:
     """In Java, abs of the smallest int is negative and its remainder by 3 is -2: the position becomes 0."""
     assert position(value, size) == expected
-
-
-@behaviour("CLI-23", "HAZ-34")
-def test_the_counter_wraps_and_counts_back() -> None:
-    assert choices(RoundRobin(Counter(INT_MAX - 1)), info_of(a=5), None, 5) == ["a1", "a2", "a0", "a2", "a1"]
 
 
 @behaviour("CLI-23")
@@ -79,11 +81,6 @@ def test_retry_on_the_only_broker_continues_after_one_round() -> None:
     robin = RoundRobin(Counter(0))
     assert choices(robin, info_of(a=3), "broker-a", 2) == ["a0", "a1"]
     assert robin.counter.value == 8, "three positions looked at and one taken, twice"
-
-
-@behaviour("CLI-24")
-def test_broker_missing_from_the_list_excludes_nothing() -> None:
-    assert choices(RoundRobin(Counter(1)), info_of(a=2), "broker-c", 1) == ["a1"]
 
 
 @behaviour("CLI-23")
@@ -178,13 +175,21 @@ def test_without_available_brokers_a_cached_queue_is_overwritten() -> None:
 
 
 @behaviour("CLI-25", "HAZ-27")
-def test_without_available_brokers_single_queue_brokers_are_eligible() -> None:
+@pytest.mark.parametrize(
+    ("info", "latencies", "chosen", "known", "queues"),
+    [
+        (info_of(a=1, b=2), (10, 20), "a0", {"broker-a", "broker-b"}, "a0 a0 b1"),  # a broker with a single queue is eligible
+        (info_of(a=2), (20, 10), "a1", {"broker-a"}, "a0 a1"),  # a broker that has left the route is removed
+    ],
+)
+def test_without_available_brokers_the_route_decides(
+    info: PublishInfo, latencies: tuple[int, int], chosen: str, known: set[str], queues: str
+) -> None:
     faults = Faults()
-    info = info_of(a=1, b=2)
-    faults.mode.update("broker-a", 10, isolation=True)
-    faults.mode.update("broker-b", 20, isolation=True)
-    assert faults.choose(info) == "a0"
-    assert set(faults.mode.items) == {"broker-a", "broker-b"}, "it has not left the route"
+    for broker, latency in zip(("broker-a", "broker-b"), latencies, strict=True):
+        faults.mode.update(broker, latency, isolation=True)
+    assert faults.choose(info) == chosen
+    assert (set(faults.mode.items), places(info)) == (known, queues.split())
 
 
 @behaviour("CLI-25")
@@ -209,17 +214,6 @@ def test_equally_slow_brokers_are_ordered_by_earlier_return() -> None:
     faults.clock.time += 1
     faults.mode.update("a", 5, isolation=True)
     assert [faults.mode._pick_one_at_least() for _ in range(2)] == ["b", "b"]
-
-
-@behaviour("CLI-25")
-def test_broker_missing_from_the_route_is_removed() -> None:
-    faults = Faults()
-    info = info_of(a=2)
-    faults.mode.update("broker-a", 20, isolation=True)
-    faults.mode.update("broker-b", 10, isolation=True)
-    assert faults.choose(info) == "a1"
-    assert set(faults.mode.items) == {"broker-a"}
-    assert places(info) == ["a0", "a1"]
 
 
 @behaviour("CLI-25")

@@ -41,22 +41,15 @@ class Drawing:
 
 
 SIGNED = [(0, 0), (5, 1), (-1, 1), (-5, 1), (99_999_999, 0), (-99_999_998, 2), (-(2**31), 1), (2**31 - 1, 0)]
+DRAWN = [*((True, *row) for row in SIGNED), *((False, *row) for row in ((0, 0), (7, 3), (99_999_998, 2)))]
 
 
-@pytest.mark.parametrize(("drawn", "queue_id"), SIGNED)
+@pytest.mark.parametrize(("signed", "drawn", "queue_id"), DRAWN)
 @behaviour("SEND-22", "INV-33", "HAZ-34", "M-06", "M-07")
-def test_earlier_brokers_draw_any_int_and_drop_its_sign(drawn: int, queue_id: int) -> None:
+def test_earlier_brokers_drop_the_sign_and_later_draw_none(signed: bool, drawn: int, queue_id: int) -> None:
     random = Drawing(drawn)
-    assert random_queue_id(random, 4, signed=True) == queue_id
-    assert random.asked == ["int"]
-
-
-@pytest.mark.parametrize(("drawn", "queue_id"), [(0, 0), (7, 3), (99_999_998, 2)])
-@behaviour("SEND-22", "INV-33")
-def test_later_brokers_draw_below_the_modulus(drawn: int, queue_id: int) -> None:
-    random = Drawing(drawn)
-    assert random_queue_id(random, 4, signed=False) == queue_id
-    assert random.asked == [99_999_999]
+    assert random_queue_id(random, 4, signed=signed) == queue_id
+    assert random.asked == (["int"] if signed else [99_999_999])
 
 
 @pytest.mark.parametrize(("drawn", "queue_id"), [(5, 1), (-5, -1), (-99_999_998, -2), (-99_999_999, 0), (-(2**31), -1)])
@@ -216,22 +209,16 @@ def test_message_above_the_limit_goes_to_the_dead_letter_topic(
     assert stand.last().reconsume_times == (times or 0)
 
 
-@pytest.mark.parametrize("times", [15, 16])
-@behaviour("DLQ-03", "DLQ-02")
-def test_later_brokers_default_a_retry_to_the_groups_limit(times: int) -> None:
-    stand = Stand()
-    assert stand.send("%RETRY%g", reconsume_times=times).code == SUCCESS
-    assert stand.last().topic == ("%RETRY%g" if times < 16 else "%DLQ%g")
-    assert "g" in stand.broker.groups.table, "asking for a group makes it"
-
-
-@pytest.mark.parametrize("profile", ["P40", "P45", "P492"])
-@behaviour("DLQ-03", "HAZ-33", "REM-08")
-def test_earlier_brokers_fail_without_a_retry_limit(profile: str) -> None:
+@pytest.mark.parametrize(
+    ("profile", "times", "topic"),
+    [("P49", 15, "%RETRY%g"), ("P49", 16, "%DLQ%g"), ("P40", 1, None), ("P45", 1, None), ("P492", 1, None)],
+)
+@behaviour("DLQ-02", "DLQ-03", "HAZ-33", "REM-08")
+def test_missing_limit_is_the_groups_or_fails_earlier(profile: str, times: int, topic: str | None) -> None:
     stand = Stand(profile)
-    assert thrown(stand.send("%RETRY%g", reconsume_times=1), NULL_POINTER)
-    assert "g" in stand.broker.groups.table
-    assert "%RETRY%g" in stand.known()
+    answer = stand.send("%RETRY%g", reconsume_times=times)
+    assert thrown(answer, NULL_POINTER) if topic is None else (answer.code, stand.last().topic) == (SUCCESS, topic)
+    assert "g" in stand.broker.groups.table and "%RETRY%g" in stand.known()
 
 
 @pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P49", 6), ("P494", 6)])

@@ -58,7 +58,7 @@ def test_messages_of_a_batch_have_the_locks_time(profile: str) -> None:
     stand.scheduler.advance(70)
     stand.store.commit_log.lock.release()
     assert stand.scheduler.run(task.done).ok
-    assert {each.store_timestamp for each in stand.store.records()} == {stand.clock.now()}
+    assert {record.store_timestamp for record in stand.store.records()} == {stand.clock.now()}
 
 
 @behaviour("BAT-04", "BAT-03")
@@ -156,8 +156,8 @@ def test_batch_is_stored_in_one_file(profile: str, first: int, rolls: bool) -> N
     result = appended(stand.put_batch(batch(item(b"a"), item(b"b"), item(b"c"))))
     start = 1000 if rolls else first
     assert result.wrote_offset == start
-    assert [each.physical_offset for each in stand.store.records()] == [0, start, start + 93, start + 186]
-    assert [each.queue_offset for each in stand.store.records()] == [0, 1, 2, 3]
+    assert [record.physical_offset for record in stand.store.records()] == [0, start, start + 93, start + 186]
+    assert [record.queue_offset for record in stand.store.records()] == [0, 1, 2, 3]
     assert stand.store.topic_queue_table == {"T-0": 4}
 
 

@@ -109,7 +109,7 @@ def test_a_delayed_half_message_is_discarded_from_461_on(profile: str, halves: i
     stand.store.dispatch()
     stand.scheduler.advance(1000)
     assert stand.deliver() == 1 + halves
-    assert [each.topic for each in stand.store.records()][2:] == [HALF_TOPIC] * halves + ["T"]
+    assert [record.topic for record in stand.store.records()][2:] == [HALF_TOPIC] * halves + ["T"]
     assert stand.store.schedule.offsets == {1: 2}
 
 
@@ -154,7 +154,7 @@ def test_levels_are_delivered_in_their_own_order() -> None:
     assert stand.deliver() == 2
     stand.scheduler.advance(4000)
     assert stand.deliver() == 2
-    assert [each.body for each in stand.store.records()][4:] == [b"one", b"two", b"five", b"six"]
+    assert [record.body for record in stand.store.records()][4:] == [b"one", b"two", b"five", b"six"]
 
 
 @behaviour("REC-05")
@@ -183,7 +183,7 @@ def test_a_message_sent_to_the_schedule_topic_by_its_name() -> None:
     assert entry.tags_code == 96354
     assert stand.deliver() == 1
     assert stand.store.schedule.offsets == {1: 3}
-    assert [each.topic for each in stand.store.records()][3:] == ["T"]
+    assert [record.topic for record in stand.store.records()][3:] == ["T"]
 
 
 @behaviour("CL-02", "HAZ-42")
@@ -284,5 +284,5 @@ def test_delayed_message_to_the_schedule_topic_is_delivered_repeatedly() -> None
         stand.store.dispatch()
         stand.scheduler.advance(5000)
         assert stand.deliver() == 1
-    places = [(one.topic, one.queue_id, one.queue_offset, one.properties[DELAY]) for one in stand.store.records()]
+    places = [(record.topic, record.queue_id, record.queue_offset, record.properties[DELAY]) for record in stand.store.records()]
     assert places == [(SCHEDULE, 1, 0, "2"), *((SCHEDULE, 2, offset, "2") for offset in range(5))]

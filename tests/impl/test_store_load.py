@@ -164,7 +164,7 @@ def test_full_last_file(last: int) -> None:
     end = stand.store.max_phy_offset
     again = stand.reopen()
     assert again.store.max_phy_offset == end
-    assert [each.store_size for each in again.store.records()] == [100, last]
+    assert [record.store_size for record in again.store.records()] == [100, last]
 
 
 @behaviour("REC-02")

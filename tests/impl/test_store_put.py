@@ -170,7 +170,7 @@ def test_longest_put_is_kept_and_slow_puts_are_logged(caplog: pytest.LogCaptureF
         stand.store.commit_log.lock.release()
         stand.scheduler.run(task.done)
     assert stand.store.statistics.put_longest == 501
-    assert [each.getMessage() for each in caplog.records] == ["not in lock elapsed time(ms)=501"]
+    assert [record.getMessage() for record in caplog.records] == ["not in lock elapsed time(ms)=501"]
 
 
 # G.2
@@ -183,7 +183,7 @@ def test_checksum_covers_the_body_as_sent(profile: str) -> None:
     stand.put(message(body=b"a", properties_text="K\x01v"))
     stand.put(message(body=None))
     stand.put(message(body=compressed, sys_flag=COMPRESSED))
-    assert [each.body_crc for each in stand.store.records()] == [1756872259, 0, zlib.crc32(compressed) & 0x7FFFFFFF]
+    assert [record.body_crc for record in stand.store.records()] == [1756872259, 0, zlib.crc32(compressed) & 0x7FFFFFFF]
 
 
 @behaviour("CL-01", "CL-06", "INV-42")

@@ -292,7 +292,7 @@ def test_truncated_records_reappear_after_a_record_of_equal_size() -> None:
     stand.put(message(body=b"other"))
     stand = stand.reopen()
     assert stand.store.max_phy_offset == 315
-    assert [(each.body, each.queue_offset) for each in stand.store.records()] == [(b"hello", 0), (b"other", 1), (b"hello", 2)]
+    assert [(record.body, record.queue_offset) for record in stand.store.records()] == [(b"hello", 0), (b"other", 1), (b"hello", 2)]
 
 
 @behaviour("REC-02", "REC-03")

@@ -382,7 +382,7 @@ def test_empty_slave_begins_at_the_masters_offset() -> None:
     slave.scheduler.advance(11 * SECOND)
     files = slave.store.commit_log.files
     assert (files.min_offset, files.max_offset, files.flushed_where) == (2000, 2735, 2735)
-    assert [each.queue_offset for each in slave.store.records(2000)] == list(range(18, 25))
+    assert [record.queue_offset for record in slave.store.records(2000)] == list(range(18, 25))
     assert slave.store.behind() == 0
     assert slave.store.get_message("TopicTest", 0, 24) is not None
 

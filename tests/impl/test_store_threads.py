@@ -290,15 +290,19 @@ def test_timed_flush_runs_at_its_own_interval(profile: str) -> None:
 
 
 @behaviour("FLU-05")
-def test_four_pages_are_flushed_immediately() -> None:
-    """Page boundaries count: from the middle of a page to the start of the fourth page after it."""
-    stand = Running(flush_commit_log_timed=False)
+@pytest.mark.parametrize(
+    ("settings", "size", "wait", "flushed"),
+    [({}, 4 * PAGE - 105 - 1, 500, 4 * PAGE + 99), ({"mapped_file_size_commit_log": 2 * PAGE}, 2 * PAGE - 105 - 8, 0, 2 * PAGE)],
+    ids=["from inside a page to the start of the fourth after it", "one file at a time"],
+)
+def test_four_pages_or_a_full_file_are_flushed_immediately(settings: dict[str, Any], size: int, wait: int, flushed: int) -> None:
+    stand = Running(flush_commit_log_timed=False, **settings)
     stand.put(sized(105))
     assert stand.flushed_after(500) == 105
-    stand.put(sized(4 * PAGE - 105 - 1))
-    assert stand.flushed_after(500) == 105
-    stand.put(sized(100))
-    assert stand.flushed_after(0) == 4 * PAGE + 99
+    stand.put(sized(size))
+    assert stand.flushed_after(wait) == 105
+    stand.put(sized(200 if settings else 100))
+    assert [stand.flushed_after(millis) for millis in (0, 500)] == [flushed, flushed]
 
 
 @behaviour("FLU-04", "FLU-05")
@@ -308,18 +312,6 @@ def test_a_put_wakes_a_flush_that_is_not_timed() -> None:
         stand.scheduler.advance(100)
         stand.put(message())
         assert stand.flushed_after(0) == expected
-
-
-@behaviour("FLU-05")
-def test_a_full_file_is_flushed_however_little_is_new() -> None:
-    stand = Running(mapped_file_size_commit_log=2 * PAGE, flush_commit_log_timed=False)
-    stand.put(sized(105))
-    assert stand.flushed_after(500) == 105
-    stand.put(sized(2 * PAGE - 105 - 8))
-    assert stand.flushed_after(0) == 105
-    stand.put(sized(200))
-    assert stand.flushed_after(0) == 2 * PAGE, "one file at a time"
-    assert stand.flushed_after(500) == 2 * PAGE
 
 
 @behaviour("FLU-05")

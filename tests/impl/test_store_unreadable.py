@@ -20,7 +20,7 @@ def test_dispatch_skips_from_an_unreadable_record_to_the_end() -> None:
     stand = Stand("P45")
     stand.put(message("é" * 64))
     stand.put(message())
-    assert [each.topic for each in stand.store.records()] == ["TopicTest"]
+    assert [record.topic for record in stand.store.records()] == ["TopicTest"]
     assert stand.store.dispatch() == 0
     assert stand.store.behind() == 0
     stand.put(message())

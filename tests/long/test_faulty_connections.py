@@ -44,7 +44,7 @@ def run(
 
 
 def accusations(found: ValidationReport) -> list[str]:
-    return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
+    return [f"{finding.verdict.property}: {finding.verdict.text}" for finding in found.findings] + [row.id for row in found.vanished]
 
 
 def test_target_with_mostly_failing_connections_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,6 +95,6 @@ def test_any_change_of_answers_is_judged_without_an_error(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("mutant", "programs"), [("M-15a", 100), ("M-76a", 160)])  # about one request in several hundred shows the second
 def test_planted_fault_is_found_over_a_mildly_faulty_connection(tmp_path: Path, mutant: str, programs: int) -> None:
     target = FaultyTarget(SeededFault(mutant), MILD, seed=1)
-    found = run(target, tmp_path / "r", programs, 1, shrink=2, until=lambda one: any(not each.at for each in one.findings))
+    found = run(target, tmp_path / "r", programs, 1, shrink=2, until=lambda one: any(not finding.at for finding in one.findings))
     assert found.open and found.exit_code == 1
     assert all(not one.verdict.at for one in found.open)

@@ -32,7 +32,7 @@ def judged(folder: Path, profile: str, rows: list[Row]) -> list[str]:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = judge_recording(path, profile)
     assert not found.out_of_reach and found.cases == len(rows)
-    return [one.case.split()[0] for one in found.unexplained]
+    return [case.case.split()[0] for case in found.unexplained]
 
 
 def rows(profile: str, cfg: str, upto: int = 999) -> list[Row]:

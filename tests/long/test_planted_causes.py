@@ -14,11 +14,11 @@ from rocketproof_properties.validation.validate import ValidationRequest, valida
 
 def test_findings_of_a_planted_mutant_are_grouped_by_cause(tmp_path: Path) -> None:
     found = validate(ValidationRequest(SeededFault("M-15a"), tmp_path / "report", 60, 85, 2, shrink=6))
-    causes = Counter(one.cause for one in found.findings)
+    causes = Counter(finding.cause for finding in found.findings)
     assert causes["specification.send by specification"] > 1, "sends under names that no topic may have"
     made = results.run(json.loads((tmp_path / "report/report.json").read_text()), tmp_path / "report")
     bad = [one for one in made.results if one.outcome == "differs"]
-    performed = [one for one in found.findings if one.file]  # the others are about the results of all programs
+    performed = [finding for finding in found.findings if finding.file]  # the others are about the results of all programs
     assert len(bad) == len(found.findings) and len(performed) == len(list((tmp_path / "report/programs").iterdir()))
     first = next(one for result in bad for one in performed if result.witness.endswith(one.file))
     assert len(first.program.steps) == min(len(one.program.steps) for one in performed if one.cause == first.cause)

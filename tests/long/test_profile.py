@@ -34,7 +34,7 @@ STEPS: tuple[tuple[Step, ...], ...] = (
 
 def recorded(profile: str, folder: Path, programs: list[Program]) -> list[RecordedProgram]:
     found = Stage(InProcess(profile), folder, 0, Bounds(2)).record(programs)
-    assert sorted(found) == [one.number for one in programs]
+    assert sorted(found) == [program.number for program in programs]
     return list(found.values())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from rocketproof_impl.store.commitlog import CommitLog
@@ -37,24 +39,12 @@ async def believes(self: GroupTransferService, request: TransferRequest) -> bool
     return True
 
 
-@pytest.mark.behaviour("FLU-07")
-def test_master_that_does_not_wait_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GroupTransferService, "_transferred", believes)
-    assert "copied" in {one.claim for one in struck().wrong}
-
-
 async def loses(self: CommitLog, where: int, data: bytes) -> bool:
     """A slave that stores other bodies."""
     return await append(self, where, data.replace(b"r0c", b"r1c"))
 
 
 append = CommitLog.append_data
-
-
-@pytest.mark.behaviour("FLU-07", "AUX-55")
-def test_slave_with_other_bytes_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CommitLog, "append_data", loses)
-    assert {"copied", "prefix"} <= {one.claim for one in struck().wrong}
 
 
 @pytest.mark.behaviour("REC-05")
@@ -81,6 +71,16 @@ async def begins_anew(self: CommitLog, where: int, data: bytes) -> bool:
 
 
 @pytest.mark.behaviour("FLU-07", "AUX-55")
-def test_slave_with_only_its_first_file_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CommitLog, "append_data", begins_anew)
-    assert "follows" in {one.claim for one in struck().wrong}
+@pytest.mark.parametrize(
+    ("owner", "method", "planted", "claims"),
+    [
+        (GroupTransferService, "_transferred", believes, {"copied"}),
+        (CommitLog, "append_data", loses, {"copied", "prefix"}),
+        (CommitLog, "append_data", begins_anew, {"follows"}),
+    ],
+)
+def test_planted_fault_of_replication_is_detected(
+    owner: type, method: str, planted: Callable[..., object], claims: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, method, planted)
+    assert claims <= {finding.claim for finding in struck().wrong}

@@ -28,7 +28,7 @@ def test_unreadable_message_is_a_known_violation(monkeypatch: pytest.MonkeyPatch
     programs.append(Program(4, "", (("send", {}), *END), ENDED))
     monkeypatch.setattr(validation, "generate", lambda choice: programs)
     report = validate(ValidationRequest(Served("P494"), tmp_path / "r", programs=4, shrink=0))
-    assert [one.verdict for one in report.findings] == []
+    assert [finding.verdict for finding in report.findings] == []
     lost = {row.condition: row for row in report.rows if row.id == "INV-06.records" and row.expected == "violated"}
     assert {condition: (row.tried, row.broken) for condition, row in lost.items()} == dict.fromkeys(about.UNREAD, (1, 1))
     assert all("HAZ-" in row.reason for row in lost.values())

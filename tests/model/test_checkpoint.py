@@ -86,8 +86,8 @@ def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.M
 
     with monkeypatch.context() as patch:
         patch.setattr(_Search, "_report_progress", interrupt)
-        found = explore(instance, checkpoint=SearchCheckpoint(tmp_path))
-    assert found.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 6
+        exploration = explore(instance, checkpoint=SearchCheckpoint(tmp_path))
+    assert exploration.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 6
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
@@ -101,9 +101,9 @@ def test_full_disk_ends_the_search_and_keeps_the_checkpoint(tmp_path: Path) -> N
             super().append(parts)
 
     instance = MODEL.given()
-    found = explore(instance, checkpoint=Full(tmp_path, 0.0))
-    assert (found.finished, found.reason) == (False, DISK)
-    assert {o.reason for o in found.outcomes if o.verdict == "unknown"} == {DISK}
+    exploration = explore(instance, checkpoint=Full(tmp_path, 0.0))
+    assert (exploration.finished, exploration.reason) == (False, DISK)
+    assert {o.reason for o in exploration.outcomes if o.verdict == "unknown"} == {DISK}
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
@@ -123,8 +123,8 @@ def test_partly_written_level_is_written_again(tmp_path: Path, end: BaseExceptio
             super().append(parts)
 
     instance = MODEL.given()
-    found = explore(instance, checkpoint=Failing(tmp_path, 0.0))
-    assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
+    exploration = explore(instance, checkpoint=Failing(tmp_path, 0.0))
+    assert exploration.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
     assert len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 8
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 

@@ -42,10 +42,10 @@ def test_two_counters_have_the_product_of_their_states() -> None:
     (left, x), (right, y) = counter(), counter()
     mine, its = include(m, left, "left"), include(m, right, "right")
     m.always("apart", ~((mine(x) == 2) & (its(y) == 2)), "they never both end")
-    found = search.explore(m.given())
-    assert found.states == single**2
+    exploration = search.explore(m.given())
+    assert exploration.states == single**2
     assert m.sentences == {"top": "how far it counts"}
-    assert {o.property.id: o.verdict for o in found.outcomes} == {"left small": "holds", "right small": "holds", "apart": "violated"}
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == {"left small": "holds", "right small": "holds", "apart": "violated"}
     assert labelled(m.given(), initial(m.given())) == {
         "left_x": "0",
         "left_busy": "False",
@@ -73,9 +73,9 @@ def test_history_variable_changes_only_itself() -> None:
     steps = history(m, "steps", Int(0, 9), init=0, becomes=lambda h: h + 1)
     m.always("remembered", most == x, "the counter never falls")
     m.always("counted", steps <= 5, "there are five steps")
-    found = search.explore(m.given())
-    assert found.states == plain
-    assert {o.property.id: o.verdict for o in found.outcomes} == {"small": "holds", "remembered": "holds", "counted": "holds"}
+    exploration = search.explore(m.given())
+    assert exploration.states == plain
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == {"small": "holds", "remembered": "holds", "counted": "holds"}
 
 
 MISTAKES: dict[str, tuple[Any, str]] = {

@@ -79,14 +79,14 @@ def spied(monkeypatch: pytest.MonkeyPatch, at: tuple[str, int] | None = None, en
 @pytest.mark.parametrize("tuning", [NARROW, WIDE], ids=["one word", "many words"])
 def test_search_on_disk_finds_the_same_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuning: Tuning, workers: int) -> None:
     with spied(monkeypatch) as spy:
-        found = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path / "kept"))
-    assert found.finished and summary(found) == summary(explore(MODEL.given(), tuning=tuning))
-    assert spy.counts["_spill"] > 3 * found.depth and spy.counts["_enter"] > 3 * spy.counts["_enter_candidates"], (
+        exploration = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path / "kept"))
+    assert exploration.finished and summary(exploration) == summary(explore(MODEL.given(), tuning=tuning))
+    assert spy.counts["_spill"] > 3 * exploration.depth and spy.counts["_enter"] > 3 * spy.counts["_enter_candidates"], (
         "few runs: this shows nothing"
     )
-    assert 0 < found.disk and not (tmp_path / "kept").exists()
+    assert 0 < exploration.disk and not (tmp_path / "kept").exists()
     with pytest.raises(LimitReached, match="memory"):
-        found.levels()
+        exploration.levels()
 
 
 @pytest.mark.slow
@@ -99,10 +99,10 @@ def test_search_on_disk_continues_after_any_phase(
     began = explore(instance, limits=Limits(states=300), tuning=NARROW, checkpoint=SearchCheckpoint(tmp_path, 0.0))
     assert began.reason == STATES
     with spied(monkeypatch, (phase, at), end):
-        found = explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path, 0.0))
-    assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
-    assert found.depth >= began.depth
-    assert {o.reason for o in found.outcomes if o.verdict == "unknown"} == {found.reason}
+        exploration = explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path, 0.0))
+    assert exploration.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
+    assert exploration.depth >= began.depth
+    assert {o.reason for o in exploration.outcomes if o.verdict == "unknown"} == {exploration.reason}
     gone_on = explore(instance, tuning=NARROW, workers=2, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
     assert summary(gone_on) == whole
 
@@ -141,10 +141,10 @@ def test_file_size_limit_ends_the_search_like_a_full_disk(tmp_path: Path, whole:
     explore(MODEL.given(), tuning=NARROW, limits=Limits(states=10))  # compiled, and kept
     resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, was[1]))
     try:
-        found = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
+        exploration = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, was)
-    assert found.reason == DISK and found.depth > 1
+    assert exploration.reason == DISK and exploration.depth > 1
     assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))) == whole
 
 

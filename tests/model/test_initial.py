@@ -47,9 +47,9 @@ def test_initial_states_satisfy_the_condition() -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 2])
 def test_search_starts_in_all_initial_states(workers: int) -> None:
-    found = search.explore(counters().given(), workers=workers)
-    assert (found.states, found.transitions, found.depth) == (12, 12 + 3, 4)
-    paths = {o.property.id: o.witness.states for o in found.outcomes if o.witness is not None}
+    exploration = search.explore(counters().given(), workers=workers)
+    assert (exploration.states, exploration.transitions, exploration.depth) == (12, 12 + 3, 4)
+    paths = {o.property.id: o.witness.states for o in exploration.outcomes if o.witness is not None}
     assert paths == {"small": ((0, 3, 1), (1, 3, 1)), "not two": ((1, 2, 1),)}
     verdicts = {o.property.id: (o.verdict, None if o.witness is None else o.witness.states[0]) for o in liveness.check(counters().given())}
     assert verdicts == {"three": ("holds", None), "y falls": ("violated", (1, 2, 1))}

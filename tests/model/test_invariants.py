@@ -239,8 +239,8 @@ def test_an_error_that_no_invariant_excludes_is_no_proof() -> None:
 
 def test_candidates_hold_in_the_states_that_suggest_them() -> None:
     instance = two_phase_commit.model(2).given()
-    found = search.explore(instance, [])
-    codes = found.graph().codes()
+    exploration = search.explore(instance, [])
+    codes = exploration.graph().codes()
     candidates = suggested(instance, codes)
     assert isinstance(candidates, Candidates)
     assert not any(candidates.broken(state).any() for state in codes.tolist())

@@ -318,12 +318,25 @@ def test_strong_fairness_forces_the_exit_and_both_are_needed():
     assert outcome.details["needs_fairness"] == ["go", "exit"]
 
 
-def test_part_of_an_unfair_component_can_be_fair():
-    # exit is neglected on the cycle through 2, but between 0 and 1 it is never enabled, and go happens continuously.
-    actions = {"go": ("strong", {0: 1, 1: 0}), "round": (None, {1: 2, 2: 0}), "exit": ("strong", {2: 3})}
-    outcome = decided(graph_model(4, actions, [0], [3]))
+@pytest.mark.parametrize(
+    ("actions", "formula", "goal", "loop", "length", "note"),
+    [
+        # exit is neglected on the cycle through 2, but between 0 and 1 it is never enabled, and go happens continuously.
+        ({"go": ("strong", {0: 1, 1: 0}), "round": (None, {1: 2, 2: 0}), "exit": ("strong", {2: 3})}, 0, 3, 0, 2, ""),
+        ({"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 1})}, 3, 4, 3, 6, ""),
+        ({"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 2})}, 2, 1, 2, 4, ""),
+        # The first path to 3 meets the goal at 1; the second has the formula at 2 and then no goal.
+        ({"left": ("weak", {0: 1, 1: 3}), "right": ("weak", {0: 2, 2: 3}), "rest": ("weak", {3: 3})}, 2, 1, 2, 2, ""),
+        ({"go": ("strong", {0: 1, 1: 2})}, 0, 3, 2, 2, "it ends in a state that no step changes"),
+        ({"go": ("strong", {0: 1}), "rest": ("strong", {1: 1})}, 0, 2, 1, 1, "it ends in a state that no step changes"),
+    ],
+    ids=["part of a component", "formula in the cycle", "goal before the cycle", "pending by path", "deadlock", "unchanging steps"],
+)
+def test_violation_has_the_shortest_fair_lasso(actions, formula, goal, loop, length, note):
+    outcome = decided(graph_model(5, actions, [formula], [goal]))
     check_witness(outcome)
-    assert [m.action for m in outcome.witness.moves] == ["go", "go"]
+    assert (outcome.verdict, outcome.witness.loop, len(outcome.witness)) == ("violated", loop, length)
+    assert note in outcome.witness.note
 
 
 def test_without_fairness_the_walk_can_stay():
@@ -341,13 +354,6 @@ def test_starvation_by_an_unfair_rival_is_named():
     assert decided(graph_model(2, {**busy, "finish": ("weak", {0: 1})}, [0], [1])).verdict == "holds"
 
 
-def test_deadlock_before_the_goal_violates_under_any_fairness():
-    outcome = decided(graph_model(4, {"go": ("strong", {0: 1, 1: 2})}, [0], [3]))
-    check_witness(outcome)
-    assert outcome.witness.loop == len(outcome.witness) == 2
-    assert "it ends in a state that no step changes" in outcome.witness.note
-
-
 def test_unchanging_step_does_not_count_for_fairness():
     # TLC finds no violation: SF_at(act) requires a step of act that changes `at`, and at 1 such a step is possible repeatedly.
     walk = {"tick": ("weak", {0: 1, 1: 0}), "act": ("strong", {0: 0, 1: 2})}
@@ -360,33 +366,10 @@ def test_unchanging_step_does_not_count_for_fairness():
     assert weaker.details["strengthen"] == {"act": "strong"}
 
 
-def test_state_with_only_unchanging_steps_is_an_end():
-    outcome = decided(graph_model(3, {"go": ("strong", {0: 1}), "rest": ("strong", {1: 1})}, [0], [2]))
-    check_witness(outcome)
-    assert outcome.witness.loop == len(outcome.witness) == 1
-    assert "it ends in a state that no step changes" in outcome.witness.note
-
-
-def test_formula_that_becomes_true_inside_the_cycle_counts():
-    outcome = decided(graph_model(5, {"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 1})}, [3], [4]))
-    check_witness(outcome)
-    assert outcome.witness.loop == 3
-    assert len(outcome.witness) == 6
-
-
 def test_goal_on_the_cycle_follows_each_formula():
     # A search that remembers visited states but not their pending obligations fails on such cycles.
     ring = {"go": ("weak", {0: 1, 1: 2, 2: 0})}
     assert decided(graph_model(3, ring, [0, 1, 2], [1])).verdict == "holds"
-    assert decided(graph_model(4, {"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 2})}, [2], [1])).verdict == "violated"
-
-
-def test_paths_to_a_state_differ_in_pending_obligations():
-    # The first path to 3 meets the goal at 1; the second has the formula at 2 and then no goal.
-    actions = {"left": ("weak", {0: 1, 1: 3}), "right": (None, {0: 2, 2: 3}), "rest": ("weak", {3: 3})}
-    outcome = decided(graph_model(4, actions, [2], [1]))
-    check_witness(outcome)
-    assert outcome.verdict == "violated"
 
 
 def test_fairness_applies_to_each_instance():

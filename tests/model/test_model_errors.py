@@ -81,27 +81,17 @@ def test_error_in_a_random_walk_has_its_path() -> None:
     assert len(raised.value.witness) == 3
 
 
-def test_error_in_a_property_names_the_property() -> None:
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("engine", [explored, bound])
+def test_error_in_a_property_has_its_path(engine: Callable[[Instance], object], step: bool) -> None:
     m = counter()
     x = m.variable("x")[()]
-    odd = m.always("divides", rem(6, x - 2) == 0, "6 is divided")
-    for engine in (explored, bound):
-        with pytest.raises(ModelFault, match="remainder by zero, in property divides, after 2 steps, in state x=2") as raised:
-            engine(m.given())
-        assert raised.value.witness.property is odd
-        assert len(raised.value.witness) == 2
-        assert truths(raised.value.witness)[-1].word == "no value"
-
-
-def test_error_in_a_step_ends_its_path_with_the_step() -> None:
-    m = counter()
-    x = m.variable("x")[()]
-    m.step("divides", rem(6, after(x) - 2) == 0, "6 is divided")
-    for engine in (explored, bound):
-        with pytest.raises(ModelFault, match="remainder by zero, in property divides, after 2 steps, in state x=2") as raised:
-            engine(m.given())
-        assert follows(raised.value.witness)
-        assert raised.value.witness.states[-1] == (2,)
+    claim = (m.step if step else m.always)("divides", rem(6, (after(x) if step else x) - 2) == 0, "6 is divided")
+    with pytest.raises(ModelFault, match="remainder by zero, in property divides, after 2 steps, in state x=2") as raised:
+        engine(m.given())
+    witness = raised.value.witness
+    assert witness.property is claim and follows(witness) and len(witness) == 2 and witness.states[-1] == (2,)
+    assert truths(witness)[-1].word == "no value"
 
 
 def test_error_in_a_reachable_formula_has_its_path() -> None:

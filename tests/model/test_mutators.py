@@ -106,8 +106,8 @@ def test_specification_mutants_have_unique_ids_and_change_something() -> None:
 
 
 def counts(instance: Instance) -> tuple[int, int, int]:
-    found = search.explore(instance, [])
-    return found.states, found.transitions, found.depth
+    exploration = search.explore(instance, [])
+    return exploration.states, exploration.transitions, exploration.depth
 
 
 @pytest.mark.slow

@@ -159,14 +159,14 @@ def replayed(found: Exploration) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("checked", [True, False])
 def test_routing_small_has_the_known_counts(workers: int, checked: bool) -> None:
-    found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=workers, checked=checked)
-    assert (found.states, found.transitions, found.depth) == (326684, 1506411, 17)
-    assert found.finished and not found.reason
-    assert found.outcome("skew").details["satisfying"] == 4374
-    assert {o.property.id: o.verdict for o in found.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
-    witness = found.outcome("skew").witness
+    exploration = explore(routing.model(**routing.SCOPES["small"]).given(), workers=workers, checked=checked)
+    assert (exploration.states, exploration.transitions, exploration.depth) == (326684, 1506411, 17)
+    assert exploration.finished and not exploration.reason
+    assert exploration.outcome("skew").details["satisfying"] == 4374
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
+    witness = exploration.outcome("skew").witness
     assert witness is not None and len(witness) == 6
-    replayed(found)
+    replayed(exploration)
 
 
 @pytest.mark.usefixtures("threads")
@@ -177,26 +177,30 @@ def test_all_workers_and_forms_agree_with_the_interpreter(model: Model, tuning: 
     plain = Plain(instance)
     summaries = []
     for workers in (1, 2, 3):
-        found = explore(instance, workers=workers, tuning=TUNINGS[tuning])
-        assert (found.states, found.transitions, found.deadlocks) == (len(plain.depth), plain.transitions, plain.deadlocks)
-        assert found.depth == max(plain.depth.values()) + 1
-        replayed(found)
-        for outcome in found.outcomes:
+        exploration = explore(instance, workers=workers, tuning=TUNINGS[tuning])
+        assert (exploration.states, exploration.transitions, exploration.deadlocks) == (
+            len(plain.depth),
+            plain.transitions,
+            plain.deadlocks,
+        )
+        assert exploration.depth == max(plain.depth.values()) + 1
+        replayed(exploration)
+        for outcome in exploration.outcomes:
             shortest = plain.first(instance, outcome.property.id)
             assert (outcome.witness and len(outcome.witness)) == shortest, outcome.property.id
             decided = "holds" if outcome.property.kind == "reachable" else "violated"
             other = "violated" if outcome.property.kind == "reachable" else "holds"
             assert outcome.verdict == (other if shortest is None else decided), outcome.property.id
-        summaries.append(summary(found))
+        summaries.append(summary(exploration))
     assert summaries[0] == summaries[1] == summaries[2]
 
 
 def test_coverage_names_what_never_happened() -> None:
-    found = explore(ring().given())
-    assert found.coverage.never() == [("copy", "spare")]
-    assert found.coverage.taken["copy"] == 0
-    assert found.coverage.guards["copy", "none"] == (False, False)
-    assert sum(found.coverage.taken.values()) == found.transitions - 1
+    exploration = explore(ring().given())
+    assert exploration.coverage.never() == [("copy", "spare")]
+    assert exploration.coverage.taken["copy"] == 0
+    assert exploration.coverage.guards["copy", "none"] == (False, False)
+    assert sum(exploration.coverage.taken.values()) == exploration.transitions - 1
 
 
 def test_the_table_grows_without_losing_states() -> None:
@@ -224,18 +228,18 @@ def test_constants_need_no_other_kernel() -> None:
 
 def test_only_selected_properties_are_decided() -> None:
     model = ring()
-    found = explore(model.given(), [model.property("one")])
-    assert [o.property.id for o in found.outcomes] == ["one"]
+    exploration = explore(model.given(), [model.property("one")])
+    assert [o.property.id for o in exploration.outcomes] == ["one"]
     assert explore(model.given(), []).outcomes == []
     with pytest.raises(KeyError):
-        found.outcome("alive")
+        exploration.outcome("alive")
 
 
 def test_search_stops_when_enough_is_decided() -> None:
     model, all_ = counter(60), ["slow", "below"]
-    found = explore(model.given(), [model.property("slow")], enough=bool)
-    assert found.outcome("slow").verdict == "violated"
-    assert (found.finished, found.reason, found.depth) == (False, "decided", 2)
+    exploration = explore(model.given(), [model.property("slow")], enough=bool)
+    assert exploration.outcome("slow").verdict == "violated"
+    assert (exploration.finished, exploration.reason, exploration.depth) == (False, "decided", 2)
     both = explore(model.given(), list(map(model.property, all_)), enough=lambda decided: sorted(p.id for p in decided) == sorted(all_))
     assert both.outcome("below").verdict == "violated"
     one = explore(model.given(), list(map(model.property, all_)), enough=bool)
@@ -245,15 +249,15 @@ def test_search_stops_when_enough_is_decided() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_state_limit_ends_the_search_without_a_verdict(workers: int) -> None:
     model = routing.model(**routing.SCOPES["small"])
-    found = explore(model.given(), workers=workers, limits=Limits(states=50_000))
-    assert not found.finished
-    assert found.reason == STATES
-    assert 50_000 < found.states < 150_000
-    assert (found.outcome("append").verdict, found.outcome("append").reason) == ("unknown", STATES)
-    assert found.outcome("skew").verdict == "holds"
-    assert found.outcome("skew").witness is not None
+    exploration = explore(model.given(), workers=workers, limits=Limits(states=50_000))
+    assert not exploration.finished
+    assert exploration.reason == STATES
+    assert 50_000 < exploration.states < 150_000
+    assert (exploration.outcome("append").verdict, exploration.outcome("append").reason) == ("unknown", STATES)
+    assert exploration.outcome("skew").verdict == "holds"
+    assert exploration.outcome("skew").witness is not None
     with pytest.raises(LimitReached, match=STATES):
-        found.graph()
+        exploration.graph()
 
 
 def test_sufficient_state_limit_has_no_effect() -> None:
@@ -288,12 +292,12 @@ def test_interruption_keeps_established_verdicts(monkeypatch: pytest.MonkeyPatch
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals arrive in the main thread only")
     monkeypatch.setattr(search._Search, "_report_progress", interrupt)
-    found = explore(instance, workers=2)
+    exploration = explore(instance, workers=2)
     assert told
-    assert (found.finished, found.reason) == (False, INTERRUPTED)
-    assert found.outcome("append").verdict == "unknown"
-    assert found.outcome("skew").verdict == "holds"
-    replayed(found)
+    assert (exploration.finished, exploration.reason) == (False, INTERRUPTED)
+    assert exploration.outcome("append").verdict == "unknown"
+    assert exploration.outcome("skew").verdict == "holds"
+    replayed(exploration)
 
 
 def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,9 +318,9 @@ def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytes
 def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task, "_REPORT", 0.0)
     told: list[Progress] = []
-    found = explore(ring().given(), report=told.append)
+    exploration = explore(ring().given(), report=told.append)
     assert [p.depth for p in told] == sorted(p.depth for p in told)
-    assert told[-1].states == found.states
+    assert told[-1].states == exploration.states
     assert told[0].engine == "explicit"
 
 
@@ -357,8 +361,8 @@ def test_a_property_without_value_is_named() -> None:
 def test_the_graph_is_the_interpreters(tuning: str) -> None:
     instance = ring(3, True).given()
     plain = Plain(instance)
-    found = explore(instance, workers=2, tuning=TUNINGS[tuning])
-    graph = found.graph()
+    exploration = explore(instance, workers=2, tuning=TUNINGS[tuning])
+    graph = exploration.graph()
     states = [tuple(codes) for codes in graph.codes().tolist()]
     assert states[0] == interpreter.initial(instance)
     assert set(states) == set(plain.depth)
@@ -371,11 +375,11 @@ def test_the_graph_is_the_interpreters(tuning: str) -> None:
     for k, state in enumerate(states):
         assert graph.state(k) == state
         assert (graph.source[graph.first[k] : graph.first[k + 1]] == k).all()
-    assert len(edges) == graph.first[-1] == found.transitions - 1
-    assert graph.of(instance.model.named("copy")).sum() == found.coverage.taken["copy"]
+    assert len(edges) == graph.first[-1] == exploration.transitions - 1
+    assert graph.of(instance.model.named("copy")).sum() == exploration.coverage.taken["copy"]
     assert (explore(instance, tuning=TUNINGS[tuning]).graph().states == graph.states).all()
     with pytest.raises(LimitReached):
-        found.graph(most=5)
+        exploration.graph(most=5)
 
 
 @pytest.mark.slow
@@ -388,8 +392,8 @@ def test_graph_can_omit_unchanging_steps() -> None:
         """Go on."""
         a.set(x, ite(x + by > 40_000, 0, x + by))
 
-    found = explore(m.given())
-    whole, moving = found.graph(), found.graph(staying=False, workers=2)
+    exploration = explore(m.given())
+    whole, moving = exploration.graph(), exploration.graph(staying=False, workers=2)
     assert (whole.states == moving.states).all()
     kept = np.flatnonzero(whole.source != whole.target)
     assert len(kept) == 2 * 40_001 and len(whole.target) == 3 * 40_001
@@ -403,17 +407,17 @@ def test_a_model_without_actions_has_one_state() -> None:
     x = m.var("x", Bool, init=True)
     m.always("true", x, "it stays")
     m.deadlock_free("alive", "it moves")
-    found = explore(m.given())
-    assert (found.states, found.transitions, found.depth, found.deadlocks) == (1, 1, 1, 1)
-    assert [o.verdict for o in found.outcomes] == ["holds", "violated"]
-    witness = found.outcome("alive").witness
+    exploration = explore(m.given())
+    assert (exploration.states, exploration.transitions, exploration.depth, exploration.deadlocks) == (1, 1, 1, 1)
+    assert [o.verdict for o in exploration.outcomes] == ["holds", "violated"]
+    witness = exploration.outcome("alive").witness
     assert witness is not None and witness.states == ((1,),)
-    assert found.graph().first.tolist() == [0, 0]
+    assert exploration.graph().first.tolist() == [0, 0]
 
 
 def test_arrays_stay_small() -> None:
-    found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=1)
-    assert found.bytes_per_state <= 40
+    exploration = explore(routing.model(**routing.SCOPES["small"]).given(), workers=1)
+    assert exploration.bytes_per_state <= 40
 
 
 def test_a_path_of_no_steps_is_a_witness() -> None:

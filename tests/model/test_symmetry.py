@@ -220,7 +220,7 @@ def test_orbits_of_owned_elements(related: bool, symmetric: bool) -> None:
             a.set(linked[p], linked[p] | single(q))
 
     whole = explore(m.given(), symmetry=False)
-    found = explore(m.given())
+    exploration = explore(m.given())
 
     def images(row: list[int]) -> set[tuple[int, ...]]:
         inner = [(0, 1), (1, 0)] if symmetric else [(0, 1)]
@@ -232,9 +232,9 @@ def test_orbits_of_owned_elements(related: bool, symmetric: bool) -> None:
             for order in orders
         }
 
-    assert found.states == len({min(images(row)) for row in whole.graph().codes().tolist()})
-    assert found.represented() == whole.states == 3**4 * (16 if related else 1)
-    assert sorted(found.symmetric) == (["Place", "Shelf"] if symmetric else ["Shelf"])
+    assert exploration.states == len({min(images(row)) for row in whole.graph().codes().tolist()})
+    assert exploration.represented() == whole.states == 3**4 * (16 if related else 1)
+    assert sorted(exploration.symmetric) == (["Place", "Shelf"] if symmetric else ["Shelf"])
 
 
 @pytest.mark.parametrize(
@@ -257,8 +257,8 @@ def test_owned_maps_have_burnsides_number_of_orbits(sizes: tuple[int, ...], symm
 
     group = _nested(sizes, symmetric)
     fixed = sum(math.prod(1 + sum(_repeated(g, x, len(c)) == x for x in of.codes()) for c in _cycles(g)) for g in group)
-    found = explore(m.given())
-    assert (found.states, found.represented()) == (fixed // len(group), (of.size + 1) ** of.size)
+    exploration = explore(m.given())
+    assert (exploration.states, exploration.represented()) == (fixed // len(group), (of.size + 1) ** of.size)
 
 
 def _nested(sizes: tuple[int, ...], symmetric: tuple[bool, ...]) -> list[tuple[int, ...]]:
@@ -326,18 +326,18 @@ def test_constants_and_initial_values_that_name_an_element_are_refused() -> None
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_routing_up_to_symmetry(threads: int, symmetry: bool) -> None:
     model = routing.model(**routing.SCOPES["small"], symmetric=True)
-    found = explore(model.given(), workers=threads, symmetry=symmetry)
-    assert (found.states, found.represented(), found.depth) == (ALL_STATES[symmetry], ALL_STATES[False], 17)
-    assert found.symmetric == (("Broker", "Producer", "Queue") if symmetry else ())
-    assert {o.property.id: o.verdict for o in found.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
-    witness = found.outcome("skew").witness
+    exploration = explore(model.given(), workers=threads, symmetry=symmetry)
+    assert (exploration.states, exploration.represented(), exploration.depth) == (ALL_STATES[symmetry], ALL_STATES[False], 17)
+    assert exploration.symmetric == (("Broker", "Producer", "Queue") if symmetry else ())
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
+    witness = exploration.outcome("skew").witness
     assert witness is not None and len(witness) == 6
-    replayed(found)
+    replayed(exploration)
 
 
 def test_orbits_of_the_main_size() -> None:
-    found = explore(routing.model(**routing.SCOPES["symmetric"]).given())
-    assert (found.states, found.represented(), found.depth) == (24638, 4843884, 21)
+    exploration = explore(routing.model(**routing.SCOPES["symmetric"]).given())
+    assert (exploration.states, exploration.represented(), exploration.depth) == (24638, 4843884, 21)
 
 
 def crowd(size: int, pairs: bool) -> Model:
@@ -375,11 +375,11 @@ def crowd(size: int, pairs: bool) -> Model:
 
 def test_many_elements_are_reduced_by_sorting() -> None:
     """For n people in three moods, only the number in each mood matters."""
-    found = explore(crowd(12, False).given())
-    assert (found.states, found.represented()) == (math.comb(14, 2), 3**12)
-    witness = found.outcome("somebody stays").witness
+    exploration = explore(crowd(12, False).given())
+    assert (exploration.states, exploration.represented()) == (math.comb(14, 2), 3**12)
+    witness = exploration.outcome("somebody stays").witness
     assert witness is not None and len(witness) == 24
-    replayed(found)
+    replayed(exploration)
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), Tuning(word_bits=7)], ids=["one word", "words"])
@@ -387,11 +387,13 @@ def test_many_elements_are_reduced_by_sorting() -> None:
 def test_related_elements_are_reduced_by_enumeration(size: int, tuning: Tuning) -> None:
     model = crowd(size, True)
     all_of_them = explore(model.given(), symmetry=False, tuning=tuning)
-    found = explore(model.given(), tuning=tuning)
-    assert found.represented() == all_of_them.states
-    assert found.states == len({_least(state, size) for state in all_of_them.graph().codes().tolist()})
-    assert [(o.verdict, len(o.witness or ())) for o in found.outcomes] == [(o.verdict, len(o.witness or ())) for o in all_of_them.outcomes]
-    replayed(found)
+    exploration = explore(model.given(), tuning=tuning)
+    assert exploration.represented() == all_of_them.states
+    assert exploration.states == len({_least(state, size) for state in all_of_them.graph().codes().tolist()})
+    assert [(o.verdict, len(o.witness or ())) for o in exploration.outcomes] == [
+        (o.verdict, len(o.witness or ())) for o in all_of_them.outcomes
+    ]
+    replayed(exploration)
 
 
 def _least(state: list[int], size: int) -> tuple[tuple[int, ...], ...]:
@@ -402,17 +404,17 @@ def _least(state: list[int], size: int) -> tuple[tuple[int, ...], ...]:
 
 def test_index_with_too_many_arrangements_is_not_reduced() -> None:
     model = crowd(8, True)
-    found = explore(model.given(), limits=Limits(states=100))
-    assert found.symmetric == ()
+    exploration = explore(model.given(), limits=Limits(states=100))
+    assert exploration.symmetric == ()
 
 
 def test_claim_about_one_element_disables_the_reduction() -> None:
     model = crowd(3, False)
     mood = model.variable("mood")
     one = model.claim("first", "the first one never leaves", "always", mood[0] != "gone")
-    found = explore(model.given(), [one])
-    assert (found.symmetric, found.states) == ((), 27)
-    assert found.asymmetry == "property first: '(mood[0] != gone)' is about single elements of Person"
+    exploration = explore(model.given(), [one])
+    assert (exploration.symmetric, exploration.states) == ((), 27)
+    assert exploration.asymmetry == "property first: '(mood[0] != gone)' is about single elements of Person"
 
 
 def test_asymmetric_derived_model_is_searched_without_reduction() -> None:
@@ -427,9 +429,9 @@ def test_asymmetric_derived_model_is_searched_without_reduction() -> None:
     (whole,) = model.actions
     first = Guard("first", Expr("par", ("w",), worker) == worker.lo, "it is the first", False, whole.place)
     spoilt = model.with_actions([replace(whole, guards=(*whole.guards, first))])
-    found = explore(spoilt.given())
-    assert (found.states, found.symmetric) == (2, ())
-    assert found.asymmetry.startswith("action take: guard 'first'")
+    exploration = explore(spoilt.given())
+    assert (exploration.states, exploration.symmetric) == (2, ())
+    assert exploration.asymmetry.startswith("action take: guard 'first'")
     assert (explore(model.given()).states, explore(model.given(), symmetry=False).states) == (2, 4)
 
 
@@ -437,11 +439,11 @@ def test_orbits_have_no_graph_and_liveness_uses_all_states() -> None:
     model = crowd(3, False)
     mood = model.variable("mood")
     model.eventually("over", forall(model.variable("mood").over[0], lambda p: mood[p] == "gone"), "all go")
-    found = explore(model.given())
-    assert found.symmetric == ("Person",)
+    exploration = explore(model.given())
+    assert exploration.symmetric == ("Person",)
     with pytest.raises(ModelError, match="explored up to symmetry"):
-        found.graph()
-    (outcome,) = liveness.check(model.given(), exploration=found)
+        exploration.graph()
+    (outcome,) = liveness.check(model.given(), exploration=exploration)
     assert (outcome.verdict, outcome.states) == ("violated", 27)
 
 

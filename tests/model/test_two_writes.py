@@ -45,8 +45,8 @@ def test_guard_separates_the_elements() -> None:
     states = {initial(instance)}
     while more := {step.state for state in states for step in successors(instance, state)} - states:
         states |= more
-    found = search.explore(instance)
-    assert found.states == len(states)
+    exploration = search.explore(instance)
+    assert exploration.states == len(states)
     functions = Functions(instance)
     for state in states:
         for step in successors(instance, state):

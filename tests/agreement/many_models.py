@@ -130,7 +130,7 @@ def same_in_orbits(space: oracle.Space, classes: Sequence[frozenset[State]]) -> 
     claims = [p for p in space.instance.model.properties if p.kind != "step"]
     for formula in [e for p in claims for e in (p.formula, p.goal) if e is not None]:
         for orbit in classes:
-            assert len({oracle.holds(space.instance, formula, state) for state in orbit}) == 1, f"{formula} tells elements apart"
+            assert len({oracle.holds(space.instance, formula, state) for state in orbit}) == 1, f"{formula} distinguishes elements"
 
 
 def same_faults(instance: Instance, searches: Sequence[Callable[[], Exploration]]) -> None:

@@ -102,7 +102,7 @@ CASES = (
     case("D-5", "holds", engines=("symbolic",), method="lemma"),
     case("D-7", "violated", engines=("symbolic",), method="lemma", profile="P45"),
 )
-assert show, "it is imported before the specification is replaced, as it needs the real one"
+assert show, "import it before the specification is replaced: it needs the real specification"
 SIZES = {"tiny": 1, "small": 2, "huge": 2**40}
 
 

@@ -250,7 +250,7 @@ def test_stopped_audit_resumes(store: Path, tmp_path: Path) -> None:
 
     out = tmp_path / "found"
     stopped = go(stops(2), out)
-    assert stopped.exit_code == 1, "a finding stays one however much else was not read"
+    assert stopped.exit_code == 1, "unread files do not hide a finding"
     assert [found.offset for found in stopped.findings] == [0]
     assert pq.read_table(out / "findings.parquet").num_rows == 1
     with (out / command.KEPT).open("a") as file:

@@ -93,7 +93,7 @@ def test_bad_input(name: str, catalogue: ModuleType, rocketproof: Run) -> None:
     done = rocketproof(*tokens)
     assert done.code == 2, done.out + done.err
     assert done.out == ""
-    assert done.err.count("\n") == 1 and done.err.startswith("rocketproof: "), f"one line was expected, not:\n{done.err}"
+    assert done.err.count("\n") == 1 and done.err.startswith("rocketproof: "), f"expected a single line instead of:\n{done.err}"
     assert words in done.err
 
 

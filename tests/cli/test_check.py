@@ -73,7 +73,7 @@ def test_a_witness_is_saved_named_and_shown(catalogue: ModuleType, rocketproof: 
     shown = rocketproof("show", path)
     assert shown.code == 0
     assert "enter" in shown.out and "a locked door is shut" in shown.out and "fails" in shown.out
-    assert not Path(".rocketproof/witnesses/D-1-P49.itf.json").exists(), "what holds has no witness"
+    assert not Path(".rocketproof/witnesses/D-1-P49.itf.json").exists(), "a property that holds has no witness"
 
 
 def test_outdated_witness_is_removed(catalogue: ModuleType, rocketproof: Run) -> None:

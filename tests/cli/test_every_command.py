@@ -182,11 +182,11 @@ def test_a_dash_is_standard_output(
     assert (place / "written").is_file() and not (place / "-").exists()
     if option == "--json":
         assert type(json.loads(streamed.out)) is type(json.loads(Path("written").read_text()))
-        assert len(streamed.err) >= len(plain.out) > 0, "what is printed for a person goes to standard error"
+        assert len(streamed.err) >= len(plain.out) > 0, "text for people goes to standard error"
     else:
         written = Path("written").read_text("utf-8")
         assert streamed.out.splitlines()[0] == written.splitlines()[0]
-        assert len(streamed.out) == pytest.approx(len(written), rel=0.01), "z3 numbers its terms anew"
+        assert len(streamed.out) == pytest.approx(len(written), rel=0.01), "z3 numbers its terms differently in each run"
 
 
 def test_standard_output_takes_one_result(capsys: pytest.CaptureFixture[str], place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,7 +199,7 @@ def test_known_hazard_opens_its_case(catalogue: Any) -> None:
     rows = [{"id": id_, "sentence": "", "cases": cases} for id_ in ("LIV-03", "INV-09", "INV-13")]
     rows.append({"id": "INV-14", "sentence": "", "cases": [{**cases[0], "expected": "holds"}]})
     found = {row["id"]: row for row in hazards(rows)}
-    assert list(found) == ["HAZ-01", "HAZ-07"], "one that only touches the property of another one is not shown by it"
+    assert list(found) == ["HAZ-01", "HAZ-07"], "a hazard must not be opened by the property of another hazard"
     assert {key: found["HAZ-01"][key] for key in ("property", "profile", "scope", "condition")} == {
         "property": "LIV-03", "profile": "P49", "scope": "s", "condition": "x"
     }  # fmt: skip

@@ -63,11 +63,11 @@ def test_the_refusal_names_the_line_and_the_problem(name: str, tmp_path: Path, c
     assert run(["check", str(file)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.count("\n") == 1 and printed.err.startswith("rocketproof: "), f"one line was expected, not:\n{printed.err}"
+    assert printed.err.count("\n") == 1 and printed.err.startswith("rocketproof: "), f"expected a single line instead of:\n{printed.err}"
     assert f"{file}:{line}: " in printed.err, f"line {line} should be named:\n{printed.err}"
     assert words in printed.err
     assert re.search(r"[;:] (\w+ )*(use|write|name|define|correct|give|declare|say|end|choose|the|check|make)", printed.err), (
-        f"the line should say how to mend it:\n{printed.err}"
+        f"the line should state the fix:\n{printed.err}"
     )
 
 

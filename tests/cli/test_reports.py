@@ -29,7 +29,7 @@ from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.run import AuditOutcome, AuditTotals
 
 Run = Callable[..., Any]
-assert pages, "it is imported before the specification is replaced, as it needs the real one"
+assert pages, "import it before the specification is replaced: it needs the real specification"
 ALL = ("junit:j.xml", "sarif:s.sarif", "markdown:m.md", "html:page", "run:run.json", "github")
 LAMP = (
     "from rocketproof_model import Bool, Model\n\nm = Model('lamp')\non = m.var('on', Bool, init=True)\n"

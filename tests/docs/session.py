@@ -70,7 +70,7 @@ def compare(where: str, command: str, expected: list[str], code: int, done: subp
     said = f"{where}: $ {command}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert done.returncode == code, f"expected exit code {code}: {said}"
     lacks = missing(expected, done.stdout)
-    assert lacks is None, f"no line like {lacks!r} where it is expected: {said}"
+    assert lacks is None, f"no line like {lacks!r} at the expected position: {said}"
 
 
 def converse(block: Block, where: str, folder: Path) -> None:
@@ -87,7 +87,7 @@ def patched(source: str, diff: str, where: str) -> str:
     lines = diff.splitlines(keepends=True)
     old = "".join(line[1:] or "\n" for line in lines if line[0] in " -\n")
     new = "".join(line[1:] or "\n" for line in lines if line[0] in " +\n")
-    assert source.count(old) == 1, f"{where}: the diff's lines stand {source.count(old)} times in the file of that moment:\n{old}"
+    assert source.count(old) == 1, f"{where}: the lines of the diff occur {source.count(old)} times in the current file:\n{old}"
     return source.replace(old, new)
 
 

@@ -11,7 +11,7 @@ EXAMPLE = ROOT / "model" / "examples" / "two_phase_commit.py"
 
 def test_the_built_model_is_the_example() -> None:
     built = "\n".join(block.text for block in blocks(TUTORIAL) if block.language == "python")
-    assert built == EXAMPLE.read_text(), f"{EXAMPLE.name} and the Python blocks of {TUTORIAL.name} differ; copy the one into the other"
+    assert built == EXAMPLE.read_text(), f"{EXAMPLE.name} and the Python blocks of {TUTORIAL.name} differ; copy one of them into the other"
 
 
 def test_an_action_and_a_property_take_under_twenty_lines() -> None:

@@ -45,7 +45,7 @@ def pairs(done: Iterable[FileOperation]) -> set[tuple[str, str]]:
 def test_replaced_file_can_be_missing_empty_or_broken() -> None:
     found = pairs(REPLACED)
     assert {("missing", "whole"), ("empty", "whole"), ("broken", "whole"), ("older", "empty"), ("whole", "broken")} <= found
-    assert ("missing", "missing") not in found, "the backup's name is there before the main file goes"
+    assert ("missing", "missing") not in found, "the backup's name exists before the main file is removed"
 
 
 @pytest.mark.behaviour("PER-06", "PER-10")

@@ -45,7 +45,7 @@ def test_working_broker_keeps_promises_and_lost_messages_are_reported(loaded: Pr
     loaded.promised.topics.add("gone")
     loaded.promised.groups.add("gone")
     loaded.check((), flushed=False)
-    assert claims(loaded) == ["topic lost", "group lost"], "nobody promised the messages"
+    assert claims(loaded) == ["topic lost", "group lost"], "the messages were not promised"
     assert len(loaded.results.known) == 2 and loaded.results.findings == [], "which is known of this profile"
     loaded.promised.messages[10**6] = message
     loaded.check(())

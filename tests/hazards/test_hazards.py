@@ -32,7 +32,7 @@ def test_a_hazard_happens_as_described(one: Hazard, profile: str) -> None:
 def test_every_hazard_has_its_own_number() -> None:
     assert list(HAZARDS)[:46] == [f"HAZ-{number:02}" for number in range(1, 47)]
     assert list(HAZARDS) == sorted(HAZARDS), "hazards that were found later have numbers of their own"
-    assert len(HAZARDS) == len(hazards._FOUND), "two hazards have one number"
+    assert len(HAZARDS) == len(hazards._FOUND), "two hazards have the same number"
 
 
 @pytest.mark.parametrize("one", HAZARDS.values(), ids=HAZARDS)

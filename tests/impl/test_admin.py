@@ -72,7 +72,7 @@ def test_a_topic_is_deleted() -> None:
     assert (answer.code, answer.remark) == (0, None)
     assert "T" not in stand.known()
     version = stand.broker.topics.data_version.counter
-    assert stand.call(215, None, topic="T").code == 0, "what is not there is deleted without a new version"
+    assert stand.call(215, None, topic="T").code == 0, "deleting a missing topic makes no new version"
     assert stand.broker.topics.data_version.counter == version
     assert stand.call(215, None, topic=" ").remark == "The specified topic is blank."
 

@@ -271,11 +271,11 @@ def test_removing_the_last_broker_removes_cluster_and_topics(server: NameServer)
     channel = FakeChannel()
     register(server, "broker-a", T, channel=channel)
     server.channel_closed(FakeChannel())
-    assert brokers_of(server) == ["broker-a"], "nobody registered over that connection"
+    assert brokers_of(server) == ["broker-a"], "no broker registered over that connection"
     server.channel_closed(channel)
     assert (server.topic_queue_table, server.broker_addr_table, server.cluster_addr_table, server.broker_live_table) == ({}, {}, {}, {})
     register(server, "broker-a", T)
-    assert brokers_of(server) == ["broker-a"], "with its version it is taken anew"
+    assert brokers_of(server) == ["broker-a"], "it is accepted again with the same version"
 
 
 @behaviour("NS-08")

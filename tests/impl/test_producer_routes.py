@@ -98,7 +98,7 @@ def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known:
     for asked in (1, 2, 3):
         info = find(field, producer)
         assert (info.have_topic_router_info, info.ok) == (True, False)
-        assert field.server.asked == ["T"] * asked, "a route without queues is asked for again, the template never"
+        assert field.server.asked == ["T"] * asked, "a route without queues is requested again, the template never"
         if asked == 2:
             del field.server.routes["T"]
     with pytest.raises(ClientError, match=r"^No route info of this topic: T"):
@@ -311,7 +311,7 @@ def test_the_refresh_asks_once_for_every_published_topic(field: Field) -> None:
     field.run(first.refresh_all())
     assert sorted(field.server.asked) == ["T", "TBW102", "U"]
     assert first.topic_publish_info_table["TBW102"].ok
-    assert len(first.topic_publish_info_table["TBW102"].message_queue_list) == 8, "only what is kept for an unknown topic is cut"
+    assert len(first.topic_publish_info_table["TBW102"].message_queue_list) == 8, "only the cached route of an unknown topic is reduced"
 
 
 @behaviour("CLI-21", "LIV-02")

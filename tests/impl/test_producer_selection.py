@@ -80,7 +80,7 @@ def test_a_retry_takes_the_next_queue_of_another_broker() -> None:
 def test_retry_on_the_only_broker_continues_after_one_round() -> None:
     robin = RoundRobin(Counter(0))
     assert choices(robin, info_of(a=3), "broker-a", 2) == ["a0", "a1"]
-    assert robin.counter.value == 8, "three positions looked at and one taken, twice"
+    assert robin.counter.value == 8, "twice three positions checked and one taken"
 
 
 @behaviour("CLI-23")
@@ -219,7 +219,7 @@ def test_equally_slow_brokers_are_ordered_by_earlier_return() -> None:
 @behaviour("CLI-25")
 def test_attempts_are_recorded_with_their_latency() -> None:
     field = Field()
-    assert field.producer("other").latency_fault is None, "the mode is off unless it is asked for"
+    assert field.producer("other").latency_fault is None, "the mode is off by default"
     producer = field.producer(settings=ProducerSettings(send_latency_fault_enable=True, retry_times_when_send_failed=0))
     mode = present(producer.latency_fault)
     field.server.routes["T"] = route(("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6))

@@ -111,7 +111,7 @@ def test_result_other_than_ok_is_retried_on_another_broker(field: Field, code: i
     assert send(field, producer).status is SendStatus.SEND_OK
     assert requests(field) == [1, 1, 0]
     keys = {parse_properties(header(broker.requests[0]).properties, exact=False)["UNIQ_KEY"] for broker in list(field.brokers.values())[:2]}
-    assert len(keys) == 1, "both brokers store the message, under one key"
+    assert len(keys) == 1, "both brokers store the message under the same key"
 
 
 @behaviour("CLI-29", "CLI-30")

@@ -245,7 +245,7 @@ def test_one_round_of_heartbeats_at_a_time(field: Field) -> None:
     first = field.scheduler.spawn(producer.heartbeat())
     field.scheduler.settle()
     field.run(producer.heartbeat())
-    assert not first.done.done, "the second one did not wait"
+    assert not first.done.done, "the second heartbeat did not wait"
     assert len(field.brokers["broker-a"].beats) == 1
     field.scheduler.advance(3000)
     assert first.done.done

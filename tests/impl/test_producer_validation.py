@@ -120,4 +120,4 @@ def test_producer_state_is_checked_before_the_message() -> None:
         field.run(field.new().send(None))
     with pytest.raises(ClientError, match="the message is null"):
         field.run(field.producer("other").send(None))
-    assert field.server.asked == [], "nobody is asked about a refused message"
+    assert field.server.asked == [], "a refused message causes no route query"

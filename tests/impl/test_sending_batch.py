@@ -177,7 +177,7 @@ def test_earlier_batch_headers_truncate_lengths_to_a_short(size: int, kept: int)
     stand = Stand("P492")
     assert stand.ask(batch_request(properties="K\x01" + "v" * size)).code == 0
     assert [len(one.properties_text or "") for one in stand.stored()] == [kept, kept]
-    assert [one.store_size for one in stand.stored()] == [91 + len("oneT") + kept] * 2, "the record has no room for what is lost"
+    assert [one.store_size for one in stand.stored()] == [91 + len("oneT") + kept] * 2, "the record has no room for the lost bytes"
     answer = stand.ask(batch_request(properties="K\x01" + "v" * size, of_items="A\x01b"))
     assert (answer.code == 0) if kept else thrown(answer, "java.nio.BufferUnderflowException, ")
 

@@ -325,7 +325,7 @@ def test_a_slave_reports_first_after_five_seconds() -> None:
     slave.scheduler.advance(SECOND)
     assert slave.reports() == [0]
     slave.scheduler.advance(12 * SECOND)
-    assert slave.reports() == [0, 0], "at its one-second looks, later than five seconds"
+    assert slave.reports() == [0, 0], "at its checks every second, after more than five seconds"
 
 
 def test_a_slave_without_a_master_connects_nowhere() -> None:

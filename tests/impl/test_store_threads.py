@@ -155,7 +155,7 @@ def test_unawaited_messages_are_flushed_within_ten_milliseconds() -> None:
     service = stand.service(GroupCommitService)
     stand.store.flush = Mute()
     stand.put(message(properties=QUIET))
-    assert [stand.flushed_after(millis) for millis in (9, 1)] == [105, 210], "so many milliseconds after its last round"
+    assert [stand.flushed_after(millis) for millis in (9, 1)] == [105, 210], "this many milliseconds after its last round"
     assert not service.stopped
 
 
@@ -221,7 +221,7 @@ def test_stopped_group_commit_serves_late_requests(profile: str) -> None:
     stand.scheduler.advance(1)
     assert task.result().status is OK
     assert service.ended.done
-    assert stand.put(message()).status is LATE, "nobody is there any more, and the put still gets its answer"
+    assert stand.put(message()).status is LATE, "the thread has ended, and the put still gets its answer"
     assert stand.store.flushed_where == 105
 
 
@@ -286,7 +286,7 @@ def test_timed_flush_runs_at_its_own_interval(profile: str) -> None:
     assert [stand.flushed_after(millis) for millis in (499, 1)] == [0, 105]
     stand.put(message())
     assert stand.flushed_after(9499) == 105, "less than four pages"
-    assert stand.flushed_after(501) == 210, "ten seconds after the first one"
+    assert stand.flushed_after(501) == 210, "ten seconds after the first flush"
 
 
 @behaviour("FLU-05")
@@ -485,7 +485,7 @@ def test_queues_flush_by_pages_each_second_wholly_each_minute() -> None:
     path = "store/consumequeue/TopicTest/0/00000000000000000000"
     stand.put(message())
     stand.scheduler.advance(1000)
-    assert stand.disk.regions[path].forced == 20, "the first round is a whole one"
+    assert stand.disk.regions[path].forced == 20, "the first round flushes everything"
     stand.put(message())
     stand.scheduler.advance(10_000)
     assert stand.disk.regions[path].forced == 20

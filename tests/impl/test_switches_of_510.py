@@ -82,7 +82,7 @@ def test_500_compares_a_send_backs_topic_with_the_record(profile: str, named: st
     answer = stand.send_back(origin_topic=named, max_reconsume_times=16)
     assert answer.code == code
     assert code == SUCCESS or answer.remark == "look message by offset failed to check the topic name0"
-    assert stand.send_back(max_reconsume_times=16).code == SUCCESS, "who names none is not asked"
+    assert stand.send_back(max_reconsume_times=16).code == SUCCESS, "a send-back without a topic is not checked"
 
 
 @pytest.mark.parametrize(("profile", "batch"), [("P500", False), ("P500", True)])

@@ -34,6 +34,6 @@ def test_no_mutant_of_a_fault_survives(part: str) -> None:
     assert not [row.id for row in report.rows if row.verdict == SURVIVED]
     assert Counter(bool(row.by) for row in report.rows)[True] > 0.8 * len(report.rows), "most are noticed"
     without = [row.id for row in report.rows if row.verdict in (UNREACHABLE, ARGUED) and not row.how]
-    assert not without, "say why nothing has to notice them"
+    assert not without, "state why no test has to detect them"
     unneeded = [row.id for row in report.rows if row.verdict not in (UNREACHABLE, ARGUED) and arguments.of(row.id)]
     assert not unneeded, "something notices them: narrow the argument"

@@ -15,7 +15,7 @@ from seeded import SeededFault
 from rocketproof_properties.validation.suite import items, shared
 
 pytest_plugins = ["pytester"]
-assert items, "it is imported before any pytest inside this one, which would forget it and all that it imports"
+assert items, "import it before any nested pytest, which would unload it and its imports"
 
 PROGRAMS = 160
 PLANTED: Final = {

@@ -190,7 +190,7 @@ def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> Non
         with pytest.raises(RocketproofError, match=rf"{tmp_path} is in use by another search, process {other.pid}; wait until it ends"):
             explore(instance, checkpoint=SearchCheckpoint(tmp_path))
         other.kill()
-    assert (tmp_path / "lock").read_text() == str(other.pid), "what a killed search leaves"
+    assert (tmp_path / "lock").read_text() == str(other.pid), "the files of a killed search"
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
     assert not tmp_path.exists()
 
@@ -261,4 +261,4 @@ def test_any_damage_names_the_file_and_the_remedy(
     except RocketproofError as error:
         found = str(error)
     named = isinstance(found, str) and re.search(rf"{folder / name} is damaged.*; .*remove {folder} to search from the start", found)
-    assert named or (name == "runs" and found == undisturbed), "damage passes only in a block that nothing asked for"
+    assert named or (name == "runs" and found == undisturbed), "damage is accepted only in a block that is never read"

@@ -247,7 +247,7 @@ def test_checking_form_finds_the_interpreters_errors(what: str, word_bits: int) 
             except EvaluationError:
                 faults += 1
                 assert checked.successors(state) is None, state
-                assert unchecked.successors(state) is not None, "the unchecked form goes on"
+                assert unchecked.successors(state) is not None, "the unchecked form continues"
             else:
                 assert checked.successors(state) == wanted == unchecked.successors(state)
     assert (faults > 0) == (what != "fine")

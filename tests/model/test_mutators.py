@@ -148,7 +148,7 @@ def test_differing_states_are_those_of_the_interpreter() -> None:
         for state in found:
             step = differences.steps(instance, state)
             assert bool(step) or isinstance(steps(instance, graph.state(state)), str)
-    assert differing == len(every) - 2, "there are never more than 3 cars, so that 'counted' may be dropped or say 4"
+    assert differing == len(every) - 2, "there are never more than 3 cars, so 'counted' can be dropped or be 4"
 
 
 def steps(instance: Instance, state: interpreter.State) -> list[tuple[str, interpreter.State]] | str:

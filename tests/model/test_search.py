@@ -342,7 +342,7 @@ def test_the_checking_form_names_action_variable_and_state(workers: int) -> None
     with pytest.raises(EvaluationError, match=r"x becomes 6 by climb\(k=2\), outside Int\(0, 5\), after 2 steps, in state x=4, y=5"):
         explore(overflowing().given(), workers=workers)
     unchecked = explore(overflowing().given(), workers=workers, checked=False)
-    assert unchecked.finished, "the unchecked form goes on, and keeps other variables whole"
+    assert unchecked.finished, "the unchecked form continues and keeps other variables intact"
     assert {state[1] for state in map(tuple, unchecked.graph().codes().tolist())} == {5}
 
 
@@ -472,7 +472,7 @@ def test_path_is_the_same_in_one_call_and_in_pieces(monkeypatch: pytest.MonkeyPa
             found[most, symmetry] = {o.property.id: (o.witness.moves, o.witness.states) for o in outcomes if o.witness is not None}
     assert found[1 << 15, False] == found[1, False] and found[1 << 15, True] == found[1, True]
     assert max(len(moves) for moves, _ in nonempty(found[1, False].values())) > 2
-    assert calls <= 2, "each step of a path asked the kernel from Python"
+    assert calls <= 2, "each step of a path called the kernel from Python"
 
 
 @pytest.mark.parametrize("same", [False, True], ids=["another instance", "the same instance"])

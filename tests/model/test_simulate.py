@@ -84,7 +84,7 @@ def test_biased_walk_reaches_the_top_with_its_probability(up, down):
     assert rich.interval[0] < exact < rich.interval[1], f"{rich.interval} does not contain {exact}"
     assert poor.interval[0] < 1 - exact < poor.interval[1]
     assert rich.interval[1] - rich.interval[0] < 0.02
-    assert rich.count == rich.last, "who is at the top stays there"
+    assert rich.count == rich.last, "a walk stays at the top"
     assert rich.count + poor.count == found.runs == found.deadlocks
 
 

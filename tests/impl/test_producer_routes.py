@@ -41,9 +41,13 @@ def find(field: Field, producer: Producer, topic: str = "T") -> PublishInfo:
 # Look-up
 
 
+@pytest.fixture
+def producer(field: Field) -> Producer:
+    return field.producer()
+
+
 @behaviour("CLI-13")
-def test_a_route_is_asked_for_once(field: Field) -> None:
-    producer = field.producer()
+def test_a_route_is_asked_for_once(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 2, 2, 6))
     info = find(field, producer)
     assert info.have_topic_router_info
@@ -53,8 +57,7 @@ def test_a_route_is_asked_for_once(field: Field) -> None:
 
 
 @behaviour("CLI-14", "CLI-16", "CLI-18")
-def test_an_unknown_topic_takes_the_templates_route(field: Field) -> None:
-    producer = field.producer()
+def test_an_unknown_topic_takes_the_templates_route(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
     info = find(field, producer)
     assert field.server.asked == ["T", "TBW102"]
@@ -64,8 +67,7 @@ def test_an_unknown_topic_takes_the_templates_route(field: Field) -> None:
 
 @behaviour("CLI-13", "CLI-14", "CLI-17", "CLI-18", "CLI-20", "CLI-33")
 @pytest.mark.parametrize("template", [None, route(("broker-a", 8, 8, 5))], ids=["no template", "a template that is not writable"])
-def test_without_a_writable_template_there_is_no_route(field: Field, template: TopicRouteData | None) -> None:
-    producer = field.producer()
+def test_without_a_writable_template_there_is_no_route(producer: Producer, field: Field, template: TopicRouteData | None) -> None:
     if template is not None:
         field.server.routes["TBW102"] = template
     for _ in range(2):
@@ -92,8 +94,7 @@ def test_without_a_name_server_there_is_another_error(field: Field) -> None:
 @pytest.mark.parametrize(
     "known", [route(("broker-a", 4, 4, 6), slaves=("broker-a",)), route(("broker-a", 4, 4, 4)), route(("broker-a", 4, 0, 6))]
 )
-def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known: TopicRouteData) -> None:
-    producer = field.producer()
+def test_a_route_without_writable_queues_does_not_fall_back(producer: Producer, field: Field, known: TopicRouteData) -> None:
     field.server.routes |= {"T": known, "TBW102": route(("broker-b", 8, 8, 7))}
     for asked in (1, 2, 3):
         info = find(field, producer)
@@ -107,8 +108,7 @@ def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known:
 
 @behaviour("CLI-16", "HAZ-16", "M-109")
 @pytest.mark.parametrize(("read", "write", "expected"), [(8, 2, 4), (2, 8, 2), (4, 4, 4), (5, 5, 4), (3, 0, 3)])
-def test_the_fallback_counts_by_read_queues(field: Field, read: int, write: int, expected: int) -> None:
-    producer = field.producer()
+def test_the_fallback_counts_by_read_queues(producer: Producer, field: Field, read: int, write: int, expected: int) -> None:
     field.server.routes["TBW102"] = route(("broker-a", read, write, 7), ("broker-b", 16, 1, 7))
     found = queues(find(field, producer))
     assert found == [*(("broker-a", queue_id) for queue_id in range(expected)), *(("broker-b", queue_id) for queue_id in range(4))]
@@ -124,8 +124,7 @@ def test_the_fallbacks_key_and_count_are_settings(field: Field) -> None:
 
 
 @behaviour("CLI-16", "M-110")
-def test_fallback_route_is_cached_under_the_topics_name(field: Field) -> None:
-    producer = field.producer()
+def test_fallback_route_is_cached_under_the_topics_name(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7))
     find(field, producer)
     assert set(producer.client.topic_route_table) == {"T"}
@@ -139,8 +138,7 @@ def test_fallback_route_is_cached_under_the_topics_name(field: Field) -> None:
 
 
 @behaviour("CLI-17", "CLI-19", "CLI-22", "HAZ-01", "M-111")
-def test_topic_unknown_to_the_name_server_keeps_its_route(field: Field) -> None:
-    producer = field.producer()
+def test_topic_unknown_to_the_name_server_keeps_its_route(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
     info = find(field, producer)
     for _ in range(2):
@@ -174,8 +172,7 @@ class RoutesNowhere:
 
 @behaviour("CLI-17")
 @pytest.mark.parametrize("body", [None, b""])
-def test_successful_answer_without_a_route_is_ignored(field: Field, body: bytes | None) -> None:
-    producer = field.producer()
+def test_successful_answer_without_a_route_is_ignored(producer: Producer, field: Field, body: bytes | None) -> None:
     field.server.routes["T"] = route(("broker-a", 1, 1, 6))
     info = find(field, producer)
     field.network.listen(NAME_SERVER, RoutesNowhere(body))
@@ -185,8 +182,7 @@ def test_successful_answer_without_a_route_is_ignored(field: Field, body: bytes 
 
 @behaviour("CLI-17")
 @pytest.mark.parametrize("is_default", [False, True])
-def test_a_transport_failure_raises(field: Field, is_default: bool) -> None:
-    producer = field.producer()
+def test_a_transport_failure_raises(producer: Producer, field: Field, is_default: bool) -> None:
     field.network.close(NAME_SERVER)
     with pytest.raises(JavaError, match=r"java\.lang\.IllegalStateException: ConnectFailed"):
         field.run(producer.update_route("T", is_default))
@@ -194,8 +190,7 @@ def test_a_transport_failure_raises(field: Field, is_default: bool) -> None:
 
 
 @behaviour("CLI-17")
-def test_name_server_request_times_out_after_three_seconds(field: Field) -> None:
-    producer = field.producer()
+def test_name_server_request_times_out_after_three_seconds(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     begin = field.clock.now()
     field.delay(to=NAME_SERVER, millis=2999)
@@ -216,8 +211,7 @@ def test_unreachable_name_server_is_replaced_by_the_next(field: Field) -> None:
 
 
 @behaviour("CLI-15")
-def test_refresh_waits_three_seconds_for_a_running_refresh(field: Field) -> None:
-    producer = field.producer()
+def test_refresh_waits_three_seconds_for_a_running_refresh(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     lock = producer.client.name_server_lock
     field.run(lock.acquire())
@@ -233,8 +227,7 @@ def test_refresh_waits_three_seconds_for_a_running_refresh(field: Field) -> None
 
 
 @behaviour("CLI-15")
-def test_an_interrupted_refresh_changes_nothing(field: Field) -> None:
-    producer = field.producer()
+def test_an_interrupted_refresh_changes_nothing(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     field.lose(to=NAME_SERVER)
     task = field.scheduler.spawn(producer.update_route("T"))
@@ -246,8 +239,7 @@ def test_an_interrupted_refresh_changes_nothing(field: Field) -> None:
 
 
 @behaviour("CLI-19")
-def test_only_changed_routes_reach_the_producers(field: Field) -> None:
-    producer = field.producer()
+def test_only_changed_routes_reach_the_producers(producer: Producer, field: Field) -> None:
     client = producer.client
     field.server.routes["T"] = route(("broker-a", 4, 4, 6), ("broker-b", 4, 4, 6))
     assert field.run(producer.update_route("T")) is True
@@ -294,8 +286,7 @@ def test_changed_route_reaches_every_producer_of_the_instance(field: Field) -> N
 
 
 @behaviour("CLI-19")
-def test_unchanged_route_reaches_a_producer_without_queues(field: Field) -> None:
-    producer = field.producer()
+def test_unchanged_route_reaches_a_producer_without_queues(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 4))
     assert field.run(producer.update_route("T")) is True
     assert field.run(producer.update_route("T")) is True
@@ -315,8 +306,7 @@ def test_the_refresh_asks_once_for_every_published_topic(field: Field) -> None:
 
 
 @behaviour("CLI-21", "LIV-02")
-def test_refresh_updates_queues_from_the_name_server(field: Field) -> None:
-    producer = field.producer()
+def test_refresh_updates_queues_from_the_name_server(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
     find(field, producer)
     field.server.routes["T"] = route(("broker-b", 2, 2, 6))
@@ -325,8 +315,7 @@ def test_refresh_updates_queues_from_the_name_server(field: Field) -> None:
 
 
 @behaviour("CLI-21")
-def test_refresh_ignores_an_unreachable_name_server(field: Field) -> None:
-    producer = field.producer()
+def test_refresh_ignores_an_unreachable_name_server(producer: Producer, field: Field) -> None:
     field.network.close(NAME_SERVER)
     field.run(producer.refresh_all())
     assert not producer.client.name_server_lock.held

@@ -57,9 +57,13 @@ def header(command: Command) -> SendMessageRequestHeader:
 # Results
 
 
+@pytest.fixture
+def producer(field: Field) -> Producer:
+    return field.producer()
+
+
 @behaviour("CLI-26", "CLI-29")
-def test_a_send_is_checked_routed_addressed_and_sent(field: Field) -> None:
-    producer = field.producer()
+def test_a_send_is_checked_routed_addressed_and_sent(producer: Producer, field: Field) -> None:
     result = send(field, producer)
     assert result.status is SendStatus.SEND_OK
     assert (result.queue, result.queue_offset, result.offset_msg_id) == (MessageQueue("T", "broker-a", 0), 5, "7F0000")
@@ -68,8 +72,7 @@ def test_a_send_is_checked_routed_addressed_and_sent(field: Field) -> None:
 
 
 @behaviour("CLI-26")
-def test_send_pauses_between_route_and_request(field: Field) -> None:
-    producer = field.producer()
+def test_send_pauses_between_route_and_request(producer: Producer, field: Field) -> None:
     field.scheduler.stops = lambda task, pause: True
     task = field.scheduler.spawn(producer.send(Message("T", body=b"x")))
     field.scheduler.settle()
@@ -148,8 +151,7 @@ def choose_late(field: Field, producer: Producer, millis: int) -> None:
 
 
 @behaviour("CLI-27", "CLI-30", "CLI-24", "LIV-07", "HAZ-44")
-def test_three_attempts_and_no_more(field: Field) -> None:
-    producer = field.producer()
+def test_three_attempts_and_no_more(producer: Producer, field: Field) -> None:
     for broker in field.brokers.values():
         broker.script.extend([codes.TOPIC_NOT_EXIST] * 9)
     with pytest.raises(ClientError) as caught:
@@ -183,8 +185,7 @@ def test_these_codes_are_retried(field: Field, code: int) -> None:
 
 @behaviour("CLI-30", "M-112")
 @pytest.mark.parametrize("code", [2, 13, 3, 26, 18, 206])
-def test_other_codes_are_not_retried_at_any_attempt(field: Field, code: int) -> None:
-    producer = field.producer()
+def test_other_codes_are_not_retried_at_any_attempt(producer: Producer, field: Field, code: int) -> None:
     field.brokers["broker-a"].script.extend([code, code])
     field.brokers["broker-b"].script.append(codes.TOPIC_NOT_EXIST)
     for attempts in ([1, 0, 0], [2, 1, 0]):
@@ -232,8 +233,7 @@ def test_timeout_is_10002_and_uses_the_time_of_all_attempts(field: Field, retrie
 
 
 @behaviour("CLI-30")
-def test_a_broker_without_an_address_is_10003(field: Field) -> None:
-    producer = field.producer()
+def test_a_broker_without_an_address_is_10003(producer: Producer, field: Field) -> None:
     send(field, producer)
     producer.client.broker_addr_table.clear()
     with pytest.raises(ClientError, match=r"^Send \[3\] times") as caught:
@@ -362,9 +362,8 @@ def test_request_after_a_second_query_has_the_remaining_time(field: Field) -> No
 
 @behaviour("LIV-07")
 @pytest.mark.parametrize("slow", ["brokers", "name server"])
-def test_a_send_ends_within_its_time_and_two_refreshes(field: Field, slow: str) -> None:
+def test_a_send_ends_within_its_time_and_two_refreshes(producer: Producer, field: Field, slow: str) -> None:
     """Case 1: brokers that never answer. Case 2: another thread holds the name servers' lock, and answers take almost 3 s."""
-    producer = field.producer()
     field.server.routes["TBW102"] = route(("broker-a", 4, 4, 7))
     lock = producer.client.name_server_lock
     if slow == "brokers":
@@ -384,8 +383,7 @@ def test_a_send_ends_within_its_time_and_two_refreshes(field: Field, slow: str) 
 
 
 @behaviour("CLI-32", "CLI-27", "HAZ-26")
-def test_one_way_reports_no_failure_after_the_write(field: Field) -> None:
-    producer = field.producer()
+def test_one_way_reports_no_failure_after_the_write(producer: Producer, field: Field) -> None:
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
     assert field.run(producer.send_oneway(Message("T", body=b"x"))) is None
     assert requests(field) == [1, 0, 0]
@@ -393,8 +391,7 @@ def test_one_way_reports_no_failure_after_the_write(field: Field) -> None:
 
 
 @behaviour("CLI-27", "CLI-32")
-def test_one_way_has_one_attempt_and_reports_earlier_failures(field: Field) -> None:
-    producer = field.producer()
+def test_one_way_has_one_attempt_and_reports_earlier_failures(producer: Producer, field: Field) -> None:
     field.network.close(A)
     with pytest.raises(ClientError, match=r"^Send \[1\] times, .* BrokersSent: \[broker-a\]") as caught:
         field.run(producer.send_oneway(Message("T", body=b"x")))
@@ -463,8 +460,7 @@ def test_async_retries_requests_without_an_answer(field: Field, retries: int) ->
 
 
 @behaviour("CLI-31")
-def test_async_retries_a_broker_that_cannot_be_reached(field: Field) -> None:
-    producer = field.producer()
+def test_async_retries_a_broker_that_cannot_be_reached(producer: Producer, field: Field) -> None:
     field.network.close(A)
     outcome = send_async(field, producer)
     assert isinstance(outcome, SendResult) and outcome.queue.broker_name == "broker-b"
@@ -550,8 +546,7 @@ def test_async_attempts_are_noted(field: Field) -> None:
 
 
 @behaviour("CLI-31")
-def test_async_fails_if_the_other_broker_has_left(field: Field) -> None:
-    producer = field.producer()
+def test_async_fails_if_the_other_broker_has_left(producer: Producer, field: Field) -> None:
     send(field, producer)
     field.network.close(B)
     del producer.client.broker_addr_table["broker-a"]
@@ -696,8 +691,7 @@ def test_a_batch_is_one_request_of_its_own_code(field: Field) -> None:
 
 
 @behaviour("CLI-35")
-def test_messages_that_cannot_go_together(field: Field) -> None:
-    producer = field.producer()
+def test_messages_that_cannot_go_together(producer: Producer, field: Field) -> None:
     one = Message("T", body=b"x")
     field.run(producer.send_batch([Message("T", body=b"x", properties={"DELAY": level}) for level in ("0", "-1")]))  # no delay
     for messages, text in (

@@ -90,8 +90,12 @@ def places(answer: Command) -> tuple[str, ...]:
     return fields["nextBeginOffset"], fields["minOffset"], fields["maxOffset"]
 
 
-def test_pull_returns_messages_as_stored() -> None:
-    stand = Consumer()
+@pytest.fixture
+def stand() -> Consumer:
+    return Consumer()
+
+
+def test_pull_returns_messages_as_stored(stand: Consumer) -> None:
     stand.fill("A", "B", "A")
     answer = stand.pull()
     assert (answer.code, answer.remark, places(answer)) == (FOUND, "FOUND", ("3", "0", "3"))
@@ -101,8 +105,7 @@ def test_pull_returns_messages_as_stored() -> None:
     assert stand.bodies(maxMsgNums=0) == [b"A"]
 
 
-def test_pull_does_not_see_undispatched_messages() -> None:
-    stand = Consumer()
+def test_pull_does_not_see_undispatched_messages(stand: Consumer) -> None:
     stand.send()
     assert stand.pull().code == NOT_FOUND
 
@@ -115,22 +118,19 @@ def test_pull_does_not_see_undispatched_messages() -> None:
         (-1, MOVED, "OFFSET_TOO_SMALL", "0"),
     ],
 )
-def test_pull_outside_the_queue_gets_a_corrected_offset(offset: int, code: int, remark: str, next_offset: str) -> None:
-    stand = Consumer()
+def test_pull_outside_the_queue_gets_a_corrected_offset(stand: Consumer, offset: int, code: int, remark: str, next_offset: str) -> None:
     stand.fill("A", "B")
     answer = stand.pull(queueOffset=offset)
     assert (answer.code, answer.remark, places(answer)) == (code, remark, (next_offset, "0", "2"))
 
 
-def test_pull_from_an_empty_queue() -> None:
-    stand = Consumer()
+def test_pull_from_an_empty_queue(stand: Consumer) -> None:
     for offset, code in ((0, NOT_FOUND), (5, MOVED)):
         answer = stand.pull(queueOffset=offset)
         assert (answer.code, answer.remark, places(answer)) == (code, "NO_MESSAGE_IN_QUEUE", ("0", "0", "0"))
 
 
-def test_corrected_offset_is_stored_in_its_own_topic() -> None:
-    stand = Consumer()
+def test_corrected_offset_is_stored_in_its_own_topic(stand: Consumer) -> None:
     stand.fill("A")
     stand.pull(queueOffset=9)
     note = stand.last()
@@ -143,8 +143,7 @@ def test_corrected_offset_is_stored_in_its_own_topic() -> None:
     }
 
 
-def test_a_slave_corrects_no_offset() -> None:
-    stand = Consumer()
+def test_a_slave_corrects_no_offset(stand: Consumer) -> None:
     stand.fill("A")
     stand.settings.broker_role = "SLAVE"
     count = len(stand.stored())
@@ -152,8 +151,7 @@ def test_a_slave_corrects_no_offset() -> None:
     assert (answer.code, fields_of(answer)["nextBeginOffset"], len(stand.stored())) == (RETRY, "9", count)
 
 
-def test_only_matching_tags_are_given() -> None:
-    stand = Consumer()
+def test_only_matching_tags_are_given(stand: Consumer) -> None:
     stand.fill("A", "B", "C")
     answer = stand.pull(subscription=" A || C ")
     assert (bodies(answer), places(answer)[0]) == ([b"A", b"C"], "3")
@@ -161,8 +159,7 @@ def test_only_matching_tags_are_given() -> None:
     assert (answer.code, answer.remark, places(answer)[0]) == (RETRY, "NO_MATCHED_MESSAGE", "3")
 
 
-def test_one_answer_is_bounded_by_number_and_size() -> None:
-    stand = Consumer()
+def test_one_answer_is_bounded_by_number_and_size(stand: Consumer) -> None:
     for _ in range(40):
         stand.send()
     stand.broker.store.dispatch()
@@ -193,8 +190,7 @@ def test_pull_ends_at_its_file_of_the_queue() -> None:
     assert stand.bodies(queueOffset=3) == [b"D", b"E"]
 
 
-def test_filter_without_matches_stops_after_800_entries() -> None:
-    stand = Consumer()
+def test_filter_without_matches_stops_after_800_entries(stand: Consumer) -> None:
     stand.fill("A")
     queue, entry = stand.first_entry()
     for index in range(1, 1000):
@@ -203,8 +199,7 @@ def test_filter_without_matches_stops_after_800_entries() -> None:
     assert places(answer)[0] == "800"
 
 
-def test_pull_skips_messages_deleted_from_the_log() -> None:
-    stand = Consumer()
+def test_pull_skips_messages_deleted_from_the_log(stand: Consumer) -> None:
     stand.fill("A")
     queue, entry = stand.first_entry()
     queue.put(1, entry._replace(physical_offset=1 << 30))
@@ -233,8 +228,7 @@ def test_pull_skips_messages_deleted_from_the_log() -> None:
         ({"sysFlag": 0}, 24, "the consumer's group info not exist\nSee http://rocketmq.apache.org/docs/faq/ for further details."),
     ],
 )
-def test_pull_is_refused_with_code_and_remark(changed: dict[str, Any], code: int, remark: str) -> None:
-    stand = Consumer()
+def test_pull_is_refused_with_code_and_remark(stand: Consumer, changed: dict[str, Any], code: int, remark: str) -> None:
     stand.topic("W", perm=2)
     stand.call(200, b'{"groupName":"closed","consumeEnable":false}')
     answer = stand.pull(**changed)
@@ -276,8 +270,7 @@ def test_missing_pull_fields_are_errors(name: str) -> None:
 # Subscriptions from heartbeats
 
 
-def test_last_heartbeat_decides_the_subscription() -> None:
-    stand = Consumer()
+def test_last_heartbeat_decides_the_subscription(stand: Consumer) -> None:
     stand.fill("A", "B")
     stand.beat()
     assert stand.bodies(sysFlag=0, subscription=None, subVersion=5) == [b"A"]
@@ -287,8 +280,7 @@ def test_last_heartbeat_decides_the_subscription() -> None:
     assert str(stand.pull(sysFlag=0, topic="U").remark).startswith("the consumer's subscription not exist\n")
 
 
-def test_group_can_forbid_broadcasting() -> None:
-    stand = Consumer()
+def test_group_can_forbid_broadcasting(stand: Consumer) -> None:
     stand.call(200, b'{"groupName":"cg","consumeBroadcastEnable":false}')
     stand.beat(messageModel="BROADCASTING")
     answer = stand.pull(sysFlag=0)
@@ -311,8 +303,7 @@ def test_expression_types_are_accepted_or_refused() -> None:
 # Offsets
 
 
-def test_pull_can_commit_the_consumers_offset() -> None:
-    stand = Consumer()
+def test_pull_can_commit_the_consumers_offset(stand: Consumer) -> None:
     stand.fill("A")
     stand.pull(commitOffset=1)
     assert stand.broker.offsets.table == {}
@@ -336,8 +327,7 @@ def test_pull_can_commit_the_consumers_offset() -> None:
 WAITING = {"queueOffset": 1, "sysFlag": 6, "suspendTimeoutMillis": 15_000}
 
 
-def test_a_pull_waits_for_a_message() -> None:
-    stand = Consumer()
+def test_a_pull_waits_for_a_message(stand: Consumer) -> None:
     stand.fill("A")
     stand.beginning(**WAITING)
     stand.fill("B")
@@ -347,8 +337,7 @@ def test_a_pull_waits_for_a_message() -> None:
     assert len(stand.channel.written) == 1
 
 
-def test_waiting_pull_commits_its_offset_once() -> None:
-    stand = Consumer()
+def test_waiting_pull_commits_its_offset_once(stand: Consumer) -> None:
     stand.fill("A")
     stand.beginning(**WAITING | {"sysFlag": 7, "commitOffset": 1})
     assert stand.broker.offsets.query("cg", "T", 0) == 1
@@ -357,8 +346,7 @@ def test_waiting_pull_commits_its_offset_once() -> None:
     assert (bodies(stand.channel.written[-1]), stand.broker.offsets.query("cg", "T", 0)) == ([b"B"], 5)
 
 
-def test_a_pull_waits_for_its_own_queue_and_tags() -> None:
-    stand = Consumer()
+def test_a_pull_waits_for_its_own_queue_and_tags(stand: Consumer) -> None:
     stand.fill("A")
     stand.beginning(**WAITING | {"subscription": "C", "suspendTimeoutMillis": 1_000_000})
     for tag, queue_id, answers in (("A", 1, 1), ("C", 1, 1), ("B", 0, 1), ("C", 0, 2)):
@@ -367,8 +355,7 @@ def test_a_pull_waits_for_its_own_queue_and_tags() -> None:
     assert bodies(stand.channel.written[-1]) == [b"C"]
 
 
-def test_a_pull_that_waited_long_enough_is_answered() -> None:
-    stand = Consumer()
+def test_a_pull_that_waited_long_enough_is_answered(stand: Consumer) -> None:
     stand.fill("A")
     drive(stand.scheduler, stand.broker, (each for each in Broker.PERIODIC if each.name == "check_held"))
     before = stand.beginning(**WAITING)
@@ -379,8 +366,7 @@ def test_a_pull_that_waited_long_enough_is_answered() -> None:
     assert (answer.code, answer.remark, places(answer)) == (NOT_FOUND, "OFFSET_OVERFLOW_ONE", ("1", "0", "1"))
 
 
-def test_pull_waits_only_with_permission_and_while_connected() -> None:
-    stand = Consumer()
+def test_pull_waits_only_with_permission_and_while_connected(stand: Consumer) -> None:
     stand.fill("A")
     assert stand.pull(**WAITING | {"sysFlag": 4}).code == NOT_FOUND
     assert stand.pull(**WAITING | {"queueOffset": 7}).code == MOVED
@@ -391,8 +377,7 @@ def test_pull_waits_only_with_permission_and_while_connected() -> None:
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_lost_connection_removes_only_its_own_waiting_pulls(left: int) -> None:
-    stand = Consumer()
+def test_lost_connection_removes_only_its_own_waiting_pulls(stand: Consumer, left: int) -> None:
     stand.fill("A")
     channels = [FakeChannel(), FakeChannel()]
     for channel in channels:
@@ -429,8 +414,7 @@ def test_slave_rejects_pulls_from_5_0_on_unless_readable(profile: str, readable:
     assert code == FOUND or str(answer.remark).startswith("[REJECTREQUEST]")
 
 
-def test_slave_wakes_no_waiting_pull() -> None:
-    stand = Consumer()
+def test_slave_wakes_no_waiting_pull(stand: Consumer) -> None:
     stand.fill("A")
     stand.send()
     before = stand.beginning(**WAITING)

@@ -94,9 +94,13 @@ def sent_table(request: Command) -> dict[str, dict[str, Any]]:
 # The request
 
 
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
 @behaviour("NS-10")
-def test_a_forced_registration_sends_the_whole_table_at_once() -> None:
-    bench = Bench()
+def test_a_forced_registration_sends_the_whole_table_at_once(bench: Bench) -> None:
     bench.topics.update(TopicConfig("T", 4, 8, 6, MULTI_TAG, 2, order=True))
     bench.register()
     (request,) = bench.server.requests
@@ -120,8 +124,7 @@ def test_a_forced_registration_sends_the_whole_table_at_once() -> None:
 
 
 @behaviour("NS-10", "TCM-17", "INV-25", "HAZ-11")
-def test_creation_registers_one_way_without_waiting() -> None:
-    bench = Bench()
+def test_creation_registers_one_way_without_waiting(bench: Bench) -> None:
     bench.network.plan = lambda packet: HOLD
     before = bench.scheduler.clock.now()
     assert bench.create() is not None
@@ -187,8 +190,7 @@ def test_an_unrestricted_broker_sends_its_own_permissions() -> None:
         (None, None, True),
     ],
 )
-def test_without_force_the_name_server_is_asked_for_its_version(changed: str | None, version: str | None, sent: bool) -> None:
-    bench = Bench()
+def test_without_force_the_name_server_is_asked_for_its_version(bench: Bench, changed: str | None, version: str | None, sent: bool) -> None:
     bench.server.changed = changed
     if version is not None:
         bench.server.version = bench.version() | ({} if version == "same" else {"counter": 77})
@@ -201,8 +203,7 @@ def test_without_force_the_name_server_is_asked_for_its_version(changed: str | N
 
 
 @behaviour("HAZ-02", "TCM-13", "INV-18")
-def test_a_template_changed_in_place_is_not_registered() -> None:
-    bench = Bench()
+def test_a_template_changed_in_place_is_not_registered(bench: Bench) -> None:
     bench.server.version, bench.server.changed = bench.version(), "false"
     bench.settings.auto_create_topic_enable = False
     assert bench.create() is None
@@ -212,8 +213,7 @@ def test_a_template_changed_in_place_is_not_registered() -> None:
 
 
 @behaviour("TCM-30", "NS-09")
-def test_administrators_change_is_registered_without_a_version_query() -> None:
-    bench = Bench()
+def test_administrators_change_is_registered_without_a_version_query(bench: Bench) -> None:
     config = TopicConfig("T")
     bench.topics.update(config)
     bench.server.version, bench.server.changed = bench.version(), "false"
@@ -245,8 +245,7 @@ def test_failed_version_query_counts_as_changed_and_refusal_does_not() -> None:
 
 
 @behaviour("NS-12")
-def test_order_topics_of_the_answer_are_stored_in_the_table() -> None:
-    bench = Bench()
+def test_order_topics_of_the_answer_are_stored_in_the_table(bench: Bench) -> None:
     bench.topics.update(TopicConfig("listed"))
     bench.topics.update(TopicConfig("not listed", order=True))
     bench.server.order = {"table": {"listed": "broker-a:4", "unknown": "broker-a:4"}}
@@ -268,8 +267,7 @@ def test_order_topics_of_the_answer_are_stored_in_the_table() -> None:
 @pytest.mark.parametrize(
     ("check", "oneway", "order"), [(False, False, {"table": {}}), (True, True, {"table": {}}), (True, False, None), (True, False, {})]
 )
-def test_order_flags_stay_without_a_check_or_an_answer(check: bool, oneway: bool, order: dict[str, Any] | None) -> None:
-    bench = Bench()
+def test_order_flags_stay_without_a_check_or_an_answer(bench: Bench, check: bool, oneway: bool, order: dict[str, Any] | None) -> None:
     bench.topics.update(TopicConfig("T", order=True))
     bench.server.order = order
     bench.register(check_order_config=check, oneway=oneway)
@@ -321,16 +319,14 @@ def test_unreachable_name_server_does_not_stop_other_registrations(oneway: bool)
 
 
 @behaviour("HAZ-11")
-def test_a_lost_answer_is_waited_for_six_seconds() -> None:
-    bench = Bench()
+def test_a_lost_answer_is_waited_for_six_seconds(bench: Bench) -> None:
     bench.network.plan = lambda packet: []
     before = bench.scheduler.clock.now()
     bench.register()
     assert bench.scheduler.clock.now() - before == 6000
 
 
-def test_registrations_of_one_broker_follow_one_another() -> None:
-    bench = Bench()
+def test_registrations_of_one_broker_follow_one_another(bench: Bench) -> None:
     bench.topics.update(TopicConfig("T"))
     answers: list[Packet] = []
 

@@ -291,9 +291,13 @@ class Server:
         return self.channel.written
 
 
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
 @behaviour("REM-05", "HAZ-26", "INV-03")
-def test_an_unknown_code_is_answered_even_to_one_way_callers() -> None:
-    server = Server()
+def test_an_unknown_code_is_answered_even_to_one_way_callers(server: Server) -> None:
     for flag in (0, ONE_WAY):
         server.dispatcher.receive(server.channel, Command(4711, opaque=8, flag=flag))
         answer = server.channel.written[-1]
@@ -303,24 +307,21 @@ def test_an_unknown_code_is_answered_even_to_one_way_callers() -> None:
 
 
 @behaviour("REM-05")
-def test_the_default_processor_serves_the_other_codes() -> None:
-    server = Server()
+def test_the_default_processor_serves_the_other_codes(server: Server) -> None:
     server.dispatcher.default = server.dispatcher.processors.pop(1)
     server.give = "answer"
     assert [answer.code for answer in server.receive()] == [0]
 
 
 @behaviour("REM-05")
-def test_unexpected_response_is_dropped() -> None:
-    server = Server()
+def test_unexpected_response_is_dropped(server: Server) -> None:
     assert server.receive(flag=RESPONSE) == []
     assert server.served == 0
 
 
 @pytest.mark.parametrize("flag", [0, ONE_WAY])
 @behaviour("REM-08", "INV-04")
-def test_an_answer_is_marked_and_carries_the_opaque(flag: int) -> None:
-    server = Server()
+def test_an_answer_is_marked_and_carries_the_opaque(server: Server, flag: int) -> None:
     assert server.receive(flag=flag) == [], "no response is no answer"
     server.give = "answer"
     written = server.receive(opaque=1234, flag=flag)
@@ -337,8 +338,7 @@ def test_an_answer_is_marked_and_carries_the_opaque(flag: int) -> None:
     ],
 )
 @behaviour("REM-08")
-def test_throwable_becomes_the_answer(error: Exception, start: str) -> None:
-    server = Server()
+def test_throwable_becomes_the_answer(server: Server, error: Exception, start: str) -> None:
     server.give = error
     assert server.receive(opaque=6, flag=ONE_WAY) == []
     (answer,) = server.receive(opaque=6)
@@ -347,8 +347,7 @@ def test_throwable_becomes_the_answer(error: Exception, start: str) -> None:
 
 
 @behaviour("REM-09", "SEND-07")
-def test_finished_future_is_answered_by_its_own_task() -> None:
-    server = Server()
+def test_finished_future_is_answered_by_its_own_task(server: Server) -> None:
     future: Future[Command | None] = Future()
     server.give = future
     assert server.receive() == []
@@ -361,8 +360,7 @@ def test_finished_future_is_answered_by_its_own_task() -> None:
 
 
 @behaviour("REM-09", "HAZ-24")
-def test_a_future_that_fails_is_never_answered() -> None:
-    server = Server()
+def test_a_future_that_fails_is_never_answered(server: Server) -> None:
     future: Future[Command | None] = Future()
     future.fail(JavaError("java.lang.NullPointerException"))
     server.give = future
@@ -384,8 +382,7 @@ class Watching:
 
 
 @behaviour("REM-08")
-def test_hooks_run_around_every_request() -> None:
-    server = Server()
+def test_hooks_run_around_every_request(server: Server) -> None:
     events: list[object] = []
     server.dispatcher.hooks = [Watching(events)]
     server.receive()
@@ -396,8 +393,7 @@ def test_hooks_run_around_every_request() -> None:
 
 
 @behaviour("REM-08")
-def test_error_of_a_before_hook_becomes_the_answer() -> None:
-    server = Server()
+def test_error_of_a_before_hook_becomes_the_answer(server: Server) -> None:
     server.dispatcher.hooks = [Watching([], raises=True)]
     (answer,) = server.receive()
     assert str(answer.remark).startswith("java.lang.SecurityException: who are you, ")

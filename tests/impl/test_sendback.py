@@ -47,12 +47,16 @@ def test_message_is_stored_again_and_the_old_record_stays(profile: str) -> None:
     assert len(stand.stored()) == 3
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return stand_with(profile)
+
+
 @pytest.mark.parametrize(
     ("profile", "kept"), [("P40", False), ("P45", False), ("P461", False), ("P471", True), ("P49", True), ("P494", True)]
 )
 @behaviour("BACK-14")
-def test_later_brokers_keep_the_store_host(profile: str, kept: bool) -> None:
-    stand = stand_with(profile)
+def test_later_brokers_keep_the_store_host(stand: Stand, kept: bool) -> None:
     stand.broker.store_host = ("10.0.0.2", 10911)
     back(stand)
     assert stand.last().store_host[0] == ("127.0.0.1" if kept else "10.0.0.2")
@@ -113,8 +117,7 @@ def test_checks_of_a_send_back_have_a_fixed_order() -> None:
 @pytest.mark.parametrize("queues", [0, -1])
 @every
 @behaviour("BACK-05", "HAZ-30", "INV-51", "M-101")
-def test_group_without_retry_queues_drops_the_message_with_success(profile: str, queues: int) -> None:
-    stand = stand_with(profile)
+def test_group_without_retry_queues_drops_the_message_with_success(stand: Stand, queues: int) -> None:
     stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=queues))
     answer = back(stand)
     assert (answer.code, answer.remark) == (SUCCESS, None)
@@ -147,8 +150,7 @@ def test_an_existing_retry_topic_may_have_fewer_queues() -> None:
 @pytest.mark.parametrize(("level", "missing"), [(0, "%RETRY%G"), (-1, "%DLQ%G")])
 @every
 @behaviour("BACK-07", "BACK-12")
-def test_failed_creation_of_the_retry_topic_is_refused(profile: str, level: int, missing: str) -> None:
-    stand = stand_with(profile)
+def test_failed_creation_of_the_retry_topic_is_refused(stand: Stand, level: int, missing: str) -> None:
     if level < 0:
         stand.topic("%RETRY%G")
     stand.broker.topics.lock.held = True
@@ -162,8 +164,7 @@ def test_failed_creation_of_the_retry_topic_is_refused(profile: str, level: int,
 @pytest.mark.parametrize("perm", [0, READ, WRITE, READ | WRITE])
 @every
 @behaviour("BACK-08")
-def test_retry_topics_own_permission_is_checked(profile: str, perm: int) -> None:
-    stand = stand_with(profile)
+def test_retry_topics_own_permission_is_checked(stand: Stand, perm: int) -> None:
     stand.topic("%RETRY%G", perm=perm)
     answer = back(stand)
     if perm & WRITE:
@@ -174,8 +175,7 @@ def test_retry_topics_own_permission_is_checked(profile: str, perm: int) -> None
 
 @every
 @behaviour("BACK-09")
-def test_missing_message_still_creates_the_retry_topic(profile: str) -> None:
-    stand = stand_with(profile)
+def test_missing_message_still_creates_the_retry_topic(stand: Stand) -> None:
     answer = back(stand, offset=100_000)
     assert (answer.code, answer.remark) == (SYSTEM_ERROR, "look message by offset failed, 100000")
     assert "%RETRY%G" in stand.known()
@@ -186,8 +186,7 @@ def test_missing_message_still_creates_the_retry_topic(profile: str) -> None:
 
 @every
 @behaviour("BACK-10", "BACK-13", "INV-49", "INV-48", "LIV-06", "M-103", "M-104", "M-105")
-def test_delay_grows_each_round_until_the_dead_letter_topic(profile: str) -> None:
-    stand = stand_with(profile)
+def test_delay_grows_each_round_until_the_dead_letter_topic(stand: Stand) -> None:
     offset = 0
     for times in range(16):
         assert back(stand, offset=offset).code == SUCCESS
@@ -225,8 +224,7 @@ def test_the_growing_level_is_cut_at_the_last_one(profile: str) -> None:
 @pytest.mark.parametrize(("level", "delay"), [(0, "3"), (1, "1"), (18, "18"), (25, "18")])
 @every
 @behaviour("BACK-13", "M-103")
-def test_the_consumer_may_choose_the_level(profile: str, level: int, delay: str) -> None:
-    stand = stand_with(profile)
+def test_the_consumer_may_choose_the_level(stand: Stand, level: int, delay: str) -> None:
     back(stand, delay_level=level)
     assert (stand.last().topic, stand.last().properties["DELAY"]) == (SCHEDULE, delay)
 
@@ -254,8 +252,7 @@ def test_later_brokers_default_to_the_groups_limit(profile: str, times: int, dea
 
 @earlier
 @behaviour("BACK-11", "HAZ-33")
-def test_earlier_brokers_fail_without_a_limit(profile: str) -> None:
-    stand = stand_with(profile)
+def test_earlier_brokers_fail_without_a_limit(stand: Stand) -> None:
     answer = back(stand, limit=None)
     assert thrown(answer, NULL_POINTER)
     assert "%RETRY%G" in stand.known()
@@ -263,8 +260,7 @@ def test_earlier_brokers_fail_without_a_limit(profile: str) -> None:
 
 @pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P491", 2), ("P492", 6), ("P49", 6), ("P494", 6)])
 @behaviour("BACK-12", "HAZ-31")
-def test_negative_delay_level_sends_to_the_dead_letter_topic(profile: str, perm: int) -> None:
-    stand = stand_with(profile)
+def test_negative_delay_level_sends_to_the_dead_letter_topic(stand: Stand, perm: int) -> None:
     stand.random.feed(1, 1)
     back(stand, delay_level=-1, unit_mode=True)
     new = stand.last()
@@ -297,8 +293,7 @@ def _kept(properties: dict[str, str]) -> Message:
     ("profile", "named"), [("P40", False), ("P45", False), ("P480", False), ("P490", True), ("P491", True), ("P49", True), ("P494", True)]
 )
 @behaviour("BACK-15", "HAZ-32", "INV-50")
-def test_earlier_brokers_drop_the_origin_id_of_dead_messages(profile: str, named: bool) -> None:
-    stand = stand_with(profile)
+def test_earlier_brokers_drop_the_origin_id_of_dead_messages(stand: Stand, named: bool) -> None:
     origin = stand.last().msg_id
     back(stand, delay_level=-1)
     assert stand.last().properties.get("ORIGIN_MESSAGE_ID") == (origin if named else None)
@@ -378,8 +373,7 @@ def test_every_put_status_except_put_ok_is_an_error(profile: str) -> None:
 
 @pytest.mark.parametrize(("profile", "counted"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
 @behaviour("BACK-16", "M-106")
-def test_a_returned_message_is_counted_for_its_first_topic(profile: str, counted: bool) -> None:
-    stand = stand_with(profile)
+def test_a_returned_message_is_counted_for_its_first_topic(stand: Stand, counted: bool) -> None:
     stand.broker.statistics.topic_put_nums.clear()
     back(stand, delay_level=1)
     first = stand.last()
@@ -409,8 +403,7 @@ def test_long_group_gets_topics_that_accept_no_message(size: int, level: int, co
 
 @every
 @behaviour("SEND-01")
-def test_send_hooks_do_not_see_a_send_back(profile: str) -> None:
-    stand = stand_with(profile)
+def test_send_hooks_do_not_see_a_send_back(stand: Stand) -> None:
     seen: list[object] = []
 
     class Hook:

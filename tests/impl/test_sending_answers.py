@@ -46,11 +46,15 @@ def good(status: PutMessageStatus, wrote_bytes: int = 200) -> PutResult:
     return PutResult(status, AppendResult(AppendMessageStatus.PUT_OK, 1000, wrote_bytes, "ID", 0, 42))
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @pytest.mark.parametrize(("status", "code"), SENT)
 @every
 @behaviour("SEND-41", "SEND-42", "M-62", "M-63")
-def test_appended_messages_count_as_sent(profile: str, status: PutMessageStatus, code: int) -> None:
-    stand = Stand(profile)
+def test_appended_messages_count_as_sent(stand: Stand, status: PutMessageStatus, code: int) -> None:
     stand.put_gives(good(status))
     answer = stand.send(queue_id=2)
     assert (answer.code, answer.remark) == (code, None)
@@ -85,8 +89,7 @@ def test_remarks_that_differ_between_profiles() -> None:
 
 @every
 @behaviour("SEND-40")
-def test_no_result_is_an_error_without_statistics(profile: str) -> None:
-    stand = Stand(profile)
+def test_no_result_is_an_error_without_statistics(stand: Stand) -> None:
     stand.put_gives(None)
     answer = stand.send()
     assert (answer.code, answer.remark, answer.ext_fields) == (1, "store putMessage return null", EXTENDED)
@@ -107,8 +110,7 @@ def test_every_request_gets_exactly_one_answer(profile: str, make: Callable[[], 
 
 @every
 @behaviour("SEND-42", "INV-03", "M-67")
-def test_one_way_requests_get_no_answer_and_are_served(profile: str) -> None:
-    stand = Stand(profile)
+def test_one_way_requests_get_no_answer_and_are_served(stand: Stand) -> None:
     assert stand.request(send_request(one_way=True)) is None
     assert len(stand.stored()) == 1
     assert stand.request(send_request(one_way=True, queue_id=99)) is None
@@ -118,8 +120,7 @@ def test_one_way_requests_get_no_answer_and_are_served(profile: str) -> None:
 
 @every
 @behaviour("SEND-42", "REM-08")
-def test_an_answer_that_cannot_be_written_is_only_logged(profile: str) -> None:
-    stand = Stand(profile)
+def test_an_answer_that_cannot_be_written_is_only_logged(stand: Stand) -> None:
     stand.channel.broken = True
     assert stand.request(send_request()) is None
     assert stand.request(send_request(queue_id=99)) is None
@@ -131,8 +132,7 @@ def test_an_answer_that_cannot_be_written_is_only_logged(profile: str) -> None:
 
 @every
 @behaviour("SEND-42", "INV-54", "M-69")
-def test_a_message_is_counted_with_its_record(profile: str) -> None:
-    stand = Stand(profile)
+def test_a_message_is_counted_with_its_record(stand: Stand) -> None:
     stand.send()
     stand.send()
     statistics, size = stand.broker.statistics, sum(message.store_size for message in stand.stored())
@@ -157,8 +157,7 @@ def test_message_is_counted_for_its_stored_topic(fields: dict[str, Any], stored:
 
 @pytest.mark.parametrize(("profile", "counted"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
 @behaviour("SEND-42", "M-70")
-def test_queues_are_counted_for_delayed_messages_of_later_brokers(profile: str, counted: bool) -> None:
-    stand = Stand(profile)
+def test_queues_are_counted_for_delayed_messages_of_later_brokers(stand: Stand, counted: bool) -> None:
     stand.send(properties={"DELAY": "3"}, queue_id=1)
     stand.send(queue_id=1)
     size = stand.stored()[0].store_size
@@ -192,8 +191,7 @@ def throwing(stand: Stand) -> None:
 
 @pytest.mark.parametrize(("profile", "answered"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
 @behaviour("SEND-07", "REM-09", "HAZ-24", "INV-01")
-def test_errors_of_the_mapping_are_answered_by_synchronous_brokers_only(profile: str, answered: bool) -> None:
-    stand = Stand(profile)
+def test_errors_of_the_mapping_are_answered_by_synchronous_brokers_only(stand: Stand, answered: bool) -> None:
     throwing(stand)
     answer = stand.request(send_request())
     assert len(stand.stored()) == 1
@@ -263,8 +261,7 @@ def test_recorded_broker_loses_maximal_bodies_with_small_files() -> None:
 
 @every
 @behaviour("SEND-41", "SEND-44", "STO-04")
-def test_full_disk_keeps_a_new_topic(profile: str) -> None:
-    stand = Stand(profile)
+def test_full_disk_keeps_a_new_topic(stand: Stand) -> None:
     stand.broker.store.flags.bits = DISK_FULL
     answer = stand.send()
     assert (answer.code, answer.ext_fields) == (14, EXTENDED)
@@ -272,9 +269,8 @@ def test_full_disk_keeps_a_new_topic(profile: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "handed"), [("P494", False), ("P533", True)])
-def test_timer_message_is_answered_with_a_recall_handle(profile: str, handed: bool) -> None:
+def test_timer_message_is_answered_with_a_recall_handle(stand: Stand, handed: bool) -> None:
     """A message due at a whole second waits for the second before it, and the handle has a millisecond more."""
-    stand = Stand(profile)
     due = stand.clock.now() // 1000 * 1000 + 3000
     answer = stand.send(properties={"UNIQ_KEY": "U", "TIMER_DELIVER_MS": str(due)})
     handle = fields_of(answer).get("recallHandle")

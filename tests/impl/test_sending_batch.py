@@ -12,10 +12,14 @@ from rocketproof_impl.message import parse_properties
 from rocketproof_impl.topic import MULTI_TAG
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @every
 @behaviour("BAT-01", "BAT-03", "BAT-04", "SEND-05")
-def test_a_batch_is_stored_as_its_messages(profile: str) -> None:
-    stand = Stand(profile)
+def test_a_batch_is_stored_as_its_messages(stand: Stand) -> None:
     stand.send()
     answer = stand.ask(batch_request(queue_id=0, flag=5, reconsume_times=2))
     first, second = stand.stored()[1:]
@@ -29,8 +33,7 @@ def test_a_batch_is_stored_as_its_messages(profile: str) -> None:
 @pytest.mark.parametrize(("said", "stored"), [(None, 0), (0, 0), (1, 1), (2, 2)])
 @every
 @behaviour("BAT-03", "SEND-25")
-def test_reconsume_times_are_those_of_the_header_or_0(profile: str, said: int | None, stored: int) -> None:
-    stand = Stand(profile)
+def test_reconsume_times_are_those_of_the_header_or_0(stand: Stand, said: int | None, stored: int) -> None:
     stand.send(reconsume_times=said)
     assert stand.ask(batch_request(reconsume_times=said)).code == 0
     assert [one.reconsume_times for one in stand.stored()] == [stored] * 3
@@ -38,8 +41,7 @@ def test_reconsume_times_are_those_of_the_header_or_0(profile: str, said: int | 
 
 @every
 @behaviour("SEND-05", "BAT-03")
-def test_the_header_decides_whether_a_body_is_a_batch(profile: str) -> None:
-    stand = Stand(profile)
+def test_the_header_decides_whether_a_body_is_a_batch(stand: Stand) -> None:
     body = batch_request().body
     assert stand.ask(send_request(code=320, body=body)).code == 0
     assert len(stand.stored()) == 1
@@ -51,8 +53,7 @@ def test_the_header_decides_whether_a_body_is_a_batch(profile: str) -> None:
 
 @every
 @behaviour("BAT-01", "SEND-22")
-def test_broker_chooses_the_queue_of_a_batch(profile: str) -> None:
-    stand = Stand(profile)
+def test_broker_chooses_the_queue_of_a_batch(stand: Stand) -> None:
     stand.topic(write=3, read=9)
     stand.random.feed(5)
     answer = stand.ask(batch_request(queue_id=-1))
@@ -62,8 +63,7 @@ def test_broker_chooses_the_queue_of_a_batch(profile: str) -> None:
 
 @every
 @behaviour("BAT-01", "SEND-21")
-def test_batch_to_a_topic_deleted_meanwhile_stores_nothing(profile: str) -> None:
-    stand = Stand(profile)
+def test_batch_to_a_topic_deleted_meanwhile_stores_nothing(stand: Stand) -> None:
     stand.topic()
     stand.scheduler.stops = lambda _, pause: pause.name == "append"
     stand.request(batch_request())
@@ -103,8 +103,7 @@ def test_only_the_earliest_broker_refuses_batches_to_retry_topics() -> None:
 
 @pytest.mark.parametrize(("profile", "cluster"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
 @behaviour("BAT-03")
-def test_later_brokers_add_their_cluster(profile: str, cluster: bool) -> None:
-    stand = Stand(profile)
+def test_later_brokers_add_their_cluster(stand: Stand, cluster: bool) -> None:
     stand.ask(batch_request(properties="TAGS\x01a\x02"))
     text = stand.last().properties_text
     found = parse_properties(text, exact=False)
@@ -113,8 +112,7 @@ def test_later_brokers_add_their_cluster(profile: str, cluster: bool) -> None:
 
 @every
 @behaviour("BAT-03", "DLQ-05")
-def test_the_topics_filter_type_marks_each_message(profile: str) -> None:
-    stand = Stand(profile)
+def test_the_topics_filter_type_marks_each_message(stand: Stand) -> None:
     stand.topic(topic_filter_type=MULTI_TAG)
     stand.ask(batch_request(sys_flag=1))
     assert {message.sys_flag for message in stand.stored()} == {3}
@@ -130,8 +128,7 @@ def test_batch_ignores_transactions(profile: str) -> None:
 
 @every
 @behaviour("BAT-04", "CL-02")
-def test_a_batch_has_no_delay_and_no_transaction_bits(profile: str) -> None:
-    stand = Stand(profile)
+def test_a_batch_has_no_delay_and_no_transaction_bits(stand: Stand) -> None:
     assert thrown(stand.ask(batch_request(properties="DELAY\x01a\x02")), 'java.lang.NumberFormatException: For input string: "a", ')
     for illegal in (batch_request(sys_flag=4), batch_request(properties="DELAY\x011\x02")):
         assert stand.ask(illegal).code == 13
@@ -165,8 +162,7 @@ def test_lost_batch_is_answered_with_the_offsets_that_fitted(profile: str, clust
 
 @later
 @behaviour("BAT-04")
-def test_properties_limit_of_a_batch_covers_its_header_alone(profile: str) -> None:
-    stand = Stand(profile)
+def test_properties_limit_of_a_batch_covers_its_header_alone(stand: Stand) -> None:
     answer = stand.ask(batch_request(properties="K\x01" + "v" * 32767))
     assert thrown(answer, "java.lang.RuntimeException: Properties size of messageExtBatch exceeded!, ")
 

@@ -238,6 +238,11 @@ def test_read_only_broker_refuses_only_order_topics(profile: str, perm: int, ord
         assert (answer.remark, answer.ext_fields) == ("the broker[10.0.0.1] sending message is forbidden", EXTENDED)
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @pytest.mark.parametrize(
     ("name", "remark"),
     [
@@ -248,8 +253,7 @@ def test_read_only_broker_refuses_only_order_topics(profile: str, perm: int, ord
 )
 @later
 @behaviour("CHK-02", "INV-08", "M-14", "M-15", "M-16")
-def test_name_checks_are_blank_then_characters_then_length(profile: str, name: str, remark: str) -> None:
-    stand = Stand(profile)
+def test_name_checks_are_blank_then_characters_then_length(stand: Stand, name: str, remark: str) -> None:
     before = stand.known()
     answer = stand.send(name)
     assert (answer.code, answer.remark, answer.ext_fields) == (SYSTEM_ERROR, remark, EXTENDED)
@@ -265,8 +269,7 @@ def test_legal_names_are_served(profile: str, name: str) -> None:
 
 @pytest.mark.parametrize("profile", EARLIER)
 @behaviour("CHK-04", "INV-46")
-def test_earlier_brokers_create_the_schedule_topic_like_any_other(profile: str) -> None:
-    stand = Stand(profile)
+def test_earlier_brokers_create_the_schedule_topic_like_any_other(stand: Stand) -> None:
     assert stand.send(SCHEDULE, queue_id=3).code == SUCCESS
     assert stand.broker.topics.table[SCHEDULE] == TopicConfig(SCHEDULE, 4, 4)
     assert stand.last().topic == SCHEDULE
@@ -280,8 +283,7 @@ def test_earlier_brokers_create_the_schedule_topic_like_any_other(profile: str) 
 )
 @every
 @behaviour("CHK-06", "M-19", "M-32")
-def test_unit_mode_marks_only_the_created_topic(profile: str, name: str, unit: bool, flag: int) -> None:
-    stand = Stand(profile)
+def test_unit_mode_marks_only_the_created_topic(stand: Stand, name: str, unit: bool, flag: int) -> None:
     stand.topic("there")
     for each in (name, "there"):
         stand.send(each, unit_mode=unit, max_reconsume_times=1)
@@ -291,16 +293,14 @@ def test_unit_mode_marks_only_the_created_topic(profile: str, name: str, unit: b
 
 @every
 @behaviour("CHK-07", "HAZ-41", "M-20")
-def test_retry_topic_gets_the_templates_queues_if_allowed(profile: str) -> None:
-    stand = Stand(profile)
+def test_retry_topic_gets_the_templates_queues_if_allowed(stand: Stand) -> None:
     assert stand.send("%RETRY%g", queue_id=3, max_reconsume_times=16).code == SUCCESS
     assert stand.broker.topics.table["%RETRY%g"] == TopicConfig("%RETRY%g", 4, 4)
 
 
 @every
 @behaviour("CHK-08", "M-22", "CHK-06", "TCM-13", "HAZ-02")
-def test_retry_topic_without_template_gets_one_queue(profile: str) -> None:
-    stand = Stand(profile)
+def test_retry_topic_without_template_gets_one_queue(stand: Stand) -> None:
     group = stand.broker.groups.find("g")
     assert group is not None
     group.retry_queue_nums = 5
@@ -315,8 +315,7 @@ def test_retry_topic_without_template_gets_one_queue(profile: str) -> None:
 @pytest.mark.parametrize("request_", [{"default_topic": "nosuch"}, {"topic": "K"}])
 @every
 @behaviour("TCM-13", "TCM-11")
-def test_unused_template_keeps_its_inheritance(profile: str, request_: dict[str, Any]) -> None:
-    stand = Stand(profile)
+def test_unused_template_keeps_its_inheritance(stand: Stand, request_: dict[str, Any]) -> None:
     stand.topic("K")
     stand.settings.auto_create_topic_enable = False
     stand.send(**request_)
@@ -357,8 +356,7 @@ LIMITS = [
 @pytest.mark.parametrize(("write", "read", "queue_id", "code"), LIMITS)
 @every
 @behaviour("CHK-10", "INV-30", "INV-31", "INV-32", "HAZ-16", "SEND-22", "M-01", "M-02", "M-03", "M-04")
-def test_queue_id_is_legal_below_larger_count(profile: str, write: int, read: int, queue_id: int, code: int) -> None:
-    stand = Stand(profile)
+def test_queue_id_is_legal_below_larger_count(stand: Stand, write: int, read: int, queue_id: int, code: int) -> None:
     stand.topic(write=write, read=read)
     assert stand.send(queue_id=queue_id).code == code
 
@@ -405,8 +403,7 @@ def test_pauses_of_a_failed_creation() -> None:
 @pytest.mark.parametrize("profile", ["P430", "P432"])
 @pytest.mark.parametrize(("named", "makes"), [("TBW102", "P432"), ("AUTO_CREATE_TOPIC_KEY", "P430")])
 @behaviour("TCM-03", "TCM-13", "CHK-04")
-def test_4_3_0_creates_topics_from_a_differently_named_template(profile: str, named: str, makes: str) -> None:
-    stand = Stand(profile)
+def test_4_3_0_creates_topics_from_a_differently_named_template(stand: Stand, profile: str, named: str, makes: str) -> None:
     assert (named in stand.broker.topics.table) == (profile == makes)
     assert stand.send(default_topic=named).code == (SUCCESS if profile == makes else TOPIC_NOT_EXIST)
     assert (stand.send(named, default_topic="nowhere").code == SYSTEM_ERROR) == (profile == makes)

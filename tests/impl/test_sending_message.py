@@ -68,11 +68,15 @@ def test_topic_without_queues_is_a_division_by_zero(signed: bool) -> None:
         random_queue_id(Drawing(3), 0, signed=signed)
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @pytest.mark.parametrize(("write", "read"), [(2, 8), (8, 2)])
 @every
 @behaviour("SEND-22", "INV-33", "M-05", "M-04")
-def test_a_negative_queue_becomes_one_of_the_write_queues(profile: str, write: int, read: int) -> None:
-    stand = Stand(profile)
+def test_a_negative_queue_becomes_one_of_the_write_queues(stand: Stand, write: int, read: int) -> None:
     stand.topic(write=write, read=read)
     found = set()
     for drawn in range(8):
@@ -85,8 +89,7 @@ def test_a_negative_queue_becomes_one_of_the_write_queues(profile: str, write: i
 
 @every
 @behaviour("SEND-20")
-def test_a_message_without_a_body_is_stored(profile: str) -> None:
-    stand = Stand(profile)
+def test_a_message_without_a_body_is_stored(stand: Stand) -> None:
     assert stand.send(body=None).code == SUCCESS
     assert not stand.last().body
 
@@ -97,8 +100,7 @@ def test_a_message_without_a_body_is_stored(profile: str) -> None:
 @pytest.mark.parametrize("queue_id", [0, -1])
 @every
 @behaviour("SEND-21", "HAZ-18", "REM-08")
-def test_a_topic_deleted_after_the_check_is_a_null_pointer(profile: str, queue_id: int) -> None:
-    stand = Stand(profile)
+def test_a_topic_deleted_after_the_check_is_a_null_pointer(stand: Stand, queue_id: int) -> None:
     stand.topic()
     stand.scheduler.stops = lambda _, pause: pause.name == "append"
     assert stand.request(send_request(queue_id=queue_id)) is None
@@ -161,8 +163,7 @@ def test_wait_property_applies_though_it_is_not_stored(profile: str, wait: str |
 
 @every
 @behaviour("DLQ-01", "DLQ-02")
-def test_group_of_a_retry_topic_follows_the_prefix(profile: str) -> None:
-    stand = Stand(profile)
+def test_group_of_a_retry_topic_follows_the_prefix(stand: Stand) -> None:
     assert stand.send("%RETRY%", max_reconsume_times=0).code == SUCCESS
     assert stand.last().topic == "%DLQ%"
     assert "" in stand.broker.groups.table
@@ -200,9 +201,8 @@ LIMIT_CASES = [
 @every
 @behaviour("DLQ-03", "DLQ-04", "INV-47", "M-102")
 def test_message_above_the_limit_goes_to_the_dead_letter_topic(
-    profile: str, limit: int | None, version: int, times: int | None, topic: str
+    stand: Stand, limit: int | None, version: int, times: int | None, topic: str
 ) -> None:
-    stand = Stand(profile)
     answer = stand.send("%RETRY%g", reconsume_times=times, max_reconsume_times=limit, version=version)
     assert answer.code == SUCCESS
     assert stand.last().topic == topic
@@ -214,8 +214,7 @@ def test_message_above_the_limit_goes_to_the_dead_letter_topic(
     [("P49", 15, "%RETRY%g"), ("P49", 16, "%DLQ%g"), ("P40", 1, None), ("P45", 1, None), ("P492", 1, None)],
 )
 @behaviour("DLQ-02", "DLQ-03", "HAZ-33", "REM-08")
-def test_missing_limit_is_the_groups_or_fails_earlier(profile: str, times: int, topic: str | None) -> None:
-    stand = Stand(profile)
+def test_missing_limit_is_the_groups_or_fails_earlier(stand: Stand, times: int, topic: str | None) -> None:
     answer = stand.send("%RETRY%g", reconsume_times=times)
     assert thrown(answer, NULL_POINTER) if topic is None else (answer.code, stand.last().topic) == (SUCCESS, topic)
     assert "g" in stand.broker.groups.table and "%RETRY%g" in stand.known()
@@ -223,8 +222,7 @@ def test_missing_limit_is_the_groups_or_fails_earlier(profile: str, times: int, 
 
 @pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P49", 6), ("P494", 6)])
 @behaviour("DLQ-04", "HAZ-31")
-def test_a_dead_letter_topic_is_made_with_one_queue(profile: str, perm: int) -> None:
-    stand = Stand(profile)
+def test_a_dead_letter_topic_is_made_with_one_queue(stand: Stand, perm: int) -> None:
     stand.send("%RETRY%g", queue_id=3, reconsume_times=16, max_reconsume_times=16, unit_mode=True)
     config = stand.broker.topics.table["%DLQ%g"]
     assert (config.read_queue_nums, config.write_queue_nums, config.perm, config.topic_sys_flag) == (1, 1, perm, 0)
@@ -233,8 +231,7 @@ def test_a_dead_letter_topic_is_made_with_one_queue(profile: str, perm: int) -> 
 
 @every
 @behaviour("DLQ-04")
-def test_a_dead_letter_topic_that_cannot_be_made_is_refused(profile: str) -> None:
-    stand = Stand(profile)
+def test_a_dead_letter_topic_that_cannot_be_made_is_refused(stand: Stand) -> None:
     stand.topic("%RETRY%g")
     stand.broker.topics.lock.held = True
     answer = stand.send("%RETRY%g", reconsume_times=16, max_reconsume_times=16)
@@ -243,8 +240,7 @@ def test_a_dead_letter_topic_that_cannot_be_made_is_refused(profile: str) -> Non
 
 @every
 @behaviour("DLQ-06", "HAZ-15", "INV-44", "M-68")
-def test_the_answer_names_the_retry_topics_queue(profile: str) -> None:
-    stand = Stand(profile)
+def test_the_answer_names_the_retry_topics_queue(stand: Stand) -> None:
     stand.send("%RETRY%g", reconsume_times=16, max_reconsume_times=16)
     answer = stand.send("%RETRY%g", queue_id=3, reconsume_times=16, max_reconsume_times=16)
     assert queue_of(answer) == 3
@@ -254,8 +250,7 @@ def test_the_answer_names_the_retry_topics_queue(profile: str) -> None:
 
 @every
 @behaviour("DLQ-04", "TCM-20", "DLQ-05", "DLQ-06")
-def test_existing_dead_letter_topic_is_used_unchanged(profile: str) -> None:
-    stand = Stand(profile)
+def test_existing_dead_letter_topic_is_used_unchanged(stand: Stand) -> None:
     dead = stand.topic("%DLQ%G", write=0, read=0, perm=0, topic_filter_type=MULTI_TAG)
     answer = stand.send("%RETRY%G", queue_id=3, sys_flag=1, reconsume_times=5, max_reconsume_times=5)
     assert (answer.code, queue_of(answer)) == (SUCCESS, 3)
@@ -265,8 +260,7 @@ def test_existing_dead_letter_topic_is_used_unchanged(profile: str) -> None:
 
 @later
 @behaviour("HAZ-17", "SEND-24")
-def test_dead_message_keeps_its_delay(profile: str) -> None:
-    stand = Stand(profile)
+def test_dead_message_keeps_its_delay(stand: Stand) -> None:
     stand.send("%RETRY%g", reconsume_times=16, properties={"DELAY": "5"})
     message = stand.last()
     assert (message.topic, message.queue_id) == ("SCHEDULE_TOPIC_XXXX", 4)
@@ -276,8 +270,7 @@ def test_dead_message_keeps_its_delay(profile: str) -> None:
 @pytest.mark.parametrize(("name", "times"), [("T", 0), ("%RETRY%g", 0), ("%RETRY%g", 16)])
 @every
 @behaviour("DLQ-05", "M-31")
-def test_the_topics_filter_type_marks_the_message(profile: str, name: str, times: int) -> None:
-    stand = Stand(profile)
+def test_the_topics_filter_type_marks_the_message(stand: Stand, name: str, times: int) -> None:
     stand.topic(name, topic_filter_type=MULTI_TAG)
     stand.topic("%DLQ%g")
     stand.send(name, sys_flag=1, reconsume_times=times, max_reconsume_times=16)

@@ -26,10 +26,14 @@ def batch(*items: bytes, topic: str = "T", **fields: Any) -> Message:
     return Message(topic, body=b"".join(items), **fields)
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @behaviour("BAT-04", "INV-34", "INV-43")
 @either
-def test_messages_of_a_batch_have_consecutive_offsets(profile: str) -> None:
-    stand = Stand(profile)
+def test_messages_of_a_batch_have_consecutive_offsets(stand: Stand) -> None:
     stand.put(message("T"))
     result = stand.put_batch(batch(item(b"a", flag=7), item(b"bb", "K\x01v"), item(b"ccc"), sys_flag=1, reconsume_times=2))
     assert result.ok
@@ -51,8 +55,7 @@ def test_messages_of_a_batch_have_consecutive_offsets(profile: str) -> None:
 
 @behaviour("BAT-04", "CL-06", "INV-42")
 @either
-def test_messages_of_a_batch_have_the_locks_time(profile: str) -> None:
-    stand = Stand(profile)
+def test_messages_of_a_batch_have_the_locks_time(stand: Stand) -> None:
     stand.store.commit_log.lock.held = True
     task = stand.scheduler.spawn(stand.store.put_messages(batch(item(b"a"), item(b"b"))))
     stand.scheduler.advance(70)
@@ -90,8 +93,7 @@ def test_recorded_batches(case: int, header: dict[str, str]) -> None:
         ("P49", "", "CLUSTER\x01c"),
     ],
 )
-def test_how_the_batch_properties_are_joined(profile: str, own: str, stored: str | None) -> None:
-    stand = Stand(profile)
+def test_how_the_batch_properties_are_joined(stand: Stand, profile: str, own: str, stored: str | None) -> None:
     stand.put_batch(batch(item(b"a", own), properties={CLUSTER: "c"}))
     assert next(stand.store.records()).properties_text == stored
     if profile == "P49":
@@ -102,8 +104,7 @@ def test_how_the_batch_properties_are_joined(profile: str, own: str, stored: str
 @behaviour("BAT-04", "M-94")
 @either
 @pytest.mark.parametrize("fields", [{"sys_flag": 4}, {"sys_flag": 8}, {"sys_flag": 12}, {"properties": {DELAY: "1"}}])
-def test_batches_are_neither_transactional_nor_delayed(profile: str, fields: dict[str, Any]) -> None:
-    stand = Stand(profile)
+def test_batches_are_neither_transactional_nor_delayed(stand: Stand, fields: dict[str, Any]) -> None:
     result = stand.put_batch(batch(item(b"a"), **fields))
     assert (result.status, result.append) == (PutMessageStatus.MESSAGE_ILLEGAL, None)
     assert stand.store.max_phy_offset == 0
@@ -112,8 +113,7 @@ def test_batches_are_neither_transactional_nor_delayed(profile: str, fields: dic
 
 @behaviour("BAT-04", "HAZ-38")
 @either
-def test_level_0_and_item_levels_cause_no_delay(profile: str) -> None:
-    stand = Stand(profile)
+def test_level_0_and_item_levels_cause_no_delay(stand: Stand) -> None:
     assert stand.put_batch(batch(item(b"a", "DELAY\x013\x02"), properties={DELAY: "0", "TRAN_MSG": "true"})).ok
     (found,) = stand.store.records()
     assert (found.topic, found.sys_flag) == ("T", 0)
@@ -185,9 +185,8 @@ def test_a_batch_larger_than_a_file_is_lost_too(profile: str) -> None:
         (24, "BufferUnderflowException"),
     ],
 )
-def test_a_body_that_ends_too_early_raises(profile: str, cut: int, thrown: str) -> None:
+def test_a_body_that_ends_too_early_raises(stand: Stand, cut: int, thrown: str) -> None:
     """The error of 4.9.4 for a body that ends in the properties, in their length, in the body, or in the head."""
-    stand = Stand(profile)
     data = item(b"abc", "K\x01v")
     with pytest.raises(JavaError, match=thrown):
         stand.put_batch(batch(item(b"a"), data[:-cut]))
@@ -197,8 +196,7 @@ def test_a_body_that_ends_too_early_raises(profile: str, cut: int, thrown: str) 
 @behaviour("BAT-04")
 @either
 @pytest.mark.parametrize("length", [-1, 4, 2**20])
-def test_body_without_a_length_raises(profile: str, length: int) -> None:
-    stand = Stand(profile)
+def test_body_without_a_length_raises(stand: Stand, length: int) -> None:
     data = item(b"a")
     with pytest.raises(JavaError, match="ArrayIndexOutOfBoundsException"):
         stand.put_batch(batch(data[:16] + length.to_bytes(4, "big", signed=True) + data[20:]))
@@ -206,8 +204,7 @@ def test_body_without_a_length_raises(profile: str, length: int) -> None:
 
 @behaviour("BAT-04")
 @either
-def test_empty_batch_stores_nothing(profile: str) -> None:
-    stand = Stand(profile)
+def test_empty_batch_stores_nothing(stand: Stand) -> None:
     result = stand.put_batch(batch())
     assert result.ok
     assert (appended(result).msg_num, appended(result).wrote_bytes, appended(result).msg_id) == (0, 0, "")

@@ -17,18 +17,21 @@ QUEUE = "store/consumequeue/TopicTest/0/00000000000000000000"
 # By offset
 
 
+@pytest.fixture
+def stand() -> Stand:
+    return Stand()
+
+
 @behaviour("REC-01")
 @pytest.mark.parametrize("offset", [-1, -105, 210, 211, 207, 1 << 40])
-def test_read_outside_the_log_is_none(offset: int) -> None:
-    stand = Stand()
+def test_read_outside_the_log_is_none(stand: Stand, offset: int) -> None:
     stand.put(message())
     stand.put(message())
     assert stand.store.look_message_by_offset(offset) is None
 
 
 @behaviour("REC-01")
-def test_read_inside_a_record_is_garbage_or_none() -> None:
-    stand = Stand()
+def test_read_inside_a_record_is_garbage_or_none(stand: Stand) -> None:
     stand.put(message())
     assert all(stand.store.look_message_by_offset(offset) is None for offset in range(1, 105))
     inner = bytes(stand.log())
@@ -63,8 +66,7 @@ def test_a_record_in_the_second_file_is_found() -> None:
 
 
 @behaviour("REC-04", "HAZ-12", "INV-36")
-def test_prepared_and_rolled_back_messages_have_no_queue_entry() -> None:
-    stand = Stand()
+def test_prepared_and_rolled_back_messages_have_no_queue_entry(stand: Stand) -> None:
     for flag in (0, PREPARED, COMMIT, ROLLBACK):
         stand.put(message(sys_flag=flag))
     assert stand.store.dispatch() == 4
@@ -88,8 +90,7 @@ def test_dispatch_goes_in_order_and_can_stop_anywhere() -> None:
 
 
 @behaviour("REC-04")
-def test_dispatch_skips_existing_entries() -> None:
-    stand = Stand()
+def test_dispatch_skips_existing_entries(stand: Stand) -> None:
     for _ in range(3):
         stand.put(message())
     stand.store.dispatch()
@@ -120,8 +121,7 @@ def test_a_consume_queue_has_many_files() -> None:
 
 
 @behaviour("REC-04")
-def test_a_queue_file_that_cannot_be_made_stops_dispatch_there() -> None:
-    stand = Stand()
+def test_a_queue_file_that_cannot_be_made_stops_dispatch_there(stand: Stand) -> None:
     stand.put(message("A"))
     stand.put(message("B"))
     with stand.failing("/B/"):
@@ -201,9 +201,8 @@ def test_truncated_entries_reappear_when_the_log_grows_past_them() -> None:
 
 
 @behaviour("REC-02", "REC-03")
-def test_queue_with_an_empty_file_has_an_entry_after_start() -> None:
+def test_queue_with_an_empty_file_has_an_entry_after_start(stand: Stand) -> None:
     """A real 4.9.4 answers 1 for the end of such a queue: it does not check the size of the first entry."""
-    stand = Stand()
     stand.put(message())
     stand.store.dispatch()
     stand.disk.map("store/consumequeue/P/0/00000000000000000000", stand.settings.mapped_file_size_consume_queue)
@@ -211,8 +210,7 @@ def test_queue_with_an_empty_file_has_an_entry_after_start() -> None:
 
 
 @behaviour("REC-03")
-def test_prepared_messages_do_not_bring_a_queue_into_the_table() -> None:
-    stand = Stand()
+def test_prepared_messages_do_not_bring_a_queue_into_the_table(stand: Stand) -> None:
     stand.put(message(sys_flag=PREPARED))
     assert stand.store.topic_queue_table == {"TopicTest-0": 0}
     assert stand.reopen().store.topic_queue_table == {}
@@ -225,8 +223,7 @@ def test_an_empty_disk_is_opened() -> None:
 
 
 @behaviour("REC-02")
-def test_a_file_that_cannot_be_opened_stops_the_start() -> None:
-    stand = Stand()
+def test_a_file_that_cannot_be_opened_stops_the_start(stand: Stand) -> None:
     stand.put(message())
     with stand.failing():
         assert not stand.store.load()
@@ -246,9 +243,8 @@ def test_the_real_store_is_opened() -> None:
 
 
 @behaviour("REC-04", "INV-36")
-def test_deletion_restarts_the_queues_and_removes_half_messages() -> None:
+def test_deletion_restarts_the_queues_and_removes_half_messages(stand: Stand) -> None:
     """Recorded: case 276, and the store that 4.9.4 left."""
-    stand = Stand()
     topics = ["A", "B", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"]
     for topic in topics:
         stand.put(message(topic))

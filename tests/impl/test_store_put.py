@@ -146,10 +146,14 @@ def test_clock_near_zero_makes_an_idle_store_busy() -> None:
     assert not stand.store.is_os_page_cache_busy()
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @behaviour("STO-05", "CL-09")
 @either
-def test_failed_puts_are_counted_only_after_the_checks(profile: str) -> None:
-    stand = Stand(profile)
+def test_failed_puts_are_counted_only_after_the_checks(stand: Stand) -> None:
     stand.put(message("t" * 128))
     assert stand.store.statistics.put_failed == 0
     stand.put(message(body=b"x" * (4 << 20)))
@@ -188,8 +192,7 @@ def test_checksum_covers_the_body_as_sent(profile: str) -> None:
 
 @behaviour("CL-01", "CL-06", "INV-42")
 @either
-def test_store_timestamp_is_the_time_of_the_lock(profile: str) -> None:
-    stand = Stand(profile)
+def test_store_timestamp_is_the_time_of_the_lock(stand: Stand) -> None:
     began = stand.clock.now()
     stand.store.commit_log.lock.held = True
     given = message()
@@ -206,8 +209,7 @@ def test_store_timestamp_is_the_time_of_the_lock(profile: str) -> None:
 
 @behaviour("CL-03")
 @pytest.mark.parametrize(("profile", "early"), [("P45", True), ("P49", False)])
-def test_last_file_is_read_before_or_inside_the_lock(profile: str, early: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand = Stand(profile)
+def test_last_file_is_read_before_or_inside_the_lock(stand: Stand, early: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     files = stand.store.commit_log.files
     asked: list[bool] = []
     last = type(files).last
@@ -227,8 +229,7 @@ def test_last_file_is_read_before_or_inside_the_lock(profile: str, early: bool, 
 
 @behaviour("CL-04")
 @either
-def test_puts_wait_for_the_lock_and_release_it(profile: str) -> None:
-    stand = Stand(profile)
+def test_puts_wait_for_the_lock_and_release_it(stand: Stand) -> None:
     stand.store.commit_log.lock.held = True
     tasks = [stand.scheduler.spawn(stand.store.put_message(message(queue_id=number))) for number in range(3)]
     stand.scheduler.settle()
@@ -241,9 +242,8 @@ def test_puts_wait_for_the_lock_and_release_it(profile: str) -> None:
 
 @behaviour("CL-05", "STO-03")
 @either
-def test_begin_time_in_lock_is_set_and_reset(profile: str) -> None:
+def test_begin_time_in_lock_is_set_and_reset(stand: Stand) -> None:
     """Also if no file can be created, and if the record is too large."""
-    stand = Stand(profile)
     seen: list[int] = []
 
     def failing(operation: str, path: str) -> None:
@@ -259,8 +259,7 @@ def test_begin_time_in_lock_is_set_and_reset(profile: str) -> None:
 
 @behaviour("CL-05", "HAZ-23", "APP-03", "APP-10", "CL-08")
 @pytest.mark.parametrize(("profile", "stuck"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
-def test_throwing_append_leaves_a_queue_at_0(profile: str, stuck: bool) -> None:
-    stand = Stand(profile)
+def test_throwing_append_leaves_a_queue_at_0(stand: Stand, stuck: bool) -> None:
     stand.put(message("T"))
     began = stand.clock.now()
     with stand.failing(), pytest.raises(JavaError, match="InternalError"):
@@ -280,8 +279,7 @@ def test_throwing_append_leaves_a_queue_at_0(profile: str, stuck: bool) -> None:
 
 @behaviour("CL-07")
 @either
-def test_without_a_file_nothing_is_appended(profile: str) -> None:
-    stand = Stand(profile)
+def test_without_a_file_nothing_is_appended(stand: Stand) -> None:
     with stand.failing():
         result = stand.put(message())
         assert (result.status, result.append, result.ok) == (PutMessageStatus.CREATE_MAPEDFILE_FAILED, None, False)
@@ -373,8 +371,7 @@ def test_ok_depends_on_the_append_alone() -> None:
 @behaviour("CL-02", "INV-45", "M-91", "M-92", "M-93", "HAZ-13", "CL-09", "HAZ-14")
 @either
 @pytest.mark.parametrize(("level", "stored"), [("1", 1), ("3", 3), ("18", 18), ("19", 18), ("100", 18), ("2147483647", 18), ("+2", 2)])
-def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str, stored: int) -> None:
-    stand = Stand(profile)
+def test_a_level_sends_a_message_to_the_schedule_topic(stand: Stand, profile: str, level: str, stored: int) -> None:
     sent = {"KEYS": "k", WAIT: "true", DELAY: level, REAL_TOPIC: "elsewhere", REAL_QID: "99"}  # the last two are overwritten
     given = message("T", 2, properties=sent, properties_text="as sent")
     result = stand.put(given)
@@ -404,8 +401,7 @@ def test_properties_of_a_delayed_message_are_checked_again_after_rewriting(profi
 @behaviour("CL-02")
 @either
 @pytest.mark.parametrize("level", ["0", "-1", "-2147483648", None])
-def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str | None) -> None:
-    stand = Stand(profile)
+def test_no_level_and_levels_below_one_change_nothing(stand: Stand, level: str | None) -> None:
     stand.put(message(properties={} if level is None else {DELAY: level}, properties_text="DELAY\x01" + (level or "9")))
     (found,) = stand.store.records()
     assert (found.topic, found.queue_id) == ("TopicTest", 0)
@@ -415,8 +411,7 @@ def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str |
 @behaviour("CL-02", "CL-05", "STO-05")
 @either
 @pytest.mark.parametrize("level", ["x", "", "2147483648", "1.5", "1e1"])
-def test_invalid_level_raises_before_the_lock_without_effects(profile: str, level: str) -> None:
-    stand = Stand(profile)
+def test_invalid_level_raises_before_the_lock_without_effects(stand: Stand, level: str) -> None:
     with pytest.raises(JavaError, match="NumberFormatException"):
         stand.put(message(properties={DELAY: level}))
     assert (stand.store.max_phy_offset, stand.store.topic_queue_table, stand.store.statistics.put_failed) == (0, {}, 0)
@@ -427,8 +422,7 @@ def test_invalid_level_raises_before_the_lock_without_effects(profile: str, leve
 @behaviour("CL-02", "M-94")
 @either
 @pytest.mark.parametrize(("sys_flag", "delayed"), [(0, True), (3, True), (4, False), (8, True), (9, True), (12, False)])
-def test_only_ordinary_and_committed_messages_are_delayed(profile: str, sys_flag: int, delayed: bool) -> None:
-    stand = Stand(profile)
+def test_only_ordinary_and_committed_messages_are_delayed(stand: Stand, sys_flag: int, delayed: bool) -> None:
     stand.put(message(sys_flag=sys_flag, properties={DELAY: "2" if delayed else "x"}))
     (found,) = stand.store.records()
     assert (found.topic == SCHEDULE) is delayed

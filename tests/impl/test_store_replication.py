@@ -121,9 +121,13 @@ def log_of(store: MessageStore, start: int = 0) -> bytes:
 # The master
 
 
+@pytest.fixture
+def master() -> Master:
+    return Master()
+
+
 @behaviour("FLU-07")
-def test_master_waits_for_the_slaves_first_report() -> None:
-    master = Master()
+def test_master_waits_for_the_slaves_first_report(master: Master) -> None:
     master.put(message())
     link = master.connect()
     master.scheduler.advance(19 * SECOND)
@@ -147,8 +151,7 @@ def test_a_slave_gets_the_log_from_where_it_asks(asked: int, first: int) -> None
     assert all(where // 2000 == (where + size - 1) // 2000 for where, size in pieces), "no piece crosses the end of a file"
 
 
-def test_pieces_have_at_most_32_kib() -> None:
-    master = Master()
+def test_pieces_have_at_most_32_kib(master: Master) -> None:
     master.put(sized(80_000))
     master.connect(has=0)
     assert master.pieces() == [(0, 32_768), (32_768, 32_768), (65_536, 14_464)]
@@ -158,8 +161,7 @@ def test_pieces_have_at_most_32_kib() -> None:
     assert master.pieces() == [(80_000, 100), (80_100, 50)]
 
 
-def test_a_heartbeat_comes_after_five_seconds_of_silence() -> None:
-    master = Master()
+def test_a_heartbeat_comes_after_five_seconds_of_silence(master: Master) -> None:
     master.put(message())
     master.connect(has=105)
     master.scheduler.advance(5 * SECOND - 11)
@@ -173,8 +175,7 @@ def test_a_heartbeat_comes_after_five_seconds_of_silence() -> None:
     assert master.pieces() == [(210, 0)]
 
 
-def test_master_disconnects_a_slave_silent_for_twenty_seconds() -> None:
-    master = Master()
+def test_master_disconnects_a_slave_silent_for_twenty_seconds(master: Master) -> None:
     link = master.connect(has=0)
     master.scheduler.advance(20 * SECOND - 10)
     assert (master.store.ha.connections, master.hung_up) == (1, False)
@@ -183,9 +184,8 @@ def test_master_disconnects_a_slave_silent_for_twenty_seconds() -> None:
     assert master.store.ha.connection_list == []
 
 
-def test_slave_ahead_of_its_master_is_disconnected() -> None:
+def test_slave_ahead_of_its_master_is_disconnected(master: Master) -> None:
     """The first report is the exception: the master takes it as the requested offset."""
-    master = Master()
     master.put(message())
     link = master.connect(has=500)
     assert (master.store.ha.connections, master.taken()) == (1, b"")
@@ -195,8 +195,7 @@ def test_slave_ahead_of_its_master_is_disconnected() -> None:
     assert (master.store.ha.connections, master.hung_up) == (0, True)
 
 
-def test_a_closed_connection_does_not_count() -> None:
-    master = Master()
+def test_a_closed_connection_does_not_count(master: Master) -> None:
     first, second = master.connect(), master.connect()
     assert master.store.ha.connections == 2
     first.ended()
@@ -208,9 +207,8 @@ def test_a_closed_connection_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("chunks", [(1, 7), (3, 5), (8, 8), (12, 4), (8, 1, 7), (1, 1, 14)])
-def test_offsets_arrive_in_pieces_of_any_size(chunks: tuple[int, ...]) -> None:
+def test_offsets_arrive_in_pieces_of_any_size(master: Master, chunks: tuple[int, ...]) -> None:
     """The last of several whole offsets counts."""
-    master = Master()
     for _ in range(3):
         master.put(message())
     link = master.connect()
@@ -222,8 +220,7 @@ def test_offsets_arrive_in_pieces_of_any_size(chunks: tuple[int, ...]) -> None:
     assert master.store.ha.push2_slave_max_offset == 105 * (sum(chunks) // 8)
 
 
-def test_stopped_master_disconnects_slaves_and_accepts_no_more() -> None:
-    master = Master()
+def test_stopped_master_disconnects_slaves_and_accepts_no_more(master: Master) -> None:
     link = master.connect(has=0)
     master.scheduler.complete(master.store.stop())
     assert (link.closed, master.store.ha.connections) == (True, 0)
@@ -231,8 +228,7 @@ def test_stopped_master_disconnects_slaves_and_accepts_no_more() -> None:
     assert master.store.ha.connections == 0
 
 
-def test_a_slave_that_does_not_read_gets_no_more() -> None:
-    master = Master()
+def test_a_slave_that_does_not_read_gets_no_more(master: Master) -> None:
     link = master.connect(has=0)
     link.hold(True)
     for _ in range(5):
@@ -249,8 +245,7 @@ def test_a_slave_that_does_not_read_gets_no_more() -> None:
 
 @behaviour("FLU-07", "LIV-09")
 @pytest.mark.parametrize("after", [0, 1, 999, 2999])
-def test_a_put_waits_until_a_slave_has_it(after: int) -> None:
-    master = Master()
+def test_a_put_waits_until_a_slave_has_it(master: Master, after: int) -> None:
     link = master.connect()
     link.feed(OFFSET.pack(0))
     master.scheduler.advance(10)
@@ -264,8 +259,7 @@ def test_a_put_waits_until_a_slave_has_it(after: int) -> None:
 
 
 @behaviour("FLU-07")
-def test_partial_copy_does_not_complete_a_put() -> None:
-    master = Master()
+def test_partial_copy_does_not_complete_a_put(master: Master) -> None:
     link = master.connect(has=0)
     task = master.scheduler.spawn(master.store.put_message(message()))
     master.scheduler.settle()
@@ -278,8 +272,7 @@ def test_partial_copy_does_not_complete_a_put() -> None:
 
 
 @behaviour("FLU-07")
-def test_many_puts_wait_for_one_report() -> None:
-    master = Master()
+def test_many_puts_wait_for_one_report(master: Master) -> None:
     link = master.connect(has=0)
     tasks = [master.scheduler.spawn(master.store.put_message(message())) for _ in range(20)]
     master.scheduler.advance(5)
@@ -288,9 +281,8 @@ def test_many_puts_wait_for_one_report() -> None:
 
 
 @behaviour("FLU-07")
-def test_timed_out_put_stops_delaying_later_puts() -> None:
+def test_timed_out_put_stops_delaying_later_puts(master: Master) -> None:
     """The thread checks one put after the other."""
-    master = Master()
     link = master.connect(has=0)
     first = master.scheduler.spawn(master.store.put_message(message()))
     master.scheduler.advance(1500)
@@ -302,8 +294,7 @@ def test_timed_out_put_stops_delaying_later_puts() -> None:
 
 
 @behaviour("FLU-07")
-def test_without_a_slave_no_put_waits() -> None:
-    master = Master()
+def test_without_a_slave_no_put_waits(master: Master) -> None:
     began = master.clock.now()
     assert master.put(message()).status is PutMessageStatus.SLAVE_NOT_AVAILABLE
     link = master.connect(has=105)

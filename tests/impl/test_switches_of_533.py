@@ -42,10 +42,14 @@ def register(
     return server.register_broker(cluster, address, "x", broker_id, "", table(*topics), DataVersion(0, version), **more)
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @pytest.mark.parametrize(("profile", "said"), [(EARLIER, "The specified topic is blank."), (LATER, NULL)])
 @behaviour("CHK-02")
-def test_send_without_a_topic(profile: str, said: str) -> None:
-    stand = Stand(profile)
+def test_send_without_a_topic(stand: Stand, said: str) -> None:
     fields = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums": 4, "queueId": 0, "sysFlag": 0}
     answer = stand.call(10, b"a", **fields, bornTimestamp=0, flag=0)
     assert answer.code == 1
@@ -54,9 +58,8 @@ def test_send_without_a_topic(profile: str, said: str) -> None:
 
 @pytest.mark.parametrize(("profile", "named", "code"), [(EARLIER, None, 0), (EARLIER, "T", 0), (LATER, None, 1), (LATER, "T", 0)])
 @behaviour("BACK-12")
-def test_533_requires_the_topic_of_a_dead_letter(profile: str, named: str | None, code: int) -> None:
+def test_533_requires_the_topic_of_a_dead_letter(stand: Stand, named: str | None, code: int) -> None:
     """The retry topic is created before the check, the dead-letter topic after it."""
-    stand = Stand(profile)
     stand.send("T")
     assert stand.send_back(0, "G", -1, origin_topic=named).code == code
     assert ("%RETRY%G" in stand.broker.topics.table, "%DLQ%G" in stand.broker.topics.table) == (True, code == 0)
@@ -64,9 +67,8 @@ def test_533_requires_the_topic_of_a_dead_letter(profile: str, named: str | None
 
 @pytest.mark.parametrize(("profile", "size", "remark"), [(EARLIER, 32700, "MESSAGE_ILLEGAL"), (LATER, 32650, "PROPERTIES_SIZE_EXCEEDED")])
 @behaviour("STO-02", "APP-05", "BACK-16")
-def test_send_back_with_too_long_properties_is_refused(profile: str, size: int, remark: str) -> None:
+def test_send_back_with_too_long_properties_is_refused(stand: Stand, size: int, remark: str) -> None:
     """The later release adds more properties."""
-    stand = Stand(profile)
     stand.send("T", properties={"p": "v" * size})
     answer = stand.send_back(0, origin_topic="T")
     assert (answer.code, answer.remark, len(stand.stored())) == (1, remark, 1)
@@ -74,9 +76,8 @@ def test_send_back_with_too_long_properties_is_refused(profile: str, size: int, 
 
 @pytest.mark.parametrize(("profile", "code", "remark"), [(EARLIER, 0, None), (LATER, 1, "MESSAGE_ILLEGAL")])
 @behaviour("STO-02", "BACK-16")
-def test_send_back_of_a_message_without_a_body(profile: str, code: int, remark: str | None) -> None:
+def test_send_back_of_a_message_without_a_body(stand: Stand, code: int, remark: str | None) -> None:
     """Only a batch can store such a message."""
-    stand = Stand(profile)
     stand.ask(batch_request(bodies=(b"", b"a")))
     answer = stand.send_back(0, origin_topic="T")
     assert (answer.code, answer.remark) == (code, remark)
@@ -84,8 +85,7 @@ def test_send_back_of_a_message_without_a_body(profile: str, code: int, remark: 
 
 @pytest.mark.parametrize(("profile", "left"), [(EARLIER, {"M@g", "MM@g", "M@h"}), (LATER, {"MM@g"})])
 @behaviour("TCM-31")
-def test_topic_deletion_removes_its_group_offsets_in_533(profile: str, left: set[str]) -> None:
-    stand = Stand(profile)
+def test_topic_deletion_removes_its_group_offsets_in_533(stand: Stand, left: set[str]) -> None:
     for topic, group in (("M", "g"), ("MM", "g"), ("M", "h")):
         stand.broker.topics.update(TopicConfig(topic, 4, 4))
         stand.broker.offsets.commit(group, topic, 0, 5)
@@ -97,24 +97,21 @@ def test_topic_deletion_removes_its_group_offsets_in_533(profile: str, left: set
 
 @pytest.mark.parametrize("profile", BOTH)
 @behaviour("BACK-13")
-def test_retry_needs_no_topic(profile: str) -> None:
-    stand = Stand(profile)
+def test_retry_needs_no_topic(stand: Stand) -> None:
     stand.send("T")
     assert stand.send_back(0, "G", 0).code == 0
 
 
 @pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, False), (LATER, True)])
 @behaviour("TCM-30")
-def test_administrator_makes_an_order_topic_in_533(profile: str, ordered: bool) -> None:
-    stand = Stand(profile)
+def test_administrator_makes_an_order_topic_in_533(stand: Stand, ordered: bool) -> None:
     assert stand.call(17, None, **NEW, order="true").code == 0
     assert stand.broker.topics.is_order_topic("T") == ordered
 
 
 @pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, True), (LATER, False)])
 @behaviour("TCM-20")
-def test_send_back_removes_the_retry_topics_order_in_533(profile: str, ordered: bool) -> None:
-    stand = Stand(profile)
+def test_send_back_removes_the_retry_topics_order_in_533(stand: Stand, ordered: bool) -> None:
     stand.send("T")
     stand.send_back(0, "G", 1)
     topics = stand.broker.topics
@@ -127,8 +124,7 @@ def test_send_back_removes_the_retry_topics_order_in_533(profile: str, ordered: 
 
 @pytest.mark.parametrize(("profile", "ordered"), list(itertools.product(BOTH, (False, True))))
 @behaviour("TCM-20")
-def test_heartbeat_creates_a_retry_topic_with_its_topics_order(profile: str, ordered: bool) -> None:
-    stand = Stand(profile)
+def test_heartbeat_creates_a_retry_topic_with_its_topics_order(stand: Stand, profile: str, ordered: bool) -> None:
     stand.broker.topics.table |= {"T": TopicConfig("T", order=ordered)}
     consumer = {"groupName": "G", "consumeType": "", "messageModel": "", "subscriptionDataSet": [{"topic": "T", "subString": "*"}]}
     stand.broker.receive(stand.channel, Command(34, {}, json.dumps({"clientID": "c", "consumerDataSet": [consumer]}).encode()))
@@ -153,8 +149,7 @@ def test_topic_missing_from_the_order_configuration(profile: str, ordered: set[s
 
 @pytest.mark.parametrize(("profile", "versions"), [(EARLIER, 1), (LATER, 0)])
 @behaviour("TCM-30")
-def test_an_update_that_changes_nothing(profile: str, versions: int) -> None:
-    stand = Stand(profile)
+def test_an_update_that_changes_nothing(stand: Stand, versions: int) -> None:
     stand.call(17, None, **NEW)
     before = stand.broker.topics.data_version.counter
     assert stand.call(17, None, **NEW).code == 0

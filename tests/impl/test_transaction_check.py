@@ -66,8 +66,12 @@ def known(request: Command) -> Message:
     return present(record.decode(request.body or b"", exact=False))
 
 
-def test_old_half_message_is_copied_and_its_producer_asked() -> None:
-    stand = Checked()
+@pytest.fixture
+def stand() -> Checked:
+    return Checked()
+
+
+def test_old_half_message_is_copied_and_its_producer_asked(stand: Checked) -> None:
     stand.half()
     (asked,) = stand.round()
     first, again = stand.halves()
@@ -90,8 +94,7 @@ def test_old_half_message_is_copied_and_its_producer_asked() -> None:
     assert stand.offsets() == (1, None)
 
 
-def test_check_loses_the_messages_flag() -> None:
-    stand = Checked()
+def test_check_loses_the_messages_flag(stand: Checked) -> None:
     stand.half()
     stand.round()
     first, again = stand.halves()
@@ -100,16 +103,14 @@ def test_check_loses_the_messages_flag() -> None:
     assert next(message for message in stand.stored() if message.topic == "T").flag == 0
 
 
-def test_copied_half_message_keeps_its_compression() -> None:
-    stand = Checked()
+def test_copied_half_message_keeps_its_compression(stand: Checked) -> None:
     born = stand.clock.now() - 10_000
     stand.send(body=zlib.compress(b"t"), properties=TRANSACTION, sys_flag=5, born_timestamp=born)
     stand.round()
     assert [half.sys_flag & 1 for half in stand.halves()] == [1, 1]
 
 
-def test_half_message_with_a_known_outcome_is_skipped() -> None:
-    stand = Checked()
+def test_half_message_with_a_known_outcome_is_skipped(stand: Checked) -> None:
     for body in (b"a", b"b", b"c"):
         stand.half(body)
     a, b, c = stand.halves()
@@ -124,9 +125,8 @@ def test_half_message_with_a_known_outcome_is_skipped() -> None:
     assert c.queue_offset == 2
 
 
-def test_an_operation_record_waits_for_its_half_message() -> None:
+def test_an_operation_record_waits_for_its_half_message(stand: Checked) -> None:
     """It is needed until the round reaches its half message, which follows a message that is too young."""
-    stand = Checked()
     stand.half(b"a")
     stand.half(b"b")
     stand.end(COMMIT, stand.halves()[1])
@@ -173,12 +173,11 @@ def test_message_older_than_the_retention_is_dropped() -> None:
     assert (stand.last().topic, stand.last().flag) == ("TRANS_CHECK_MAX_TIME_TOPIC", 7)
 
 
-def test_message_can_postpone_its_check() -> None:
+def test_message_can_postpone_its_check(stand: Checked) -> None:
     """During that time it moves to the end of the queue and remembers its first position.
 
     A commit in the meantime is not detected: its operation record has an offset that the round has already passed.
     """
-    stand = Checked()
     stand.half(CHECK_IMMUNITY_TIME_IN_SECONDS="30")
     for count in (2, 3):
         assert stand.round() == []
@@ -190,9 +189,8 @@ def test_message_can_postpone_its_check() -> None:
     assert len(stand.round()) == 1
 
 
-def test_copy_is_done_with_its_original_message() -> None:
+def test_copy_is_done_with_its_original_message(stand: Checked) -> None:
     """This uses up the operation record of the original, so the original is checked if it is reached later."""
-    stand = Checked()
     stand.half(b"copy", CHECK_IMMUNITY_TIME_IN_SECONDS="60", TRAN_PREPARED_QUEUE_OFFSET="1")
     stand.half(b"first")
     stand.end(COMMIT, stand.halves()[1])
@@ -204,22 +202,19 @@ IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 
 
 @pytest.mark.parametrize(("born", "properties"), [(0, {IMMUNITY: "x"}), (0, {IMMUNITY: "-1"}), (100_000, {})])
-def test_invalid_check_time_is_the_default(born: int, properties: dict[str, str]) -> None:
-    stand = Checked()
+def test_invalid_check_time_is_the_default(stand: Checked, born: int, properties: dict[str, str]) -> None:
     stand.half(born=born, **properties)
     assert len(stand.round()) == 1
 
 
-def test_without_a_producer_no_check_is_sent() -> None:
-    stand = Checked()
+def test_without_a_producer_no_check_is_sent(stand: Checked) -> None:
     stand.half()
     stand.broker.channel_closed(stand.producer)
     assert stand.round() == []
     assert len(stand.halves()) == 2
 
 
-def test_without_a_producer_the_round_continues() -> None:
-    stand = Checked()
+def test_without_a_producer_the_round_continues(stand: Checked) -> None:
     for body in (b"a", b"b"):
         stand.half(body)
     stand.broker.channel_closed(stand.producer)
@@ -228,16 +223,14 @@ def test_without_a_producer_the_round_continues() -> None:
     assert stand.offsets() == (2, None)
 
 
-def test_message_without_its_topic_is_not_checked() -> None:
-    stand = Checked()
+def test_message_without_its_topic_is_not_checked(stand: Checked) -> None:
     message = Message(HALF_TOPIC, body=b"x", properties_text="PGROUP\x01pg\x02")
     stand.scheduler.complete(stand.broker.store.put_message(message))
     assert stand.round() == []
     assert stand.offsets() == (1, None)
 
 
-def test_unavailable_store_ends_the_round_after_a_minute() -> None:
-    stand = Checked()
+def test_unavailable_store_ends_the_round_after_a_minute(stand: Checked) -> None:
     stand.half()
     stand.put_gives(PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE))
     began = stand.clock.now()
@@ -246,15 +239,13 @@ def test_unavailable_store_ends_the_round_after_a_minute() -> None:
     assert stand.offsets() == (None, None)
 
 
-def test_round_creates_the_half_topic_with_one_queue() -> None:
-    stand = Checked()
+def test_round_creates_the_half_topic_with_one_queue(stand: Checked) -> None:
     assert HALF_TOPIC not in stand.known()
     assert stand.round() == []
     assert stand.broker.topics.table[HALF_TOPIC] == TopicConfig(HALF_TOPIC, 1, 1, READ | WRITE, topic_sys_flag=0)
 
 
-def test_other_records_in_the_operation_queue_are_skipped() -> None:
-    stand = Checked()
+def test_other_records_in_the_operation_queue_are_skipped(stand: Checked) -> None:
     for text, body in (("TAGS\x01x", b"0"), ("TAGS\x01d", b"nonsense")):
         message = Message(OP_HALF_TOPIC, body=body, properties_text=text)
         stand.scheduler.complete(stand.broker.store.put_message(message))
@@ -263,8 +254,7 @@ def test_other_records_in_the_operation_queue_are_skipped() -> None:
     assert len(stand.producer.written) == 1
 
 
-def test_many_operation_records_are_read_in_batches() -> None:
-    stand = Checked()
+def test_many_operation_records_are_read_in_batches(stand: Checked) -> None:
     for number in range(70):
         stand.half(str(number).encode())
     for half in stand.halves():
@@ -275,16 +265,14 @@ def test_many_operation_records_are_read_in_batches() -> None:
     assert stand.offsets() == (71, 70)
 
 
-def test_offset_before_the_queue_is_corrected() -> None:
-    stand = Checked()
+def test_offset_before_the_queue_is_corrected(stand: Checked) -> None:
     stand.half()
     stand.broker.offsets.commit(CHECK_GROUP, HALF_TOPIC, 0, 50)
     assert stand.round() == []
     assert stand.offsets()[0] == 1
 
 
-def test_a_store_that_is_shut_down_ends_the_round() -> None:
-    stand = Checked()
+def test_a_store_that_is_shut_down_ends_the_round(stand: Checked) -> None:
     stand.half()
     stand.broker.store.shutdown = True
     assert stand.round() == []

@@ -113,7 +113,7 @@ BAD: dict[str, tuple[Callable[[Path], Sequence[str | Path]], str]] = {
     "unknown property": (lambda p: [p, "--property", "INV-99"], "no rule about stored data has this id"),
     "no limit": (lambda p: [p, "--limit", "0"], "--limit 0 is not a positive number"),
     "a master for this machine": (lambda p: [p, "--master", "local"], "leave out one of them"),
-    "json behind a file": (lambda p: [p, "--json", logs(p)[0] / "x.json"], "is a file and no folder"),
+    "json below a file": (lambda p: [p, "--json", logs(p)[0] / "x.json"], "is a file and no folder"),
     "out is a file": (lambda p: [p, "--out", logs(p)[0]], "cannot be written"),
     "no such scheme": (lambda p: ["nothing://there"], "nothing://there"),
 }

@@ -38,8 +38,8 @@ BAD = {
     "a size of the specification": (["check", "--set", "rms=4"], "--set rms=4 without a model file"),
     "an export to what is no tool": (["export", "promela", MODEL], "promela"),
     "an export into a file": (["export", "tla", MODEL, "--output", MODEL], "is a file; give a folder"),
-    "an export behind a file": (["export", "tla", MODEL, "--output", f"{MODEL}/out"], "cannot be written (Not a directory)"),
-    "a graph behind a file": (["graph", MODEL, "--output", f"{MODEL}/out.dot"], "cannot be written"),
+    "an export below a file": (["export", "tla", MODEL, "--output", f"{MODEL}/out"], "cannot be written (Not a directory)"),
+    "a graph below a file": (["graph", MODEL, "--output", f"{MODEL}/out.dot"], "cannot be written"),
     "unknown scope": (["check", "--scope", "smal"], "unknown scope 'smal'; use small"),
     "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, stateful, spark, all"),
     "unknown condition": (["check", "--condition", "broke lock"], "unknown condition 'broke lock'; use 'broken lock'"),
@@ -62,7 +62,7 @@ BAD = {
     "a folder without spark": (["check", "--engine", "explicit", "--scratch", "."], "--scratch without --engine spark"),
     "no cores": (["check", "--engine", "spark", "--cores", "0"], "--cores 0 is not a positive number"),
     "two ways to Spark": (["check", "--engine", "spark", "--master", "local", "--remote", "sc://x"], "two ways to one session"),
-    "json behind a file": (["check", "--json", "plain.txt/where/x.json"], "plain.txt is a file and no folder"),
+    "json below a file": (["check", "--json", "plain.txt/where/x.json"], "plain.txt is a file and no folder"),
     "json to a folder": (["check", "--json", "."], "is a directory; give --json a file name"),
     "witnesses into a file": (["check", "--witnesses", "plain.txt/w"], "give a folder that you may write to"),
     "missing witness": (["show", "nothing.itf.json"], "nothing.itf.json: cannot be read"),
@@ -77,7 +77,7 @@ BAD = {
     "unknown format": (["graph", "--format", "png"], 'Choose from: "dot", "graphml"'),
     "graph too large": (["graph", "--scope", "small", "--states", "2"], "has more than 2 states"),
     "graph of an unknown scope": (["graph", "--scope", "x"], "unknown scope 'x'; use"),
-    "picture behind a file": (["picture", "good.itf.json", "--output", "plain.txt/where.svg"], "cannot be written"),
+    "picture below a file": (["picture", "good.itf.json", "--output", "plain.txt/where.svg"], "cannot be written"),
     "unknown profile to judge by": (["judge", "plain.txt", "--profile", "P4"], "unknown profile 'P4'; the nearest"),
 }
 

@@ -139,7 +139,7 @@ def tlc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_tlc_finds_as_many_states_of_the_specification(tlc: Path, tmp_path: Path) -> None:
+def test_tlc_finds_the_same_number_of_specification_states(tlc: Path, tmp_path: Path) -> None:
     made = instance("specification", "tiny")
     exploration = search.explore(made, [], symmetry=False)
     assert counted(tla.module(made, properties=[]), tlc, tmp_path) == (exploration.transitions, exploration.states, exploration.depth)
@@ -365,7 +365,7 @@ SMALL = [key for key, (generated, _, _) in COUNTS.items() if generated < 30_000]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "scope"), SMALL if settings.get_current_profile_name() == "long" else SMALL[:2])
-def test_tlc_finds_as_many_states(name: str, scope: str, tlc: Path, tmp_path: Path) -> None:
+def test_tlc_finds_the_same_number_of_states(name: str, scope: str, tlc: Path, tmp_path: Path) -> None:
     assert counted(tla.module(instance(name, scope)), tlc, tmp_path) == COUNTS[name, scope]
 
 

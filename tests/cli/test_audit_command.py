@@ -207,7 +207,7 @@ def first(change: Callable[[Path], object], path: Path) -> pools.WorkerPool:
 
 
 @pytest.mark.parametrize("what", ["deleted", "cut"])
-def test_a_file_that_is_lost_while_it_is_read(what: str, store: Path, tmp_path: Path) -> None:
+def test_file_lost_during_the_audit_is_reported(what: str, store: Path, tmp_path: Path) -> None:
     """The other files are audited, and nothing is concluded from the missing file."""
     path = logs(store)[1]
     change: Callable[[Path], object] = Path.unlink if what == "deleted" else lambda p: os.truncate(p, 1000)

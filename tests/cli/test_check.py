@@ -262,7 +262,7 @@ def test_only_unexpected_properties_are_printed_in_full(catalogue: ModuleType, r
     assert "? 9 undecided: stopped by the time limit" in stopped.out.splitlines()
 
 
-def test_actions_that_one_guard_stops_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_actions_stopped_by_the_same_guard_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     stopped = [Gap("P49", name, "huge", "the door is huge", "action") for name in ("blast", "burst")]
     report = CheckReport(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
     report.actions = {"blast": "the door is blown up", "burst": "the door bursts", "paint": ""}

@@ -152,7 +152,7 @@ def test_page_links_the_pages_of_unexpected_verdicts(rocketproof: Run) -> None:
     assert 'href="witnesses/mine-dark.html"' in text and 'href="witnesses/mine-dark.itf.json"' in text
 
 
-def test_the_catalogue_says_where_its_properties_are_stated() -> None:
+def test_catalogue_has_the_location_of_its_properties() -> None:
     places = stated()
     assert {case.claim for case in CASES} | {claim.id for claim in HISTORY_CLAIMS} <= places.keys()
     for id_ in ("INV-16", "LIV-03", "INV-37.stored", "REA-30", "REA-37", "INV-43"):

@@ -45,7 +45,7 @@ def rewritten(synced: bool = True) -> SimulatedDisk:
     return disk
 
 
-def test_what_was_synced_stays() -> None:
+def test_synced_data_stays() -> None:
     def make() -> SimulatedDisk:
         disk = SimulatedDisk()
         disk.write("file", b"old")

@@ -28,7 +28,7 @@ def manager(disk: SimulatedDisk | None = None, *, auto: bool = True, profile: st
 
 
 @behaviour("DLQ-02")
-def test_asking_for_a_group_creates_it_once() -> None:
+def test_query_of_a_group_creates_it_once() -> None:
     disk = SimulatedDisk()
     groups = manager(disk)
     found = groups.find("G")

@@ -57,7 +57,7 @@ def test_before_hook_sees_the_request(profile: str) -> None:
 
 @every
 @behaviour("SEND-03", "HAZ-19", "INV-56")
-def test_a_hook_changes_what_is_stored(profile: str) -> None:
+def test_hook_changes_the_stored_message(profile: str) -> None:
     stand, _ = hooked(profile, trace_on=False)
     stand.send(properties="TAGS\x01a\x02")
     added = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "false"}

@@ -132,7 +132,7 @@ def test_stored_version_is_a_copy_of_the_senders(server: NameServer) -> None:
 
 
 @behaviour("NS-02")
-def test_an_id_without_an_address_makes_it_a_first_registration(server: NameServer) -> None:
+def test_registration_under_a_new_id_is_a_first_registration(server: NameServer) -> None:
     """A slave that becomes master keeps address and version; its topics are stored nevertheless."""
     register(server, "broker-a", T, broker_id=1, address=A)
     register(server, "broker-a", T, broker_id=0)

@@ -240,7 +240,7 @@ def test_next_persist_overwrites_the_good_backup(lost: bytes, answer: bool) -> N
 
 
 @behaviour("PER-07", "HAZ-35")
-def test_without_a_main_file_the_backup_stays_as_it_was() -> None:
+def test_without_a_main_file_the_backup_is_unchanged() -> None:
     bench, _, old, _ = three_versions()
     crash(bench, 7)
     again = bench.restarted()

@@ -47,7 +47,7 @@ def producer(field: Field) -> Producer:
 
 
 @behaviour("CLI-13")
-def test_a_route_is_asked_for_once(producer: Producer, field: Field) -> None:
+def test_route_is_requested_once(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 2, 2, 6))
     info = find(field, producer)
     assert info.have_topic_router_info
@@ -293,7 +293,7 @@ def test_unchanged_route_reaches_a_producer_without_queues(producer: Producer, f
 
 
 @behaviour("CLI-05", "CLI-16", "CLI-19", "CLI-21")
-def test_the_refresh_asks_once_for_every_published_topic(field: Field) -> None:
+def test_refresh_requests_every_published_topic_once(field: Field) -> None:
     first, second = field.producer("first"), field.producer("second")
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7))
     find(field, first, "T")

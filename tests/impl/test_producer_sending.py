@@ -283,7 +283,7 @@ def test_an_interrupted_send_ends_at_once(field: Field) -> None:
 
 
 @behaviour("CLI-28", "LIV-07", "M-113")
-def test_each_attempt_gets_what_is_left_of_the_time(field: Field) -> None:
+def test_each_attempt_has_the_remaining_time(field: Field) -> None:
     """broker-a answers with a failure after 2 s, broker-b does not answer: its timeout is one second."""
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
     field.network.plan = lambda packet: [2000] if packet.answer and packet.source == A else [] if packet.target == B else [0]
@@ -483,7 +483,7 @@ def test_async_retries_a_lost_connection(field: Field) -> None:
 
 @behaviour("CLI-31")
 @pytest.mark.parametrize(("late", "reached"), [(1000, 2), (1001, 1)])
-def test_async_retries_have_what_is_left_of_the_time(field: Field, late: int, reached: int) -> None:
+def test_async_retries_have_the_remaining_time(field: Field, late: int, reached: int) -> None:
     """broker-a loses the connection after this time; the time left for broker-b may be 0, but not negative."""
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_async_failed=1))
     producer.network = network = LosesFirst(field, late)
@@ -638,7 +638,7 @@ def test_counts_move_into_the_header_for_retry_topics_alone(
 
 
 @behaviour("CLI-34", "HAZ-29")
-def test_a_message_has_one_unique_key_for_good(field: Field) -> None:
+def test_message_keeps_its_unique_key(field: Field) -> None:
     message = Message("T", body=b"abc")
     first = header(sent(field, message)).properties
     key = message.properties["UNIQ_KEY"]
@@ -669,7 +669,7 @@ def test_attempts_differ_only_in_queue_and_time(field: Field) -> None:
 
 
 @behaviour("CLI-35")
-def test_a_batch_is_one_request_of_its_own_code(field: Field) -> None:
+def test_batch_is_one_request_with_its_own_code(field: Field) -> None:
     producer = field.producer("pg")
     messages = [Message("T", body=body, flag=flag) for body, flag in ((b"one", 1), (b"three", 2))]
     result = field.run(producer.send_batch(messages))
@@ -691,7 +691,7 @@ def test_a_batch_is_one_request_of_its_own_code(field: Field) -> None:
 
 
 @behaviour("CLI-35")
-def test_messages_that_cannot_go_together(producer: Producer, field: Field) -> None:
+def test_messages_that_cannot_share_a_batch(producer: Producer, field: Field) -> None:
     one = Message("T", body=b"x")
     field.run(producer.send_batch([Message("T", body=b"x", properties={"DELAY": level}) for level in ("0", "-1")]))  # no delay
     for messages, text in (

@@ -136,7 +136,7 @@ def test_creation_registers_one_way_without_waiting(bench: Bench) -> None:
 
 
 @behaviour("HAZ-11", "NS-10", "LIV-01")
-def test_a_lost_registration_is_repaired_by_the_next_periodic_one() -> None:
+def test_next_periodic_registration_repairs_a_lost_registration() -> None:
     bench = Bench(listening=())
     assert bench.create() is not None
     server = FakeNameServer()
@@ -190,7 +190,7 @@ def test_an_unrestricted_broker_sends_its_own_permissions() -> None:
         (None, None, True),
     ],
 )
-def test_without_force_the_name_server_is_asked_for_its_version(bench: Bench, changed: str | None, version: str | None, sent: bool) -> None:
+def test_without_force_the_name_servers_version_is_queried(bench: Bench, changed: str | None, version: str | None, sent: bool) -> None:
     bench.server.changed = changed
     if version is not None:
         bench.server.version = bench.version() | ({} if version == "same" else {"counter": 77})
@@ -326,7 +326,7 @@ def test_a_lost_answer_is_waited_for_six_seconds(bench: Bench) -> None:
     assert bench.scheduler.clock.now() - before == 6000
 
 
-def test_registrations_of_one_broker_follow_one_another(bench: Bench) -> None:
+def test_registrations_of_a_broker_run_one_at_a_time(bench: Bench) -> None:
     bench.topics.update(TopicConfig("T"))
     answers: list[Packet] = []
 

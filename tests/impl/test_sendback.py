@@ -210,7 +210,7 @@ def test_delay_grows_each_round_until_the_dead_letter_topic(stand: Stand) -> Non
 
 @every
 @behaviour("BACK-13", "BACK-12", "CL-02")
-def test_the_growing_level_is_cut_at_the_last_one(profile: str) -> None:
+def test_growing_level_is_limited_to_the_last_level(profile: str) -> None:
     stand = Stand(profile)
     stand.send("%RETRY%G", reconsume_times=17, max_reconsume_times=99)
     assert stand.send_back(max_reconsume_times=99).code == SUCCESS

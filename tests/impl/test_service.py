@@ -47,7 +47,7 @@ class Troubled(Service):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.lists(st.one_of(st.none(), ERRORS), max_size=6), st.one_of(st.none(), ERRORS))
-def test_service_goes_on_after_every_error(errors: list[Exception | None], at_end: Exception | None) -> None:
+def test_service_continues_after_every_error(errors: list[Exception | None], at_end: Exception | None) -> None:
     scheduler = Scheduler()
     service = Troubled(scheduler, errors, at_end)
     task = scheduler.spawn(service.run(), service.name)

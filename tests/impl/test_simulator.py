@@ -52,7 +52,7 @@ def test_wait_ends_with_the_future_or_its_timeout() -> None:
     assert scheduler.run(long.done) == (True, 100)
 
 
-def test_time_stands_still_while_a_thread_can_run() -> None:
+def test_clock_does_not_advance_while_a_thread_can_run() -> None:
     scheduler = Scheduler()
     seen: list[int] = []
     scheduler.every(10, 30, lambda: seen.append(scheduler.clock.now()))
@@ -229,7 +229,7 @@ def test_missing_listener_and_lost_connection_are_errors() -> None:
 
 
 @behaviour("REM-12")
-def test_a_one_way_request_awaits_nothing() -> None:
+def test_one_way_request_does_not_wait() -> None:
     scheduler, network, _ = _network()
     caller = network.endpoint("127.0.0.1:4")
     scheduler.complete(caller.post("127.0.0.1:1", Command(7)))

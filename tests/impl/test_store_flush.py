@@ -225,7 +225,7 @@ def test_the_flush_on_demand_forces_every_file(profile: str) -> None:
 
 
 @behaviour("ACT-03")
-def test_one_flush_brings_one_file_to_the_device() -> None:
+def test_one_flush_forces_one_file() -> None:
     """Each flush call stops at the end of a file (HAZ-21 depends on that)."""
     stand = Stand("P49", mapped_file_size_commit_log=200)
     for _ in range(3):

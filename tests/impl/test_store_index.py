@@ -60,7 +60,7 @@ def test_a_file_byte_by_byte() -> None:
 
 
 @behaviour("REC-04")
-def test_keys_are_the_unique_one_and_each_of_the_others() -> None:
+def test_index_has_the_unique_key_and_each_other_key() -> None:
     found = keys_of(Message("T", properties={"KEYS": " a  b ", "UNIQ_KEY": "u"}))
     assert list(found) == ["T#u", "T#a", "T#b"]
     assert list(keys_of(Message("T", properties={"UNIQ_KEY": ""}))) == ["T#"]
@@ -123,7 +123,7 @@ def test_at_most_64_are_found() -> None:
 
 
 @behaviour("REC-04")
-def test_two_keys_of_one_hash_find_each_other() -> None:
+def test_keys_with_equal_hashes_match_each_other() -> None:
     at = stand()
     place = put(at, "Aa")
     assert query(at, "BB") == [place]

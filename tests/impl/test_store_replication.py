@@ -137,7 +137,7 @@ def test_master_waits_for_the_slaves_first_report(master: Master) -> None:
 
 
 @pytest.mark.parametrize(("asked", "first"), [(0, 4000), (105, 105), (4000, 4000), (4105, 4105)])
-def test_a_slave_gets_the_log_from_where_it_asks(asked: int, first: int) -> None:
+def test_slave_gets_the_log_from_its_reported_offset(asked: int, first: int) -> None:
     """An empty slave gets only the last file."""
     master = Master(mapped_file_size_commit_log=2000)
     for _ in range(46):
@@ -161,7 +161,7 @@ def test_pieces_have_at_most_32_kib(master: Master) -> None:
     assert master.pieces() == [(80_000, 100), (80_100, 50)]
 
 
-def test_a_heartbeat_comes_after_five_seconds_of_silence(master: Master) -> None:
+def test_heartbeat_is_sent_after_five_seconds_of_silence(master: Master) -> None:
     master.put(message())
     master.connect(has=105)
     master.scheduler.advance(5 * SECOND - 11)

@@ -415,7 +415,7 @@ def test_a_stopped_commit_empties_up_to_ten_buffers() -> None:
 
 
 @behaviour("FLU-06")
-def test_a_pool_loses_what_was_not_committed() -> None:
+def test_pool_loses_uncommitted_messages() -> None:
     stand = pooled()
     stand.put(message())
     stand.scheduler.advance(1000)

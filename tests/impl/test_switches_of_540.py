@@ -71,7 +71,7 @@ def test_deletion_that_keeps_offsets_recreates_the_group_in_550(profile: str, of
         assert ("g" in at.broker.groups.table) is there
 
 
-def test_a_profile_refines_the_one_before_it() -> None:
+def test_profile_refines_its_predecessor() -> None:
     assert lineage("P540") == ("P540", "P533", "P494", "P49", "P45", "P40")
     assert set(P540.reasons) == {
         "retry_limit",

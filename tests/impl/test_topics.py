@@ -389,7 +389,7 @@ def test_send_back_waits_three_seconds_for_the_lock(bench: TableBench) -> None:
 
 
 @behaviour("TCM-21", "INV-19")
-def test_a_send_back_looks_again_under_the_lock(bench: TableBench) -> None:
+def test_send_back_repeats_the_look_up_under_the_lock(bench: TableBench) -> None:
     bench.stop = lambda task, name: task.name == "holder" and name == "built"
     holder = bench.start("%RETRY%G", name="holder")
     late = bench.scheduler.spawn(bench.topics.create_topic_in_send_message_back("%RETRY%G", 1, 6, 0), "late")

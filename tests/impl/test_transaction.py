@@ -235,7 +235,7 @@ def test_commit_puts_the_message_and_its_operation_record(profile: str) -> None:
 
 
 @behaviour("TRX-04")
-def test_a_second_commit_puts_it_a_second_time() -> None:
+def test_second_commit_puts_the_message_again() -> None:
     stand = prepared()
     end(stand)
     assert answered(end(stand)) == (SUCCESS, None)
@@ -328,7 +328,7 @@ def recorded() -> dict[int, Message]:
 
 @pytest.mark.parametrize("offset", [12472, 12788])
 @behaviour("TRX-04")
-def test_a_committed_message_is_the_recorded_one(offset: int) -> None:
+def test_committed_message_equals_the_recorded_message(offset: int) -> None:
     half, real = recorded()[12110], recorded()[offset]
     header = EndTransactionRequestHeader("pg", 4, 12110, COMMIT, "")
     made = committed(half, header, PROFILES["P49"])
@@ -339,7 +339,7 @@ def test_a_committed_message_is_the_recorded_one(offset: int) -> None:
 
 @pytest.mark.parametrize(("half", "offset"), [(12110, 12653), (12110, 12969), (13104, 13305)])
 @behaviour("TRX-04")
-def test_an_operation_record_is_the_recorded_one(half: int, offset: int) -> None:
+def test_operation_record_equals_the_recorded_record(half: int, offset: int) -> None:
     real = recorded()[offset]
     made = operation(recorded()[half], real.born_timestamp, ("127.0.0.1", 10911), trailing=False)
     names = "topic queue_id body flag sys_flag born_timestamp born_host store_host properties_text prepared_transaction_offset"

@@ -128,7 +128,7 @@ RARE: dict[Plant, int] = {forgotten_name: 200}
 
 
 @pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
-def test_a_planted_fault_is_noticed(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_planted_fault_is_detected(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pool, "_ALONE", 0)
     plant(monkeypatch)
     with pytest.raises((AssertionError, RocketproofError)):

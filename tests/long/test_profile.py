@@ -127,7 +127,7 @@ def test_values_of_switches_are_those_of_the_profiles() -> None:
     assert all(getattr(profile, name) in found for name, found in values().items() for profile in PROFILES.values())
 
 
-def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_writes_its_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiling, "_programs", lambda request, target: [Program(1, "test", STEPS[0]), Program(2, "test", STEPS[1])])
     folder, file = tmp_path / "report", tmp_path / "profile.json"
     command = ["profile", "inprocess:P494", "--from", "P533", "--report", str(folder), "--json", str(file), "--shrink", "1"]

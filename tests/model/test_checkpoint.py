@@ -180,7 +180,7 @@ def test_checkpoint_of_another_search_is_refused(tmp_path: Path) -> None:
         explore(instance, checkpoint=SearchCheckpoint(tmp_path / "file"))
 
 
-def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> None:
+def test_second_search_in_a_folder_is_refused(tmp_path: Path) -> None:
     instance, question = MODEL.given(), SearchCheckpoint(tmp_path)
     explore(instance, limits=Limits(states=500), checkpoint=question)
     program = "import pathlib, sys\nfrom rocketproof_model.explicit.checkpoint import SearchCheckpoint\n"

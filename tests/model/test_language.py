@@ -584,7 +584,7 @@ def test_quantifiers_range_over_the_index() -> None:
     assert value(implies(d.arr[0] == 2, d.f), state)
 
 
-def test_rows_compare_choose_and_look_ahead_field_by_field() -> None:
+def test_rows_are_compared_and_chosen_field_by_field() -> None:
     d = declared()
     row = ite(d.f, d.t[1], d.Row(k=True, n=2))
     assert show(row.n) == "(t[1].n if f else 2)"

@@ -195,7 +195,7 @@ def test_all_workers_and_forms_agree_with_the_interpreter(model: Model, tuning: 
     assert summaries[0] == summaries[1] == summaries[2]
 
 
-def test_coverage_names_what_never_happened() -> None:
+def test_coverage_names_actions_that_never_happened() -> None:
     exploration = explore(ring().given())
     assert exploration.coverage.never() == [("copy", "spare")]
     assert exploration.coverage.taken["copy"] == 0

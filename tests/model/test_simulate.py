@@ -223,7 +223,7 @@ def test_outcomes_state_only_observed_facts():
             assert behind in [s.state for s in successors(m.given(), before) if s.action.name == move.action]
 
 
-def test_more_claims_than_one_mask_holds():
+def test_more_claims_than_bits_of_a_mask():
     m = gambler()
     at = m.variable("at")[()]
     found = estimate(m.given(), {f"{k}": at == k % 7 for k in range(150)}, runs=50, steps=200, seed=1, until=at == 6)

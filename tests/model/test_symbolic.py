@@ -122,7 +122,7 @@ def test_the_skew_is_found_at_exactly_six_steps() -> None:
     assert len(found.witness) == found.depth == 6
 
 
-def test_bounded_checking_never_says_holds_for_always() -> None:
+def test_bounded_checking_never_proves_always() -> None:
     m = counter(top=2)
     m.always("low", m.variable("n")[()] <= 2, "the counter stays low")
     m.step("grows", after(m.variable("n")[()]) > m.variable("n")[()], "the counter grows")

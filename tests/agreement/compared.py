@@ -1,4 +1,4 @@
-"""Whether an engine's answers about a model are those of plain loops over the interpreter (oracle.py)."""
+"""Compares an engine's answers about a model with plain loops over the interpreter (oracle.py)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rocketproof_model.interpreter import State
 from rocketproof_model.result import Outcome
 
 USUAL = search.Tuning()
-# Loops instead of unrolled parameters, states of several words, a table that has to grow, a state at a time.
+# Loops instead of unrolled parameters, states of several words, a table that has to grow, single states.
 ODD = search.Tuning(unroll=1, word_bits=9, homes=16, block=1)
 SAFETY = ("always", "reachable", "step", "deadlock_free")
 
 
 def same_search(space: oracle.Space, run: Exploration, classes: Sequence[frozenset[State]] | None = None) -> None:
-    """The counts, verdicts and witnesses of a search; up to symmetry `classes` are the orbits of all states."""
+    """Compare the counts, verdicts and witnesses of a search; under symmetry `classes` are the orbits of all states."""
     assert run.finished
     if classes is None:
         counts = (run.states, run.transitions, run.depth, run.deadlocks)
@@ -45,7 +45,7 @@ def same_search(space: oracle.Space, run: Exploration, classes: Sequence[frozens
 
 
 def same_but_for_memory(one: Exploration, other: Exploration) -> None:
-    """What a search found in memory, and what it found in files."""
+    """Assert that searches in memory and in files found the same."""
     assert other.finished and other.disk > 0
     counts = [(run.states, run.transitions, run.depth, run.deadlocks, run.sizes, run.coverage) for run in (one, other)]
     assert counts[0] == counts[1]
@@ -56,7 +56,7 @@ def same_but_for_memory(one: Exploration, other: Exploration) -> None:
 
 
 def same_bounded(space: oracle.Space, outcomes: Sequence[Outcome], depth: int) -> None:
-    """Bounded checking finds what has a witness of at most `depth` steps, and claims nothing else."""
+    """Assert that bounded checking finds every witness of at most `depth` steps, and claims nothing else."""
     for outcome in outcomes:
         steps = oracle.shortest(space, outcome.property)
         if steps is not None and steps <= depth:
@@ -66,7 +66,7 @@ def same_bounded(space: oracle.Space, outcomes: Sequence[Outcome], depth: int) -
 
 
 def same_witness(space: oracle.Space, outcome: Outcome, steps: int) -> None:
-    """The outcome has a real path of that many steps whose end shows what is claimed."""
+    """Assert that the outcome has a real path with this many steps whose end shows the claim."""
     witness = outcome.witness
     assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property
     assert witness is not None
@@ -76,7 +76,7 @@ def same_witness(space: oracle.Space, outcome: Outcome, steps: int) -> None:
 
 
 def same_lasso(space: oracle.Space, outcome: Outcome) -> None:
-    """Verdict and length of the prefix are those of networkx, and the lasso is a fair one of the model."""
+    """Assert that verdict and prefix length are those of networkx, and that the lasso is a fair path of the model."""
     entry = oracle.lasso(space, outcome.property)
     assert outcome.verdict == ("holds" if entry is None else "violated"), outcome.property
     if entry is not None:
@@ -88,7 +88,7 @@ def same_lasso(space: oracle.Space, outcome: Outcome) -> None:
 
 
 def liveness_space(space: oracle.Space) -> liveness.Space:
-    """The oracle's graph as the liveness algorithms take it."""
+    """Return the oracle's graph in the form of the liveness algorithms."""
     labels = liveness.Labels.of(space.instance)
     number = {(m.action, m.args): k for k, m in enumerate(labels.moves)}
     columns = [(s, t, number[name, args]) for s, name, args, t in space.edges]

@@ -1,8 +1,8 @@
-"""Generated models in which fairness decides: actions that are enabled now and then, and claims about what they do.
+"""Generated models in which fairness decides: actions that are enabled intermittently, and claims about their effects.
 
-A round number is turned by one action, and by others sometimes; what the fair actions do, they do at one place of the round or
-beside it, and it may be undone. So a path that turns for ever has a fair action enabled again and again, always, or never, and weak
-and strong fairness often differ.
+One action advances a round number, and others change it sometimes. The fair actions take effect in a single round or outside the rounds,
+and their effect can be undone. On an endless path a fair action is therefore enabled repeatedly, continuously, or never, and weak and
+strong fairness often differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FAIR = ("weak", "strong", "weak", None)
 
 
 class _Fair(Maker):
-    """As its base, with few variables beside the round and what is done."""
+    """The base with few variables besides the round and the effect."""
 
     def declare(self, model: Model) -> None:
         for name, size in zip("AB", (2, 3), strict=True):
@@ -33,13 +33,13 @@ class _Fair(Maker):
         self.last = self.round.type.hi
 
     def place(self) -> Expr:
-        """Where a fair action is enabled: at one place of the round, beside it, or where some formula holds."""
+        """Return where a fair action is enabled: in a round, outside a round, or where some formula holds."""
         at = self.draw(st.integers(0, self.last))
         return self.pick((self.round == at, self.round != at, self.round == at, self.atom()))
 
     def tick(self, model: Model) -> None:
         def fill(a: Body) -> None:
-            """The round goes on."""
+            """The round advances."""
             if self.often(1, 4):
                 a.guard("g", self.atom(), "the condition holds")
             a.set(self.round, ite(self.round == self.last, 0, self.round + 1))
@@ -48,7 +48,7 @@ class _Fair(Maker):
 
     def act(self, model: Model, name: str) -> None:
         def fill(a: Body) -> None:
-            """What is claimed comes about, or is undone."""
+            """The claimed effect happens, or is undone."""
             a.guard("place", self.place(), "it is its turn")
             if self.often(2, 3):
                 a.guard("undone", ~self.done, "it has not been done")
@@ -70,7 +70,7 @@ class _Fair(Maker):
 
 @st.composite
 def fair_models(draw: DrawFn) -> Case:
-    """Models of few states and of fair actions that are not always enabled."""
+    """Generate models with few states and with fair actions that are not always enabled."""
     maker = _Fair(draw, faulty=False)
     model = Model("fair")
     maker.declare(model)

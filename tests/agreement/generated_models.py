@@ -1,9 +1,9 @@
-"""Whole models out of thin air: a Hypothesis strategy over the entire language, for tests that all engines agree.
+"""Generated models: a Hypothesis strategy over the entire language, for tests that all engines agree.
 
-A generated model has few states by construction: the product of its types' sizes is bounded while variables are drawn.
-Its terms have values everywhere: divisors, subscripts and `get` are guarded by `ite` or by a lazy `&`, assigned numbers are
-folded into their type. With `faulty=True` the actions (not the properties) leave all of that out, so that some states
-have an action without a value, which every checking engine has to notice.
+A generated model has few states by construction: the product of its types' sizes is bounded while variables are drawn. Its terms have
+values everywhere: divisors, subscripts and `get` are guarded by `ite` or by a lazy `&`, and assigned numbers are folded into their type.
+With `faulty=True` the actions (not the properties) omit these guards. Some states then have an action without a value, which every checking
+engine must detect.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Case:
 def generated(
     group: int, examples: int, *strategies: SearchStrategy[Case] | SearchStrategy[Expr]
 ) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """Run a function on so many generated values, the same ones in every run.
+    """Run a function on this many generated values, the same in every run.
 
     Shrinking a whole model can take minutes, so that only happens under `--hypothesis-profile=long`.
     """
@@ -106,7 +106,7 @@ def generated(
 
 
 class Maker:
-    """Draws terms of a wanted type from what is in sight: variables, constants, parameters and bound elements."""
+    """Draws terms of a wanted type from variables, constants, parameters and bound elements in scope."""
 
     def __init__(self, draw: DrawFn, *, faulty: bool) -> None:
         self.draw = draw
@@ -141,14 +141,14 @@ class Maker:
         return of if kind == 4 else (Maybe, set_of)[kind - 5](self.held())
 
     def held(self) -> Type:
-        """What a Maybe, a set or an array is of: an index most times."""
+        """Draw the element type of a Maybe, a set or an array: usually an index."""
         if self.often(2, 3):
             found: Type = self.pick(self.indices)
             return found
         return self.pick((Int(-1, 1), Enum("red", "blue"), Bool, Int(2, 3)))  # type: ignore[no-any-return]
 
     def code(self, type_: Type) -> Any:
-        """A readable value of the type."""
+        """Draw a readable value of the type."""
         return type_.decode(self.draw(st.integers(type_.lo, type_.hi)))
 
     # Terms
@@ -165,7 +165,7 @@ class Maker:
         return self.set_(type_, depth) if type_.sort == "set" else self.choice(type_, depth)
 
     def leaf(self, type_: Type, depth: int) -> Expr:
-        """A variable, constant, parameter or literal of the type; numbers may be of any range."""
+        """Draw a variable, constant, parameter or literal of the type; numbers can have any range."""
         options: list[Any] = [e for e in (*self.given, *self.parameters) if self.fits(e.type, type_)]
         options += 2 * [v for v in self.variables if self.fits(v.type, type_) and (depth >= 0 or not v.over)]
         chosen = self.pick(options) if options and self.often(3, 4) else None
@@ -174,11 +174,11 @@ class Maker:
         return self.reference(chosen, depth) if isinstance(chosen, Variable) else chosen
 
     def fits(self, type_: Type, wanted: Type) -> bool:
-        """Whether a term of the first type can stand where the other one is wanted."""
+        """Return whether a term of the first type is allowed where the second is required."""
         return type_.sort == "int" if wanted.sort == "int" and not isinstance(wanted, Index) else type_ == wanted
 
     def reference(self, variable: Variable, depth: int) -> Expr:
-        """The variable, or an element of the array: by a literal, by an element or by a number that may be out of range."""
+        """Draw the variable, or an element of the array: by a literal, by an element or by a number that can be out of range."""
         at: list[Expr] = []
         inside: list[Expr] = []
         for axis in variable.over:
@@ -200,7 +200,7 @@ class Maker:
         return term
 
     def atom(self) -> Expr:
-        """A variable compared with a value of its type, or a Bool."""
+        """Draw a comparison of a variable with a value of its type, or a Bool."""
         if not self.variables or self.often(1, 5):
             return self.leaf(Bool, 0)
         return self.compared(self.pick(self.variables))
@@ -265,7 +265,7 @@ class Maker:
         return self.pick((forall, exists))(of, self.body(of, lambda: self.boolean(depth - 1)))
 
     def asked(self, of: Any, depth: int) -> Expr:
-        """A question about a set, a bag, a sequence or a Maybe of several parts."""
+        """Draw a query of a set, a bag, a sequence or a Maybe of several parts."""
         if isinstance(of, MaybeValue):
             one = self.value_of(of.shape.of, depth - 1)
             same = [x == y for x, y in zip(parts_in(of.shape.of, of.get), parts_in(of.shape.of, one), strict=True)]
@@ -282,7 +282,7 @@ class Maker:
         return self.pick((of.has(one), of.size <= 1, of.has(one), of <= of, of == (), of.times(one) == 1, holes))
 
     def made_of_sequences(self, of: Any, one: Any, two: Any) -> Expr:
-        """A question about a slice, a concatenation or a choice of sequences, which has a value."""
+        """Draw a query of a slice, a concatenation or a choice of sequences that has a value."""
         k = minimum(maximum(self.number(0), 0), 3)
         pair = (one, two)
         made = self.pick((of[1:], of[:k], of[k:], of + pair, of + of, of[1:] + pair[1:], of.append(one).append(two)[1:3]))
@@ -291,7 +291,7 @@ class Maker:
         return self.pick((*asked, exists(made, lambda *_: self.parameters[0] == self.parameters[0])) if self.parameters else asked)
 
     def value_of(self, shape: Any, depth: int) -> Any:
-        """A value of a type or a record of few values."""
+        """Draw a value of a type or a record with few values."""
         if isinstance(shape, Record):
             return shape(**{name: self.value_of(each, depth) for name, each in shape.fields.items()})
         if isinstance(shape, tuple):
@@ -299,7 +299,7 @@ class Maker:
         return self.element(shape, depth)
 
     def body(self, of: Index, make: Callable[[], Expr]) -> Callable[[Expr], Expr]:
-        """A term with a hole for an element, so that a quantifier says the same of each."""
+        """Return a term with a free element, so that a quantifier states the same about each element."""
         self.bound += 1
         hole = Expr("par", (f"_{self.bound}",), of)
         self.parameters.append(hole)
@@ -333,7 +333,7 @@ class Maker:
         if kind == 6:
             return x - y
         if kind == 7:
-            # One factor is a literal most times: products of two unknowns are the hard case of z3 and need only be few.
+            # One factor is usually a literal: products of two unknowns are hard for z3, so few are enough.
             return x * (y if self.often(1, 6) else self.draw(st.integers(-3, 3)))
         if kind == 8:
             return wrap32(self.pick((x * 65537 * 257, x + (2**31 - 1), x - 2**31, y * 2**24)))
@@ -351,12 +351,12 @@ class Maker:
         return x + self.pick((1, -1))
 
     def small(self, depth: int) -> Expr:
-        """A number that products and sums of a few of keep within 63 bits."""
+        """Draw a number so small that products and sums of a few fit in 63 bits."""
         x = self.number(depth)
         return x if -_JAVA <= x.type.lo and x.type.hi < _JAVA else wrap32(x)
 
     def element(self, of: Type, depth: int) -> Expr:
-        """A term that is certainly a value of the type."""
+        """Draw a term that is certainly a value of the type."""
         if not isinstance(of, Index):
             term = self.term(of, depth) if depth >= 0 else self.leaf(of, depth)
             return minimum(maximum(term, of.lo), of.hi) if of.sort == "int" else term
@@ -430,7 +430,7 @@ class Maker:
         return model.index(name, size, of=of)
 
     def contain(self, model: Model) -> int:
-        """A set, a bag, a sequence or a Maybe of several parts; how many values it has."""
+        """Draw a set, a bag, a sequence or a Maybe of several parts. Return also its number of values."""
         if self.often(1, 3):
             return self.contain_maybe(model)
         shape = self.pick((Record(a=Bool, b=Enum("x", "y")), Int(-1, 0), self.indices[0]))
@@ -450,7 +450,7 @@ class Maker:
         return 1 + sum(1 for _ in codes_of(shape))
 
     def start(self, type_: Type, axes: tuple[Index, ...] | None) -> Any:
-        """An initial value, a choice, or a function of the indices that gives them."""
+        """Draw an initial value, a choice, or a function of the indices that returns them."""
         if axes is not None and self.often(1, 8) and (not axes or type_.size ** math.prod(axis.size for axis in axes) < 5):
             return one_of(self.code(type_), self.code(type_)) if not axes else ANY
         if axes and self.often(1, 2):
@@ -476,7 +476,7 @@ class Maker:
         self.variables += model.variables[known:]
 
     def fold(self, e: Expr, type_: Type, old: Expr) -> Expr:
-        """The number brought into the range of a type."""
+        """Fold the number into the range of a type."""
         if e.type.lo >= type_.lo and e.type.hi <= type_.hi:
             return e
         inside = (e >= type_.lo) & (e <= type_.hi)
@@ -493,7 +493,7 @@ class Maker:
         return ite(inside, e, type_.hi)
 
     def lively(self, target: Expr) -> Expr:
-        """A new value that is likely to differ from the old, so that models have more than a state or two."""
+        """Draw a new value that probably differs from the old, so that models have several states."""
         type_: Any = target.args[0].type
         same = [p for p in self.parameters if p.type == type_]
         if same and self.often(1, 2):
@@ -558,7 +558,7 @@ class Maker:
         self.parameters = []
 
     def refill(self, a: Body, of: Any, given: Any = None) -> None:
-        """A set, bag, sequence or Maybe changes, in a way that has a meaning unless the model is a faulty one."""
+        """Change a set, bag, sequence or Maybe. The change has a value unless the model is faulty."""
         if isinstance(of, MaybeValue):
             value = self.value_of(of.shape.of, 1)
             a.set(of, self.pick((given, value, ite(self.atom(), value, given), ite(self.atom(), of, value))), when=self.atom())
@@ -586,7 +586,7 @@ class Maker:
             (a.add if self.often(1, 2) else a.remove)(of, two, when=self.atom())
 
     def turn(self, model: Model, name: str, variable: Variable) -> None:
-        """An action that does little but turns one variable, so that models have more than a state or two."""
+        """Declare an action that mainly changes one variable, so that models have several states."""
 
         def fill(a: Body, **at: Expr) -> None:
             """One variable turns."""
@@ -605,7 +605,7 @@ class Maker:
         model.action(name=f"set {variable.name}", value=variable.type)(become)
 
     def guarded(self, a: Body, variable: Variable) -> None:
-        """Several writes of one variable, each where its place exists; only faulty models write an element twice."""
+        """Write a variable several times, each time under a condition; only faulty models write an element twice."""
         made: list[tuple[Expr, Expr]] = []
         for _ in range(self.pick((2, 1, 3))):
             at, needed = [], []
@@ -615,7 +615,7 @@ class Maker:
                 needed += conditions
             target = variable[tuple(at)]
             counts = isinstance(variable.type, MaybeType) and type(variable.type.of) is Type
-            if counts:  # one more, where that fits
+            if counts:  # one more, if that fits
                 needed += [target.is_some] if self.faulty else [target.is_some, target.get < variable.type.of.hi]
             if not self.faulty:
                 needed += [~(when & same_place(target, other)) for other, when in made]
@@ -625,7 +625,7 @@ class Maker:
                 made.append((target, when))
 
     def risky(self, axis: Type) -> tuple[Expr, list[Expr]]:
-        """An index that may have no value or be out of range, with the conditions under which it is an element."""
+        """Draw an index that can be missing or out of range, and the conditions under which it is an element."""
         kind = self.draw(st.integers(0, 3))
         m = self.maybe(Maybe(axis), 0) if kind == 0 and axis.sort != "maybe" else const(0, Bool)
         if m.op in ("ref", "given", "par"):
@@ -662,7 +662,7 @@ class Maker:
             a.set(target, self.assigned(target), **({"when": self.boolean(1)} if self.often(1, 4) else {}))
 
     def begin(self, model: Model) -> None:
-        """Leave out some of several initial states."""
+        """Exclude some of several initial states."""
         if not any(len(way) > 1 for v in model.variables for way in v.init) or not self.often(1, 2):
             return
         first, before = model.given(), (self.given, self.faulty)
@@ -707,13 +707,13 @@ def _cases(draw: DrawFn, faulty: bool) -> Case:
 
 
 def models(*, faulty: bool = False) -> SearchStrategy[Case]:
-    """Models of at most `MOST_STATES` states with properties of every kind; `faulty` ones leave their types."""
+    """Generate models of at most `MOST_STATES` states with properties of every kind; variables of `faulty` models leave their types."""
     return _cases(faulty)
 
 
 @st.composite
 def formulas(draw: DrawFn, *, faulty: bool = False) -> Case:
-    """Many state formulas about one model that reaches every value of its few variables."""
+    """Generate many state formulas about a model that reaches every value of its few variables."""
     maker = Maker(draw, faulty=faulty)
     model = Model("values")
     maker.indices = [model.index("A", 3), model.index("B", 2)]
@@ -728,7 +728,7 @@ def formulas(draw: DrawFn, *, faulty: bool = False) -> Case:
 
 @st.composite
 def terms(draw: DrawFn) -> Expr:
-    """A number or a formula over a few unknowns of small types, which has a value for all of them."""
+    """Generate a number or formula over a few unknowns of small types that always has a value."""
     maker = Maker(draw, faulty=False)
     model = Model("term")
     maker.indices = [model.index("A", 3), model.index("B", 2)]

@@ -1,12 +1,13 @@
-"""Thousands of generated models, each decided in every way that there is: all answers have to be those of plain loops.
+"""Compares all ways of deciding a model on thousands of generated models with plain loops.
 
-    uv run python tests/agreement/many_models.py 10000
+uv run python tests/agreement/many_models.py 10000
 
-A model is searched with one thread and with two, up to symmetry and over all states, at once, in pieces from one checkpoint to the
-next, and on disk with hardly any memory; z3 looks at its first steps, and fair loops are looked for in its graph. What is printed in
-the end is what the models of each kind were made of, since "no difference" says no more than that. Slices of models run in processes
-of their own, because compiled kernels stay loaded. Slice K has the same models wherever it runs: `1 --first K` repeats one. With
-`--results FILE` every kind of a slice is kept there once it has been compared, and another run with the file goes on after it.
+A model is searched with one and two threads, with and without symmetry, in memory, in pieces between checkpoints, and on disk with little
+memory. z3 checks its first steps, and its graph is searched for fair loops. The final output lists the language constructs of the compared
+models, because "no difference" alone does not show the coverage.
+
+Slices of models run in processes of their own, because compiled kernels stay loaded. Slice K always has the same models: `1 --first K`
+repeats it. With `--results FILE` each compared kind of a slice is stored there, and another run with the file continues after it.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ from rocketproof_model.language.sequences import SequenceType
 from rocketproof_model.language.symmetry import symmetric_indices
 from rocketproof_model.result import Limits, Outcome
 
-SLICE = 500  # models made at once
-MEMORY = Path("/dev/shm")  # where the system has it: thousands of tiny checkpoints then wait for no disk
+SLICE = 500  # models per process
+MEMORY = Path("/dev/shm")  # if present: thousands of tiny checkpoints then wait for no disk
 MOST_FAILED = 5  # slices
-FEWEST = 5  # models of fewer states are left out: there is little to get wrong
+FEWEST = 5  # models with fewer states are skipped: they show little
 say = partial(print, flush=True)
 DEPTH = 2  # of bounded checking
 FAIRNESS: dict[str, tuple[str, str | None]] = {
@@ -55,7 +56,7 @@ FAIRNESS: dict[str, tuple[str, str | None]] = {
     "weak fairness decides, none would not": ("weak", None),
     "weak fairness does not decide, strong would": ("weak", "strong"),
 }
-"""What is said of models in which a verdict is another one if actions of one fairness have the other."""
+"""Labels of models in which a verdict changes if the first kind of fairness is replaced by the second."""
 KINDS: dict[str, tuple[float, Callable[[], SearchStrategy[Case]]]] = {
     "plain": (0.3, models),
     "symmetric": (0.3, symmetric_models),
@@ -64,14 +65,14 @@ KINDS: dict[str, tuple[float, Callable[[], SearchStrategy[Case]]]] = {
     "faulty": (0.05, lambda: models(faulty=True)),
     "symmetric, faulty": (0.05, lambda: symmetric_models(faulty=True)),
 }
-"""The generators, and each one's share of the models."""
+"""The generators and their shares of the models."""
 
 
 def compare(case: Case, folder: Path) -> set[str]:
-    """Decide a model in every way; what it is made of and what was found, nothing of a tiny one. AssertionError where two ways differ."""
+    """Decide a model in every way. Return its constructs and findings, or nothing for a tiny model. AssertionError if two ways differ."""
     parts = constructs(case.model)
     symmetric = bool(symmetric_indices(case.model.variables))
-    tuning = (USUAL, ODD)[len(str(case.model.properties)) % 2]  # one for each model, as a kernel costs most to compile
+    tuning = (USUAL, ODD)[len(str(case.model.properties)) % 2]  # alternates, because a kernel costs most to compile
     try:
         space = oracle.explore(case.instance)
     except EvaluationError:
@@ -98,7 +99,7 @@ def compare(case: Case, folder: Path) -> set[str]:
 def ways(
     instance: Instance, folder: Path, states: int, tuning: search.Tuning, *, symmetric: bool
 ) -> Iterator[tuple[bool, Callable[[], Exploration]]]:
-    """Searches of a model of so many states, and whether each is up to symmetry; the last one is of all states."""
+    """Yield searches of a model with this many states, each with whether it uses symmetry; the last search does not."""
 
     def at_once(workers: int) -> Exploration:
         return search.explore(instance, workers=workers, tuning=tuning, symmetry=reduced)
@@ -111,9 +112,9 @@ def ways(
     def on_disk() -> Exploration:
         for most in (max(1, states // 2), None):
             limits, kept = Limits(states=most, memory=1, disk=1 << 30), SearchCheckpoint(folder, 0.0)
-            found = search.explore(instance, limits=limits, tuning=tiny, symmetry=reduced, checkpoint=kept)
-        assert found.disk > 0
-        return found
+            exploration = search.explore(instance, limits=limits, tuning=tiny, symmetry=reduced, checkpoint=kept)
+        assert exploration.disk > 0
+        return exploration
 
     tiny = replace(tuning, homes=1, block=2, run_block=7)
     for reduced in (True, False) if symmetric else (False,):
@@ -124,16 +125,16 @@ def ways(
 
 
 def same_in_orbits(space: oracle.Space, classes: Sequence[frozenset[State]]) -> None:
-    """What the language took for symmetric is so: the reachable states, and claims about a state."""
+    """Assert that the model is symmetric as declared: its reachable states, and claims about a state."""
     assert sum(map(len, classes)) == len(space.states), "the reachable states are not symmetric"
     claims = [p for p in space.instance.model.properties if p.kind != "step"]
     for formula in [e for p in claims for e in (p.formula, p.goal) if e is not None]:
         for orbit in classes:
-            assert len({oracle.holds(space.instance, formula, state) for state in orbit}) == 1, f"{formula} tells elements apart"
+            assert len({oracle.holds(space.instance, formula, state) for state in orbit}) == 1, f"{formula} distinguishes elements"
 
 
 def same_faults(instance: Instance, searches: Sequence[Callable[[], Exploration]]) -> None:
-    """Every search ends with the model's error, over a path of the same length whose last state or step has no value."""
+    """Assert that every search ends with the model's error, after a path of the same length whose last state or step has no value."""
     lengths = set()
     for way in searches:
         try:
@@ -150,11 +151,11 @@ def same_faults(instance: Instance, searches: Sequence[Callable[[], Exploration]
     assert len(lengths) == 1, f"paths to the error have {sorted(lengths)} steps"
 
 
-# -- what the models are made of ----------------------------------------------------------------------------------------
+# -- constructs and findings ---------------------------------------------------------------------------------------------
 
 
 def constructs(model: Model) -> set[str]:
-    """What of the language a model uses."""
+    """Return the constructs of the language that a model uses."""
     types = [v.type for v in model.variables]
     fields = {field for of in types for field in (of, getattr(of, "of", None))}
     found = {
@@ -192,7 +193,7 @@ def two_conditional_writes(action: Action) -> bool:
 
 
 def arranged(run: Exploration) -> set[str]:
-    """How the states lie in words, and how symmetry would be undone."""
+    """Return how states are packed in words, and how the symmetry reduction works."""
     places = run.kernel.layout
     how = plan(places, symmetric_indices(run.instance.model.variables))
     found = {"states of several words": places.words > 1, "columns sorted": how.sorted is not None, "arrangements": bool(how.arranged)}
@@ -200,7 +201,7 @@ def arranged(run: Exploration) -> set[str]:
 
 
 def fairness(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:
-    """Which fairness the verdicts of a model depend on."""
+    """Return the kinds of fairness that the verdicts of a model depend on."""
     found = set()
     for part, (of, instead) in FAIRNESS.items():
         if of in space.fairness.values():
@@ -211,7 +212,7 @@ def fairness(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:
 
 
 def findings(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:
-    """What there was to find."""
+    """Return the kinds of verdicts."""
     found = {f"{outcome.property.kind} {outcome.verdict}" for outcome in outcomes}
     longest = max((len(o.witness) for o in outcomes if o.witness), default=0)
     loops = any(o.witness and o.witness.loop is not None and o.witness.loop < len(o.witness) for o in outcomes)
@@ -225,7 +226,7 @@ def findings(space: oracle.Space, outcomes: Sequence[Outcome]) -> set[str]:
 
 
 def run_slice(number: int, examples: int, results: Path) -> None:
-    """Compare the models of one slice; each kind's counts become a line of the file, unless they are there."""
+    """Compare the models of a slice; each kind's counts become a line of the file, unless it has them."""
     kept = {kind for slice_, kind, _ in read(results) if slice_ == number}
     with tempfile.TemporaryDirectory(dir=memory()) as folder:
         for kind, (share, strategy) in KINDS.items():
@@ -238,7 +239,7 @@ def run_slice(number: int, examples: int, results: Path) -> None:
 
 
 def read(results: Path) -> list[tuple[int, str, Counter[str]]]:
-    """Slice, kind and counts of what was compared: how many models have each part, and under `models` how many there were."""
+    """Read slice, kind and counts: the number of models with each construct, and under `models` the number of all."""
     lines = results.read_text().splitlines() if results.exists() else ()
     return [(number, kind, Counter(counts)) for number, kind, counts in map(json.loads, lines)]
 
@@ -248,7 +249,7 @@ def memory() -> Path | None:
 
 
 def compared(seed: int, examples: int, strategy: SearchStrategy[Case], folder: Path) -> list[set[str]]:
-    """Compare so many models; what each is made of."""
+    """Compare this many models; return the count of each construct."""
     found: list[set[str]] = []
 
     @generated(seed, examples, strategy)
@@ -260,7 +261,7 @@ def compared(seed: int, examples: int, strategy: SearchStrategy[Case], folder: P
 
 
 def table(results: Iterable[tuple[int, str, Counter[str]]]) -> Iterator[str]:
-    """How many models of each kind have each part, as a table in Markdown; the parts that most have come first."""
+    """Return a Markdown table with the number of models of each kind by construct, most frequent first."""
     kinds: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     for _, kind, counts in results:
         kinds[kind].update(counts)
@@ -287,7 +288,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def run_slices(models: int, first: int, results: Path, cache: Path) -> int:
-    """Compare slices until there are so many models; whether some slice had a difference."""
+    """Compare slices up to this number of models; return whether a slice had a difference."""
     failed: list[int] = []
     number, done = first, 0
     while done < models and len(failed) < MOST_FAILED:

@@ -1,4 +1,4 @@
-"""The second opinion: plain loops over the interpreter, written without a look at the engines."""
+"""The second opinion: plain loops over the interpreter, written independently of the engines."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Edge = tuple[int, str, tuple[int, ...], int]
 class Space:
     """All reachable states, in breadth-first order, and all steps between them.
 
-    `edges` are (state, action, arguments, state); `level` counts steps from the initial state; `levels` how many there are. `fairness` is
-    that of each action, and may be changed.
+    `edges` are (state, action, arguments, state). `level` counts steps from the initial state; `levels` is their number. `fairness` is that
+    of each action, and can be changed.
     """
 
     instance: Instance
@@ -40,7 +40,7 @@ class Space:
 
     @property
     def generated(self) -> int:
-        """Steps taken, and the initial states."""
+        """Count the steps and the initial states."""
         return len(self.edges) + self.level.count(0)
 
     @property
@@ -50,14 +50,14 @@ class Space:
 
 
 def starting(instance: Instance) -> list[State]:
-    """The initial states: of all combinations those that fulfil the conditions."""
+    """Return the initial states: the combinations of initial values that satisfy the conditions."""
     scope = Environment((), {}, instance.constants)
     ways = [{evaluate(term, scope): 0 for term in terms} for variable in instance.model.variables for terms in variable.init]
     return [state for state in itertools.product(*ways) if all(holds(instance, e, state) for e in instance.model.starts)]
 
 
 def explore(instance: Instance) -> Space:
-    """Every state and step; raises EvaluationError where an action has no value."""
+    """Return every state and step; raises EvaluationError if an action has no value."""
     space = Space(instance)
     space.taken = {a.name: 0 for a in instance.model.actions}
     space.fairness = {a.name: a.fair for a in instance.model.actions}
@@ -86,14 +86,14 @@ def explore(instance: Instance) -> Space:
 
 
 def shortest(space: Space, claim: Property) -> int | None:
-    """Steps of the shortest witness: to a state against `always`, for `reachable`, over a step against `step`, to a deadlock."""
+    """Return the steps of the shortest witness: a state against `always`, a state for `reachable`, a step against `step`, or a deadlock."""
     if claim not in space.witnesses:
         space.witnesses[claim] = next(_witnesses(space, claim), None)
     return space.witnesses[claim]
 
 
 def _witnesses(space: Space, claim: Property) -> Iterator[int]:
-    """The lengths of witnesses, the shortest first: states and steps stand in breadth-first order."""
+    """Yield the lengths of witnesses, shortest first, because states and steps are in breadth-first order."""
     instance, states, level = space.instance, space.states, space.level
     if claim.kind == "step":
         steps = dict.fromkeys((s, t) for s, _, _, t in space.edges)
@@ -103,12 +103,12 @@ def _witnesses(space: Space, claim: Property) -> Iterator[int]:
 
 
 def verdict(claim: Property, steps: int | None) -> str:
-    """What a witness of that length says of a property."""
+    """Return the verdict on a property with a witness of this length."""
     return "holds" if (steps is None) != (claim.kind == "reachable") else "violated"
 
 
 def breaks(space: Space, claim: Property) -> int | None:
-    """Steps of the shortest path that breaks `until` or `within`: one obligation is followed, from wherever it may arise."""
+    """Return the steps of the shortest path that breaks `until` or `within`: follow a single obligation from each possible start."""
     assert claim.goal is not None
     instance, states = space.instance, space.states
     goal = [holds(instance, claim.goal, s) for s in states]
@@ -139,7 +139,7 @@ def breaks(space: Space, claim: Property) -> int | None:
 
 
 def pending(space: Space, claim: Property) -> dict[int, int]:
-    """States that a path reaches with the goal still owed, and the least steps from the initial state to each."""
+    """Return the states that a path reaches with a pending goal, and the fewest steps from the initial state to each."""
     instance, states = space.instance, space.states
     goal = [claim.goal is not None and holds(instance, claim.goal, s) for s in states]
     owing = [claim.goal is None or (holds(instance, claim.formula, s) and not goal[i]) for i, s in enumerate(states)]
@@ -155,9 +155,9 @@ def pending(space: Space, claim: Property) -> dict[int, int]:
 
 
 def lasso(space: Space, claim: Property) -> int | None:
-    """Steps to the nearest state where a fair path can stay among states that owe the goal; None if it holds.
+    """Return the steps to the nearest state where a fair path can stay among states with a pending goal; None if the property holds.
 
-    Fairness is of each action instance (a label is an action with its arguments) and, as in TLA+, of its steps that change the state.
+    Fairness applies to each action instance (a label is an action with its arguments) and, as in TLA+, to its steps that change the state.
     """
     owed = space.owed[claim] = space.owed.get(claim) or pending(space, claim)
     changes = [(s, name, args, t) for s, name, args, t in space.edges if s != t]
@@ -173,12 +173,12 @@ def lasso(space: Space, claim: Property) -> int | None:
 
 
 def failing(space: Space, claim: Property) -> set[int]:
-    """The states of which a loop against the claim has to visit one: of `eventually_always` those where it fails."""
+    """Return the states that a counterexample loop has to visit: for `eventually_always` those where the formula fails."""
     return {i for i, s in enumerate(space.states) if claim.goal is not None or not holds(space.instance, claim.formula, s)}
 
 
 def fair_nodes(graph: nx.MultiDiGraph, able: dict[int, set[Label]], fairness: dict[str, str | None], visit: set[int]) -> set[int]:
-    """States of the strongly connected parts in which a path can stay, treat every fair label fairly, and visit one of the given states."""
+    """Return the states of strongly connected parts in which a path can stay, treat every fair label fairly, and visit a given state."""
     found: set[int] = set()
     for part in nx.strongly_connected_components(graph):
         if not part & visit:
@@ -198,7 +198,7 @@ def fair_nodes(graph: nx.MultiDiGraph, able: dict[int, set[Label]], fairness: di
 
 
 def faulty(instance: Instance) -> bool:
-    """Whether some reachable state has an action without a value."""
+    """Return whether a reachable state has an action without a value."""
     try:
         explore(instance)
     except EvaluationError:
@@ -207,7 +207,7 @@ def faulty(instance: Instance) -> bool:
 
 
 def path_is_real(space: Space, moves: Sequence[tuple[str, tuple[int, ...]]], states: Sequence[State]) -> bool:
-    """Whether a witness starts at an initial state and follows steps of the model."""
+    """Return whether a witness starts at an initial state and follows steps of the model."""
     steps = {(s, name, args, t) for s, name, args, t in space.edges}
     numbers = [space.index.get(s) for s in states]
     pairs = zip(moves, numbers, numbers[1:], strict=False)
@@ -217,7 +217,7 @@ def path_is_real(space: Space, moves: Sequence[tuple[str, tuple[int, ...]]], sta
 
 
 def shows(space: Space, claim: Property, states: Sequence[State]) -> bool:
-    """Whether a path's end is what its property calls for."""
+    """Return whether the end of a path decides its property."""
     instance = space.instance
     if claim.kind == "step":
         return not holds(instance, claim.formula, states[-2], states[-1])
@@ -226,7 +226,7 @@ def shows(space: Space, claim: Property, states: Sequence[State]) -> bool:
 
 
 def lasso_is_fair(space: Space, claim: Property, moves: Sequence[Label], states: Sequence[State], loop: int) -> bool:
-    """Whether the lasso owes the goal from some state on for ever, or fails in its loop, and does not neglect a fair label there."""
+    """Return whether the lasso owes the goal forever from some state on, or fails in its loop, and neglects no fair label there."""
     instance, owing = space.instance, False
     for state in states if claim.goal is not None else ():
         owing = (owing or holds(instance, claim.formula, state)) and not holds(instance, claim.goal, state)

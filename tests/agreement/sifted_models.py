@@ -1,7 +1,7 @@
-"""Generated models whose terms name elements of symmetric indices as they please: what the language refuses is left out.
+"""Generated models with arbitrary terms about elements of symmetric indices; declarations that the language refuses are omitted.
 
-So whatever it does take has to treat all elements alike. Most terms that name an element are refused; therefore many
-are made of one term under all permutations of an index, and some of these lack one of them.
+The accepted model must treat all elements equally. The language refuses most terms that name an element. Many terms are therefore a single
+term under all permutations of an index, and some of these lack a permutation.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rocketproof_model import Bool, Expr, Index, Model, ModelError, Type, all_of
 from rocketproof_model.language import Body, Property, Variable, coerce, const, rewrite
 from rocketproof_model.language.symmetry import REMEDY
 
-_TRIES = 5  # for an action that is taken
+_TRIES = 5  # for an accepted action
 
 
 class _Sifted(Model):
-    """A model that keeps what is not refused for what it says of single elements, and passes over the rest."""
+    """A model that skips declarations which are refused because they distinguish single elements."""
 
     def constant(self, name: str, type_: Type, default: Any, sentence: str = "") -> Expr:
-        """The constant, or its value."""
+        """Return the constant, or its value if it is refused."""
         declared = _unless_refused(lambda: super(_Sifted, self).constant(name, type_, default, sentence))
         return coerce(default, type_) if declared is None else declared
 
@@ -51,7 +51,7 @@ def _unless_refused(declare: Callable[[], Any]) -> Any:
 
 
 class _Sifter(Maker):
-    """As its base, over symmetric indices."""
+    """The base over symmetric indices."""
 
     def index(self, model: Model, name: str, size: int, of: Index | None = None) -> Index:
         first = name == "A"
@@ -77,7 +77,7 @@ class _Sifter(Maker):
         return self.of_all(term) if depth > 0 and self.often(1, 2) else term
 
     def of_all(self, term: Expr) -> Expr:
-        """The term under all permutations of an index, now and then without one of them, brought together in some order."""
+        """Combine the term under all permutations of an index, sometimes without one permutation, in some order."""
         parts = list(dict.fromkeys(_permuted(term, self.pick(self.indices))))
         if len(parts) > 1 and self.often(1, 5):
             del parts[self.draw(st.integers(0, len(parts) - 1))]
@@ -118,7 +118,7 @@ def _largest(parts: Sequence[Expr]) -> Expr:
 
 @st.composite
 def sifted_models(draw: DrawFn) -> Case:
-    """Models with a symmetric index or two, of what the language has taken of many declarations."""
+    """Generate models with one or two symmetric indices from the accepted declarations."""
     maker = _Sifter(draw, faulty=False)
     model = _Sifted("sifted")
     maker.declare(model)

@@ -1,7 +1,7 @@
-"""Generated models with symmetric indices: terms that name no element, so that the language takes them.
+"""Generated models with symmetric indices whose terms name no element, so that the language accepts them.
 
-Whatever the usual models may contain is drawn here too, but elements of a symmetric index only come from parameters, from
-the state and from quantifiers. Where none is in sight, what needs one is asked of some or of all elements.
+All constructs of the usual models are drawn here too, but elements of a symmetric index only come from parameters, the state and
+quantifiers. Where no element is in scope, the formula is quantified over some or all elements.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ MOST = 700  # states
 
 
 class _NoElementError(Exception):
-    """No element of this symmetric index is in sight."""
+    """No element of this symmetric index is in scope."""
 
 
 class _Symmetric(Maker):
-    """As its base; what would tell elements of a symmetric index apart is left out."""
+    """The base without terms that distinguish elements of a symmetric index."""
 
     def held(self) -> Type:
         return self.pick((*self.indices, *self.indices, Bool, Int(-1, 1)))  # type: ignore[no-any-return]
@@ -102,7 +102,7 @@ class _Symmetric(Maker):
         return self.quantified(lambda: super(_Symmetric, self).boolean(depth))
 
     def quantified(self, make: Callable[[], Expr]) -> Expr:
-        """The formula; where elements are missing, of some or of all elements."""
+        """Return the formula, quantified over some or all elements if no element is in scope."""
         try:
             return make()
         except _NoElementError as missing:
@@ -143,7 +143,7 @@ class _Symmetric(Maker):
         if self.often(1, 3):
             self.given.append(model.constant("c", Int(0, 2), self.draw(st.integers(0, 2))))
         plain: list[Type] = [Bool, Int(0, 2), Enum("idle", "busy", "done")]
-        # What has columns to sort, what relates elements to each other, and what is about no element at all.
+        # Arrays with columns to sort, relations between elements, and variables about no element.
         kinds: list[tuple[Type, tuple[Index, ...]]] = [(type_, (a,)) for type_ in 2 * [*plain, Maybe(b), set_of(b)]]
         kinds += [(type_, axes) for type_ in (Maybe(a), set_of(a)) for axes in ((), (), (a,), (b,))]
         kinds += [(a, (a,)), (Bool, (a, b)), (Bool, (a, a)), (Bool, (b, a)), *((type_, ()) for type_ in plain)]
@@ -219,7 +219,7 @@ class _Symmetric(Maker):
             self.tried(lambda: (a.add if self.often(2, 3) else a.remove)(of, self.value_of(of.shape, 1)))
 
     def tried(self, make: Callable[[], None]) -> None:
-        """Leave out what needs an element where none is in sight."""
+        """Omit terms that need an element where none is in scope."""
         try:
             make()
         except _NoElementError:
@@ -250,7 +250,7 @@ class _Symmetric(Maker):
             return ite(self.atom(), const(0, type_), const(type_.hi, type_)) if type_.sort == "set" else self.other(type_, target)
 
     def other(self, type_: Type, target: Expr) -> Expr:
-        """A value that needs no element in sight."""
+        """Draw a value that needs no element in scope."""
         return const(0, type_) if type_.sort == "maybe" else target
 
 
@@ -271,12 +271,15 @@ def _cases(draw: DrawFn, faulty: bool) -> Case:
 
 
 def symmetric_models(*, faulty: bool = False) -> st.SearchStrategy[Case]:
-    """Models of at most `MOST` states with one or two symmetric indices and properties of every kind; `faulty` ones leave their types."""
+    """Generate models of at most `MOST` states with one or two symmetric indices and properties of every kind;
+
+    `faulty` ones leave their types.
+    """
     return _cases(faulty)
 
 
 def orbits(instance: Instance, states: Sequence[State]) -> list[frozenset[State]]:
-    """The orbits of states under all permutations of symmetric indices, by brute force."""
+    """Return the orbits of states under all permutations of symmetric indices, by brute force."""
     indices = sorted(
         {i for v in instance.model.variables for t in (*v.over, v.type) for i in _of(t)}, key=lambda i: (i.owner is not None, i.name)
     )
@@ -289,14 +292,14 @@ def orbits(instance: Instance, states: Sequence[State]) -> list[frozenset[State]
 
 
 def _of(type_: Any) -> tuple[IndexType, ...]:
-    """The index that the values of a type are elements of, or hold elements of, with its owner."""
+    """Return the index whose elements the values of a type are or contain, with its owner."""
     if not isinstance(type_, IndexType):
         return _of(type_.of) if hasattr(type_, "of") else ()
     return (type_, *_of(type_.owner)) if type_.owner else (type_,)
 
 
 def _permutations(index: IndexType) -> Iterator[tuple[int, ...]]:
-    """Where the elements of an index go, each to one of the same owner."""
+    """Yield the permutations of an index that map each element to one with the same owner."""
     if not index.symmetric:
         return iter([tuple(index.codes())])
     blocks = [range(start, start + index.block) for start in range(0, index.size, index.block)]

@@ -1,4 +1,4 @@
-"""Recorded steps judged in bulk are judged as the interpreter does it one by one: the same guard, the same elements, the same claims."""
+"""The bulk check of recorded steps agrees with the interpreter on each step: the same guard, the same elements, the same claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUPS, MODELS, ROWS = 8, 6, 80
 
 
 def truth(formula: Expr, scope: Environment) -> bool | None:
-    """None where there is no value."""
+    """Return the truth value, None without a value."""
     try:
         return bool(evaluate(formula, scope))
     except EvaluationError:
@@ -30,7 +30,7 @@ def truth(formula: Expr, scope: Environment) -> bool | None:
 
 
 def expected(instance: Instance, row: int, step: Step, claims: Sequence[Property]) -> set[Wrong]:
-    """The second opinion: one step, by the interpreter alone. The states' values are within their types."""
+    """Return the second opinion about a step, by the interpreter alone. The states' values are within their types."""
     state, move, after = step
     action = instance.model.named(move.action)
     scope = Environment(state, dict(zip(action.parameters, move.args, strict=True)), instance.constants, after)
@@ -71,7 +71,7 @@ def expected(instance: Instance, row: int, step: Step, claims: Sequence[Property
 
 
 def may_write(instance: Instance, action: str) -> set[str]:
-    """Elements that some assignment means, by what its indices can be."""
+    """Return the elements that some assignment can write, by the possible values of its indices."""
     found = set()
     for update in instance.model.named(action).updates:
         indices, variable = update.target.args[1:], update.target.args[0]
@@ -86,7 +86,7 @@ def flat(violations: Iterable[Violation]) -> list[Wrong]:
 
 
 def tampered(instance: Instance, chance: random.Random, step: Step) -> Step:
-    """The step with something changed, within the types: a value before or after, a parameter, or the action."""
+    """Change something in the step, within the types: a value before or after, a parameter, or the action."""
     state, move, after = list(step[0]), step[1], list(step[2])
     types = [v.type for v in instance.model.variables for _ in v.elements()]
     way, slot = chance.randrange(4), chance.randrange(len(types))
@@ -99,14 +99,14 @@ def tampered(instance: Instance, chance: random.Random, step: Step) -> Step:
 
 
 def judged_alike(instance: Instance, steps: list[Step], claims: Sequence[Property]) -> set[str]:
-    """The kinds of violations in which both agree."""
+    """Return the kinds of violations in which both agree."""
     second = sorted(wrong for row, step in enumerate(steps) for wrong in expected(instance, row, step, claims))
     assert flat(check_steps(instance, RecordedSteps.of(instance, steps), claims)) == second
     return {kind for _, kind, *_ in second}
 
 
 def walked(instance: Instance, runs: int, steps: int) -> list[Step]:
-    """Steps of random walks."""
+    """Return steps of random walks."""
     found: list[Step] = []
     for run in range(runs):
         here = initial(instance)
@@ -120,7 +120,7 @@ def walked(instance: Instance, runs: int, steps: int) -> list[Step]:
 @pytest.mark.slow
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_generated_models(group: int, *, faulty: bool) -> None:
+def test_bulk_check_agrees_on_generated_models(group: int, *, faulty: bool) -> None:
     kinds: set[str] = set()
 
     @generated(group, MODELS, models(faulty=faulty))
@@ -151,7 +151,7 @@ def test_generated_models(group: int, *, faulty: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("scope", "profile"), [("tiny", "P40"), ("small", "P49"), ("store", "P49")])
 def test_recorded_steps_of_the_specification(scope: str, profile: str) -> None:
-    """Walks are clean, whatever was tampered with is found with the same guard."""
+    """Walks have no violation; every tampered step is found, with the same guard."""
     specification = build(scope)
     instance = specification.model.given(**constants(profile))
     claims = [c for c in catalogue.properties(specification) if c.kind in ("always", "step")]

@@ -1,7 +1,7 @@
-"""Column programs mean what the interpreter says, in every row, also where there is no value.
+"""Column programs agree with the interpreter in every row, also where a term has no value.
 
-Rows are random: some values are none of their variable's type, which a state of the interpreter never holds. Here its states and
-arguments refuse to be read at such a place (`Checked`), so that its laziness decides whether that matters.
+Rows are random: some values are outside their variable's type, which a state of the interpreter never holds. Here its states and arguments
+raise when such a value is read (`Checked`), so that its laziness decides whether the value matters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64",
 
 
 class Checked(Sequence[int]):
-    """Codes one a slot, of which only values of their types can be read."""
+    """Codes, one per slot; reading a value outside its type raises."""
 
     def __init__(self, types: Sequence[Type], codes: Sequence[int]) -> None:
         self.types, self.codes = types, codes
@@ -54,7 +54,7 @@ class CheckedArguments(Mapping[str, int]):
 
 
 def some_column(chance: random.Random, type_: Type, rows: int) -> np.ndarray[Any, Any]:
-    """Values of the type and a few others, in an array of some kind that holds them."""
+    """Return values of the type and a few others, in an array of some kind that holds them."""
     codes = [chance.randint(type_.lo, type_.hi) for _ in range(rows)]
     if chance.random() < 0.4:
         for _ in range(chance.randint(1, 6)):
@@ -71,7 +71,7 @@ def holds_all(kind: str, codes: Sequence[int]) -> bool:
 def compare(
     instance: Instance, terms: Mapping[str, Expr], parameters: Mapping[str, Type], chance: random.Random, rows: int
 ) -> tuple[int, int]:
-    """All terms in all rows against the interpreter; how many answers were values and how many were none."""
+    """Compare all terms in all rows with the interpreter; return the number of values and of missing values."""
     program: ColumnProgram = compile_columns(instance, terms)
     types = [(v.name_at(at), v.type) for v in instance.model.variables for at in v.elements()]
     before, after = ({name: some_column(chance, type_, rows) for name, type_ in types} for _ in range(2))
@@ -107,7 +107,7 @@ def compare(
 @pytest.mark.slow
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_terms_of_generated_models(group: int, *, faulty: bool) -> None:
+def test_columns_agree_on_terms_of_generated_models(group: int, *, faulty: bool) -> None:
     seen = [0, 0]
 
     @generated(group, MODELS, models(faulty=faulty))
@@ -128,7 +128,7 @@ def test_terms_of_generated_models(group: int, *, faulty: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_many_formulas(group: int) -> None:
+def test_columns_agree_on_many_formulas(group: int) -> None:
     """Long programs: more formulas than a word of masks has bits."""
 
     @generated(group, 3, formulas(faulty=bool(group % 2)))

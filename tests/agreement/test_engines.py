@@ -1,7 +1,7 @@
 """All engines give the same answers about generated models.
 
-The interpreter under plain loops (oracle.py) is the measure. Of each group of models one part is compiled, because
-compilation costs most; z3 and the liveness algorithms see every model. Models depend on the number of their group alone.
+Every engine is compared with plain loops over the interpreter (oracle.py). In each group only some models are compiled, because compilation
+costs most; z3 and the liveness algorithms check every model. Models depend on the number of their group alone.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from rocketproof_model.language import OBSERVED, Bool, const, walk
 from rocketproof_model.result import LIVE, Limits, Watch
 
 GROUPS = 20
-MODELS = in_proportion(12)  # in a group: 240 in all under the profile ci
-COMPILED = in_proportion(5)  # in a group: 100 in all
+MODELS = in_proportion(12)  # per group: 240 in total under the profile ci
+COMPILED = in_proportion(5)  # per group: 100 in total
 DEPTH = 2
 
 
@@ -51,8 +51,8 @@ def test_z3_and_networkx_agree_with_the_interpreter(group: int) -> None:
 
 
 @pytest.mark.parametrize("group", range(6))
-def test_observers_say_what_paths_do(group: int) -> None:
-    """A plain claim of the observed model is violated where a path breaks the property; elsewhere here engines agree on plain claims."""
+def test_observers_agree_with_paths(group: int) -> None:
+    """A plain claim of the observed model is violated if a path breaks the property; other tests here compare plain claims."""
 
     @generated(group, COMPILED, models())
     def agree(case: Case) -> None:
@@ -76,15 +76,15 @@ def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     @generated(group, COMPILED, models())
     def agree(case: Case) -> None:
         space = oracle.explore(case.instance)
-        tuning = (USUAL, ODD)[len(space.edges) % 2]  # one for each model, as a kernel costs most to compile
+        tuning = (USUAL, ODD)[len(space.edges) % 2]  # alternates, because a kernel costs most to compile
         runs = [search.explore(case.instance, workers=w, checked=c, tuning=tuning) for w in (1, 2) for c in (True, False)]
         for run in runs:
             same_search(space, run)
         paths = [[(o.witness.moves, o.witness.states) for o in run.outcomes if o.witness] for run in runs]
         assert all(path == paths[0] for path in paths), "the witness depends on the number of workers or on checking"
         with_runs = replace(tuning, homes=1, run_block=3)
-        found = search.explore(case.instance, workers=2, tuning=with_runs, limits=on_disk, checkpoint=SearchCheckpoint(tmp_path))
-        same_but_for_memory(runs[0], found)
+        exploration = search.explore(case.instance, workers=2, tuning=with_runs, limits=on_disk, checkpoint=SearchCheckpoint(tmp_path))
+        same_but_for_memory(runs[0], exploration)
         for outcome in liveness.check(case.instance, exploration=runs[0]):
             same_lasso(space, outcome)
 
@@ -92,7 +92,7 @@ def test_kernels_agree(group: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_model_errors_are_noticed_by_every_engine(group: int) -> None:
+def test_every_engine_detects_model_errors(group: int) -> None:
     @generated(group, COMPILED, models(faulty=True))
     def agree(case: Case) -> None:
         faulty = oracle.faulty(case.instance)
@@ -103,10 +103,10 @@ def test_model_errors_are_noticed_by_every_engine(group: int) -> None:
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_z3_notices_model_errors_within_its_depth(group: int) -> None:
+def test_z3_detects_model_errors_within_its_depth(group: int) -> None:
     @generated(group, in_proportion(10), models(faulty=True))
     def agree(case: Case) -> None:
-        # Of a claim that is always true only the states on the way are looked at.
+        # For a claim that is always true, only the states on the path are checked.
         claim = case.model.claim("true", "every state is looked at", "always", True)
         assert raises(lambda: symbolic.bounded(case.instance, [claim], depth=DEPTH)) == fault_within(case.instance, DEPTH)
 
@@ -131,7 +131,7 @@ def test_kernels_agree_about_formulas_in_all_states(group: int) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("group", range(10))
-def test_formulas_without_value_are_noticed(group: int) -> None:
+def test_formulas_without_value_are_detected(group: int) -> None:
     @generated(group, 3, formulas(faulty=True))
     def agree(case: Case) -> None:
         starts = oracle.starting(case.instance)
@@ -155,13 +155,13 @@ def test_proofs_agree_about_the_value_of_a_term(group: int) -> None:
         known = [(point, evaluate(term, Environment((), {}, {}, free=point))) for point in points[:: len(points) // 24 + 1]]
 
         def table(change: int) -> Expr:
-            """That the term has the known value at each point; the last one may be changed."""
+            """Require that the term has the known value at each point; the last value can be wrong."""
             rows = [*known[:-1], (known[-1][0], known[-1][1] ^ change)]
             at = [all_of(e == const(point[e.args[0]], e.type) for e in unknowns) for point, _ in rows]
             return all_of(implies(here, has(v)) for here, (_, v) in zip(at, rows, strict=True))
 
         def has(value: int) -> Expr:
-            """That the term's code is this one, which need not be of its type."""
+            """Require that the term has this code, which can be outside its type."""
             if term.type.sort == "bool":
                 return term == bool(value)
             return term == value if term.type.lo <= value <= term.type.hi else const(False, Bool)
@@ -174,7 +174,7 @@ def test_proofs_agree_about_the_value_of_a_term(group: int) -> None:
 
 
 def test_printed_models_build_the_same_model() -> None:
-    """What a failing test prints can be pasted into a file."""
+    """A failing test prints a model that can be pasted into a file."""
 
     @generated(0, MODELS, models())
     def agree(case: Case) -> None:
@@ -208,7 +208,7 @@ def all_values(unknowns: list[Expr]) -> list[dict[str, int]]:
 
 
 def fault_within(instance: Instance, depth: int) -> bool:
-    """Whether an action has no value in a state that less than `depth` steps reach."""
+    """Return whether an action has no value in a state within `depth` steps."""
     level = set(oracle.starting(instance))
     try:
         for _ in range(depth):

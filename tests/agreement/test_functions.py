@@ -1,4 +1,4 @@
-"""Compiled functions of actions mean what the interpreter says, step by step, also where there is no value."""
+"""Compiled functions of actions agree with the interpreter, step by step, also without a value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def compiled(functions: Functions, state: State, action: Action, args: Sequence[
 
 
 def same_everywhere(instance: Instance, most: int) -> int:
-    """Compare all actions in states as they are reached, and in random ones of the variables' types; the number of comparisons."""
+    """Compare all actions in reached states and in random states of the variables' types; return the number of comparisons."""
     functions = Functions(instance)
     chance = random.Random(0)
     types = [v.type for v in instance.model.variables for _ in v.elements()]
@@ -73,7 +73,7 @@ def same_everywhere(instance: Instance, most: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("faulty", [False, True], ids=["proper", "faulty"])
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_generated_models(group: int, *, faulty: bool) -> None:
+def test_compiled_functions_agree_on_generated_models(group: int, *, faulty: bool) -> None:
     @generated(group, MODELS, models(faulty=faulty))
     def agree(case: Case) -> None:
         same_everywhere(case.instance, STATES)
@@ -83,13 +83,13 @@ def test_generated_models(group: int, *, faulty: bool) -> None:
 
 @pytest.mark.parametrize("scope", ["tiny", "small", "creation", "names", "restart", "store"])
 @pytest.mark.parametrize("profile", few(["P49", "P40"], 1))
-def test_the_specification(scope: str, profile: str) -> None:
+def test_compiled_functions_agree_on_the_specification(scope: str, profile: str) -> None:
     assert same_everywhere(build(scope).model.given(**constants(profile)), 60) > 1000
 
 
 @pytest.mark.parametrize("scope", ["tiny", "small", "restart"])
-def test_what_an_action_reads_is_all_that_it_reads(scope: str) -> None:
-    """Changing any other slot changes neither the guard that refuses nor what the effect assigns."""
+def test_actions_depend_only_on_their_declared_reads(scope: str) -> None:
+    """A change of any other slot changes neither the refusing guard nor the assigned values."""
     instance = build(scope).model.given(**constants("P49"))
     functions = Functions(instance)
     chance = random.Random(1)
@@ -113,8 +113,8 @@ def test_what_an_action_reads_is_all_that_it_reads(scope: str) -> None:
 
 
 @pytest.mark.parametrize("scope", ["tiny", "store"])
-def test_a_term_of_a_step_has_the_value_that_the_interpreter_gives(scope: str) -> None:
-    """All properties of the scope that are about a state or a step, along a random run."""
+def test_term_of_a_step_has_the_interpreters_value(scope: str) -> None:
+    """All state and step properties of the scope, along a random run."""
     specification = build(scope)
     instance = specification.model.given(**constants("P49"))
     formulas = [claim.formula for claim in properties(specification) if claim.kind in ("always", "step")]
@@ -130,8 +130,8 @@ def test_a_term_of_a_step_has_the_value_that_the_interpreter_gives(scope: str) -
 
 
 @pytest.mark.parametrize("scope", ["tiny", "restart"])
-def test_what_is_decided_by_a_part_of_a_state_is_so_in_all_of_it(scope: str) -> None:
-    """A term that has a value where slots are hidden has that value, or none, where they are not; an allowed action is possible."""
+def test_partial_states_decide_like_their_full_states(scope: str) -> None:
+    """A term with a value in spite of hidden slots has the same value, or none, if they are known; an allowed action is possible."""
     instance = build(scope).model.given(**constants("P49"))
     chance = random.Random(2)
     told = hidden = 0

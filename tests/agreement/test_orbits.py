@@ -1,4 +1,4 @@
-"""A search up to symmetry gives the verdicts of a search of all states, over as many states as there are orbits."""
+"""A search with symmetry has the verdicts of a search without it, and as many states as there are orbits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocketproof_model import liveness, search
 from rocketproof_model.explicit import pool
 
 GROUPS = 8
-MODELS = in_proportion(5)  # in a group: 40 in all under the profile ci
+MODELS = in_proportion(5)  # per group: 40 in total under the profile ci
 
 
 @pytest.mark.parametrize("group", range(GROUPS))

@@ -1,4 +1,4 @@
-"""Terms read from text: what `show` prints is read again, what a person types is understood, and what is no term is refused in one line."""
+"""Terms from text: the output of `show` can be read again, common notations are accepted, and other text is refused in one line."""
 
 import random
 import re
@@ -25,7 +25,7 @@ def pieces(model: Model) -> Iterator[tuple[Expr, dict[str, Type]]]:
 
 
 def same_value(model: Model, one: Expr, other: Expr, parameters: dict[str, Type], seed: int) -> None:
-    """Where a term has a value, what was read has the same: `get` and Maybe look alike in text and differ for None only."""
+    """Assert that the read term has the same value where there is one: `get` and Maybe look equal in text and differ for None only."""
     rng = random.Random(seed)
 
     def any_state() -> tuple[int, ...]:
@@ -43,7 +43,7 @@ def same_value(model: Model, one: Expr, other: Expr, parameters: dict[str, Type]
 
 
 @pytest.mark.parametrize("name", few((n for n in NAMES if n not in ("medium", "large", "three", "topics")), 12))
-def test_what_is_shown_of_the_specification_is_read_again(name: str) -> None:
+def test_shown_terms_of_the_specification_can_be_read_again(name: str) -> None:
     model = part(name).model
     for number, (term, parameters) in nonempty(enumerate(dict(pieces(model)).items())):
         found = read(show(term), model, parameters, term.type)
@@ -51,7 +51,7 @@ def test_what_is_shown_of_the_specification_is_read_again(name: str) -> None:
         same_value(model, term, found, parameters, number)
 
 
-def test_what_is_shown_of_generated_models_is_read_again() -> None:
+def test_shown_terms_of_generated_models_can_be_read_again() -> None:
     refused, everything = [], []
 
     @generated(7, 40, models())
@@ -65,12 +65,12 @@ def test_what_is_shown_of_generated_models_is_read_again() -> None:
             except ReadingError as error:
                 refused.append(str(error))
                 continue
-            assert show(again) == show(found)  # constants in it may have become one, which may leave a text without a type
+            assert show(again) == show(found)  # constants in it may have become one, so the text can lack a type
             same_value(model, term, found, parameters, number)
 
     run()
-    # Text leaves out that a number is meant as a Maybe; where nothing beside it says so, the text is refused. So is a
-    # minimum as an element, whose text no longer says how small it is, a condition that is a Bool in a Maybe, and a name of a
+    # Text omits that a number is meant as a Maybe; if no neighbour shows it, the text is refused. Also refused: a
+    # minimum as an element, whose text does not show how small it is; a condition that is a Bool in a Maybe; and a name of a
     # type that nothing in the model has.
     allowed = "is needed|has no type here|not a number|may be no element|nothing is called|is no value by itself|is not a value of Bool"
     assert all(re.search(allowed, error) for error in refused), refused
@@ -132,7 +132,7 @@ def shop() -> Model:
         ("-desk.left + 2 * 3 - -1", "(((0 - desk.left) + 6) - -1)"),
     ],
 )
-def test_what_a_person_types(text: str, shown: str | None) -> None:
+def test_common_notations_are_read(text: str, shown: str | None) -> None:
     if shown is None:
         with pytest.raises(ReadingError):
             read(text, shop())
@@ -142,7 +142,7 @@ def test_what_a_person_types(text: str, shown: str | None) -> None:
 
 
 def plain(text: str) -> str:
-    """The column of a table behind its element, as a person writes it."""
+    """Write the column of a table after its element, as a person does."""
     return re.sub(r"(\w+)\.(\w+)(\[[^\]]*\](?:\])?)", r"\1\3.\2", text)
 
 
@@ -180,7 +180,7 @@ def plain(text: str) -> str:
         ("all(" * 20 + "calm" + " for c in Item)" * 20, 81, "unfold into too many parts"),
     ],
 )
-def test_what_is_no_term_is_refused_in_one_line(text: str, column: int, says: str) -> None:
+def test_other_text_is_refused_in_one_line(text: str, column: int, says: str) -> None:
     with pytest.raises(ReadingError) as caught:
         read(text, shop())
     said = str(caught.value)

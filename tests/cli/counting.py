@@ -21,5 +21,5 @@ def model(N):
 
 
 def counting(*claims: str) -> str:
-    """The text of the model, whose claims are statements about `m`, `n` and `N`."""
+    """Return the text of the model; its claims are statements about `m`, `n` and `N`."""
     return _MODEL + "".join(f"    {claim}\n" for claim in (*claims, "return m"))

@@ -1,4 +1,4 @@
-"""The command `audit`: its files and exit codes, and what it says where something cannot be read or written."""
+"""The command `audit`: its files and exit codes, and its messages about files that cannot be read or written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def logs(store: Path) -> list[Path]:
 
 
 def spoil(store: Path, number: int = 1) -> Path:
-    """A record's number of times that it was consumed again becomes negative."""
+    """Make the reconsume times of a record negative."""
     path = logs(store)[number]
     with path.open("r+b") as file:
         file.seek(72)
@@ -77,7 +77,7 @@ def test_a_sound_store(sound: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "none broken" in capsys.readouterr().out
 
 
-def test_a_finding_in_all_its_forms(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_finding_has_the_same_content_in_all_formats(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = spoil(store), tmp_path / "found"
     assert local(store, "--out", out, "--json", tmp_path / "found.json") == 1
     rows = json.loads((tmp_path / "found.json").read_text())
@@ -113,7 +113,7 @@ BAD: dict[str, tuple[Callable[[Path], Sequence[str | Path]], str]] = {
     "unknown property": (lambda p: [p, "--property", "INV-99"], "no rule about stored data has this id"),
     "no limit": (lambda p: [p, "--limit", "0"], "--limit 0 is not a positive number"),
     "a master for this machine": (lambda p: [p, "--master", "local"], "leave out one of them"),
-    "json behind a file": (lambda p: [p, "--json", logs(p)[0] / "x.json"], "is a file and no folder"),
+    "json below a file": (lambda p: [p, "--json", logs(p)[0] / "x.json"], "is a file and no folder"),
     "out is a file": (lambda p: [p, "--out", logs(p)[0]], "cannot be written"),
     "no such scheme": (lambda p: ["nothing://there"], "nothing://there"),
 }
@@ -133,6 +133,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "a queue's": (lambda p: (next(p.glob("consumequeue/*/*")) / ("9" * 20)).touch(), f"{'9' * 20}: is named by an offset"),
     "a pipe": (lambda p: os.mkfifo(p / "commitlog" / f"{1 << 40:020d}"), "is no regular file"),
     "a folder": (lambda p: (p / "commitlog" / f"{1 << 40:020d}").mkdir(), "is no regular file; take it away"),
+    "a table that is no JSON": (lambda p: (p / "config" / "topics.json").write_text("{"), "topics.json: is no JSON"),
     "a deep table": (
         lambda p: (p / "config" / "topics.json").write_text("[" * 200_000),
         "topics.json: is no JSON (its values are nested too deeply)",
@@ -157,7 +158,7 @@ def _huge(path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes with names")
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_no_broker_leaves_is_said_in_one_line(name: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_store_is_reported_in_one_line(name: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     change, said = BROKEN[name]
     change(store)
     assert local(store) == 2
@@ -166,16 +167,12 @@ def test_what_no_broker_leaves_is_said_in_one_line(name: str, store: Path, capsy
     assert "Traceback" not in captured.err
 
 
-def test_a_store_that_is_refused_leaves_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("folder", ["", "commitlog"])
+def test_store_without_a_log_file_is_refused_without_output(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
     assert local(tmp_path, "--out", tmp_path / "found") == 2
     assert "has no commit log" in capsys.readouterr().err
     assert not (tmp_path / "found").exists()
-
-
-def test_an_empty_commit_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "commitlog").mkdir()
-    assert local(tmp_path) == 2
-    assert "has no commit log" in capsys.readouterr().err
 
 
 def test_files_without_a_byte(tmp_path: Path) -> None:
@@ -185,28 +182,22 @@ def test_files_without_a_byte(tmp_path: Path) -> None:
 
 
 def test_a_log_without_queues_and_table(store: Path, tmp_path: Path) -> None:
-    """A copied log alone: what cannot be compared is not."""
+    """Comparisons that need the missing files are skipped."""
     shutil.rmtree(store / "consumequeue")
     shutil.rmtree(store / "config")
     assert local(store, "--json", tmp_path / "found.json") == 1
     assert [row["property"] for row in json.loads((tmp_path / "found.json").read_text())] == ["INV-28.stored"]
 
 
-def test_a_table_that_cannot_be_read(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (store / "config" / "topics.json").write_text("{")
-    assert local(store) == 2
-    assert "topics.json: is no JSON" in capsys.readouterr().out
-
-
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_file_is_reported(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logs(store)[1].chmod(0)
     assert local(store) == 2
     assert "cannot be read (Permission denied)" in capsys.readouterr().err
 
 
 def first(change: Callable[[Path], object], path: Path) -> pools.WorkerPool:
-    """Threads, before which something is done to a file."""
+    """Return a worker pool that first changes a file."""
 
     def spread(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         change(path)
@@ -216,8 +207,8 @@ def first(change: Callable[[Path], object], path: Path) -> pools.WorkerPool:
 
 
 @pytest.mark.parametrize("what", ["deleted", "cut"])
-def test_a_file_that_is_lost_while_it_is_read(what: str, store: Path, tmp_path: Path) -> None:
-    """The other files are audited, and nothing is concluded over what is missing."""
+def test_file_lost_during_the_audit_is_reported(what: str, store: Path, tmp_path: Path) -> None:
+    """The other files are audited, and nothing is concluded from the missing file."""
     path = logs(store)[1]
     change: Callable[[Path], object] = Path.unlink if what == "deleted" else lambda p: os.truncate(p, 1000)
     spoil(store, 3)
@@ -238,8 +229,8 @@ def test_a_full_disk(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "cannot be written (No space left on device); make room there" in capsys.readouterr().err
 
 
-def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
-    """What was done is kept, told, and not done again; in the end the findings are those of an audit without a stop."""
+def test_stopped_audit_resumes(store: Path, tmp_path: Path) -> None:
+    """Completed files are saved, reported, and not audited again. The final findings are those of an uninterrupted audit."""
     spoil(store, 0), spoil(store, 2)
     plan = command.plan_of("P494", (), 100)
     done: list[str] = []
@@ -259,7 +250,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
 
     out = tmp_path / "found"
     stopped = go(stops(2), out)
-    assert stopped.exit_code == 1, "a finding stays one however much else was not read"
+    assert stopped.exit_code == 1, "unread files do not hide a finding"
     assert [found.offset for found in stopped.findings] == [0]
     assert pq.read_table(out / "findings.parquet").num_rows == 1
     with (out / command.KEPT).open("a") as file:
@@ -271,7 +262,7 @@ def test_a_stopped_audit_goes_on(store: Path, tmp_path: Path) -> None:
     assert not (out / command.KEPT).exists()
 
 
-def test_what_was_kept_of_another_plan_or_file_is_not_used(store: Path, tmp_path: Path) -> None:
+def test_saved_answers_for_another_file_are_not_used(store: Path, tmp_path: Path) -> None:
     out = tmp_path / "found"
     out.mkdir()
     plan = command.plan_of("P494", (), 100)

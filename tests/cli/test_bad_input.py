@@ -1,4 +1,4 @@
-"""Every mistake in what a user gives: one line that says what, where and how to fix it, exit code 2, no traceback."""
+"""Every mistake in the user's input gives a single line with the problem, its location and the fix, exit code 2, and no traceback."""
 
 import importlib
 import json
@@ -38,8 +38,8 @@ BAD = {
     "a size of the specification": (["check", "--set", "rms=4"], "--set rms=4 without a model file"),
     "an export to what is no tool": (["export", "promela", MODEL], "promela"),
     "an export into a file": (["export", "tla", MODEL, "--output", MODEL], "is a file; give a folder"),
-    "an export behind a file": (["export", "tla", MODEL, "--output", f"{MODEL}/out"], "cannot be written (Not a directory)"),
-    "a graph behind a file": (["graph", MODEL, "--output", f"{MODEL}/out.dot"], "cannot be written"),
+    "an export below a file": (["export", "tla", MODEL, "--output", f"{MODEL}/out"], "cannot be written (Not a directory)"),
+    "a graph below a file": (["graph", MODEL, "--output", f"{MODEL}/out.dot"], "cannot be written"),
     "unknown scope": (["check", "--scope", "smal"], "unknown scope 'smal'; use small"),
     "unknown engine": (["check", "--engine", "tlc"], "unknown engine 'tlc'; use explicit, symbolic, simulate, stateful, spark, all"),
     "unknown condition": (["check", "--condition", "broke lock"], "unknown condition 'broke lock'; use 'broken lock'"),
@@ -62,7 +62,7 @@ BAD = {
     "a folder without spark": (["check", "--engine", "explicit", "--scratch", "."], "--scratch without --engine spark"),
     "no cores": (["check", "--engine", "spark", "--cores", "0"], "--cores 0 is not a positive number"),
     "two ways to Spark": (["check", "--engine", "spark", "--master", "local", "--remote", "sc://x"], "two ways to one session"),
-    "json behind a file": (["check", "--json", "plain.txt/where/x.json"], "plain.txt is a file and no folder"),
+    "json below a file": (["check", "--json", "plain.txt/where/x.json"], "plain.txt is a file and no folder"),
     "json to a folder": (["check", "--json", "."], "is a directory; give --json a file name"),
     "witnesses into a file": (["check", "--witnesses", "plain.txt/w"], "give a folder that you may write to"),
     "missing witness": (["show", "nothing.itf.json"], "nothing.itf.json: cannot be read"),
@@ -77,7 +77,7 @@ BAD = {
     "unknown format": (["graph", "--format", "png"], 'Choose from: "dot", "graphml"'),
     "graph too large": (["graph", "--scope", "small", "--states", "2"], "has more than 2 states"),
     "graph of an unknown scope": (["graph", "--scope", "x"], "unknown scope 'x'; use"),
-    "picture behind a file": (["picture", "good.itf.json", "--output", "plain.txt/where.svg"], "cannot be written"),
+    "picture below a file": (["picture", "good.itf.json", "--output", "plain.txt/where.svg"], "cannot be written"),
     "unknown profile to judge by": (["judge", "plain.txt", "--profile", "P4"], "unknown profile 'P4'; the nearest"),
 }
 
@@ -93,12 +93,12 @@ def test_bad_input(name: str, catalogue: ModuleType, rocketproof: Run) -> None:
     done = rocketproof(*tokens)
     assert done.code == 2, done.out + done.err
     assert done.out == ""
-    assert done.err.count("\n") == 1 and done.err.startswith("rocketproof: "), f"one line was expected, not:\n{done.err}"
+    assert done.err.count("\n") == 1 and done.err.startswith("rocketproof: "), f"expected a single line instead of:\n{done.err}"
     assert words in done.err
 
 
 @pytest.mark.parametrize("content", ["hello\n", "{}\n", '{"request": 1}\n', "[1, 2]\n"])
-def test_what_is_no_recording(content: str, rocketproof: Run) -> None:
+def test_file_that_is_no_recording_is_refused(content: str, rocketproof: Run) -> None:
     Path("plain.txt").write_text(content)
     done = rocketproof("judge", "plain.txt", "--profile", "P494")
     assert (done.code, done.out) == (2, "")
@@ -106,7 +106,7 @@ def test_what_is_no_recording(content: str, rocketproof: Run) -> None:
 
 
 def witnesses() -> None:
-    """Variants of a good witness, once there is one."""
+    """Return variants of a valid witness, once it exists."""
     made = Path(".rocketproof/witnesses/D-1-P49-broken-lock.itf.json")
     if not made.exists():
         return
@@ -125,7 +125,7 @@ def witnesses() -> None:
 
 @pytest.mark.parametrize("name", ["bench", "mutate", "requirements"])
 def test_the_lab_is_in_a_clone_only(name: str, tmp_path: Path) -> None:
-    """The wheel leaves their package out."""
+    """The wheel omits its package."""
     hidden = "import sys; sys.modules['rocketproof_lab'] = None; from rocketproof_properties.commands import main; main()"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", hidden, name, "--json", "x.json"]
@@ -135,7 +135,7 @@ def test_the_lab_is_in_a_clone_only(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("package", "extra"), [("pyarrow", "tables"), ("pyspark", "spark"), ("pandas", "spark")])
-def test_a_missing_package_of_an_extra_is_one_line_with_the_installation(
+def test_missing_extra_is_one_line_with_the_install_command(
     package: str, extra: str, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -164,7 +164,7 @@ COMMANDS_WITHOUT_TABLES = [
 
 @pytest.mark.slow
 def test_the_base_needs_no_arrow(tmp_path: Path) -> None:
-    """In a process that cannot import it."""
+    """The check runs in a process that cannot import it."""
     fabricate(tmp_path / "store", StorePlan(50_000, file_size=20_000, queue_file_size=20_000))
     header, events = contend(Load(events=100, producers=2, topics=1))
     (tmp_path / "history.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")

@@ -1,4 +1,4 @@
-"""Verdicts of an earlier run: used again for as long as nothing that they depend on has changed, with all of their files."""
+"""Verdicts of an earlier run are reused, with all their files, while nothing that they depend on has changed."""
 
 from __future__ import annotations
 
@@ -32,8 +32,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def rocketproof(rocketproof: Run) -> Run:
+    """Run commands in a folder with the model `m.py`."""
+    Path("m.py").write_text(MODEL)
+    return rocketproof
+
+
+@pytest.fixture
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The engines that were asked since the list was cleared."""
+    """Record the engines that run after the list was cleared."""
     asked: list[str] = []
     decide = verdictcache.decide
 
@@ -54,7 +61,7 @@ def files(folder: str) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in Path(folder).rglob("*") if path.is_file()}
 
 
-def test_a_second_run_decides_nothing_and_says_the_same(catalogue: ModuleType, rocketproof: Run, decided: list[str]) -> None:
+def test_second_run_decides_nothing_and_prints_the_same(catalogue: ModuleType, rocketproof: Run, decided: list[str]) -> None:
     first = rocketproof("check", "--all", "--json", "first.json", "--witnesses", "one", "--certificates", "proofs")
     asked = decided.copy()
     decided.clear()
@@ -74,7 +81,6 @@ def test_a_second_run_decides_nothing_and_says_the_same(catalogue: ModuleType, r
 
 
 def test_reports_of_cached_verdicts_are_complete(rocketproof: Run) -> None:
-    Path("m.py").write_text(MODEL)
     first = rocketproof("check", "m.py", "--report", "run:first.json", "--html", "one")
     second = rocketproof("check", "m.py", "--report", "run:second.json", "--html", "two")
     assert first.code == second.code == 0
@@ -87,8 +93,7 @@ def test_reports_of_cached_verdicts_are_complete(rocketproof: Run) -> None:
         assert one == two
 
 
-def test_fresh_decides_again_and_replaces_what_is_kept(rocketproof: Run, decided: list[str]) -> None:
-    Path("m.py").write_text(MODEL)
+def test_fresh_decides_again_and_replaces_cached_verdicts(rocketproof: Run, decided: list[str]) -> None:
     rocketproof("check", "m.py")
     decided.clear()
     assert rocketproof("check", "m.py", "--fresh", "--json", "out.json").code == 0
@@ -102,8 +107,7 @@ def test_fresh_decides_again_and_replaces_what_is_kept(rocketproof: Run, decided
     [("n < N, ", "n <= N - 1, "), ("n <= N, ", "n < N + 1, "), ("init=0", "init=1"), ('"N": 3', '"N": 4'), ("gets full", "fills up")],
     ids=["guard", "claim", "start", "size", "sentence"],
 )
-def test_what_has_changed_is_decided_again(rocketproof: Run, decided: list[str], old: str, new: str) -> None:
-    Path("m.py").write_text(MODEL)
+def test_changed_inputs_are_decided_again(rocketproof: Run, decided: list[str], old: str, new: str) -> None:
     rocketproof("check", "m.py")
     Path("m.py").write_text(MODEL.replace(old, new))
     decided.clear()
@@ -115,7 +119,6 @@ def test_what_has_changed_is_decided_again(rocketproof: Run, decided: list[str],
 
 
 def test_a_changed_claim_leaves_other_proofs_in_the_cache(rocketproof: Run, decided: list[str]) -> None:
-    Path("m.py").write_text(MODEL)
     rocketproof("check", "m.py", "--engine", "symbolic")
     decided.clear()
     Path("m.py").write_text(MODEL.replace("n <= N, ", "n < N + 1, "))
@@ -124,8 +127,7 @@ def test_a_changed_claim_leaves_other_proofs_in_the_cache(rocketproof: Run, deci
     assert [(row["property"], row["cached"]) for row in rows()] == [("below two", True), ("in range", False)]
 
 
-def test_an_option_of_the_engine_is_another_question(rocketproof: Run, decided: list[str]) -> None:
-    Path("m.py").write_text(MODEL)
+def test_engine_options_are_part_of_the_cache_key(rocketproof: Run, decided: list[str]) -> None:
     for options in (["--engine", "simulate"], ["--engine", "simulate", "--seed", "1"], ["--proof", "spacer"], ["--no-symmetry"], []):
         decided.clear()
         rocketproof("check", "m.py", *options)
@@ -136,20 +138,18 @@ def test_an_option_of_the_engine_is_another_question(rocketproof: Run, decided: 
 
 
 def test_limits_do_not_matter_to_complete_verdicts(rocketproof: Run, decided: list[str]) -> None:
-    Path("m.py").write_text(MODEL)
     rocketproof("check", "m.py", "--workers", "2", "--memory", "500")
     decided.clear()
     rocketproof("check", "m.py", "--workers", "1", "--time", "60", "--checkpoint", "c", "--json", "out.json")
     assert not decided and all(row["cached"] for row in rows())
 
 
-def test_what_a_limit_has_cut_short_is_not_kept(rocketproof: Run, cache: Path) -> None:
-    Path("m.py").write_text(MODEL)
+def test_verdicts_cut_short_by_a_limit_are_not_cached(rocketproof: Run, cache: Path) -> None:
     assert rocketproof("check", "m.py", "--time", "0.000001", "--json", "out.json").code == 3
     assert not list(cache.glob("verdicts-*/*"))
 
 
-def test_a_partial_search_is_not_kept_although_it_found_a_violation(rocketproof: Run, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_search_with_a_violation_is_not_cached(rocketproof: Run, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rocketproof_model import search
     from rocketproof_model.result import Limits
 
@@ -159,16 +159,14 @@ def test_a_partial_search_is_not_kept_although_it_found_a_violation(rocketproof:
         return explore(*args, **options | {"limits": Limits(states=3)})
 
     monkeypatch.setattr(search, "explore", cut)
-    Path("m.py").write_text(MODEL)
     rocketproof("check", "m.py", "--property", "below two", "--json", "out.json")
     assert [row["verdict"] for row in rows()] == ["violated"] and not list(cache.glob("verdicts-*/*"))
 
 
 @pytest.mark.parametrize("change", ["cut off", "a flipped bit", "another entry's", "others may write", "of other code"])
-def test_a_file_that_cannot_be_trusted_is_absent(
+def test_untrusted_cache_file_is_ignored(
     rocketproof: Run, cache: Path, decided: list[str], monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    Path("m.py").write_text(MODEL)
     rocketproof("check", "m.py")
     (file,) = cache.glob("verdicts-*/*.json")
     whole = bytearray(file.read_bytes())
@@ -192,14 +190,12 @@ def test_a_file_that_cannot_be_trusted_is_absent(
 
 def test_without_a_cache_every_verdict_is_decided(rocketproof: Run, cache: Path, decided: list[str]) -> None:
     cache.write_text("a file in the place of the folder")
-    Path("m.py").write_text(MODEL)
     for _ in range(2):
         assert rocketproof("check", "m.py").code == 0
     assert decided == ["explicit 3"] * 2
 
 
-def test_an_expected_verdict_is_no_part_of_what_is_kept(rocketproof: Run, decided: list[str]) -> None:
-    Path("m.py").write_text(MODEL)
+def test_expected_verdict_is_not_cached(rocketproof: Run, decided: list[str]) -> None:
     assert rocketproof("check", "m.py").code == 0
     decided.clear()
     Path("m.py").write_text(MODEL.replace('"violated"', '"holds"'))
@@ -209,7 +205,6 @@ def test_an_expected_verdict_is_no_part_of_what_is_kept(rocketproof: Run, decide
 
 def test_old_files_are_removed(rocketproof: Run, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdictcache, "MOST", 3)
-    Path("m.py").write_text(MODEL)
     for size in range(2, 7):
         rocketproof("check", "m.py", "--set", f"N={size}")
         for age, file in enumerate(sorted(cache.glob("verdicts-*/*"), key=lambda path: -path.stat().st_mtime)):

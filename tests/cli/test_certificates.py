@@ -1,4 +1,4 @@
-"""`check --proof` and `--certificates`, and what `certificate` says of files: true, edited, of another model, cut off."""
+"""`check --proof` and `--certificates`, and the answers of `certificate` about files: valid, edited, of another model, truncated."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def model(step=1):
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The certificate of a proof, in the folder of its model."""
+    """Return the certificate of a proof, in the folder of its model."""
     monkeypatch.chdir(tmp_path)
     Path("pair.py").write_text(MODEL)
     assert run(["check", "pair.py", "--engine", "symbolic", "--certificates", "c"]) == 3, "induction alone does not close"
@@ -43,7 +43,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(row["certificate"])
 
 
-def test_a_certificate_is_accepted_and_told_as_data(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_certificate_is_accepted_and_reported_as_json(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["certificate", str(kept), "--json", "check.json", "--smt2", "x.smt2"]) == 0
     assert "accepted: pair.py" in capsys.readouterr().out
     assert json.loads(Path("check.json").read_text())["verdict"] == "accepted"
@@ -94,7 +94,7 @@ def test_a_changed_model_refuses_its_old_certificate(kept: Path, capsys: pytest.
     assert "out of the invariant" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_counterexample_to_induction_is_a_witness_that_says_where_it_begins(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counterexample_to_induction_names_its_first_state(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "pair.py", "--proof", "induction"]) == 3
     assert run(["show", ".rocketproof/witnesses/pair-less-symbolic.itf.json"]) == 0
     shown = capsys.readouterr().out

@@ -73,10 +73,10 @@ def test_a_witness_is_saved_named_and_shown(catalogue: ModuleType, rocketproof: 
     shown = rocketproof("show", path)
     assert shown.code == 0
     assert "enter" in shown.out and "a locked door is shut" in shown.out and "fails" in shown.out
-    assert not Path(".rocketproof/witnesses/D-1-P49.itf.json").exists(), "what holds has no witness"
+    assert not Path(".rocketproof/witnesses/D-1-P49.itf.json").exists(), "a property that holds has no witness"
 
 
-def test_a_witness_that_is_out_of_date_goes_away(catalogue: ModuleType, rocketproof: Run) -> None:
+def test_outdated_witness_is_removed(catalogue: ModuleType, rocketproof: Run) -> None:
     folder = Path("w")
     folder.mkdir()
     old = folder / "D-1-P49.itf.json"
@@ -118,7 +118,7 @@ def test_profiles_with_the_same_switches_share_one_search(catalogue: ModuleType,
     assert "[1/1]" in done.err
 
 
-def test_engines_that_contradict_each_other(catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contradiction_between_engines_is_an_error(catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(instance: Any, claim: Any, **_: Any) -> Outcome:
         return Outcome(claim, "symbolic", "violated")
 
@@ -128,7 +128,7 @@ def test_engines_that_contradict_each_other(catalogue: ModuleType, rocketproof: 
     assert "error: D-2 P49 small: explicit says holds, symbolic says violated; one engine is wrong" in done.out
 
 
-def test_an_engine_that_fails_costs_only_its_own_verdicts(catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_engine_loses_only_its_own_verdicts(catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: Any, **__: Any) -> Outcome:
         raise ZeroDivisionError("a mistake of ours")
 
@@ -197,7 +197,7 @@ def test_all_engines_on_a_model_file_in_two_processes(rocketproof: Run) -> None:
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-def test_a_value_that_leaves_its_type_is_told_in_one_line_with_its_path(engine: str, rocketproof: Run) -> None:
+def test_value_outside_its_type_is_reported_with_its_path(engine: str, rocketproof: Run) -> None:
     Path("counter.py").write_text(COUNTER.replace("n < N,", "n <= N,"))
     done = rocketproof("check", "counter.py", "--engine", engine, "--json", "out.json")
     assert done.code == 2
@@ -220,7 +220,7 @@ def test_a_value_that_leaves_its_type_is_told_in_one_line_with_its_path(engine: 
 
 @pytest.mark.parametrize("width", [80, 110, 160])
 @pytest.mark.parametrize("options", [(), ("--all",)])
-def test_what_is_printed_fits_the_terminal(
+def test_output_fits_the_terminal(
     width: int, options: tuple[str, ...], catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -231,7 +231,7 @@ def test_what_is_printed_fits_the_terminal(
     assert ("broken lock" in done.out) == bool(options)
 
 
-def test_a_line_for_each_property(catalogue: ModuleType, rocketproof: Run) -> None:
+def test_report_has_a_line_for_each_property(catalogue: ModuleType, rocketproof: Run) -> None:
     done = rocketproof("check")
     assert done.code == 0
     lines = done.out.splitlines()
@@ -248,7 +248,7 @@ def test_a_line_for_each_property(catalogue: ModuleType, rocketproof: Run) -> No
     assert "guards that never refused" not in done.out
 
 
-def test_of_the_properties_only_what_is_not_as_expected_in_full(catalogue: ModuleType, rocketproof: Run) -> None:
+def test_only_unexpected_properties_are_printed_in_full(catalogue: ModuleType, rocketproof: Run) -> None:
     catalogue.CASES = tuple(replace(c, expected="holds") if c.condition else c for c in catalogue.CASES)
     done = rocketproof("check")
     assert done.code == 1
@@ -262,7 +262,7 @@ def test_of_the_properties_only_what_is_not_as_expected_in_full(catalogue: Modul
     assert "? 9 undecided: stopped by the time limit" in stopped.out.splitlines()
 
 
-def test_actions_that_one_guard_stops_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_actions_stopped_by_the_same_guard_share_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     stopped = [Gap("P49", name, "huge", "the door is huge", "action") for name in ("blast", "burst")]
     report = CheckReport(gaps=[*stopped, Gap("P49", "paint", "dry", "the door is dry", "action")], covered={"P49": (3, 6)})
     report.actions = {"blast": "the door is blown up", "burst": "the door bursts", "paint": ""}
@@ -296,7 +296,7 @@ def model(N=4):
 '''
 
 
-def test_symmetry_is_used_said_and_can_be_switched_off(rocketproof: Run, tmp_path: Path) -> None:
+def test_symmetry_is_used_reported_and_can_be_disabled(rocketproof: Run, tmp_path: Path) -> None:
     path = tmp_path / "workers.py"
     path.write_text(WORKERS)
     short = rocketproof("check", str(path), "--property", "all")
@@ -331,7 +331,7 @@ def model():
 """
 
 
-def test_which_fairness_matters_stands_in_the_line_and_in_the_row(rocketproof: Run) -> None:
+def test_relevant_fairness_is_printed_and_in_the_row(rocketproof: Run) -> None:
     Path("fair.py").write_text(FAIR)
     done = rocketproof("check", "fair.py", "--json", "rows.json")
     said = {row["property"]: row["fairness"] for row in rows_of("rows.json")}
@@ -348,7 +348,7 @@ def test_which_fairness_matters_stands_in_the_line_and_in_the_row(rocketproof: R
     assert {row["property"]: row["fairness"] for row in rows_of("rows.json")}["left"]["strengthen"] == {"leave": "strong"}
 
 
-def test_of_several_sets_of_fairness_that_suffice_one_is_told() -> None:
+def test_one_of_several_sufficient_fairness_sets_is_reported() -> None:
     details = {"needs_fairness": ["go"], "enough_fairness": ["go", "one"]}
     claim = Property("left", "", "leads_to", const(1, Bool), const(1, Bool))
     fairness = Fairness.of(Outcome(claim, "explicit", "holds", details=details))
@@ -357,7 +357,7 @@ def test_of_several_sets_of_fairness_that_suffice_one_is_told() -> None:
     assert replace(fairness, needed=()).note == "fairness of go, one suffices"
 
 
-def test_a_row_that_memory_left_undecided_says_what_it_would_need() -> None:
+def test_row_undecided_for_memory_states_the_needed_memory() -> None:
     row = VerdictRow("left", "", "leads_to", "", "", "explicit", "", "unknown", "memory", "holds", note="its fair loops need 3,072 MB")
     assert show.remark(row) == "stopped by the memory limit; its fair loops need 3,072 MB"
     claim = Property("left", "", "leads_to", const(1, Bool), const(1, Bool))

@@ -1,4 +1,4 @@
-"""`check` decides first what was not as expected last time, and prints the same as ever."""
+"""`check` first decides the tasks that differed last time, and its output does not change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rocketproof_properties.commands.checks import verdictcache
 Run = Callable[..., Any]
 
 
-def test_what_differed_is_decided_first_until_it_is_as_expected(
+def test_differing_tasks_are_decided_first_until_as_expected(
     catalogue: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
@@ -35,7 +35,7 @@ def test_what_differed_is_decided_first_until_it_is_as_expected(
     (kept,) = json.loads(Path(".rocketproof/failures/check.json").read_text())["failures"]
     assert (kept["property"], kept["engine"], kept["profile"]) == ("D-1", "explicit", "P49")
     order.clear()
-    assert rocketproof("check", "--property", "D-2").code == 0  # what was not asked for stays remembered
+    assert rocketproof("check", "--property", "D-2").code == 0  # tasks outside the request stay remembered
     order.clear()
     assert rocketproof("check", "--json", "second.json").code == 1
     assert order == ["explicit broken lock", "explicit", "symbolic"]

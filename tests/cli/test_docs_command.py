@@ -1,4 +1,4 @@
-"""The documentation that is installed: its list, a page, and where it lies."""
+"""The installed documentation: its list, a page, and its path."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from rocketproof_properties.commands import pages as documents
 
 
-def test_the_list_has_every_page_under_a_name_of_its_own(rocketproof: Callable[..., Any]) -> None:
+def test_list_has_every_page_under_a_unique_name(rocketproof: Callable[..., Any]) -> None:
     listed = " ".join(rocketproof("docs").out.split())
     paths = [path for section in documents.SECTIONS.values() for path in section]
     assert len(documents.pages()) == len(paths) == listed.count("rocketproof docs ")
@@ -14,13 +14,13 @@ def test_the_list_has_every_page_under_a_name_of_its_own(rocketproof: Callable[.
         assert page.is_file() and f"rocketproof docs {name} " in listed and documents.title(page) in listed
 
 
-def test_each_page_of_a_room_is_listed() -> None:
+def test_each_page_of_a_folder_is_listed() -> None:
     house = documents.folder()
     lies = {str(page.relative_to(house)) for room in ("model", "impl", "properties", "traces") for page in house.glob(f"{room}/docs/*.md")}
     assert lies and lies <= {path for section in documents.SECTIONS.values() for path in section}
 
 
-def test_a_page_is_printed_or_its_place(rocketproof: Callable[..., Any]) -> None:
+def test_page_or_its_path_is_printed(rocketproof: Callable[..., Any]) -> None:
     shown = rocketproof("docs", "Porting")
     assert shown.code == 0 and "GET_ROUTEINFO_BY_TOPIC" in shown.out and max(map(len, shown.out.splitlines())) <= 100
     assert rocketproof("docs", "porting", "--path").out.strip().endswith("properties/docs/porting.md")

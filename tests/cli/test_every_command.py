@@ -1,6 +1,6 @@
-"""What holds of every command and option: help, `-`, a folder that is not there yet, a full disk, a reader that goes away.
+"""Rules for every command and option: help, `-`, a folder that does not exist yet, a full disk, a reader that closes the pipe.
 
-The commands and options are those of the application, so that a new one is tested or named in `NOT_RUN`.
+The commands and options are those of the application, so a new command is tested or named in `NOT_RUN`.
 """
 
 from __future__ import annotations
@@ -95,14 +95,14 @@ def test_every_option_has_help(name: str) -> None:
 
 
 def least(command: Command) -> list[str]:
-    """The words of a command line with what the command needs at least."""
+    """Return the minimal arguments of the command."""
     needed = [option for option in command.options if option.required]
     words = [word for option in needed if option.name.startswith("--") for word in (option.name, "x.svg")]
     return [*command.path, *words, *("tla" if "FORM" in option.name else "x" for option in needed if not option.name.startswith("--"))]
 
 
 @pytest.mark.parametrize(("name", "option"), NO_STREAMS)
-def test_a_dash_is_no_file(
+def test_dash_creates_no_file(
     name: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -117,7 +117,7 @@ def test_a_dash_is_no_file(
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with everything that the command lines of `RUN` name."""
+    """Return a folder with every file that the command lines of `RUN` name."""
     folder = tmp_path_factory.mktemp("place")
     before = Path.cwd()
     os.chdir(folder)
@@ -173,7 +173,7 @@ STREAMED = [*((name, f"--{option}") for name, option in STREAMS), *((n, o) for n
 def test_a_dash_is_standard_output(
     name: str, option: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With nothing else in it, so that another program can read it."""
+    """Standard output has nothing else, so that another program can read it."""
     monkeypatch.chdir(place)
     assert run([*RUN[name][0], option, "-"]) in (0, 1)
     streamed = capsys.readouterr()
@@ -182,11 +182,11 @@ def test_a_dash_is_standard_output(
     assert (place / "written").is_file() and not (place / "-").exists()
     if option == "--json":
         assert type(json.loads(streamed.out)) is type(json.loads(Path("written").read_text()))
-        assert len(streamed.err) >= len(plain.out) > 0, "what is printed for a person goes to standard error"
+        assert len(streamed.err) >= len(plain.out) > 0, "text for people goes to standard error"
     else:
         written = Path("written").read_text("utf-8")
         assert streamed.out.splitlines()[0] == written.splitlines()[0]
-        assert len(streamed.out) == pytest.approx(len(written), rel=0.01), "z3 numbers its terms anew"
+        assert len(streamed.out) == pytest.approx(len(written), rel=0.01), "z3 numbers its terms differently in each run"
 
 
 def test_standard_output_takes_one_result(capsys: pytest.CaptureFixture[str], place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_standard_output_takes_one_result(capsys: pytest.CaptureFixture[str], pl
 
 
 @pytest.mark.parametrize(("name", "option"), [*WRITTEN, *((name, f"--report {kind}:") for name, kind in REPORTED)])
-def test_a_folder_that_is_not_there_is_made(name: str, option: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_output_folder_is_created(name: str, option: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     shutil.rmtree("new", ignore_errors=True)
     words = option.split()
@@ -212,7 +212,7 @@ def test_a_folder_that_is_not_there_is_made(name: str, option: str, place: Path,
     assert (place / "new" / "deep").is_dir()
 
 
-# Streams and disks that take nothing, in one process each
+# Streams and disks that accept no data, in one process each
 
 SCRIPT = """
 import json, os, resource, sys
@@ -241,7 +241,7 @@ print(json.dumps(codes), file=sys.stderr)
 
 
 def codes_of(how: str, lines: dict[str, list[str]], folder: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """The exit code of each command line, and what it says on standard error."""
+    """Return the exit code of each command line, and its output on standard error."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, how, json.dumps(lines)], cwd=folder, capture_output=True, text=True, check=False, timeout=200
     )
@@ -261,8 +261,8 @@ SILENT = ("picture", "explore")
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.slow
-def test_output_that_nobody_takes(place: Path) -> None:
-    """A reader that went away changes no exit code; a full disk is an error."""
+def test_closed_or_full_standard_output(place: Path) -> None:
+    """A closed pipe changes no exit code; a full disk is an error."""
     lines = {**LINES, **HELPS}
     usual, _ = codes_of("usual", lines, place)
     assert set(usual.values()) == {0, 1}
@@ -280,7 +280,7 @@ FULL |= {f"{name} {kind}": [*RUN[name][0], "--report", f"{kind}:new/{kind}/{name
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a limit of the system")
 @pytest.mark.slow
-def test_a_disk_without_room_is_an_error_in_a_line(place: Path) -> None:
+def test_full_disk_is_an_error_in_one_line(place: Path) -> None:
     shutil.rmtree(place / "new", ignore_errors=True)
     codes, said = codes_of("disk", FULL, place)
     assert codes == dict.fromkeys(FULL, 2)
@@ -292,7 +292,7 @@ def test_a_disk_without_room_is_an_error_in_a_line(place: Path) -> None:
 # Witnesses
 
 
-def test_scopes_and_sizes_have_witnesses_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scopes_and_sizes_have_separate_witnesses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("few.py").write_text(MODEL + "\nother = model\n")
     for more in ((), ("--scope", "two"), ("--scope", "three"), ("--set", "n=4"), ("--scope", "two", "--set", "n=4")):
@@ -303,7 +303,7 @@ def test_scopes_and_sizes_have_witnesses_of_their_own(tmp_path: Path, monkeypatc
 
 
 def test_a_witness_is_shown_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its model file is looked for in the folders that it lies in."""
+    """Its model file is searched in the parent folders of the witness."""
     monkeypatch.chdir(tmp_path)
     Path("models").mkdir()
     Path("models/few.py").write_text(MODEL)

@@ -1,4 +1,4 @@
-"""`rocketproof explore`: what is opened, written as a page, served until Ctrl-C, and refused in one line."""
+"""`rocketproof explore`: inputs that it opens, writes as a page, serves until Ctrl-C, or refuses in one line."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_a_counterexample_of_the_catalogue_becomes_a_page(rocketproof: Any, cata
     assert command == "rocketproof explore --property D-1 --profile P49 --condition 'broken lock'"
 
 
-def test_what_holds_opens_as_a_walk_that_says_so(rocketproof: Any, catalogue: Any, tmp_path: Path) -> None:
+def test_holding_property_opens_as_a_walk_with_a_note(rocketproof: Any, catalogue: Any, tmp_path: Path) -> None:
     assert rocketproof("explore", "--property", "D-2", "--html", "door.html").code == 0
     made = document(tmp_path / "door.html")
     assert (made["title"], made["steps"]) == ("D-2: a walk", [])
@@ -92,8 +92,8 @@ def test_what_holds_opens_as_a_walk_that_says_so(rocketproof: Any, catalogue: An
     assert document(tmp_path / "door.html")["title"] == "a walk from the initial state"
 
 
-def test_a_kept_witness_and_a_model_of_ones_own(rocketproof: Any, coin: str, tmp_path: Path) -> None:
-    """The witness that `check` keeps and the one that `explore` finds are shown alike; hostile names are text."""
+def test_saved_witness_and_own_model_are_shown(rocketproof: Any, coin: str, tmp_path: Path) -> None:
+    """A witness from `check` and from `explore` are shown identically; hostile names are escaped."""
     rocketproof("check", coin, "--scope", "long")
     (kept,) = [p for p in (tmp_path / ".rocketproof" / "witnesses").iterdir() if "tails" in p.name]
     assert rocketproof("explore", str(kept), "--html", "kept.html").code == 0
@@ -152,7 +152,7 @@ def test_a_lemma_has_no_path(rocketproof: Any, catalogue: Any) -> None:
     assert "D-5 (lemma) says nothing of paths of a model" in done.err
 
 
-def test_the_catalogue_of_a_page_opens_what_it_names(catalogue: Any, coin: str, tmp_path: Path) -> None:
+def test_catalogue_links_of_a_page_open_their_targets(catalogue: Any, coin: str, tmp_path: Path) -> None:
     offered = Openings(folder=tmp_path).catalogue()
     assert [row["id"] for row in offered["properties"]] == ["D-1", "D-2", "D-3", "D-4"]
     assert offered["properties"][0]["cases"][1] == {
@@ -177,7 +177,7 @@ def test_the_catalogue_of_a_page_opens_what_it_names(catalogue: Any, coin: str, 
 
 
 def history(path: Path, offset: int) -> None:
-    """Two sends to one queue, whose second answer names this offset."""
+    """Write two sends to one queue; the second answer has this offset."""
     header = {"v": 1, "type": "header", "schema": "rocketproof-history", "version": 1, "origin": {}, "start": None, "note": ""}
     fields = {"producerGroup": "g", "topic": "T", "defaultTopic": "TBW102", "defaultTopicQueueNums": "4", "queueId": "0"}
     asked = {"to": "broker-a", "fields": {**fields, "sysFlag": "0", "bornTimestamp": "1", "flag": "0"}, "bodySize": 1}
@@ -190,7 +190,7 @@ def history(path: Path, offset: int) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in [header, *events]), "utf-8")
 
 
-def test_known_hazards_are_opened_by_the_case_that_shows_them(catalogue: Any) -> None:
+def test_known_hazard_opens_its_case(catalogue: Any) -> None:
     cases = [
         {"profile": name, "scope": "s", "condition": c, "expected": "violated"}
         for name in ("P40", "P49")
@@ -199,7 +199,7 @@ def test_known_hazards_are_opened_by_the_case_that_shows_them(catalogue: Any) ->
     rows = [{"id": id_, "sentence": "", "cases": cases} for id_ in ("LIV-03", "INV-09", "INV-13")]
     rows.append({"id": "INV-14", "sentence": "", "cases": [{**cases[0], "expected": "holds"}]})
     found = {row["id"]: row for row in hazards(rows)}
-    assert list(found) == ["HAZ-01", "HAZ-07"], "one that only touches the property of another one is not shown by it"
+    assert list(found) == ["HAZ-01", "HAZ-07"], "a hazard must not be opened by the property of another hazard"
     assert {key: found["HAZ-01"][key] for key in ("property", "profile", "scope", "condition")} == {
         "property": "LIV-03", "profile": "P49", "scope": "s", "condition": "x"
     }  # fmt: skip
@@ -265,13 +265,13 @@ def test_pages_of_a_check_and_of_a_judgement(rocketproof: Any, coin: str, tmp_pa
     assert (refused.code, "is a file; give a folder" in refused.err) == (2, True), refused.err
 
 
-def test_the_folder_is_one_whichever_option_names_it(rocketproof: Any, coin: str, tmp_path: Path) -> None:
+def test_folder_is_the_same_for_every_option(rocketproof: Any, coin: str, tmp_path: Path) -> None:
     assert rocketproof("check", coin, "--scope", "long", "--html", "a", "--report", "html:a", "--report", "html:b").code == 1
     one, other = (sorted(p.relative_to(tmp_path / n).as_posix() for p in (tmp_path / n).rglob("*.html")) for n in "ab")
     assert one == other == ["index.html", "witnesses/coin-all-long.html", "witnesses/coin-tails-long.html"]
 
 
-def test_a_search_that_is_told_to_stop_stops(catalogue: Any) -> None:
+def test_search_stops_on_request(catalogue: Any) -> None:
     def stop(_: str) -> None:
         raise KeyboardInterrupt
 
@@ -293,7 +293,7 @@ def served(*tokens: str) -> tuple[subprocess.Popen[str], str]:
     return process, process.stdout.readline().strip()
 
 
-def test_the_page_is_served_before_anything_heavy_is_imported() -> None:
+def test_page_is_served_before_heavy_imports() -> None:
     text = "import sys, rocketproof_properties.commands.explorer.commands, rocketproof_traces.explorer.serving; print(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS)}
     done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment, check=True)
@@ -303,7 +303,7 @@ def test_the_page_is_served_before_anything_heavy_is_imported() -> None:
 
 @pytest.mark.slow
 def test_two_explorers_are_served_until_ctrl_c(coin: str) -> None:
-    """Each has a port and a token of its own; a port that is in use is refused."""
+    """Each has its own port and token; a port in use is refused."""
     first, address = served(coin)
     second, other = served(coin, "--scope", "short")
     try:

@@ -1,4 +1,4 @@
-"""`rocketproof judge` on a history: the three verdicts, in words, as JSON and as exit codes."""
+"""`rocketproof judge` on a history: the three verdicts as text, as JSON and as exit codes."""
 
 import gzip
 import json
@@ -39,13 +39,13 @@ def test_the_three_verdicts(rocketproof: Run) -> None:
     assert bound.code == 3 and "1e-09 seconds are spent at event" in bound.out and "--time may decide" in bound.out
 
 
-def test_a_bound_that_is_none(rocketproof: Run) -> None:
+def test_invalid_bound_is_refused(rocketproof: Run) -> None:
     write(Path("right.ndjson"))
     done = rocketproof("judge", "right.ndjson", "--profile", "P49", "--limit", "0")
     assert (done.code, done.out) == (2, "") and "--limit 0 is not a positive number" in done.err
 
 
-def test_many_histories_and_what_cannot_be_asked(rocketproof: Run) -> None:
+def test_many_histories_are_judged_and_bad_requests_refused(rocketproof: Run) -> None:
     write(Path("right.ndjson"))
     write(Path("wrong.ndjson"), spoil=True)
     done = rocketproof("judge", "right.ndjson", "wrong.ndjson", "--profile", "P49", "--out", "out", "--json", "found.json", "--cores", "1")

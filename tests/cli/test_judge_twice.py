@@ -1,4 +1,4 @@
-"""A request that was answered twice may have been served twice, whoever judges it."""
+"""Every judge considers that a request answered twice was served twice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIELDS = {
 
 
 def write(path: Path, *, again: bool) -> None:
-    """Two sends to a queue, of which the second one's offset says that there was another one between them."""
+    """Write two sends to a queue; the second offset shows a further message between them."""
     writer = Writer(path, Header({"broker": "broker-a", "profile": "P494"}, ""))
     asked = {"to": "broker-a", "code": 310, "fields": FIELDS, "version": 399, "oneWay": False, "bodySize": 1, "body": "YQ=="}
 
@@ -46,7 +46,7 @@ def write(path: Path, *, again: bool) -> None:
 
 
 @pytest.mark.parametrize(("again", "code"), [(False, 1), (True, 0)])
-def test_all_who_judge_it_try_that_it_was_served_twice(rocketproof: Run, tmp_path: Path, again: bool, code: int) -> None:
+def test_every_judge_considers_a_request_served_twice(rocketproof: Run, tmp_path: Path, again: bool, code: int) -> None:
     path = tmp_path / "twice.ndjson"
     write(path, again=again)
     assert rocketproof("judge", str(path), "--profile", "P494").code == code

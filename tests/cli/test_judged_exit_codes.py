@@ -33,7 +33,7 @@ LIMITS = (1, 8, 64)
 
 @cache
 def judged(shape: str, seed: int) -> tuple[str, str]:
-    """A random history that does not give its broker's settings, as the text of a file, and its verdict without a bound."""
+    """Return a random history without its broker's settings, as text, and its verdict without a bound."""
     header, events, _, _ = made(shape, seed, "P494")
     header = Header({name: value for name, value in header.origin.items() if name != "settings"})
     text = "\n".join([header_line(header), *map(event_line, events)]) + "\n"
@@ -78,7 +78,7 @@ PARTS = st.lists(st.lists(st.sampled_from(JudgingOutcome), min_size=1, max_size=
 
 @given(PARTS)
 def test_exit_code_of_any_mixture_is_that_of_its_combination(histories: list[list[JudgingOutcome]]) -> None:
-    """Refused parts win over undecided ones, and undecided ones never count as explained."""
+    """Refused parts take precedence over undecided parts, and undecided parts never count as explained."""
     found, verdicts = Summary("P494"), dict[str, str]()
     for number, parts in enumerate(histories):
         for k, part in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Limits and Ctrl-C: what was established is printed and saved, the rest is unknown with the reason, the exit code is 3."""
+"""Limits and Ctrl-C: established verdicts are printed and saved, the others are unknown with the reason, the exit code is 3."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def verdicts(path: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     return {(r["property"], r["engine"]): (r["verdict"], r["reason"]) for r in json.loads(Path(path).read_text())}
 
 
-def test_a_limit_of_memory_keeps_what_was_established(rocketproof: Run) -> None:
+def test_memory_limit_keeps_established_verdicts(rocketproof: Run) -> None:
     Path("wide.py").write_text(wide(TWO, MANY))
     done = rocketproof("check", "wide.py", "--memory", "60", "--json", "out.json")
     assert done.code == 3, done.out + done.err
@@ -59,7 +59,7 @@ def test_a_limit_of_memory_keeps_what_was_established(rocketproof: Run) -> None:
     assert Path(".rocketproof/witnesses/wide-not-two.itf.json").exists()
 
 
-def test_a_search_goes_on_from_its_checkpoint(rocketproof: Run) -> None:
+def test_search_continues_from_its_checkpoint(rocketproof: Run) -> None:
     Path("wide.py").write_text(wide(TWO, MANY, bits=15))
     rocketproof("check", "wide.py", "--json", "whole.json")
     stopped = rocketproof("check", "wide.py", "--memory", "1", "--checkpoint", "kept", "--json", "out.json")
@@ -72,7 +72,7 @@ def test_a_search_goes_on_from_its_checkpoint(rocketproof: Run) -> None:
     assert not kept.exists()
 
 
-def test_a_search_goes_on_in_files_when_memory_ends(rocketproof: Run) -> None:
+def test_search_continues_on_disk_when_memory_ends(rocketproof: Run) -> None:
     Path("wide.py").write_text(wide(TWO, MANY, bits=15))
     rocketproof("check", "wide.py", "--json", "whole.json")
     done = rocketproof("check", "wide.py", "--memory", "1", "--checkpoint", "kept", "--disk", "50", "--json", "out.json")
@@ -91,7 +91,7 @@ def test_a_limit_of_time(rocketproof: Run) -> None:
     assert "stopped by the time limit" in done.out
 
 
-def test_no_time_at_all(rocketproof: Run) -> None:
+def test_time_limit_of_zero(rocketproof: Run) -> None:
     Path("wide.py").write_text(wide(TWO, MANY))
     done = rocketproof("check", "wide.py", "--time", "1e-9", "--json", "out.json")
     assert done.code == 3
@@ -127,9 +127,7 @@ def test_ctrl_c(engines: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("came", [True, False])
-def test_a_library_that_makes_another_exception_of_ctrl_c_costs_nothing(
-    came: bool, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_library_error_caused_by_ctrl_c_is_an_interrupt(came: bool, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ImportError("the library could not be loaded")
 
@@ -144,7 +142,7 @@ def test_a_library_that_makes_another_exception_of_ctrl_c_costs_nothing(
 
 
 def trapped(end: str) -> str:
-    """SMALL as a module of which the first process that loads it does that instead."""
+    """Return SMALL as a module in which the first loading process executes `end` instead."""
     return f"""
 import multiprocessing, os, signal, time
 if multiprocessing.parent_process():
@@ -157,21 +155,21 @@ if multiprocessing.parent_process():
 {SMALL}"""
 
 
-def test_ctrl_c_before_a_process_has_begun_is_no_error(tmp_path: Path) -> None:
-    """The first process that loads the model has not come further when Ctrl-C comes."""
+def test_ctrl_c_before_a_worker_has_started_is_no_error(tmp_path: Path) -> None:
+    """Ctrl-C arrives while the first process is loading the model."""
     (tmp_path / "small.py").write_text(trapped("os.kill(os.getppid(), signal.SIGINT); time.sleep(60)"))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(SOURCE_FOLDERS), "NO_COLOR": "1"}
     command = [sys.executable, "-m", "rocketproof_properties.commands", "check", "small.py", "--workers", "2", "--engine", "all"]
     done = subprocess.run([*command, "--json", "out.json"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 3), done.stdout + done.stderr  # 1 where another process has found a violation by then
+    assert done.returncode in (1, 3), done.stdout + done.stderr  # 1 if another process has found a violation by then
     assert "error:" not in done.stdout
     assert ("unknown", "interrupted") in verdicts(tmp_path / "out.json").values()
     assert "stopped by Ctrl-C" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.skipif(processes.STOP_SIGNAL is None, reason="no signals here")
-def test_ctrl_c_while_a_process_loads_prints_nothing_and_leaves_it_whole(capfd: pytest.CaptureFixture[str]) -> None:
-    """A terminal sends the signal to all processes of the group; the one that has just begun is loading Python's modules."""
+def test_ctrl_c_while_a_worker_loads_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """A terminal sends the signal to all processes of the group; the new process is still loading Python's modules."""
     hand = processes._start("{} {}".format)  # type: ignore[arg-type]  # a function that a process which loads no test can have
     assert hand.process.pid is not None
     try:
@@ -190,10 +188,10 @@ def test_ctrl_c_while_a_process_loads_prints_nothing_and_leaves_it_whole(capfd: 
 
 @pytest.mark.parametrize("came", [True, False])
 @pytest.mark.parametrize("behind", [KeyboardInterrupt, None])
-def test_what_python_makes_of_ctrl_c_ends_a_command_as_ctrl_c_does(
+def test_exceptions_caused_by_ctrl_c_end_a_command_regularly(
     came: bool, behind: type[BaseException] | None, rocketproof: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python 3.11 makes a RuntimeError of it while a class is made, and Hypothesis fails when it was dropped."""
+    """Python 3.11 raises a RuntimeError for it during a class definition, and Hypothesis fails if it was dropped."""
 
     def broken(*_: object) -> None:
         raise RuntimeError("Error calling __set_name__") from (behind and behind())
@@ -211,8 +209,8 @@ def test_what_python_makes_of_ctrl_c_ends_a_command_as_ctrl_c_does(
 @pytest.mark.parametrize(
     ("end", "reason", "code"), few([("os.kill(os.getpid(), 9)", "memory", 3), ("os._exit(7)", "engine gave up", 1)], 1)
 )
-def test_a_process_that_is_lost_costs_only_its_own_verdicts(end: str, reason: str, code: int, rocketproof: Run) -> None:
-    """The system kills a process that takes too much memory; here the first process that loads the model ends so."""
+def test_killed_worker_loses_only_its_own_verdicts(end: str, reason: str, code: int, rocketproof: Run) -> None:
+    """The system kills a process that takes too much memory; here the first process that loads the model ends this way."""
     Path("small.py").write_text(trapped(end))
     done = rocketproof("check", "small.py", "--engine", "all", "--workers", "2", "--json", "out.json")
     assert done.code == code, done.out + done.err
@@ -222,8 +220,8 @@ def test_a_process_that_is_lost_costs_only_its_own_verdicts(end: str, reason: st
     assert all(verdict == "violated" for (_, engine), (verdict, _) in said.items() if engine not in lost)
 
 
-def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
-    """No engine is imported for it."""
+def test_help_of_every_command_is_fast(tmp_path: Path) -> None:
+    """It imports no engine."""
     program = (
         "import sys\nfrom rocketproof_properties.commands import run\n"
         "codes = [run([*c.split(), '--help']) for c in '|check|show|explain|graph|picture|judge|mutate|bench search'.split('|')]\n"
@@ -238,7 +236,7 @@ def test_help_of_every_command_is_answered_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["SIGINT", "SIGUSR1"])
 @pytest.mark.parametrize("dropped", ["interrupt", "ValueError"])
 def test_an_interrupt_in_a_finalizer_is_not_lost(number: str, dropped: str) -> None:
-    """SIGUSR1 is what the processes of a check get in place of Ctrl-C."""
+    """The processes of a check get SIGUSR1 in place of Ctrl-C."""
     code = f"""
 import signal, threading
 from rocketproof_properties.reports import interruption

@@ -1,4 +1,4 @@
-"""A model file with an error is refused in one line that says where, what and how to mend it, with exit code 2."""
+"""A model file with an error is refused in one line with its location, the problem and the fix, with exit code 2."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def model(N=3):
     return m
 '''
 
-# What is changed in the good file, and the line and words that the refusal must have.
+# The change in the valid file, and the line and words of the refusal.
 BROKEN = {
     "syntax": ("def model(N=3):", "def model(N=3:", 8, "syntax"),
     "import": ("import Int, Model", "import Int, Modell", 2, "ImportError: cannot import name 'Modell'"),
@@ -63,39 +63,38 @@ def test_the_refusal_names_the_line_and_the_problem(name: str, tmp_path: Path, c
     assert run(["check", str(file)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.count("\n") == 1 and printed.err.startswith("rocketproof: "), f"one line was expected, not:\n{printed.err}"
+    assert printed.err.count("\n") == 1 and printed.err.startswith("rocketproof: "), f"expected a single line instead of:\n{printed.err}"
     assert f"{file}:{line}: " in printed.err, f"line {line} should be named:\n{printed.err}"
     assert words in printed.err
     assert re.search(r"[;:] (\w+ )*(use|write|name|define|correct|give|declare|say|end|choose|the|check|make)", printed.err), (
-        f"the line should say how to mend it:\n{printed.err}"
+        f"the line should state the fix:\n{printed.err}"
     )
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"\xff\xfe\x00", "not UTF-8"), (b"x = 1\x00", "null bytes"), (b"", "no model in this file"), (b'{"a": true}', "NameError")],
+    ("name", "content", "words"),
+    [
+        ("mine.py", b"\xff\xfe\x00", "not UTF-8"),
+        ("mine.py", b"x = 1\x00", "null bytes"),
+        ("mine.py", b"", "no model in this file"),
+        ("mine.py", b'{"a": true}', "NameError"),
+        ("w.itf.json", b"{}", "rocketproof show"),
+    ],
 )
-def test_what_is_no_model_file_at_all(content: bytes, words: str, tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
+def test_other_files_are_no_model_files(name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(InputError, match=words):
         load(str(file))
 
 
-def test_a_missing_file_offers_its_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_for_a_missing_file_suggests_a_similar_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "counter.py").write_text(GOOD)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"no such file conter\.py; use counter\.py"):
         load("conter.py")
     with pytest.raises(InputError, match="is a directory"):
         load(".")
-
-
-def test_a_witness_given_for_a_model(tmp_path: Path) -> None:
-    file = tmp_path / "w.itf.json"
-    file.write_text("{}")
-    with pytest.raises(InputError, match="rocketproof show"):
-        load(str(file))
 
 
 def test_the_first_scope_is_the_default(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Without Spark, or a Java that it can run on, the command says so in one line, and how to get one."""
+"""Without Spark, or a Java for it, the command reports that in one line, with the installation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def audit_without(rocketproof: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """An audit on Spark where a package is not installed."""
+    """Run an audit on Spark without an installed package."""
 
     def audit(package: str, **variables: str) -> Any:
         Path("store").mkdir()
@@ -46,7 +46,7 @@ def home(folder: Path, script: str) -> Path:
     ],
     ids=["none", "no Java", "Java 8"],
 )
-def test_the_command_says_how_to_get_java(script: str | None, said: str, tmp_path: Path, audit_without: Run) -> None:
+def test_error_states_how_to_install_java(script: str | None, said: str, tmp_path: Path, audit_without: Run) -> None:
     pytest.importorskip("pyspark")
     java_home = tmp_path / "java"
     variables = {} if script is None else {"JAVA_HOME": str(home(java_home, script))}
@@ -58,7 +58,7 @@ def test_the_command_says_how_to_get_java(script: str | None, said: str, tmp_pat
     assert (done.code, done.out, done.err) == (2, "", line)
 
 
-def test_the_command_says_how_to_get_spark(audit_without: Run) -> None:
+def test_error_states_how_to_install_spark(audit_without: Run) -> None:
     done = audit_without("pyspark")
     line = (
         "rocketproof: Spark: is not installed (there is no pyspark); "

@@ -1,4 +1,4 @@
-"""Which tasks a request leads to, and how unknown names are answered."""
+"""The tasks that a request selects, and the errors for unknown names."""
 
 import re
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_all_engines_that_can_decide(catalogue: ModuleType) -> None:
     assert [e for _, e, _ in chosen(CheckRequest(properties=("D-5",), engine="all"))] == ["symbolic"]
 
 
-def test_spark_decides_what_the_search_does_but_for_liveness(catalogue: ModuleType) -> None:
+def test_spark_decides_everything_but_liveness(catalogue: ModuleType) -> None:
     tasks = plan(CheckRequest(engine="spark")).tasks
     assert {(t.property, t.expected) for t in tasks} == {
         ("D-1", "holds"), ("D-1", "violated"), ("D-2", "holds"), ("D-3", "holds"), ("D-4", "unknown"),
@@ -45,7 +45,7 @@ def test_spark_decides_what_the_search_does_but_for_liveness(catalogue: ModuleTy
     assert {t.engine for t in tasks} == {"spark"}
 
 
-def test_a_scope_that_is_like_another_has_its_verdicts() -> None:
+def test_equal_scopes_share_expected_verdicts() -> None:
     small, large = (plan(CheckRequest(scope=scope, engine="spark")).tasks for scope in ("store", "large"))
     assert {t.source.scope for t in large} == {"large"}
     assert [replace(t, source=replace(t.source, scope="store")) for t in large] == list(small)
@@ -100,11 +100,11 @@ def test_options_that_a_model_file_does_not_have(tmp_path: Path) -> None:
         ("reachable", "symbolic", "bounded:8", "violated", "unknown"),
     ],
 )
-def test_what_an_engine_that_only_refutes_is_expected_to_say(kind: str, engine: str, method: str, expected: str, due: str) -> None:
+def test_expected_verdict_of_a_refuting_engine(kind: str, engine: str, method: str, expected: str, due: str) -> None:
     assert expectation(kind, engine, method, expected) == due
 
 
-def test_a_scope_is_asked_for_what_it_states_only() -> None:
+def test_scope_decides_only_its_own_properties() -> None:
     from rocketproof_properties.catalogue.source import specified
 
     found = plan(CheckRequest(scope="tiny"))

@@ -1,4 +1,4 @@
-"""Progress where nobody watches: plain lines on stderr, few of them, and none of a command that is quick."""
+"""Progress without a terminal: few plain lines on stderr, and none from a quick command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_log_gets_a_line_every_few_seconds(clock: list[float], capsys: pytest.
     assert capsys.readouterr().err.splitlines() == ["program 50 of 200", "program 100 of 200", "program 150 of 200"]
 
 
-def test_what_begins_anew_is_said_at_once_and_other_numbers_are_not(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_phase_is_printed_at_once(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with output.phases() as report:
         clock[0] = 106.0
         for programs in range(1000, 1010):
@@ -33,7 +33,7 @@ def test_what_begins_anew_is_said_at_once_and_other_numbers_are_not(clock: list[
     assert capsys.readouterr().err.splitlines() == ["1,000 programs, shards 1 of 3", "making findings small 3 of 3"]
 
 
-def test_a_quick_command_says_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_quick_command_prints_no_progress(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with output.counting("judging answer") as report:
         clock[0] += 0.5
         report(1, 2)
@@ -42,7 +42,7 @@ def test_a_quick_command_says_nothing(clock: list[float], capsys: pytest.Capture
     assert capsys.readouterr().err == ""
 
 
-def test_the_first_verdict_and_an_unexpected_one_are_shown_at_once(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_first_and_unexpected_verdicts_are_printed_at_once(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     def row(id_: str, verdict: str) -> VerdictRow:
         return VerdictRow(id_, "a sentence", "always", "P49", "", "explicit", "tiny", verdict, "", "holds")
 

@@ -1,4 +1,4 @@
-"""`--report` and `--since` of the commands: what is refused before a run, and that all reports and the saved run say the same."""
+"""`--report` and `--since` of the commands: refusals before a run, and equal content of all reports and the saved run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rocketproof_traces.audit.findings import AuditFinding
 from rocketproof_traces.audit.run import AuditOutcome, AuditTotals
 
 Run = Callable[..., Any]
-assert pages, "it is imported before the specification is replaced, as it needs the real one"
+assert pages, "import it before the specification is replaced: it needs the real specification"
 ALL = ("junit:j.xml", "sarif:s.sarif", "markdown:m.md", "html:page", "run:run.json", "github")
 LAMP = (
     "from rocketproof_model import Bool, Model\n\nm = Model('lamp')\non = m.var('on', Bool, init=True)\n"
@@ -40,7 +40,7 @@ OPTIONS = [word for report in ALL for word in ("--report", report)]
 
 @pytest.fixture
 def broken(catalogue: ModuleType) -> ModuleType:
-    """The catalogue of the door, in which the first property is expected to be violated."""
+    """Install the door's catalogue with the first property expected to be violated."""
     catalogue.CASES = (replace(catalogue.CASES[0], expected="violated"), *catalogue.CASES[1:])  # type: ignore[attr-defined]
     return catalogue
 
@@ -69,7 +69,7 @@ def broken(catalogue: ModuleType) -> ModuleType:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_cannot_be_done_is_refused_in_a_line_before_the_run(
+def test_impossible_reports_are_refused_before_the_run(
     catalogue: ModuleType, rocketproof: Run, options: tuple[str, ...], said: str
 ) -> None:
     Path("folder").mkdir()
@@ -90,12 +90,12 @@ def test_what_cannot_be_done_is_refused_in_a_line_before_the_run(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_of_somebody_else_is_refused(catalogue: ModuleType, rocketproof: Run) -> None:
+def test_folder_without_write_permission_is_refused(catalogue: ModuleType, rocketproof: Run) -> None:
     Path("locked").mkdir(mode=0o500)
     assert "may not be written" in rocketproof("check", "--report", "html:locked/page").err
 
 
-def test_all_reports_of_a_check_say_the_same(broken: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_reports_of_a_check_have_equal_content(broken: ModuleType, rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     done = rocketproof("check", *OPTIONS, "--json", "rows.json")
     assert done.code == 1
@@ -123,7 +123,7 @@ def test_the_coverage_of_actions_and_of_both_answers_of_guards(catalogue: Module
     assert guards == {"shut": (True, True, False), "unlocked": (True, False, False), "times left": (True, True, True)}
 
 
-def test_since_takes_the_run_and_the_json_and_leaves_the_exit_code(broken: ModuleType, rocketproof: Run) -> None:
+def test_since_accepts_runs_and_json_without_changing_exit_codes(broken: ModuleType, rocketproof: Run) -> None:
     assert rocketproof("check", "--report", "run:run.json", "--json", "rows.json").code == 1
     for file in ("run.json", "rows.json"):
         same = rocketproof("check", "--since", file)
@@ -136,14 +136,14 @@ def test_since_takes_the_run_and_the_json_and_leaves_the_exit_code(broken: Modul
     assert "## Since run.json" in Path("m.md").read_text()
 
 
-def test_a_model_of_ones_own_is_annotated_at_the_line_of_its_property(rocketproof: Run) -> None:
+def test_own_model_is_annotated_at_its_propertys_line(rocketproof: Run) -> None:
     Path("mine.py").write_text(LAMP)
     done = rocketproof("check", "mine.py", "--report", "github")
     assert done.code == 1
     assert [line for line in done.out.splitlines() if line.startswith("::error file=mine.py,line=5,title=dark")]
 
 
-def test_the_page_links_the_pages_of_what_is_not_as_expected(rocketproof: Run) -> None:
+def test_page_links_the_pages_of_unexpected_verdicts(rocketproof: Run) -> None:
     Path("mine.py").write_text(LAMP)
     assert rocketproof("check", "mine.py", "--report", "html:page").code == 1
     witness = Path("page/witnesses/mine-dark.html").read_text()
@@ -152,7 +152,7 @@ def test_the_page_links_the_pages_of_what_is_not_as_expected(rocketproof: Run) -
     assert 'href="witnesses/mine-dark.html"' in text and 'href="witnesses/mine-dark.itf.json"' in text
 
 
-def test_the_catalogue_says_where_its_properties_are_stated() -> None:
+def test_catalogue_has_the_location_of_its_properties() -> None:
     places = stated()
     assert {case.claim for case in CASES} | {claim.id for claim in HISTORY_CLAIMS} <= places.keys()
     for id_ in ("INV-16", "LIV-03", "INV-37.stored", "REA-30", "REA-37", "INV-43"):
@@ -189,7 +189,7 @@ def test_judge_reports_a_history_and_many(rocketproof: Run) -> None:
     assert reporting.read(Path("many.json")).results == reporting.read(Path("many.run")).results
 
 
-def test_an_audit_reports_each_finding_where_it_lies_and_each_rule_that_holds() -> None:
+def test_audit_report_has_findings_by_location_and_holding_rules() -> None:
     rules = stored_rules()[:3]
     names = dict.fromkeys(("expected", "found", "hex", "reason"), "x")
     error = AuditFinding("s", "commitlog/0", 70, rules[0].id, "orders", 1, 5, **names, severity="error")

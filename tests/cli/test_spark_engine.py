@@ -1,4 +1,4 @@
-"""`check --engine spark`: its rows beside the explicit engine's. What is so small the driver does alone, so no Spark is needed here."""
+"""`check --engine spark`: its rows equal the explicit engine's. The driver alone decides such small models, so no Spark is needed here."""
 
 import json
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def rows(path: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("_no_session")
-def test_its_rows_are_the_explicit_engines(rocketproof: Run) -> None:
+def test_rows_equal_those_of_the_explicit_engine(rocketproof: Run) -> None:
     Path("lift.py").write_text(LIFT)
     done = rocketproof("check", "lift.py", "--engine", "spark", "--scratch", ".", "--json", "spark.json", "--witnesses", "spark")
     assert done.code == 0, done.out + done.err
@@ -80,7 +80,7 @@ OBSERVED = """
 
 
 @pytest.mark.usefixtures("_no_session")
-def test_what_needs_an_observer_is_decided_but_for_fair_loops(rocketproof: Run) -> None:
+def test_observed_properties_are_decided_except_for_fair_loops(rocketproof: Run) -> None:
     Path("lift.py").write_text(LIFT.replace("    return m\n", OBSERVED))
     names = {"soon": "violated", "low until up": "violated", "under": "holds", "below": "unknown", "rests": "unknown"}
     asked = [word for name in names for word in ("--property", name)]
@@ -109,7 +109,7 @@ def test_liveness_alone_starts_no_search(rocketproof: Run, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("_no_session")
-def test_limits_and_a_folder_that_is_none(rocketproof: Run) -> None:
+def test_limits_and_an_invalid_folder(rocketproof: Run) -> None:
     Path("lift.py").write_text(LIFT)
     assert rocketproof("check", "lift.py", "--engine", "spark", "--time", "1e-9").code == 3
     done = rocketproof("check", "lift.py", "--engine", "spark", "--scratch", "nowhere")

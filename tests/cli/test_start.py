@@ -1,4 +1,4 @@
-"""Help, mistakes, and commands that only read a witness are answered before an engine, a compiler or a table is imported."""
+"""Help, mistakes, and commands that only read a witness import no engine, compiler or table."""
 
 import json
 import subprocess
@@ -60,7 +60,7 @@ USAGE = (
 
 @pytest.fixture(scope="module")
 def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One of the specification, whose properties the catalogue states."""
+    """Return a witness of the specification, whose properties the catalogue states."""
     source = ModelSource("flush", "P49")
     subject = source.subject()
     (outcome,) = search.explore(subject.instance, [subject.property("REA-55")]).outcomes
@@ -70,7 +70,7 @@ def witness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_nothing_heavy_is_imported_for_help_for_mistakes_and_for_what_reads_a_witness(witness: Path, tmp_path: Path) -> None:
+def test_help_mistakes_and_witnesses_need_no_heavy_imports(witness: Path, tmp_path: Path) -> None:
     kept = str(witness)
     right = [["--help"], ["--version"], ["check", "--help"], ["validate", "--help"], ["diff", kept, kept], ["show", kept]]
     right += [["explain", kept, "--step", "1"], ["picture", kept, "--output", "o.svg"]]
@@ -115,7 +115,7 @@ model.leads_to("STARTS", at == 2, at == 0, "it starts again")
 
 
 def test_liveness_is_decided_without_numba(tmp_path: Path) -> None:
-    """Importing it takes a second; what it compiles takes several."""
+    """Importing numba takes a second; its compilation takes several."""
     (tmp_path / "live.py").write_text(LIVE)
     engines = ["rocketproof_model.liveness", "numba"]
     done = subprocess.run(

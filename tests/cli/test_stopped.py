@@ -1,4 +1,4 @@
-"""A signal stops a command: no library, thread, process or loop of it goes on, and its results are kept."""
+"""A signal stops a command: none of its libraries, threads, processes and loops continues, and its results are saved."""
 
 import json
 import os
@@ -70,12 +70,12 @@ COMMANDS = {
 
 
 USUAL = ("check", "judge")
-"""The commands of the default tests: one with engines, one that reads a file. All of them stop by the same code."""
+"""The commands of the default tests: the first uses engines, the second reads a file. All commands stop by the same code."""
 
 
 @pytest.mark.parametrize("name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS])
 def test_a_command_stops_at_a_random_moment(name: str, tmp_path: Path) -> None:
-    """The moment is a number of calls of our functions, so that it is the same on each machine."""
+    """The moment is a number of calls of project functions, so it is the same on each machine."""
     draw = random.Random(name)
     header, events = contend(Load(events=2_000, producers=8, topics=1))
     (tmp_path / "history.ndjson").write_text("\n".join([header_line(header), *map(event_line, events)]) + "\n")
@@ -90,12 +90,20 @@ def test_a_command_stops_at_a_random_moment(name: str, tmp_path: Path) -> None:
         json.loads((tmp_path / "out.json").read_text())
 
 
+def of_a_process(code: str) -> tuple[int, str, str]:
+    """Return exit code and output of Python code that uses the modules about interrupts."""
+    imports = """
+import atexit, signal, threading
+from rocketproof_model import interrupts
+from rocketproof_properties.reports import interruption
+"""
+    ended = subprocess.run([sys.executable, "-c", imports + code], capture_output=True, text=True, check=False, timeout=60)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
 @pytest.mark.parametrize("dropping", ["except BaseException", "except KeyboardInterrupt"])
 def test_an_interrupt_that_a_library_drops_is_raised_again(dropping: str) -> None:
     code = f"""
-import signal, threading
-from rocketproof_model import interrupts
-from rocketproof_properties.reports import interruption
 interruption.hear(signal.SIGINT)
 try:
     try:
@@ -109,8 +117,7 @@ except KeyboardInterrupt:
     print("interrupted")
 threading.Event().wait(0.1)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+    assert of_a_process(code) == (0, "interrupted\n", "")
 
 
 def test_a_history_judged_in_part_raises_the_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +131,7 @@ def test_a_history_judged_in_part_raises_the_interrupt(tmp_path: Path, monkeypat
         judging.judge_file(path, "P494")
 
 
-def test_an_interrupted_shrinker_tries_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_shrinker_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
     def shows(parts: Sequence[int]) -> str | None:
@@ -184,7 +191,7 @@ def test_a_thread_that_waits_for_an_answer_ends(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_thread_inside_a_compiler_delays_no_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thread looks at no flag, as one that compiles a kernel."""
+    """The thread checks no flag, like a thread that compiles a kernel."""
     busy, release = threading.Event(), threading.Event()
 
     def compile_(_: int) -> None:
@@ -209,35 +216,27 @@ def test_a_thread_inside_a_compiler_delays_no_interrupt(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("stopped", [False, True])
 def test_an_interrupted_command_ends_without_its_threads(stopped: bool) -> None:
     code = f"""
-import atexit, threading
-from rocketproof_model import interrupts
-from rocketproof_properties.reports import interruption
 threading.Thread(target=threading.Event().wait, args=(60 if {stopped} else 0,)).start()
 atexit.register(print, "tidied")
 if {stopped}:
     interrupts.note()
 interruption.end(3)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "tidied\n", "")
+    assert of_a_process(code) == (3, "tidied\n", "")
 
 
 def test_a_signal_ends_no_command_that_writes_its_results() -> None:
     code = """
-import signal
-from rocketproof_model import interrupts
-from rocketproof_properties.reports import interruption
 interruption.hear(signal.SIGINT)
 interrupts.decide()
 signal.raise_signal(signal.SIGINT)
 print("written", interrupts.came())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("written True\n", "")
+    assert of_a_process(code) == (0, "written True\n", "")
 
 
 @given(st.lists(st.integers(), max_size=9), st.integers(0, 9))
-def test_what_was_gathered_before_an_interrupt_is_kept(items: list[int], at: int) -> None:
+def test_results_before_an_interrupt_are_kept(items: list[int], at: int) -> None:
     def interrupted() -> Iterator[int]:
         yield from items[:at]
         if at < len(items):
@@ -268,7 +267,7 @@ def test_an_interrupt_between_hazards_keeps_those_before(
 
 
 @pytest.mark.slow
-def test_an_interrupt_while_an_audit_puts_results_together_keeps_them(
+def test_interrupt_while_an_audit_merges_results_keeps_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(_: object) -> None:

@@ -1,4 +1,4 @@
-"""An interrupt at a chosen place of a long command keeps what was decided before it."""
+"""An interrupt at a chosen point of a long command keeps the earlier results."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ NOTHING = "stopped by Ctrl-C before anything was decided"
 
 
 def after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, whose call after so many is interrupted."""
+    """Return the function with an interrupt after this many calls."""
     done = 0
 
     def counted(*args: Any, **named: Any) -> Any:
@@ -40,7 +40,7 @@ def after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stopped(capsys: pytest.CaptureFixture[str], path: Path, *words: str, code: int = STOPPED) -> tuple[Any, str]:
-    """What an interrupted command has written to `--json`, None for nothing, and what it printed."""
+    """Return the `--json` output of an interrupted command, None if empty, and its printed output."""
     assert run([*words, "--json", str(path)]) == code
     shown = capsys.readouterr()
     return json.loads(path.read_text()) if path.exists() else None, " ".join((shown.out + shown.err).split())
@@ -66,7 +66,7 @@ def test_an_interrupt_keeps_levels_before_it(
 
 
 @pytest.mark.parametrize(("tries", "broken"), [(0, False), (2, False), (2, True)])
-def test_an_interrupt_keeps_what_a_self_test_tried_before_it(
+def test_interrupt_keeps_earlier_trials_of_a_self_test(
     tries: int, broken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def tried(what: str, _: object) -> selftest.Checked:
@@ -101,7 +101,7 @@ def test_an_interrupt_keeps_cases_of_a_recording_before_it(
 
 @pytest.fixture(scope="module")
 def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on a broker of P494 with one program, which P533 answers with another code."""
+    """Return a run on a broker of P494 with a program that P533 answers with another code."""
     folder = tmp_path_factory.mktemp("older")
     programs = [Program(1, "test", (("send", {"without": "topic"}),))]
     assert len(Stage(InProcess("P494"), folder / HISTORIES, 0, Bounds(1)).record(programs)) == 1

@@ -1,4 +1,4 @@
-"""Which premise a property has, and how the verdict on it is read."""
+"""The premise of a property, and the meaning of its verdict."""
 
 from typing import Any
 

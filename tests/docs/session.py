@@ -1,9 +1,9 @@
 """Run a document: its blocks are a session in an empty folder, from top to bottom.
 
-A Python block is appended to a file, after an empty line. A diff block changes the file; a comment `<!-- undo -->` takes the
-last diff back. In a console block `$` lines are commands, and the lines below must appear in the output in this order, where
-`...` stands for any text and seconds may differ. Commands exit with 0 unless a comment `<!-- exit N -->` stands before the
-block. Blocks of pycon are doctests. Other blocks are only read.
+A Python block is appended to a file, after an empty line. A diff block changes the file; a comment `<!-- undo -->` reverts the last diff.
+In a console block `$` lines are commands, and the lines below must appear in the output in this order. `...` matches any text, and seconds
+can differ. Commands exit with 0 unless a comment `<!-- exit N -->` precedes the block. Blocks of pycon are doctests. Other blocks are only
+read.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ SECONDS = re.compile(r"\b\d+(\.\d+)? ?(ms|s)\b")
 
 @dataclass(frozen=True)
 class Block:
-    """One block, or a comment (`undo`, `exit 1`) in the place of the language."""
+    """A block, or a comment (`undo`, `exit 1`) in place of the language."""
 
     language: str
     text: str
@@ -43,7 +43,7 @@ def blocks(path: Path) -> list[Block]:
 
 
 def follow(document: Path, folder: Path, file: str) -> None:
-    """Do what the document says, with `file` as the file that its Python blocks write. Raises AssertionError where it errs."""
+    """Execute the document with `file` as the target of its Python blocks. Raises AssertionError where the document is wrong."""
     source = before = ""
     code = 0
     for block in blocks(document):
@@ -70,11 +70,11 @@ def compare(where: str, command: str, expected: list[str], code: int, done: subp
     said = f"{where}: $ {command}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert done.returncode == code, f"expected exit code {code}: {said}"
     lacks = missing(expected, done.stdout)
-    assert lacks is None, f"no line like {lacks!r} where it is expected: {said}"
+    assert lacks is None, f"no line like {lacks!r} at the expected position: {said}"
 
 
 def converse(block: Block, where: str, folder: Path) -> None:
-    """A block of `>>>` lines, in a process of its own, where the folder's files can be imported."""
+    """Run a block of `>>>` lines in its own process, which can import the folder's files."""
     script = folder / "conversation.txt"
     script.write_text(block.text)
     program = f"import doctest; raise SystemExit(doctest.testfile({str(script)!r}, False, optionflags={doctest.ELLIPSIS}).failed)"
@@ -83,16 +83,16 @@ def converse(block: Block, where: str, folder: Path) -> None:
 
 
 def patched(source: str, diff: str, where: str) -> str:
-    """The source with the one place that a diff shows changed."""
+    """Apply a diff to its only matching position in the source."""
     lines = diff.splitlines(keepends=True)
     old = "".join(line[1:] or "\n" for line in lines if line[0] in " -\n")
     new = "".join(line[1:] or "\n" for line in lines if line[0] in " +\n")
-    assert source.count(old) == 1, f"{where}: the diff's lines stand {source.count(old)} times in the file of that moment:\n{old}"
+    assert source.count(old) == 1, f"{where}: the lines of the diff occur {source.count(old)} times in the current file:\n{old}"
     return source.replace(old, new)
 
 
 def commands(text: str) -> list[tuple[str, list[str]]]:
-    """Each command of a console block with the lines expected below it."""
+    """Return each command of a console block with the expected lines below it."""
     found: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -110,7 +110,7 @@ def environment() -> dict[str, str]:
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command line; `python` and `rocketproof` are this environment's, whether on the path or not.
 
-    A `rocketproof` with nothing of the shell's around it runs in this process, which has imported all that it needs.
+    A `rocketproof` command without shell syntax runs in this process, which has already imported the modules.
     """
     if command.startswith("rocketproof ") and not set(command) & set("|&;<>$`*"):
         return ours(shlex.split(command)[1:], folder)
@@ -120,7 +120,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def ours(tokens: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """A command of ours as in a process of its own, so far as it can tell."""
+    """Run a command of this project in this process, in an environment like that of a new process."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.chdir(folder)
@@ -145,7 +145,7 @@ def matches(expected: str, line: str) -> bool:
 
 
 def missing(expected: list[str], printed: str) -> str | None:
-    """The first expected line that the output lacks, in order; None if all are there."""
+    """Return the first expected line that is missing in the output, in order; None if all are present."""
     lines = iter(printed.splitlines())
     for line in expected:
         if line.strip() in ("", "..."):

@@ -1,4 +1,4 @@
-"""The architecture page and the recipes of CONTRIBUTING.md name what there is."""
+"""The architecture page and the recipes of CONTRIBUTING.md name existing files."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def test_the_diagram_shows_the_imports() -> None:
 
 @pytest.mark.parametrize("page", [PAGE, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_every_named_file_exists(page: Path) -> None:
-    """THEME and NAME stand for a file of the reader's choice."""
+    """The reader replaces THEME and NAME by a file name."""
     roots = (ROOT, ROOT / "properties/rocketproof_properties", ROOT / "properties/rocketproof_lab")
     for name in nonempty(re.findall(r"`([a-z_]+/[\w./]+)`", page.read_text("utf-8"))):
         known = any((root / name).exists() for root in roots) or name.startswith(("drivers/", "broker/", "history/", "checker/"))

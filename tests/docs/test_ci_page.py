@@ -1,4 +1,4 @@
-"""The action and the examples for builds are YAML whose commands exist, and the action does what its inputs say."""
+"""The action and the build examples are valid YAML, their commands exist, and the action implements its inputs."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ def script() -> str:
 
 
 def texts(value: object) -> list[str]:
-    """All texts in a document."""
+    """Return all texts in a document."""
     if isinstance(value, dict):
         return [text for each in value.values() for text in texts(each)]
     return [text for each in value for text in texts(each)] if isinstance(value, list) else [str(value)]
 
 
 def accepted(command: str) -> None:
-    """Parse a command line; raises what cyclopts does for an option that there is not."""
+    """Parse a command line; raises cyclopts' error for an unknown option."""
     name, *words = shlex.split(re.sub(r"\$\{\{.*?\}\}|\$\w+", "1", command))
     assert name == "rocketproof"
     reports = [following for word, following in pairwise(words) if word == "--report"]
-    assert all(is_kind(one) and one.partition(":")[0] in KINDS for one in reports)
+    assert all(is_kind(report) and report.partition(":")[0] in KINDS for report in reports)
     app.parse_args(words, exit_on_error=False, print_error=False)
 
 
 def used() -> list[dict[str, Any]]:
-    """What the examples give the action."""
-    steps = [step for one in EXAMPLES for job in one.get("jobs", {}).values() for step in job["steps"]]
+    """Return the inputs that the examples pass to the action."""
+    steps = [step for example in EXAMPLES for job in example.get("jobs", {}).values() for step in job["steps"]]
     return [step["with"] for step in steps if step.get("uses", "").endswith("actions/rocketproof")]
 
 
-def test_each_command_of_the_page_is_one() -> None:
+def test_each_command_of_the_page_exists() -> None:
     lines = [line.strip() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("    rocketproof ")]
-    lines += [text for one in EXAMPLES for text in texts(one) if text.startswith("rocketproof ")]
+    lines += [text for example in EXAMPLES for text in texts(example) if text.startswith("rocketproof ")]
     assert len(lines) >= 3
     for line in lines:
         accepted(line)
 
 
-def test_the_examples_give_the_action_what_it_takes_and_use_what_it_gives() -> None:
+def test_examples_use_only_inputs_and_outputs_of_the_action() -> None:
     given = used()
     assert len(given) == 2
     for one in given:
@@ -71,10 +71,10 @@ def test_the_examples_give_the_action_what_it_takes_and_use_what_it_gives() -> N
     assert outputs == set(action()["outputs"])
 
 
-def test_each_input_of_the_action_is_used_and_none_stands_in_a_script() -> None:
+def test_action_uses_each_input_and_none_in_a_script() -> None:
     steps = action()["runs"]["steps"]
     assert set(re.findall(r"inputs\.([\w-]+)", ACTION.read_text("utf-8"))) == set(action()["inputs"])
-    assert not [step["run"] for step in steps if "${{" in step.get("run", "")]  # it could hold commands
+    assert not [step["run"] for step in steps if "${{" in step.get("run", "")]  # an input can contain commands
 
 
 def test_the_page_has_a_row_for_each_kind_of_report() -> None:
@@ -83,7 +83,7 @@ def test_the_page_has_a_row_for_each_kind_of_report() -> None:
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3])
-def test_the_action_hands_over_its_words_and_the_exit_code(tmp_path: Path, code: int) -> None:
+def test_action_passes_arguments_and_exit_code(tmp_path: Path, code: int) -> None:
     command = tmp_path / "temp/rocketproof/bin/rocketproof"
     command.parent.mkdir(parents=True)
     command.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > words\nexit {code}\n')

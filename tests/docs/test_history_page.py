@@ -1,4 +1,4 @@
-"""The recorder that the page about histories shows runs, and what it records is judged as the page says."""
+"""The recorder on the page about histories runs, and its recording gets the page's verdict."""
 
 from pathlib import Path
 

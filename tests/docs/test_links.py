@@ -1,4 +1,4 @@
-"""Links of the documents lead somewhere: to a file of the project, and to a heading that it has."""
+"""Links of the documents have a target: a file of the project, and a heading in it."""
 
 import os
 import re
@@ -12,7 +12,7 @@ SKIPPED = {".venv", ".git", "node_modules", ".rocketproof", ".changes", "tests",
 
 
 def documents() -> Iterator[Path]:
-    """Find the pages without a look into the skipped folders, which have thousands of files."""
+    """Return the pages without entering the skipped folders, which have thousands of files."""
     for folder, inside, files in os.walk(ROOT):
         inside[:] = [name for name in inside if name not in SKIPPED]
         yield from (Path(folder, name) for name in files if name.endswith(".md"))
@@ -24,13 +24,13 @@ CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
 
 
 def anchors(document: Path) -> set[str]:
-    """The headings as GitHub and the site call them."""
+    """Return the anchors of the headings on GitHub and on the site."""
     heads = re.findall(r"^#+ +(.*)$", document.read_text("utf-8"), re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_have_targets(document: Path) -> None:
     broken = []
     for target in LINK.findall(CODE.sub("", document.read_text("utf-8"))):
         if re.match(r"\w+:", target):
@@ -42,8 +42,8 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert not broken
 
 
-def test_the_readme_leads_to_every_page() -> None:
-    """From link to link, so that no page is lost."""
+def test_every_page_is_reachable_from_the_readme() -> None:
+    """Reachable means by following links."""
     found, ahead = set(), [ROOT / "README.md"]
     while ahead:
         document = ahead.pop()

@@ -1,4 +1,4 @@
-"""The page for porters lists the requests that the code sends, and what it says is lost."""
+"""The porting page lists the requests in the code, and the capabilities lost without each."""
 
 import inspect
 import re
@@ -18,23 +18,23 @@ from rocketproof_protocol import codes
 
 PAGE = ROOT / "properties" / "docs" / "porting.md"
 OTHERWISE = {"back": codes.CONSUMER_SEND_MSG_BACK, "end": codes.END_TRANSACTION}
-"""Steps that become a request only after another one."""
+"""Steps that become a request only after another step."""
 SERVED_BY_NAME_SERVER = {
     *("register", "unregister", "route", "cluster", "forget_topic", "register_topic"),
     *("has_to_register", "permit_writes", "put_value", "values"),
 }
 
 SIMULATED = {"progress", "commit"}
-"""Steps that are asked of the simulated cluster only."""
+"""Steps for the simulated cluster only."""
 
 
 def used(module: object) -> set[str]:
-    """The steps that a module asks for."""
+    """Return the steps that a module requests."""
     return set(re.findall(r'(?:ask\(|plain\(|yield |\[\(|\n +\()"(\w+)"', inspect.getsource(module)))  # type: ignore[arg-type]
 
 
 def rows() -> list[str]:
-    """The table of requests, in the order of the codes."""
+    """Return the table of requests, in the order of the codes."""
     by = {
         "to know the broker": used(probe),
         "to look or tidy up": used(readback) | used(looks),
@@ -56,13 +56,13 @@ def rows() -> list[str]:
 
 
 def lost() -> list[str]:
-    """The table of what is lost without a request: those that a level needs first."""
+    """Return the table of lost capabilities by missing request, lowest level first."""
     found = sorted((one.level or len(LEVELS) + 1, code_of(name), one.lost) for name, one in REQUESTS.items())
     return [f"| {code} | {level if level <= len(LEVELS) else ''} | {text} |" for level, code, text in found]
 
 
 def levels() -> list[str]:
-    """The table of levels."""
+    """Return the table of levels."""
     cells = ((number, one.name, one.sentence, ", ".join(str(code_of(name)) for name in one.asks)) for number, one in enumerate(LEVELS, 1))
     return ["| " + " | ".join(map(str, row)) + " |" for row in cells]
 
@@ -72,7 +72,7 @@ def code_of(name: str) -> int:
 
 
 def table(head: str) -> list[str]:
-    """The rows of the page's table with this head."""
+    """Return the rows of the page's table with this head."""
     lines = PAGE.read_text("utf-8").splitlines()
     begin = next(k for k, line in enumerate(lines) if line.startswith(head))
     found = lines[begin + 2 :]
@@ -83,7 +83,7 @@ def test_the_page_lists_every_request_that_is_sent() -> None:
     assert table("| code | request |") == rows(), "write this into the page:\n" + "\n".join(rows())
 
 
-def test_the_page_says_what_is_lost_without_a_request() -> None:
+def test_page_lists_lost_capabilities_by_request() -> None:
     assert table("| without | level |") == lost(), "write this into the page:\n" + "\n".join(lost())
 
 
@@ -91,7 +91,7 @@ def test_the_page_lists_the_levels() -> None:
     assert table("| level | name |") == levels(), "write this into the page:\n" + "\n".join(levels())
 
 
-def test_the_page_says_what_is_lost_as_a_report_does() -> None:
+def test_page_describes_lost_capabilities_like_a_report() -> None:
     text = " ".join(PAGE.read_text("utf-8").split())
     for capability, lost in nonempty(LOST.items()):
         assert f"| `{capability.value}` | {' '.join(lost.split())} |" in text, f"| `{capability.value}` | {lost} |"

@@ -1,4 +1,4 @@
-"""Each JSON output is as its schema says, and the page of schemas lists them all."""
+"""Each JSON output matches its schema, and the page of schemas lists them all."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def errors(name: str, data: Any) -> list[str]:
 
 @pytest.fixture
 def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """What a command writes with --json, in an empty folder."""
+    """Return the --json output of a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def of(*tokens: str) -> Any:
@@ -42,7 +42,7 @@ def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any
     return of
 
 
-def test_every_schema_is_one_and_stands_on_the_page() -> None:
+def test_every_schema_is_valid_and_on_the_page() -> None:
     listed = set(re.findall(r"\(schemas/([\w-]+)\.schema\.json\)", PAGE.read_text("utf-8")))
     assert listed == {file.name.removesuffix(".schema.json") for file in FOLDER.iterdir()}
     for file in FOLDER.iterdir():
@@ -51,7 +51,7 @@ def test_every_schema_is_one_and_stands_on_the_page() -> None:
         assert re.search(r", version \d+$", schema["title"]) and schema["description"]
 
 
-def test_verdicts_witnesses_and_what_is_made_of_them(output: Callable[..., Any]) -> None:
+def test_verdicts_witnesses_and_their_derivatives(output: Callable[..., Any]) -> None:
     Path("few.py").write_text(COUNTER)
     rows = output("check", "few.py")
     assert rows[0]["verdict"] == "violated" and errors("verdicts", rows) == []
@@ -61,7 +61,7 @@ def test_verdicts_witnesses_and_what_is_made_of_them(output: Callable[..., Any])
     assert comparison["equal"] and errors("comparison", comparison) == []
 
 
-def test_a_value_of_the_wrong_kind_is_noticed(output: Callable[..., Any]) -> None:
+def test_value_of_the_wrong_type_is_detected(output: Callable[..., Any]) -> None:
     hazards = output("hazard", "HAZ-03")
     assert errors("hazards", hazards) == []
     assert errors("hazards", [{**hazards[0], "shown": "yes"}]) and errors("hazards", [{**hazards[0], "more": 1}])

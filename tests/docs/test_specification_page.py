@@ -1,4 +1,4 @@
-"""The page of the specification says which rules no action carries, and each of them has a reason."""
+"""The specification's page lists the rules that no action states, each with a reason."""
 
 from __future__ import annotations
 

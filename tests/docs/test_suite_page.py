@@ -1,4 +1,4 @@
-"""The page of the suite says what has no item, as the suite does, and nothing is forgotten."""
+"""The suite's page lists the rules without an item, as the suite does, and none is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocketproof_properties.validation.suite.unseen import table, unseen
 PAGE = ROOT / "properties" / "docs" / "suite.md"
 
 
-def test_the_page_lists_what_has_no_item() -> None:
+def test_page_lists_rules_without_an_item() -> None:
     text = PAGE.read_text("utf-8")
     rows = "\n".join(table("P494"))
     assert rows in text, f"write this into the page:\n{rows}"

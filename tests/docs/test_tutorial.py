@@ -1,4 +1,4 @@
-"""The tutorial does what it says, and a document that errs is noticed."""
+"""The session of the tutorial runs as written, and an error in a document is detected."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ EXAMPLE = ROOT / "model" / "examples" / "two_phase_commit.py"
 
 def test_the_built_model_is_the_example() -> None:
     built = "\n".join(block.text for block in blocks(TUTORIAL) if block.language == "python")
-    assert built == EXAMPLE.read_text(), f"{EXAMPLE.name} and the Python blocks of {TUTORIAL.name} differ; copy the one into the other"
+    assert built == EXAMPLE.read_text(), f"{EXAMPLE.name} and the Python blocks of {TUTORIAL.name} differ; copy one of them into the other"
 
 
 def test_an_action_and_a_property_take_under_twenty_lines() -> None:
@@ -37,17 +37,17 @@ def test_the_session_runs_as_written(tmp_path: Path) -> None:
         (["...288..."], "about 288 states", None),
     ],
 )
-def test_an_output_that_differs_is_noticed(expected: list[str], printed: str, lacks: str | None) -> None:
+def test_different_output_is_detected(expected: list[str], printed: str, lacks: str | None) -> None:
     assert missing(expected, printed) == lacks
 
 
-def test_a_diff_that_does_not_fit_is_noticed() -> None:
+def test_diff_without_a_match_is_detected() -> None:
     assert patched("one\ntwo\n", " one\n-two\n+three\n", "here") == "one\nthree\n"
     with pytest.raises(AssertionError, match="stand 0 times"):
         patched("one\n", "-two\n+three\n", "here")
 
 
-def test_a_document_that_errs_is_noticed(tmp_path: Path) -> None:
+def test_error_in_a_document_is_detected(tmp_path: Path) -> None:
     for text, error in [
         ("```console\n$ echo one\ntwo\n```\n", "no line like 'two'"),
         ("<!-- exit 1 -->\n```console\n$ true\n```\n", "expected exit code 1"),

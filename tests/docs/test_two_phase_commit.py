@@ -1,4 +1,4 @@
-"""The tutorial's model has the counts that others publish for the same protocol."""
+"""The tutorial's model has the published state counts of the protocol."""
 
 import importlib.util
 from pathlib import Path
@@ -37,5 +37,5 @@ def test_the_interpreter_reaches_the_published_states(example: ModuleType, rms: 
 @pytest.mark.parametrize(("scope", "states"), [("three", 288), ("five", 8832), ("seven", 296_448)])
 def test_the_search_reaches_the_published_states(example: ModuleType, scope: str, states: int) -> None:
     instance = example.model(**example.SCOPES[scope]).given()
-    found = search.explore(instance, workers=2)
-    assert (found.finished, found.states) == (True, states)
+    exploration = search.explore(instance, workers=2)
+    assert (exploration.finished, exploration.states) == (True, states)

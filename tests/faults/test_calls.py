@@ -1,4 +1,4 @@
-"""System calls, as strace writes them down, become operations on the files below a folder."""
+"""System calls in the format of strace become operations on the files below a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def read(text: str) -> list[FileOperation]:
     return list(Calls(STORE).of(text.strip().splitlines()))
 
 
-def test_a_file_of_settings_that_is_replaced() -> None:
+def test_replaced_settings_file_is_recorded() -> None:
     found = read(r"""
 7 1.000001 openat(AT_FDCWD</s>, "/s/store/config/topics.json.tmp", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 79</s/store/config/topics.json.tmp>
 7 1.000002 write(79</s/store/config/topics.json.tmp>, "{\n\t\"a\":\"\303\274\\\"}", 13) = 13
@@ -59,11 +59,11 @@ def test_a_mapped_file_is_forced_by_its_addresses() -> None:
         "",
     ],
 )
-def test_what_changes_nothing_below_the_folder_is_no_operation(line: str) -> None:
+def test_call_without_effect_below_the_folder_is_no_operation(line: str) -> None:
     assert read(line) == []
 
 
-def test_what_is_written_in_part_counts_in_part() -> None:
+def test_partial_write_counts_in_part() -> None:
     assert read('7 1.0 write(3</s/store/a>, "abcdef", 6) = 4') == [FileOperation("append", f"{STORE}/a", b"abcd")]
 
 

@@ -1,4 +1,4 @@
-"""The way between a slave and its master, and what a slave has written down; what strikes them is in `long`."""
+"""The connection between a slave and its master, and the slave's stored offsets; `long` has the tests with injected faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rocketproof_properties.validation.faults.slaves import STRIKES, offsets
 
 @contextmanager
 def connected(wire: Wire) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A socket that is connected by a wire, and the other one."""
+    """Return a socket connected through a wire, and the other end."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         wire.to(f"127.0.0.1:{port}", (f"127.0.0.1:{port}", "127.0.0.9:00000"[: len(f"127.0.0.1:{port}")]))
@@ -29,7 +29,7 @@ def connected(wire: Wire) -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def received(connection: socket.socket, count: int) -> bytes:
-    """The next bytes of a connection, so many, in however many pieces they come; fewer if it ends."""
+    """Return the next bytes of a connection, up to this number; fewer if it ends."""
     data = bytearray()
     while len(data) < count and (piece := connection.recv(count - len(data))):
         data += piece
@@ -58,14 +58,14 @@ def test_a_wire_that_is_held_keeps_connections_and_bytes() -> None:
 
 
 def ended(one: socket.socket) -> bool:
-    """Whether a connection is at its end."""
+    """Return whether a connection has ended."""
     try:
         return one.recv(1) == b""
     except ConnectionError:
         return True
 
 
-def test_a_wire_that_is_cut_ends_connections_and_lets_nobody_through_until_it_is_mended() -> None:
+def test_cut_wire_ends_connections_until_it_is_restored() -> None:
     with Wire() as wire, connected(wire) as (near, far):
         place = near.getpeername()
         wire.cut()
@@ -77,7 +77,7 @@ def test_a_wire_that_is_cut_ends_connections_and_lets_nobody_through_until_it_is
             ended(again)
 
 
-def test_offsets_are_those_of_a_file_and_none_of_one_that_is_not_there(tmp_path: Path) -> None:
+def test_offsets_come_from_a_file_or_are_none(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     assert offsets(path) is None
     path.write_text('{"offsetTable":{"T@g":{0:3,1:4}}}', "utf-8")
@@ -90,5 +90,5 @@ def test_offsets_are_those_of_a_file_and_none_of_one_that_is_not_there(tmp_path:
     assert offsets(path) is None
 
 
-def test_all_strikes_come_unless_another_number_is_given() -> None:
+def test_all_strikes_happen_by_default() -> None:
     assert len(STRIKES) == ROUNDS[SLAVE] and STRIKES[-1].promoted

@@ -1,4 +1,4 @@
-"""What a loss of power may leave of what a process did to its files."""
+"""The disk states that a power loss can leave after a process's operations."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ def left(before: Files, done: Iterable[FileOperation], after: Files) -> list[dic
 
 
 def pairs(done: Iterable[FileOperation]) -> set[tuple[str, str]]:
-    """How main file and backup are in all states."""
+    """Return the states of main file and backup over all losses."""
     disk = disk_of({MAIN: OLD}, done, {})
     shapes = [dict(shape(disk, lose(disk, seed))) for seed in range(400)]
     return {(one.get(MAIN, "missing"), one.get(BAK, "missing")) for one in shapes}
 
 
 @pytest.mark.behaviour("PER-02", "PER-05")
-def test_a_file_that_is_replaced_may_be_missing_empty_or_broken() -> None:
+def test_replaced_file_can_be_missing_empty_or_broken() -> None:
     found = pairs(REPLACED)
     assert {("missing", "whole"), ("empty", "whole"), ("broken", "whole"), ("older", "empty"), ("whole", "broken")} <= found
-    assert ("missing", "missing") not in found, "the backup's name is there before the main file goes"
+    assert ("missing", "missing") not in found, "the backup's name exists before the main file is removed"
 
 
 @pytest.mark.behaviour("PER-06", "PER-10")
-def test_a_file_that_is_overwritten_may_be_broken_with_its_backup_and_never_missing() -> None:
+def test_overwritten_file_can_be_broken_but_never_missing() -> None:
     found = pairs(OVERWRITTEN)
     assert {("broken", "broken"), ("empty", "empty"), ("whole", "empty"), ("older", "empty")} <= found
     assert not any(main == "missing" for main, _ in found)
 
 
-def test_a_file_that_is_moved_and_forced_is_whole_or_older_with_a_whole_backup() -> None:
+def test_moved_and_forced_file_keeps_a_whole_backup() -> None:
     disk = disk_of({MAIN: OLD}, MOVED, {})
     assert all(one == {MAIN: NEW, BAK: OLD} for one in (lose(disk, seed) for seed in range(50)))
     half = disk_of({MAIN: OLD}, MOVED[:3], {})
     assert {one[BAK] for one in (lose(half, seed) for seed in range(50))} == {OLD}
 
 
-def test_what_was_forced_of_a_growing_file_stays() -> None:
+def test_forced_part_of_a_growing_file_stays() -> None:
     done = [FileOperation("append", "a", b"1" * 600), FileOperation("force", "a"), FileOperation("append", "a", b"2" * 600)]
     found = {one["a"] for one in left({}, done, {})}
     assert all(one.startswith(b"1" * 600) for one in found)
@@ -78,26 +78,26 @@ def test_a_mapped_file_keeps_the_pages_that_were_forced() -> None:
     assert {page + bytes(8192), after} <= {one[LOG] for one in found}
 
 
-def test_a_new_file_may_have_no_length_and_one_that_was_there_keeps_what_it_had() -> None:
+def test_new_file_can_lack_its_length_and_old_keep_content() -> None:
     new = [FileOperation("size", LOG, size=4096), FileOperation("map", LOG, size=4096)]
     assert {len(one.get(LOG, b"none")) for one in left({}, new, {})} == {0, 4, 4096}
     was = [FileOperation("map", LOG, size=4096)]
     assert {one[LOG] for one in left({LOG: b"c" * 4096}, was, {LOG: b"d" * 4096})} >= {b"c" * 4096, b"d" * 4096}
 
 
-def test_a_file_that_gets_its_length_under_another_name_keeps_what_was_forced() -> None:
+def test_file_sized_before_its_rename_keeps_forced_data() -> None:
     made = [FileOperation("size", TMP, size=4096), FileOperation("rename", TMP, other=LOG), FileOperation("append", LOG, b"x")]
     after = b"e" * 4096
     found = left({}, [*made, FileOperation("force", LOG, pages={0: after})], {LOG: after})
     assert all(one == {LOG: after} for one in found)
 
 
-def test_a_loss_leaves_the_disk_as_it_is_and_the_same_seed_gives_the_same() -> None:
+def test_power_loss_is_deterministic_and_leaves_the_model_unchanged() -> None:
     disk = disk_of({MAIN: OLD}, REPLACED, {})
     assert [lose(disk, seed) for seed in range(20)] == [lose(disk, seed) for seed in range(20)]
 
 
-def test_states_are_different_and_the_first_ones_show_what_no_other_has() -> None:
+def test_states_are_distinct_and_varied() -> None:
     disk = disk_of({MAIN: OLD}, OVERWRITTEN, {})
     few = list(states(disk, 3, 0))
     assert len({shape(disk, one) for one in few}) == 3
@@ -105,8 +105,8 @@ def test_states_are_different_and_the_first_ones_show_what_no_other_has() -> Non
     assert few == list(states(disk, 3, 0)) != list(states(disk, 3, 1))
 
 
-def test_one_state_has_of_mapped_files_exactly_what_was_forced_and_all_else() -> None:
-    """The first that is tried, and with many files none of those that are drawn."""
+def test_first_state_has_forced_pages_and_all_other_writes() -> None:
+    """This state is tried first. With many files, random states never equal it."""
     queues = [f"consumequeue/T/{number}/0" for number in range(12)]
     sized = [FileOperation(kind, path, size=8192) for path in queues for kind in ("size", "map")]
     done = [*sized, *(FileOperation("force", path, pages={0: b"a" * 4096}) for path in queues[::2]), *OVERWRITTEN]
@@ -117,7 +117,7 @@ def test_one_state_has_of_mapped_files_exactly_what_was_forced_and_all_else() ->
     assert not any(shape(disk, lose(disk, seed)) == shape(disk, found) for seed in range(200))
 
 
-def test_of_a_mapped_file_that_was_there_only_what_was_forced_is_new() -> None:
+def test_existing_mapped_file_changes_only_in_forced_pages() -> None:
     before, after = b"c" * 8192, b"d" * 8192
     disk = disk_of({LOG: before}, [FileOperation("map", LOG, size=8192), FileOperation("force", LOG, pages={0: b"e" * 4096})], {LOG: after})
     assert forced(disk) == {LOG: b"e" * 4096 + b"c" * 4096}
@@ -141,9 +141,7 @@ def made(path: str) -> list[FileOperation]:
     ],
     ids=["it was forced", "its end was not forced", "it was there before"],
 )
-def test_a_moment_is_when_a_file_was_made_behind_one_whose_end_is_on_the_device(
-    before: Files, forced_first: dict[int, bytes], found: list[int]
-) -> None:
+def test_moment_is_a_file_creation_after_a_forced_end(before: Files, forced_first: dict[int, bytes], found: list[int]) -> None:
     done = [*made(FIRST), FileOperation("force", FIRST, pages=forced_first), *made(SECOND), FileOperation("force", SECOND, pages={0: FULL})]
     assert [*moments(before, done)] == found
     for number in found:
@@ -151,19 +149,19 @@ def test_a_moment_is_when_a_file_was_made_behind_one_whose_end_is_on_the_device(
         assert left == {FIRST: FULL, SECOND: bytes(400)}
 
 
-def test_only_files_that_are_named_by_their_places_follow_each_other() -> None:
+def test_only_files_named_by_offset_form_a_sequence() -> None:
     done = [*made("index/1"), FileOperation("force", "index/1", pages={0: FULL}), *made("index/2x"), *made("checkpoint"), *made("other/2")]
     assert [*moments({}, done)] == []
 
 
-def test_a_state_is_told_by_its_files_of_settings() -> None:
+def test_state_is_described_by_its_settings_files() -> None:
     disk = disk_of({MAIN: OLD}, OVERWRITTEN, {})
     assert described(disk, {MAIN: b"", BAK: OLD}) == "t.json is empty"
     assert described(disk, {BAK: b"{" + bytes(9)}) == "t.json is missing, t.json.bak is broken"
     assert described(disk, {MAIN: NEW, BAK: OLD}) == "its files of settings are whole"
 
 
-def test_pages_that_differ() -> None:
+def test_changed_pages() -> None:
     assert changed(b"a" * 4096, b"a" * 4096 + bytes(5000)) == {}
     assert changed(b"", b"a") == {0: b"a"}
     assert set(changed(b"a" * 9000, b"a" * 8999 + b"b")) == {8192}

@@ -1,4 +1,4 @@
-"""A broker under load: what was promised is looked for, and what is missing is told."""
+"""A broker under load: promised messages are checked, and missing ones are reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rocketproof_traces.history.exchange import Exchange
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> Iterator[PromisedStore]:
-    """A broker that works, its load, and what it has promised."""
+    """Return a working broker, its load, and its promises."""
     with InProcess("P494").open(Setup(settings={"flushDiskType": "SYNC_FLUSH"})) as running:
         made = PromisedStore(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
         for _ in range(20):  # a busy machine acknowledges little in a third of a second
@@ -36,7 +36,7 @@ def claims(of: PromisedStore) -> list[str]:
 
 
 @pytest.mark.behaviour("INV-06", "INV-27", "INV-36", "REC-03")
-def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(loaded: PromisedStore) -> None:
+def test_working_broker_keeps_promises_and_lost_messages_are_reported(loaded: PromisedStore) -> None:
     loaded.check(())
     assert claims(loaded) == [] and loaded.results.acknowledged > 20 and len(loaded.promised.groups) > 1 < len(loaded.promised.topics)
     place, message = next(iter(loaded.promised.messages.items()))
@@ -45,7 +45,7 @@ def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(lo
     loaded.promised.topics.add("gone")
     loaded.promised.groups.add("gone")
     loaded.check((), flushed=False)
-    assert claims(loaded) == ["topic lost", "group lost"], "nobody promised the messages"
+    assert claims(loaded) == ["topic lost", "group lost"], "the messages were not promised"
     assert len(loaded.results.known) == 2 and loaded.results.findings == [], "which is known of this profile"
     loaded.promised.messages[10**6] = message
     loaded.check(())
@@ -54,20 +54,20 @@ def test_a_broker_that_works_has_what_it_promised_and_what_is_missing_is_told(lo
 
 @pytest.mark.behaviour("INV-09", "REM-06")
 @pytest.mark.parametrize(("code", "found"), [(codes.SYSTEM_BUSY, []), (codes.SYSTEM_ERROR, ["refused"])])
-def test_a_broker_that_is_busy_refuses_nothing(loaded: PromisedStore, code: int, found: list[str]) -> None:
+def test_busy_answer_is_no_refusal(loaded: PromisedStore, code: int, found: list[str]) -> None:
     asked = Exchange("client 0", "send", "broker-a", 1, {"fields": {}, "oneWay": False}, "ok", {"code": code, "remark": "r"})
     loaded.record_acknowledged(Loaded([asked]))
     assert claims(loaded) == found
 
 
-def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:
+def test_later_answers_are_no_promises(tmp_path: Path) -> None:
     with InProcess("P494").open() as running:
         made = PromisedStore(running, "P494", random.Random(3), FaultTests("power"), tmp_path)
         began = time.time()
         found = made.load(2, lambda: None, (0.3, 0.3))
     made.promise(found.answered_by(began))
     assert made.promised == Promised()
-    half = sorted(one.outcome["at"] for one in found.acknowledged)[len(found.acknowledged) // 2] / 1000
+    half = sorted(exchange.outcome["at"] for exchange in found.acknowledged)[len(found.acknowledged) // 2] / 1000
     made.promise(found.answered_by(half))
     some = len(made.promised.messages)
     assert 0 < some
@@ -76,7 +76,7 @@ def test_what_was_answered_later_was_not_promised(tmp_path: Path) -> None:
     assert some < len(made.promised.messages) and made.results.wrong == [] and made.results.acknowledged == 0
 
 
-def test_a_queue_that_leads_elsewhere_is_told(loaded: PromisedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_queue_entry_is_reported(loaded: PromisedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     real = store.queue_entries
 
     def entries(folder: Path, topic: str, queue: int) -> list[tuple[int, int]]:
@@ -86,8 +86,8 @@ def test_a_queue_that_leads_elsewhere_is_told(loaded: PromisedStore, monkeypatch
 
     monkeypatch.setattr(store, "queue_entries", entries)
     monkeypatch.setattr(store, "_SECONDS", 0.1)
-    loaded.profile = "P550"  # of which less is known
+    loaded.profile = "P550"  # fewer known violations
     loaded.check(())
     assert set(claims(loaded)) == {"phantom", "consume queue"}
-    assert all("c0-0" in one for one in loaded.results.known) and all("c1-0" in one for one in loaded.results.findings)
+    assert all("c0-0" in one for one in loaded.results.known) and all("c1-0" in finding for finding in loaded.results.findings)
     assert "leads to (7, 7), and record 0 of" in loaded.results.findings[0]

@@ -1,4 +1,4 @@
-"""The gallery of known hazards: each happens as described, in every profile that shows it, and the command says so."""
+"""The gallery of known hazards: each happens as described in every profile that shows it, and the command reports it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_hazard_happens_as_described(one: Hazard, profile: str) -> None:
 def test_every_hazard_has_its_own_number() -> None:
     assert list(HAZARDS)[:46] == [f"HAZ-{number:02}" for number in range(1, 47)]
     assert list(HAZARDS) == sorted(HAZARDS), "hazards that were found later have numbers of their own"
-    assert len(HAZARDS) == len(hazards._FOUND), "two hazards have one number"
+    assert len(HAZARDS) == len(hazards._FOUND), "two hazards have the same number"
 
 
 @pytest.mark.parametrize("one", HAZARDS.values(), ids=HAZARDS)
@@ -67,7 +67,7 @@ def broken(scenario: HazardScenario) -> None:
     scenario.cluster().broker("broker-z")
 
 
-def test_a_fact_that_is_another_one_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_different_fact_is_a_finding(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(hazards.HAZARDS, "HAZ-99", wrong)
     assert run(["hazard", "HAZ-99"]) == 1
     said = " ".join(capsys.readouterr().out.split())
@@ -113,12 +113,12 @@ def test_the_command_lists_all_hazards_in_a_line_each(monkeypatch: pytest.Monkey
     assert any(line.startswith(f"{len(HAZARDS)} shown; ") for line in lines)
 
 
-def test_a_profile_leaves_out_what_it_does_not_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_profile_omits_hazards_that_it_does_not_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "hazards.json"
     assert run(["hazard", "--profile", "p40", "--json", str(file)]) == 0
     found = json.loads(file.read_text())
     assert {one["profile"] for one in found} == {"P40"}
-    assert [one["id"] for one in found] == [one.id for one in HAZARDS.values() if "P40" in one.profiles]
+    assert [one["id"] for one in found] == [hazard.id for hazard in HAZARDS.values() if "P40" in hazard.profiles]
     assert f"{len(HAZARDS) - len(found)} left out" in capsys.readouterr().out
 
 

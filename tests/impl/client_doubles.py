@@ -1,4 +1,4 @@
-"""A name server, brokers that answer what a test says, and producers, on the simulator."""
+"""A name server, scripted brokers and producers on the simulator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADDRESS = {"broker-a": "127.0.0.1:10911", "broker-b": "127.0.0.1:10921", "broker
 
 
 class ScriptedBroker:
-    """Answers sends by the codes in `script`, then with success; None is silence."""
+    """Answers sends with the codes in `script`, then with success; None sends no answer."""
 
     def __init__(self) -> None:
         self.requests: list[Command] = []
@@ -48,7 +48,7 @@ class ScriptedBroker:
 
 
 class RouteServer:
-    """A name server whose routes are what a test says; `asked` are the topics in the order of the requests."""
+    """A name server with the routes that a test sets; `asked` lists the requested topics in order."""
 
     def __init__(self) -> None:
         self.routes: dict[str, TopicRouteData] = {}
@@ -67,7 +67,7 @@ class RouteServer:
 
 
 def route(*entries: tuple[str, int, int, int], slaves: tuple[str, ...] = (), order: str | None = None) -> TopicRouteData:
-    """A route with entries (broker name, read, write, perm); those in `slaves` have no master."""
+    """Return a route with entries (broker name, read, write, perm); the brokers in `slaves` have no master."""
     names = dict.fromkeys(entry[0] for entry in entries)
     brokers = [BrokerData("DefaultCluster", name, {int(name in slaves): ADDRESS[name]}) for name in names]
     return TopicRouteData([QueueData(*entry) for entry in entries], brokers, order)
@@ -81,7 +81,7 @@ def register(server: NameServer, name: str, *topics: TopicConfig, version: int =
 
 
 class Field:
-    """Two brokers and a scripted name server; `brokers` are by name. `producer` makes started producers."""
+    """Two brokers and a scripted name server; `brokers` maps names to brokers. `producer` returns started producers."""
 
     def __init__(self) -> None:
         self.scheduler = Scheduler()
@@ -96,7 +96,7 @@ class Field:
         self.clients: dict[str, ClientInstance] = {}
 
     def new(self, group: str = "group", **options: Any) -> Producer:
-        """A producer that is not started; its counter is 0."""
+        """Return a producer that is not started; its counter is 0."""
         self.random.feed(0)
         return Producer(
             group,
@@ -115,11 +115,11 @@ class Field:
         return self.scheduler.complete(work)
 
     def lose(self, *, to: str, answers: bool = False) -> None:
-        """From now on requests to an address get lost, or their answers."""
+        """Lose all further requests to an address, or their answers."""
         self.network.plan = lambda packet: [] if _matches(packet, to, answers) else [0]
 
     def delay(self, *, to: str, millis: int) -> None:
-        """From now on answers from an address take that long."""
+        """Delay all further answers from an address by this time."""
         self.network.plan = lambda packet: [millis] if _matches(packet, to, True) else [0]
 
 

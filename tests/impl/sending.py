@@ -1,4 +1,4 @@
-"""A broker with its executors on the simulator, and a caller that keeps every answer that comes over its connection."""
+"""A broker with its executors on the simulator, and a caller that keeps every answer of its connection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BY_ZERO = "java.lang.ArithmeticException: / by zero, "
 
 
 class Stand(Simulated):
-    """A broker that has loaded an empty disk and knows no name server. Settings are by name."""
+    """A broker that has loaded an empty disk and has no name server. Keyword arguments are settings."""
 
     def __init__(self, profile: str = "P49", *, threads: int | None = None, capacity: int | None = None, **settings: Any) -> None:
         super().__init__(profile, **{"name_servers": (), **settings})
@@ -49,7 +49,7 @@ class Stand(Simulated):
     # Requests
 
     def request(self, command: Command) -> Command | None:
-        """Let a command arrive and run until everything stands still: its only answer, or None."""
+        """Deliver a command and run until nothing is left to do. Return its only answer, or None."""
         before = len(self.channel.written)
         self.broker.receive(self.channel, command)
         self.scheduler.advance(10_000)
@@ -65,7 +65,7 @@ class Stand(Simulated):
         return answer
 
     def call(self, code: int, body: bytes | None = None, **fields: object) -> Command:
-        """A request with its extFields as texts."""
+        """Send a request with its extFields as texts."""
         return self.ask(Command(code, {name: _text(value) for name, value in fields.items()}, body, opaque=7))
 
     def send(self, topic: str = "T", **fields: Any) -> Command:
@@ -76,10 +76,10 @@ class Stand(Simulated):
         header = SendMessageBackRequestHeader(offset, group, delay_level, **fields)
         return self.ask(Command(CONSUMER_SEND_MSG_BACK, encode(header, layout(SendMessageBackRequestHeader)), opaque=9, version=version))
 
-    # What there is
+    # State of the broker
 
     def topic(self, name: str = "T", write: int = 4, read: int = 4, **fields: Any) -> TopicConfig:
-        """Plant a topic."""
+        """Add a topic to the table."""
         config = TopicConfig(name, read, write, **fields)
         self.broker.topics.table[name] = config
         return config
@@ -91,11 +91,11 @@ class Stand(Simulated):
         return self.stored()[-1]
 
     def known(self) -> set[str]:
-        """The names in the topic table."""
+        """Return the names in the topic table."""
         return set(self.broker.topics.table)
 
     def put_gives(self, result: PutResult | None) -> None:
-        """Put this result in the place of the store's own, for messages and batches."""
+        """Replace the result of the store's puts, for messages and batches."""
 
         async def put(_: Message) -> PutResult | None:
             return result
@@ -105,7 +105,7 @@ class Stand(Simulated):
 
 
 def thrown(answer: Command, start: str) -> bool:
-    """Whether it is the fresh answer to an exception, whose remark begins so."""
+    """Return whether `answer` is the fresh answer to an exception and its remark starts with this text."""
     return answer.code == SYSTEM_ERROR and answer.ext_fields is None and str(answer.remark).startswith(start)
 
 
@@ -121,7 +121,7 @@ def send_request(
     owner: str | None = None,
     **fields: Any,
 ) -> Command:
-    """A send request; `properties` as a map or as their text."""
+    """Return a send request; `properties` is a map or the encoded text."""
     text = properties_text(properties, trailing=True) if isinstance(properties, dict) else properties
     header = replace(HEADER, topic=topic, properties=text, **fields)
     ext_fields = encode_v1(header) if code == SEND_MESSAGE else encode_v2(header)

@@ -1,4 +1,4 @@
-"""What is below the broker, the store and the topic table that the tests of this folder build: time, a disk that can fail, settings."""
+"""Simulated time, a disk that can fail, and settings: the base of the broker, store and topic table of these tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Simulated:
-    """A scheduler with its clock, a disk, and the settings, by name, and the profile of a broker."""
+    """A scheduler with its clock, a disk, a profile, and a broker's settings as keyword arguments."""
 
     def __init__(self, profile: str = "P49", disk: SimulatedDisk | None = None, **settings: Any) -> None:
         self.scheduler = Scheduler()
@@ -27,7 +27,7 @@ class Simulated:
 
     @contextmanager
     def failing(self, path: str = "", operation: str = "", error: Exception | None = None) -> Iterator[None]:
-        """In here each such operation on a path with that in it is an input/output error, or another one."""
+        """Within this context, each such operation on a path that contains `path` raises `error`, by default an OSError."""
 
         def fail(asked: str, there: str) -> None:
             if operation in asked and path in there:
@@ -39,7 +39,7 @@ class Simulated:
 
 
 class FakeChannel:
-    """A connection that remembers what was written on it; `broken` makes a write fail."""
+    """A connection that records the commands written to it; if `broken`, a write fails."""
 
     closing = False
 
@@ -55,11 +55,11 @@ class FakeChannel:
 
 
 def present(found: T | None) -> T:
-    """What was looked for is there."""
+    """Assert that the value is not None and return it."""
     assert found is not None
     return found
 
 
 def fields_of(command: Command) -> dict[str, str]:
-    """The fields of a header that has some."""
+    """Return the fields of a header that has fields."""
     return present(command.ext_fields)

@@ -22,7 +22,7 @@ LOG = "store/commitlog/00000000000000000000"
 
 
 class Stand(Simulated):
-    """A store with its disk, clock and scheduler. Settings are by name; `reopen` is a new process on the same disk."""
+    """A store with its disk, clock and scheduler. Keyword arguments are settings; `reopen` is a new process on the same disk."""
 
     def __init__(self, profile: str = "P49", disk: SimulatedDisk | None = None, **settings: Any) -> None:
         super().__init__(profile, disk, **settings)
@@ -46,7 +46,7 @@ class Stand(Simulated):
         return fresh
 
     def log(self, number: int = 0) -> bytes:
-        """The bytes of a file of the log, as far as they were written."""
+        """Return the written bytes of a file of the log."""
         return bytes(self.disk.files[f"store/commitlog/{number * self.settings.mapped_file_size_commit_log:020d}"])
 
 
@@ -55,7 +55,7 @@ def message(topic: str = "TopicTest", queue_id: int = 0, body: bytes | None = b"
 
 
 def sized(size: int, topic: str = "T", **fields: Any) -> Message:
-    """A message whose record has that many bytes."""
+    """Return a message whose record has this many bytes."""
     return message(topic, body=b"x" * (size - 91 - len(topic)), **fields)
 
 
@@ -66,7 +66,7 @@ def appended(result: PutResult) -> AppendResult:
 
 @functools.cache
 def real_files() -> dict[str, bytes]:
-    """The files that a real 4.9.4 wrote, by their path below the store's folder."""
+    """Return the files that a real 4.9.4 wrote, by path below the store's folder."""
     found: dict[str, bytes] = {}
     with tarfile.open(DATA / "store-4.9.4.tar.gz") as archive:
         for member in archive:
@@ -78,14 +78,14 @@ def real_files() -> dict[str, bytes]:
 
 @functools.cache
 def listing() -> list[dict[str, Any]]:
-    """What the records of that store are."""
+    """Return the listing of the records in that store."""
     return [json.loads(line) for line in (DATA / "store-4.9.4-records.jsonl").read_text().splitlines()]
 
 
 def real_records() -> list[bytes]:
-    """The records of that store as bytes."""
+    """Return the records of that store as bytes."""
     log = real_files()["commitlog/00000000000000000000"]
-    return [log[each["offset"] : each["offset"] + each["size"]] for each in listing()]
+    return [log[entry["offset"] : entry["offset"] + entry["size"]] for entry in listing()]
 
 
 def real_messages() -> list[Message]:
@@ -95,7 +95,7 @@ def real_messages() -> list[Message]:
 
 
 def real_stand(log_end: int | None = None) -> Stand:
-    """A stand on a copy of that store; with `log_end` only the log, and that up to an offset."""
+    """Return a stand on a copy of that store; with `log_end`, on its log alone up to this offset."""
     disk = SimulatedDisk()
     for path, content in real_files().items():
         if log_end is None:

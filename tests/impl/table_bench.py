@@ -1,4 +1,4 @@
-"""A topic table alone on the simulated clock and disk, with the pauses it went through and the registrations it asked for."""
+"""A topic table alone on the simulated clock and disk. It records the pauses and the requested registrations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ MAIN, BACKUP, TEMPORARY = ("store/config/topics.json" + end for end in ("", ".ba
 
 
 class TableBench(Simulated):
-    """`events` are pauses and registrations in their order, each with whether the lock was held; `stop` decides who stands where."""
+    """`events` lists pauses and registrations in order, each with whether the lock was held.
+
+    `stop` decides which thread stops at which pause.
+    """
 
     def __init__(self, profile: str = "P49", disk: SimulatedDisk | None = None, **settings: Any) -> None:
         super().__init__(profile, disk, **settings)
         self.scheduler.stops = self._passing
         self.events: list[tuple[str, bool]] = []
         self.registered: list[str] = []
-        self._threads: list[SimulatedThread[Any]] = []  # a thread that stands still and is forgotten would be closed, and free its lock
+        self._threads: list[SimulatedThread[Any]] = []  # keeps stopped threads: a collected thread would be closed and release its lock
         self.stop: Callable[[SimulatedThread[Any], str], bool] = lambda task, name: False
         self.topics = TopicConfigManager(self.settings, self.profile, self.clock, self.disk, self._register)
 
@@ -43,7 +46,7 @@ class TableBench(Simulated):
     def start(
         self, topic: str, default: str | None = "TBW102", nums: int = 4, flag: int = 0, name: str = "first"
     ) -> SimulatedThread[TopicConfig | None]:
-        """A thread that creates a topic as a first send does; it runs until it stands, waits or ends."""
+        """Start a thread that creates a topic as a first send does. It runs until it stops, waits or ends."""
         work = self.topics.create_topic_in_send_message(topic, default, "127.0.0.1:5", nums, flag)
         task = self.scheduler.spawn(work, name)
         self._threads.append(task)
@@ -54,7 +57,7 @@ class TableBench(Simulated):
         return self.scheduler.run(self.start(topic, default, nums, flag).done)
 
     def hold(self) -> SimulatedThread[TopicConfig | None]:
-        """A thread that creates the topic `slow` and stands with the lock in its hands."""
+        """Start a thread that creates the topic `slow` and stops while it holds the lock."""
         self.stop = lambda task, name: task.name == "holder" and name == "versioned"
         return self.start("slow", name="holder")
 
@@ -62,5 +65,5 @@ class TableBench(Simulated):
         return self.scheduler.complete(self.topics.create_topic_in_send_message_back(topic, nums, perm, flag))
 
     def restarted(self, profile: str = "P49", **settings: Any) -> TableBench:
-        """Another process on the same disk; nothing is loaded yet."""
+        """Return another process on the same disk; it has loaded nothing yet."""
         return TableBench(profile, self.disk, **settings)

@@ -1,4 +1,4 @@
-"""What administrators ask: topics, groups, settings, offsets, records."""
+"""Requests of administrators: topics, groups, settings, offsets, records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOPIC = {
 
 
 def registrations(stand: Stand) -> list[tuple[bool, bool, bool] | str]:
-    """What is asked of the registration from now on; an updated topic by its name."""
+    """Record the requested registrations from here on; an updated topic by its name."""
     asked: list[tuple[bool, bool, bool] | str] = []
 
     async def register_all(check_order_config: bool, oneway: bool, force: bool) -> None:
@@ -56,23 +56,26 @@ def test_a_topic_is_put_persisted_and_registered() -> None:
     assert asked == ["new"]
 
 
+@pytest.fixture
+def stand() -> Stand:
+    return Stand()
+
+
 @pytest.mark.parametrize("name", ["rmq_sys_x", "DefaultCluster_REPLY_TOPIC", "RMQ_SYS_TRACE_TOPIC", "BenchmarkTest"])
-def test_system_topics_are_nobodys_to_change(name: str) -> None:
-    stand = Stand()
+def test_system_topics_cannot_be_changed(stand: Stand, name: str) -> None:
     for code in (17, 215):
         answer = stand.call(code, None, **TOPIC | {"topic": name})
         assert (answer.code, answer.remark) == (1, f"The topic[{name}] is conflict with system topic.")
 
 
 @behaviour("TCM-31")
-def test_a_topic_is_deleted() -> None:
-    stand = Stand()
+def test_a_topic_is_deleted(stand: Stand) -> None:
     stand.topic()
     answer = stand.call(215, None, topic="T")
     assert (answer.code, answer.remark) == (0, None)
     assert "T" not in stand.known()
     version = stand.broker.topics.data_version.counter
-    assert stand.call(215, None, topic="T").code == 0, "what is not there is deleted without a new version"
+    assert stand.call(215, None, topic="T").code == 0, "deleting a missing topic makes no new version"
     assert stand.broker.topics.data_version.counter == version
     assert stand.call(215, None, topic=" ").remark == "The specified topic is blank."
 
@@ -86,7 +89,7 @@ def test_a_topic_is_deleted() -> None:
     ],
 )
 @behaviour("TCM-31")
-def test_a_name_that_is_not_a_topics_is_not_deleted(name: str, remark: str) -> None:
+def test_a_name_without_a_topic_is_not_deleted(name: str, remark: str) -> None:
     stand = Stand("P494")
     stand.topic(name)
     answer = stand.call(215, None, topic=name)
@@ -95,15 +98,14 @@ def test_a_name_that_is_not_a_topics_is_not_deleted(name: str, remark: str) -> N
 
 
 @behaviour("TCM-33", "CHK-01", "NS-12")
-def test_an_administrator_makes_no_order_topic() -> None:
+def test_administrator_cannot_make_an_order_topic() -> None:
     stand = Stand("P494")
     assert stand.call(17, None, **TOPIC | {"topic": "T", "order": True}).code == 0
     assert stand.call(25, b"brokerPermission=4").code == 0
     assert stand.send().code == 0
 
 
-def test_a_group_is_put() -> None:
-    stand = Stand()
+def test_a_group_is_put(stand: Stand) -> None:
     body = json.dumps({"groupName": "G", "retryQueueNums": 3, "retryMaxTimes": 2, "consumeEnable": False}).encode()
     assert stand.call(200, body).remark is None
     expected = SubscriptionGroupConfig("G", consume_enable=False, retry_queue_nums=3, retry_max_times=2)
@@ -138,8 +140,7 @@ def test_settings_have_rocketmqs_names() -> None:
     assert set(FIELDS.values()) == set(BrokerSettings.__dataclass_fields__)
 
 
-def test_settings_change_at_run_time() -> None:
-    stand = Stand()
+def test_settings_change_at_run_time(stand: Stand) -> None:
     asked = registrations(stand)
     body = b"# comment\nautoCreateTopicEnable = false\n\nflushDiskType=SYNC_FLUSH\nmaxMessageSize=x\nnosuch=1\nslaveTimeout=7\n"
     answer = stand.call(25, body)
@@ -152,22 +153,19 @@ def test_settings_change_at_run_time() -> None:
     assert stand.call(25).code == 0
 
 
-def test_name_servers_are_set_with_semicolons_between_them() -> None:
-    stand = Stand()
+def test_name_servers_are_separated_by_semicolons(stand: Stand) -> None:
     assert stand.call(25, b"namesrvAddr=h:1;i:2;;j:3;").code == 0
     assert stand.settings.name_servers == ("h:1", "i:2", "j:3")
     assert properties_of((stand.call(26).body or b"").decode())["namesrvAddr"] == "h:1;i:2;j:3"
 
 
-def test_settings_that_are_no_utf_8_are_passed_over() -> None:
-    stand = Stand()
+def test_settings_that_are_not_utf_8_are_ignored(stand: Stand) -> None:
     assert stand.call(25, b"\xff=1\nslaveTimeout=8\n").code == 0
     assert stand.settings.slave_timeout == 8
 
 
 @behaviour("NS-11")
-def test_a_changed_permission_is_registered_under_a_new_version() -> None:
-    stand = Stand()
+def test_a_changed_permission_is_registered_under_a_new_version(stand: Stand) -> None:
     asked, version = registrations(stand), stand.broker.topics.data_version.counter
     stand.call(25, b"brokerPermission=4")
     assert stand.settings.broker_permission == 4
@@ -180,7 +178,7 @@ def test_lines_of_properties() -> None:
 
 
 @behaviour("HAZ-02", "TCM-13", "INV-15", "ACT-01")
-def test_auto_creation_that_was_off_for_one_send_stays_off() -> None:
+def test_auto_creation_switched_off_for_a_send_stays_off() -> None:
     stand = Stand("P494")
     stand.call(25, b"autoCreateTopicEnable=false")
     assert stand.broker.topics.table["TBW102"].perm == 7
@@ -190,7 +188,7 @@ def test_auto_creation_that_was_off_for_one_send_stays_off() -> None:
 
 
 @behaviour("TRX-01", "TRX-05")
-def test_transactions_can_be_refused_from_now_on() -> None:
+def test_transactions_can_be_refused_at_run_time() -> None:
     stand = Stand("P494")
     stand.call(25, b"# comment\nnosuch=1\nrejectTransactionMessage=TRUE\n")
     assert stand.send(properties={"TRAN_MSG": "true"}).code == 16
@@ -199,7 +197,7 @@ def test_transactions_can_be_refused_from_now_on() -> None:
 
 
 @behaviour("BACK-06", "BACK-05")
-def test_a_group_that_an_administrator_changes_is_asked_at_once() -> None:
+def test_changed_group_settings_apply_to_the_next_send_back() -> None:
     stand = Stand("P494")
     stand.send()
     stand.call(200, json.dumps({"groupName": "G", "retryQueueNums": 2}).encode())
@@ -212,11 +210,10 @@ def test_a_group_that_an_administrator_changes_is_asked_at_once() -> None:
     assert len(stand.stored()) == 2
 
 
-# Looking
+# Queries
 
 
-def test_the_largest_offset_of_a_queue() -> None:
-    stand = Stand()
+def test_the_largest_offset_of_a_queue(stand: Stand) -> None:
     stand.send(queue_id=1)
     stand.send(queue_id=1)
     stand.broker.store.dispatch()
@@ -225,8 +222,7 @@ def test_the_largest_offset_of_a_queue() -> None:
     assert stand.call(30, None, topic="nosuch", queueId=0).ext_fields == {"offset": "0"}
 
 
-def test_the_time_of_a_queues_first_message() -> None:
-    stand = Stand()
+def test_the_time_of_a_queues_first_message(stand: Stand) -> None:
     stand.send(queue_id=1)
     stand.clock.jump(50)
     stand.send(queue_id=1)
@@ -239,8 +235,7 @@ def test_the_time_of_a_queues_first_message() -> None:
         assert stand.call(32, None, topic=topic, queueId=queue).ext_fields == {"timestamp": "-1"}
 
 
-def test_a_record_by_its_offset() -> None:
-    stand = Stand()
+def test_a_record_by_its_offset(stand: Stand) -> None:
     stand.send()
     stand.send(properties={"K": "v"}, flag=3, body=None)
     for message in stand.stored():
@@ -255,16 +250,14 @@ def test_a_record_by_its_offset() -> None:
 
 @pytest.mark.parametrize("code", [16, 38, 105, 4711])
 @behaviour("REM-05")
-def test_other_codes_are_not_supported(code: int) -> None:
-    stand = Stand()
+def test_other_codes_are_not_supported(stand: Stand, code: int) -> None:
     answer = stand.ask(Command(code, opaque=2))
     assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
 
 
 @behaviour("TCM-31")
-def test_the_queues_of_a_deleted_topic_start_again() -> None:
-    """As recorded: the next message of the topic, made anew, has queue offset 0."""
-    stand = Stand()
+def test_queues_of_a_deleted_topic_restart_at_offset_0(stand: Stand) -> None:
+    """As recorded: after the topic is created again, its next message has queue offset 0."""
     stand.send("topic", queue_id=1)
     stand.send("kept", queue_id=1)
     stand.broker.store.dispatch()

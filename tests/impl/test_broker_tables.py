@@ -1,4 +1,4 @@
-"""A broker's tables of topics, groups and offsets: what clients add to them is bounded in bytes."""
+"""A broker's tables of topics, groups and offsets: the bytes that clients can add are bounded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TABLES: Final[Mapping[str, tuple[Callable[[Stand], Mapping[str, object]], Callab
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("profile", ["P40", "P494"])
-def test_what_has_no_room_in_a_table_is_answered_with_an_error(table: str, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_table_answers_a_new_entry_with_an_error(table: str, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stand = Stand(profile)
     entries, ask = TABLES[table]
     stand.ask(ask("known"))
@@ -52,7 +52,7 @@ STEPS = st.tuples(
 
 
 @given(steps=st.lists(STEPS, max_size=30), room=st.integers(0, 12))
-def test_offsets_take_no_more_than_their_room_whatever_was_removed_or_read(steps: list[Step], room: int) -> None:
+def test_offsets_stay_within_their_bytes_after_removals_and_reads(steps: list[Step], room: int) -> None:
     of = Simulated()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(offsets, "MAX_TABLE", room * ENTRY)

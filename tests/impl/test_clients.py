@@ -1,4 +1,4 @@
-"""Producers and consumers come, stay and go."""
+"""Producers and consumers connect, send heartbeats and leave."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rocketproof_impl.topic import TopicConfig
 
 
 class Clients(Stand):
-    """A broker, and connections on which clients speak."""
+    """A broker, and connections of its clients."""
 
     def beat(self, channel: FakeChannel | None = None, *, producers: tuple[str, ...] = (), **consumer: Any) -> None:
         channel = channel or self.channel
@@ -28,7 +28,7 @@ class Clients(Stand):
         self.tell(channel, Command(34, None, json.dumps(data).encode()))
 
     def group(self, **settings: Any) -> None:
-        """The group c, with settings of its own."""
+        """Return the group c with these settings."""
         assert self.call(200, json.dumps({"groupName": "c", **settings}).encode()).code == 0
         self.channel.written.clear()
 
@@ -47,9 +47,13 @@ def subscription(topic: str, version: int = 1, text: str = "*") -> dict[str, Any
     return {"topic": topic, "subString": text, "subVersion": version, "codeSet": [], "tagsSet": []}
 
 
+@pytest.fixture
+def stand() -> Clients:
+    return Clients()
+
+
 @behaviour("REM-03")
-def test_a_producer_is_known_until_it_leaves() -> None:
-    stand = Clients()
+def test_a_producer_is_known_until_it_leaves(stand: Clients) -> None:
     stand.beat(producers=("p", "q"))
     assert {group: list(channels) for group, channels in stand.broker.producers.groups.items()} == {
         "p": [stand.channel],
@@ -65,7 +69,7 @@ def test_a_producer_is_known_until_it_leaves() -> None:
 
 
 @pytest.mark.parametrize("another", [False, True])
-def test_what_a_consumer_said_first_of_itself_stays_until_another_one_speaks_on_its_connection(another: bool) -> None:
+def test_client_info_stays_until_another_client_takes_its_connection(another: bool) -> None:
     info, channel = ConsumerGroupInfo(), FakeChannel()
     first = ClientChannelInfo(channel, "c", "JAVA", 399, 1)
     again = ClientChannelInfo(channel, "d" if another else "c", "GO", 400, 2)
@@ -73,8 +77,7 @@ def test_what_a_consumer_said_first_of_itself_stays_until_another_one_speaks_on_
     assert info.channels == {channel: again if another else ClientChannelInfo(channel, "c", "JAVA", 399, 2)}
 
 
-def test_a_silent_client_is_forgotten_after_two_minutes() -> None:
-    stand = Clients()
+def test_a_silent_client_is_forgotten_after_two_minutes(stand: Clients) -> None:
     other = FakeChannel()
     stand.beat(producers=("p",), groupName="c", subscriptionDataSet=[])
     stand.scheduler.advance(120_000)
@@ -88,8 +91,7 @@ def test_a_silent_client_is_forgotten_after_two_minutes() -> None:
     assert (stand.broker.producers.groups, stand.broker.consumers.groups) == ({"p": {}}, {})
 
 
-def test_each_beat_prolongs_a_clients_time() -> None:
-    stand = Clients()
+def test_each_heartbeat_extends_a_clients_lifetime(stand: Clients) -> None:
     for _ in range(3):
         stand.beat(producers=("p",), groupName="c", subscriptionDataSet=[])
         stand.scheduler.advance(100_000)
@@ -110,7 +112,7 @@ def test_producers_of_a_group_take_turns(count: int) -> None:
     assert producers.available_channel("p") is None
 
 
-def test_a_consumer_has_its_retry_topic_from_the_first_beat_on() -> None:
+def test_first_heartbeat_creates_the_retry_topic() -> None:
     stand = Clients()
     stand.group(retryQueueNums=3)
     stand.beat(groupName="c", unitMode=True, subscriptionDataSet=[])
@@ -121,8 +123,7 @@ def test_a_consumer_has_its_retry_topic_from_the_first_beat_on() -> None:
     assert "c" in stand.broker.consumers.groups
 
 
-def test_the_newest_subscription_counts_and_a_topic_can_go() -> None:
-    stand = Clients()
+def test_newest_subscription_counts_and_absent_topics_are_removed(stand: Clients) -> None:
     for version, text in ((5, "A"), (4, "B"), (5, "C"), (6, "D")):
         stand.beat(groupName="c", subscriptionDataSet=[subscription("T", version, text), subscription("U")])
         found = stand.broker.consumers.groups["c"].subscriptions["T"]
@@ -137,8 +138,7 @@ def notices(channel: FakeChannel) -> list[tuple[int, Any, int]]:
     return found
 
 
-def test_consumers_are_notified_when_their_group_changes() -> None:
-    stand = Clients()
+def test_consumers_are_notified_when_their_group_changes(stand: Clients) -> None:
     first, second = FakeChannel(), FakeChannel()
     change = [(40, {"consumerGroup": "c"}, ONE_WAY)]
 
@@ -163,8 +163,7 @@ def test_consumers_are_notified_when_their_group_changes() -> None:
     assert stand.broker.consumers.groups == {}
 
 
-def test_a_group_may_not_want_to_be_notified() -> None:
-    stand = Clients()
+def test_group_can_decline_notifications(stand: Clients) -> None:
     stand.group(notifyConsumerIdsChangedEnable=False)
     other = FakeChannel()
     stand.beat(groupName="c", subscriptionDataSet=[])
@@ -173,13 +172,12 @@ def test_a_group_may_not_want_to_be_notified() -> None:
     assert [each for each in [*stand.channel.written, *other.written] if each.code == 40] == []
 
 
-def test_a_client_with_another_id_takes_the_connection_over() -> None:
-    stand = Clients()
+def test_a_client_with_another_id_takes_the_connection_over(stand: Clients) -> None:
     for name in ("one", "two"):
         stand.tell(stand.channel, Command(34, None, json.dumps({"clientID": name, "consumerDataSet": [{"groupName": "c"}]}).encode()))
         assert stand.broker.consumers.groups["c"].channels[stand.channel].client_id == name
 
 
-def test_a_beat_needs_a_body() -> None:
+def test_heartbeat_needs_a_body() -> None:
     answer = Stand().call(34)
     assert (answer.code, str(answer.remark).split(",")[0]) == (1, "java.lang.NullPointerException")

@@ -1,5 +1,4 @@
-"""Every point at which a short program can end, and what the next process finds: nothing that was acknowledged is lost, or it is
-known why."""
+"""A crash at every point of a short program: the next process has every acknowledged message, or the loss has a known cause."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ SEEDS = range(4)
 
 @dataclass
 class Puts:
-    """A store in which messages are put, and those that were acknowledged: queue, queue offset, place in the log, body."""
+    """A store that takes messages, and the acknowledged ones: queue, queue offset, offset in the log, body."""
 
     stand: Stand
     acknowledged: list[tuple[int, int, int, bytes]] = field(default_factory=list)
@@ -49,7 +48,7 @@ class Puts:
 
 
 def started(profile: str = "P494", **settings: Any) -> Puts:
-    """A store that runs; what it did so far is on the device."""
+    """Return a running store; everything it has written is on the device."""
     puts = Puts(Stand(profile, **(SMALL | settings)))
     assert puts.stand.store.load()
     puts.stand.store.start()
@@ -73,7 +72,7 @@ SMALL: dict[str, Any] = {
 
 
 def program(puts: Puts) -> None:
-    """Files of log, queues and index are begun, filled and followed; some of it is dispatched late, or flushed."""
+    """Create, fill and roll files of log, queues and index; dispatch some messages late, and flush once."""
     for number in range(5):
         puts.put(number % 2, 7 * number)
         if number != 2:
@@ -91,27 +90,27 @@ def restarted(puts: Puts) -> Stand:
 
 
 def bodies(stand: Stand) -> list[bytes | None]:
-    return [each.body for each in stand.store.records()]
+    return [record.body for record in stand.store.records()]
 
 
 def assert_consistent(stand: Stand, puts: Puts) -> None:
-    """The log is a first part of what was sent, and each queue has the places of its messages, in order."""
+    """Assert that the log is a prefix of the sent messages, and that each queue has the offsets of its messages in order."""
     stored = bodies(stand)
     assert stored == puts.sent[: len(stored)]
     for (topic, queue_id), queue in stand.store.queues.queues.items():
-        expected = [each for each in stand.store.records() if (each.topic, each.queue_id) == (topic, queue_id)]
+        expected = [record for record in stand.store.records() if (record.topic, record.queue_id) == (topic, queue_id)]
         found = [stand.store.get_message(topic, queue_id, index) for index in range(queue.max_offset)]
         assert found == expected
         assert [each.queue_offset for each in expected] == list(range(len(expected)))
         assert stand.store.topic_queue_table[f"{topic}-{queue_id}"] == len(expected)
     if puts.stand.settings.flush_disk_type == "ASYNC_FLUSH":
-        return  # a full index file is forced when it is followed, and may know more than the log has
+        return  # a full index file is forced when the next begins, so it may have entries that the log has lost
     found_by_key = {place for queue in (0, 1) for place in stand.store.index.query("TopicTest", f"k{queue}", 64, 0, 1 << 62)}
-    assert found_by_key <= {each.physical_offset for each in stand.store.records()}
+    assert found_by_key <= {record.physical_offset for record in stand.store.records()}
 
 
 def assert_kept(stand: Stand, puts: Puts) -> None:
-    """Every acknowledged message is where it was said to be, and offsets go on."""
+    """Assert that every acknowledged message is at its offset, and that new offsets are higher."""
     for queue, offset, place, body in puts.acknowledged:
         found = present(stand.store.look_message_by_offset(place))
         assert (found.queue_id, found.queue_offset, found.body) == (queue, offset, body)
@@ -129,7 +128,7 @@ def crashes(make: Callable[[], Puts], kinds: Iterable[PowerLoss | None]) -> Iter
 
 
 def refused(puts: Puts) -> str:
-    """Why the store does not start, "" if it does."""
+    """Return the cause if the store does not start, otherwise ""."""
     try:
         restarted(puts)
     except AssertionError:
@@ -140,8 +139,8 @@ def refused(puts: Puts) -> str:
 
 @behaviour("REC-02", "REC-03", "REC-04", "INV-34", "INV-36")
 @pytest.mark.parametrize("make", [synchronous, asynchronous])
-def test_the_end_of_a_process_loses_nothing_that_was_acknowledged(make: Callable[[], Puts]) -> None:
-    """With one exception: between the making of a file and its length, which a start then refuses (HAZ-59)."""
+def test_process_crash_loses_no_acknowledged_message(make: Callable[[], Puts]) -> None:
+    """One exception: a crash between creating a file and setting its length, after which a start fails (HAZ-59)."""
     refusals: Counter[str] = Counter()
     for point, puts in crashes(make, [None]):
         why = refused(puts)
@@ -158,8 +157,8 @@ def test_the_end_of_a_process_loses_nothing_that_was_acknowledged(make: Callable
 
 @behaviour("REC-02", "HAZ-59")
 @pytest.mark.parametrize("profile", ["P492", "P533"])
-def test_a_file_without_length_that_is_not_refused_takes_nothing(profile: str) -> None:
-    """It is passed over, or deleted."""
+def test_accepted_file_without_length_loses_no_message(profile: str) -> None:
+    """A start skips or deletes it."""
 
     def make() -> Puts:
         return started(profile, flush_disk_type="SYNC_FLUSH")
@@ -175,7 +174,7 @@ def test_a_file_without_length_that_is_not_refused_takes_nothing(profile: str) -
 
 @behaviour("REC-02", "REC-03", "FLU-02", "INV-34")
 @pytest.mark.parametrize("metadata", ["ordered", "unordered"])
-def test_a_power_loss_loses_nothing_that_was_flushed(metadata: Metadata) -> None:
+def test_power_loss_loses_no_flushed_message(metadata: Metadata) -> None:
     started_again = 0
     for _, puts in crashes(synchronous, [PowerLoss(seed, metadata) for seed in SEEDS]):
         if not refused(puts):
@@ -187,8 +186,8 @@ def test_a_power_loss_loses_nothing_that_was_flushed(metadata: Metadata) -> None
 
 
 @behaviour("REC-02", "FLU-02")
-def test_where_the_name_of_a_file_is_not_forced_with_it_even_what_was_flushed_is_lost() -> None:
-    """The described system forces files and never their folder."""
+def test_unforced_folder_entries_lose_flushed_messages() -> None:
+    """The described system forces files, but not their folder."""
     lost = 0
     for _, puts in crashes(synchronous, [PowerLoss(seed, "posix") for seed in range(2)]):
         if not refused(puts):
@@ -197,7 +196,7 @@ def test_where_the_name_of_a_file_is_not_forced_with_it_even_what_was_flushed_is
 
 
 @behaviour("REC-02", "FLU-04")
-def test_a_power_loss_takes_the_end_of_a_log_that_nobody_waits_for() -> None:
+def test_power_loss_truncates_an_asynchronously_flushed_log() -> None:
     lost = 0
     for _, puts in crashes(asynchronous, [PowerLoss(seed) for seed in SEEDS]):
         if not refused(puts):
@@ -208,8 +207,8 @@ def test_a_power_loss_takes_the_end_of_a_log_that_nobody_waits_for() -> None:
 
 
 @behaviour("REC-02", "REC-03")
-def test_a_lost_abort_file_makes_a_crash_look_like_a_stop() -> None:
-    """So queues that are lost too are not built again from their beginning: nobody forces that file."""
+def test_lost_abort_file_makes_a_crash_look_like_a_stop() -> None:
+    """The store never forces that file. Recovery then does not rebuild lost queues from their beginning."""
     puts = synchronous()
     puts.stand.disk.sync()
     program_until_dispatch(puts)
@@ -248,8 +247,8 @@ def long_program(seed: int) -> Callable[[Puts], None]:
 
 @behaviour("REC-02", "REC-03", "REC-04", "INV-34")
 @pytest.mark.parametrize("seed", few(range(3), 1))
-def test_points_of_a_long_program(seed: int) -> None:
-    """In files that are long enough: with three unforced files of a queue, or a full one of the index, recovery errs (see below)."""
+def test_long_program_loses_no_acknowledged_message(seed: int) -> None:
+    """Files are long enough to avoid two recovery faults: three unforced files of a queue, and a full index file (see below)."""
 
     def make() -> Puts:
         return started(flush_disk_type="SYNC_FLUSH", max_index_num=1000, mapped_file_size_consume_queue=600)
@@ -264,8 +263,8 @@ def test_points_of_a_long_program(seed: int) -> None:
 
 
 @behaviour("REC-02", "REC-04")
-def test_a_queue_whose_last_three_files_are_empty_is_built_again_behind_its_end() -> None:
-    """Nothing in them tells up to where it was built, and an entry for index 0 is appended wherever the end is."""
+def test_queue_with_three_empty_files_is_rebuilt_after_its_end() -> None:
+    """Empty files do not show how far the queue was built, so the entry for index 0 is appended at the current end."""
     puts = synchronous()
     for _ in range(10):
         puts.put(0, 0)
@@ -279,10 +278,10 @@ def test_a_queue_whose_last_three_files_are_empty_is_built_again_behind_its_end(
 
 
 @behaviour("REC-02", "REC-03", "REC-04")
-def test_an_index_file_that_is_followed_says_too_much_of_the_queues() -> None:
-    """The checkpoint is written then, with the time of the last entry that was built, and nobody has forced the queues.
+def test_next_index_file_advances_the_checkpoint_past_unforced_queues() -> None:
+    """A new index file writes the checkpoint with the time of the last built entry, but the queues are not forced.
 
-    If the power fails, recovery begins behind entries that are lost, and the queue goes on at a wrong index.
+    If the power fails, recovery starts after the lost entries, and the queue continues at a wrong index.
     """
     puts = synchronous()
     for _ in range(4):
@@ -346,7 +345,7 @@ def with_a_file() -> Table:
 
 
 @behaviour("PER-05", "PER-07", "INV-26", "INV-27", "INV-28", "INV-29")
-def test_the_end_of_a_process_in_a_row_of_persists_leaves_the_last_table_or_the_next() -> None:
+def test_crash_during_persists_leaves_the_last_table_or_the_next() -> None:
     count = 0
     for _, table in every_crash_point(with_a_file, updates, table_disk):
         count += 1
@@ -358,7 +357,7 @@ def test_the_end_of_a_process_in_a_row_of_persists_leaves_the_last_table_or_the_
 
 
 @behaviour("PER-05", "INV-26", "INV-28")
-def test_the_first_persist_ever_is_the_exception() -> None:
+def test_crash_in_the_first_persist_can_lose_the_table() -> None:
     empty = [
         point.before
         for point, table in every_crash_point(Table, updates, table_disk)
@@ -368,8 +367,8 @@ def test_the_first_persist_ever_is_the_exception() -> None:
 
 
 @behaviour("PER-05", "PER-06", "INV-27", "INV-28", "INV-29", "HAZ-35")
-def test_a_power_loss_can_take_topics_or_the_start_or_everything() -> None:
-    """With the journal in order nobody waits for the data, so the renamed file may be empty."""
+def test_power_loss_can_lose_topics_or_prevent_the_start() -> None:
+    """The journal keeps the order of names but does not wait for data, so the renamed file may be empty."""
     seen: Counter[str] = Counter()
     for point, table in every_crash_point(with_a_file, updates, table_disk, losses(range(25), ["ordered"])[1:]):
         loaded, topics = topics_of(table.bench.disk)
@@ -382,8 +381,8 @@ def test_a_power_loss_can_take_topics_or_the_start_or_everything() -> None:
 
 @behaviour("PER-01", "INV-27")
 @pytest.mark.parametrize("room", [0, 4096, 8192, 12_288])
-def test_a_full_disk_takes_the_next_topic_and_nothing_else(room: int) -> None:
-    """The persist returns as if all were well (INV-27 a). What was there stays, in the file or its backup."""
+def test_full_disk_loses_only_the_next_topic(room: int) -> None:
+    """The persist returns without an error (INV-27 a). Earlier topics stay in the file or its backup."""
     table = with_a_file()
     table.update("B")
     disk = table.bench.disk
@@ -396,5 +395,5 @@ def test_a_full_disk_takes_the_next_topic_and_nothing_else(room: int) -> None:
 
 
 def table_pages(disk: SimulatedDisk) -> range:
-    """How many more pages the two files need that are written before the old one goes."""
+    """Return how many more pages the new file and the backup need before the old file is removed."""
     return range(-(-len(disk.files[MAIN]) // 4096))

@@ -1,4 +1,4 @@
-"""What is read from JSON: each field from its own name, and without it from its own default, whatever the others are."""
+"""Each field of a JSON file is read from its own name, with its own default, independent of the other fields."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ READ: Final[dict[str, tuple[Read, Callable[..., object], dict[str, tuple[str, An
         },
     ),
 }
-"""How it is read, what comes of it, and by the name in JSON the field, another value than usual, and the usual one."""
+"""Per class: how to read it, the result, and by the field's name in JSON the attribute, an unusual value, and the default."""
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_each_field_has_its_own_name_and_its_own_default(kind: str) -> None:
+def test_each_field_has_its_own_name_and_default(kind: str) -> None:
     read, make, rows = READ[kind]
     given = {name: sorted(value) if isinstance(value, frozenset) else value for name, (_, value, _) in rows.items()}
     assert read(given) == make(**{field: value for field, value, _ in rows.values()})
@@ -75,7 +75,7 @@ def test_each_field_has_its_own_name_and_its_own_default(kind: str) -> None:
         assert read({missing: given[missing]}) == make(**alone)
 
 
-def test_a_timers_refusal_tells_the_longest_delay_in_milliseconds() -> None:
+def test_timer_refusal_names_the_longest_delay_in_milliseconds() -> None:
     stand = Simulated("P533", timer_max_delay_sec=60)
     code, remark = failure(PutMessageStatus.WHEEL_TIMER_MSG_ILLEGAL, stand.profile, stand.settings)
     assert code == MESSAGE_ILLEGAL
@@ -94,7 +94,7 @@ def test_a_checkpoint_maps_its_file_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert mapped == ["checkpoint"]
 
 
-def test_a_checkpoint_has_each_time_at_its_own_place() -> None:
+def test_checkpoint_has_each_time_at_its_own_offset() -> None:
     stand = Simulated("P494")
     checkpoint = StoreCheckpoint(stand.disk, "checkpoint")
     checkpoint.physic_msg_timestamp, checkpoint.logics_msg_timestamp, checkpoint.index_msg_timestamp = 1, 2, 3

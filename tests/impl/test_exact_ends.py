@@ -1,4 +1,4 @@
-"""Where something begins and ends, exactly: a stretch of the log, a store without anything, a stop with nothing left, an id's parts."""
+"""Exact bounds: a range of the log, an empty store, a stop with nothing left to do, the parts of an id."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rocketproof_impl.topic import TopicConfig
 WIDE = "täg値"
 
 
-def test_a_stretch_of_the_log_has_the_records_that_begin_in_it() -> None:
+def test_log_range_has_the_records_that_begin_in_it() -> None:
     stand = Stand("P494", mapped_file_size_commit_log=1000)
     for number in range(12):  # over three files, with a blank at the end of each
         stand.put(message(body=b"x" * (10 + 20 * number)))
     log = stand.store.commit_log
-    places = [one.physical_offset for one in stand.store.records()]
+    places = [record.physical_offset for record in stand.store.records()]
     bounds = [*places, log.files.max_offset]
     for start in nonempty(places):
         for end in nonempty({near for place in bounds for near in (place, place + 1)}):
@@ -30,7 +30,7 @@ def test_a_stretch_of_the_log_has_the_records_that_begin_in_it() -> None:
             assert found == [place for place in places if start <= place < end]
 
 
-def test_a_store_that_finds_nothing_begins_at_nothing() -> None:
+def test_empty_store_begins_at_0() -> None:
     stand = Stand("P494")
     assert stand.store.load()
     files = stand.store.commit_log.files
@@ -38,7 +38,7 @@ def test_a_store_that_finds_nothing_begins_at_nothing() -> None:
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_a_stop_waits_for_what_is_not_dispatched_and_for_nothing_else(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_waits_only_for_records_not_yet_dispatched(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stand = Running("P494")
     service: ReputMessageService = stand.service(ReputMessageService)
     monkeypatch.setattr(service, "_behind", lambda: left)
@@ -48,7 +48,7 @@ def test_a_stop_waits_for_what_is_not_dispatched_and_for_nothing_else(left: int,
 
 
 @behaviour("SEND-46")
-def test_an_id_that_a_broker_makes_up_says_where_it_is_when_and_which_it_is() -> None:
+def test_generated_id_has_host_time_and_counter() -> None:
     stand = BrokerStand("P533", broker_ip1="10.1.2.3", listen_port=10_912)
     stand.topic()
     for later in (0, 5):
@@ -63,7 +63,7 @@ def test_an_id_that_a_broker_makes_up_says_where_it_is_when_and_which_it_is() ->
 
 
 @behaviour("PER-01")
-def test_names_are_in_the_files_as_they_are() -> None:
+def test_names_are_stored_unescaped() -> None:
     stand = BrokerStand("P494")
     broker = stand.broker
     broker.topics.update(TopicConfig(WIDE))

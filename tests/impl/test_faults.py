@@ -1,4 +1,4 @@
-"""Faults of the simulator: what a power loss leaves, a full, failing or slow disk, a bad network, a clock that jumps."""
+"""Faults of the simulator: states of files after a power loss, a full, failing or slow disk, a bad network, a clock that jumps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = 4096
 
 
 def outcomes(make: Callable[[], SimulatedDisk], path: str, metadata: Metadata = "ordered", grain: int = 512) -> Counter[bytes | None]:
-    """What 200 power losses leave of a file, and how often."""
+    """Count the contents of a file after 200 power losses."""
     found: Counter[bytes | None] = Counter()
     for seed in range(200):
         disk = make()
@@ -45,7 +45,7 @@ def rewritten(synced: bool = True) -> SimulatedDisk:
     return disk
 
 
-def test_what_was_synced_stays() -> None:
+def test_synced_data_stays() -> None:
     def make() -> SimulatedDisk:
         disk = SimulatedDisk()
         disk.write("file", b"old")
@@ -58,7 +58,7 @@ def test_what_was_synced_stays() -> None:
         assert outcomes(make, "log", metadata).keys() == {bytes(4000) + b"x" * 500}
 
 
-def test_a_file_that_was_written_is_old_empty_whole_or_a_part() -> None:
+def test_written_file_is_old_empty_whole_or_partial() -> None:
     found = outcomes(rewritten, "file")
     whole = b"new" * 400
     assert {b"old", b"", whole} <= found.keys()
@@ -113,7 +113,7 @@ def mapped(*, forced: bool) -> SimulatedDisk:
 
 
 @behaviour("FLU-02")
-def test_what_was_forced_stays_and_of_the_rest_any_sector() -> None:
+def test_forced_data_stays_and_any_other_sector_may() -> None:
     assert outcomes(lambda: mapped(forced=True), "log").keys() == {mapped(forced=True).read("log")}
     found = outcomes(lambda: mapped(forced=False), "log")
     assert b"a" * 3 * PAGE in found
@@ -134,7 +134,7 @@ def test_with_grains_of_a_page_no_page_is_torn() -> None:
         assert left[2 * PAGE :].count(b"c") in (0, PAGE)
 
 
-def test_a_mapped_file_may_lose_its_length_and_with_posix_its_name() -> None:
+def test_mapped_file_can_lose_its_length_or_name() -> None:
     def make(*, forced: bool) -> SimulatedDisk:
         disk = SimulatedDisk()
         region = disk.map("log", PAGE)
@@ -156,7 +156,7 @@ def test_a_mapped_file_may_lose_its_length_and_with_posix_its_name() -> None:
     assert sizes("posix", forced=True) == {None, PAGE}
 
 
-def test_a_force_brings_what_was_done_before_in_order_only() -> None:
+def test_force_also_syncs_earlier_names_only_in_order() -> None:
     def make() -> SimulatedDisk:
         disk = SimulatedDisk()
         disk.map("first", 10)
@@ -183,7 +183,7 @@ def test_the_same_seed_leaves_the_same() -> None:
     assert one.read("log") == two.read("log")
 
 
-def test_what_is_long_done_reaches_the_device_by_itself() -> None:
+def test_old_operations_reach_the_device_without_a_force() -> None:
     disk = SimulatedDisk()
     disk.write("file", b"")
     for number in range(100):
@@ -192,7 +192,7 @@ def test_what_is_long_done_reaches_the_device_by_itself() -> None:
     assert disk.read("file") == b""
 
 
-def test_what_a_test_has_put_there_was_always_there() -> None:
+def test_files_set_by_a_test_are_on_the_device() -> None:
     for act in (lambda disk: disk.read("file"), lambda disk: disk.rename("file", "other"), lambda disk: disk.map("file", 3)):
         for seed in range(20):
             disk = SimulatedDisk()
@@ -205,7 +205,7 @@ def test_what_a_test_has_put_there_was_always_there() -> None:
 # Full and slow
 
 
-def test_a_full_disk_takes_what_has_its_place() -> None:
+def test_full_disk_still_overwrites_allocated_space() -> None:
     disk = SimulatedDisk()
     disk.write("file", b"x" * 5000)
     region = disk.map("log", 1 << 20)
@@ -227,7 +227,7 @@ def test_a_full_disk_takes_what_has_its_place() -> None:
     assert disk.read("other") == b"y" * 2 * PAGE
 
 
-def test_a_slow_disk_lets_others_work() -> None:
+def test_slow_disk_does_not_block_other_threads() -> None:
     cluster = Cluster()
     disk, clock, seen = cluster.node().disk, cluster.clock, []
 
@@ -247,7 +247,7 @@ def test_a_slow_disk_lets_others_work() -> None:
 
 
 @behaviour("STO-03", "CL-05")
-def test_a_slow_disk_under_the_lock_is_a_busy_page_cache() -> None:
+def test_slow_disk_under_the_lock_is_a_busy_page_cache() -> None:
     cluster = Cluster(profile="P494")
     store = cluster.broker().store
     cluster.node().disk.slow = lambda operation, path: 1500 if operation == "extend" and "commitlog" in path else 0
@@ -264,7 +264,7 @@ def test_a_slow_disk_under_the_lock_is_a_busy_page_cache() -> None:
 
 
 @behaviour("CL-07")
-def test_a_full_disk_refuses_puts_and_the_store_lives_on() -> None:
+def test_full_disk_refuses_puts_and_the_store_continues() -> None:
     stand = Stand()
     stand.disk.room = 0
     with pytest.raises(Exception, match="No space left"):
@@ -277,7 +277,7 @@ def test_a_full_disk_refuses_puts_and_the_store_lives_on() -> None:
 
 
 def run(cluster: Cluster, name: str, seed: int = 3, sends: int = 30) -> tuple[int, int]:
-    """How many sends succeed under these faults, and how long it takes."""
+    """Return the number of successful sends under these faults, and the duration."""
     producer = cluster.producer()
     cluster.scheduler.complete(producer.send(Message("T", body=b"x")))
     began, sent = cluster.clock.time, 0
@@ -309,7 +309,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
     assert run(Cluster(2), "bad network", 1) == run(Cluster(2), "bad network", 1) != run(Cluster(2), "bad network", 2)
 
 
-def test_packets_are_lost_doubled_and_late_as_often_as_said() -> None:
+def test_packet_faults_have_the_configured_frequency() -> None:
     cluster = Cluster()
     packets: list[object] = []
     cluster.network.watch = packets.append
@@ -329,7 +329,7 @@ def test_packets_are_lost_doubled_and_late_as_often_as_said() -> None:
 @pytest.mark.parametrize(
     ("cut", "stopped"), [(Cut("a", "b"), "ab ba"), (Cut("a", "b", both=False), "ab"), (Cut(target="b"), "ab bb ba cb bc")]
 )
-def test_a_cut_goes_one_way_or_both(cut: Cut, stopped: str) -> None:
+def test_partition_is_one_way_or_both_ways(cut: Cut, stopped: str) -> None:
     class Between:
         def __init__(self, source: str, target: str) -> None:
             self.source, self.target = source, target
@@ -349,7 +349,7 @@ def test_faults_of_the_disk_can_be_on_some_paths_only() -> None:
     disk.map("store/commitlog/0", 10)
 
 
-def test_a_clock_jumps_and_nobody_wakes() -> None:
+def test_clock_jump_wakes_no_thread() -> None:
     cluster = Cluster()
     woken: list[int] = []
 
@@ -377,7 +377,7 @@ def test_a_clock_set_back_makes_store_times_fall() -> None:
     for millis in (0, -5000):
         cluster.clock.jump(millis)
         cluster.scheduler.complete(producer.send(Message("T", body=b"x")))
-    first, second = (each.store_timestamp for node in cluster.nodes.values() for each in node.running.store.records())
+    first, second = (record.store_timestamp for node in cluster.nodes.values() for record in node.running.store.records())
     assert second == first - 5000
 
 
@@ -385,7 +385,7 @@ def test_a_clock_set_back_makes_store_times_fall() -> None:
 
 
 @behaviour("REC-02", "FLU-02")
-def test_a_machine_loses_its_power_and_starts_again() -> None:
+def test_machine_restarts_after_a_power_loss() -> None:
     cluster = Cluster(flush_disk_type="SYNC_FLUSH", profile="P494")
     producer = cluster.producer()
     for _ in range(5):
@@ -394,7 +394,7 @@ def test_a_machine_loses_its_power_and_starts_again() -> None:
     cluster.scheduler.complete(producer.send(Message("T", body=b"kept")))
     cluster.power_loss(loss=PowerLoss(1))
     assert cluster.restart()
-    assert [each.body for each in cluster.broker().store.records()] == [b"kept"] * 6
+    assert [record.body for record in cluster.broker().store.records()] == [b"kept"] * 6
 
 
 def test_points_are_chosen_by_seed() -> None:

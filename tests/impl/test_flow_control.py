@@ -1,4 +1,4 @@
-"""A broker that is too busy: what it refuses before, at and after the queue of an executor (REM-06, REM-07, REM-10)."""
+"""Flow control of a busy broker: rejections before, at and in an executor's queue (REM-06, REM-07, REM-10)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUSY = "start flow control for a while"
 
 
 def busy(stand: Stand, millis: int = 5000) -> None:
-    """A put has been holding the lock for so long."""
+    """Return a broker whose put lock has been held for this long."""
     stand.broker.store.commit_log.begin_time_in_lock = stand.clock.now() - millis
 
 
@@ -28,7 +28,7 @@ def hold(task: SimulatedThread[object], pause: Pause) -> bool:
 
 
 def waiting(stand: Stand, *requests: Command) -> None:
-    """The only send thread is taken by a request of its own, and these wait in the queue."""
+    """Occupy the only send thread with its own request, and queue these requests."""
     stand.topic()
     stand.scheduler.stops = hold
     for request in (send_request(opaque=99), *requests):
@@ -46,11 +46,11 @@ def answers(stand: Stand) -> list[tuple[int, int, str | None]]:
 
 @pytest.mark.parametrize("one_way", [False, True])
 @behaviour("REM-06", "HAZ-26")
-def test_a_busy_page_cache_rejects_before_a_thread_is_asked_for(one_way: bool) -> None:
+def test_busy_page_cache_rejects_without_a_thread(one_way: bool) -> None:
     stand = Stand()
     busy(stand)
     stand.broker.receive(stand.channel, send_request(opaque=7, one_way=one_way))
-    assert answers(stand) == [(7, SYSTEM_BUSY, f"[REJECTREQUEST]system busy, {BUSY}")]  # nothing had to be stepped
+    assert answers(stand) == [(7, SYSTEM_BUSY, f"[REJECTREQUEST]system busy, {BUSY}")]  # the scheduler took no step
     assert stand.channel.written[0].is_response
     assert stand.executors["send"].running == []
     assert stand.stored() == []
@@ -58,7 +58,7 @@ def test_a_busy_page_cache_rejects_before_a_thread_is_asked_for(one_way: bool) -
 
 @pytest.mark.parametrize(("profile", "answers_one_way"), [("P494", 1), ("P500", 1), ("P510", 0), ("P533", 0)])
 @behaviour("REM-06", "HAZ-26")
-def test_later_releases_leave_a_one_way_caller_alone_that_they_reject(profile: str, answers_one_way: int) -> None:
+def test_later_releases_reject_one_way_sends_silently(profile: str, answers_one_way: int) -> None:
     stand = Stand(profile)
     busy(stand)
     stand.broker.receive(stand.channel, send_request(one_way=True))
@@ -69,7 +69,7 @@ def test_later_releases_leave_a_one_way_caller_alone_that_they_reject(profile: s
 
 @pytest.mark.parametrize(("profile", "code"), [("P494", SERVICE_NOT_AVAILABLE), ("P533", SYSTEM_BUSY)])
 @behaviour("REM-06")
-def test_a_slave_rejects_sends_from_5_0_on_and_its_store_refuses_them_before(profile: str, code: int) -> None:
+def test_slave_rejects_sends_from_5_0_on(profile: str, code: int) -> None:
     stand = Stand(profile)
     stand.settings.broker_role = "SLAVE"
     answer = stand.send()
@@ -95,7 +95,7 @@ def test_only_sends_are_rejected() -> None:
 
 @pytest.mark.parametrize("one_way", [False, True])
 @behaviour("REM-07")
-def test_a_full_queue_is_an_overload_that_one_way_callers_do_not_hear_of(one_way: bool) -> None:
+def test_full_queue_rejects_and_one_way_callers_get_no_answer(one_way: bool) -> None:
     stand = Stand(threads=1, capacity=1)
     waiting(stand, send_request(opaque=1))
     stand.broker.receive(stand.channel, send_request(opaque=2, one_way=one_way))
@@ -111,7 +111,7 @@ def test_a_full_queue_is_an_overload_that_one_way_callers_do_not_hear_of(one_way
 
 
 @behaviour("REM-10")
-def test_what_waits_too_long_is_answered_from_the_head_up_to_the_first_younger_one() -> None:
+def test_expired_requests_are_rejected_from_the_head_of_the_queue() -> None:
     stand = Stand(threads=1)
     waiting(stand, send_request(opaque=1), send_request(opaque=2, one_way=True))
     stand.scheduler.advance(150)
@@ -126,11 +126,11 @@ def test_what_waits_too_long_is_answered_from_the_head_up_to_the_first_younger_o
     stand.scheduler.stops = None
     stand.scheduler.resume(stand.executors["send"].running[0])
     assert [opaque for opaque, code, _ in answers(stand) if code == 0] == [99, 3]
-    assert len(stand.stored()) == 2  # what was answered is never served
+    assert len(stand.stored()) == 2  # a rejected request is never served
 
 
 @behaviour("REM-10")
-def test_a_busy_page_cache_empties_the_send_queue_however_young_it_is() -> None:
+def test_busy_page_cache_empties_the_send_queue_at_any_age() -> None:
     stand = Stand(threads=1)
     waiting(stand, send_request(opaque=1), send_request(opaque=2))
     stand.scheduler.advance(30)
@@ -171,7 +171,7 @@ async def forever() -> None:
 
 
 @behaviour("REM-10")
-def test_it_runs_every_ten_milliseconds_after_the_first_second() -> None:
+def test_fast_failure_runs_every_ten_milliseconds_after_one_second() -> None:
     assert [tuple(task) for task in Stand().broker.PERIODIC if task.name == "fail_fast"] == [("fail_fast", 1000, 10)]
 
 

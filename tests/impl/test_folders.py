@@ -1,4 +1,4 @@
-"""The folder of a topic: its own name where that is one, and never another place."""
+"""The folder of a topic: the topic's name where that is legal, and never a path outside the store."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def test_no_two_topics_share_a_folder(one: str, other: str) -> None:
 
 
 @given(st.text("%|abcXYZ019_-", min_size=1, max_size=127))
-def test_a_legal_name_is_its_folder_as_it_is_for_a_real_broker(topic: str) -> None:
+def test_legal_name_is_its_own_folder(topic: str) -> None:
     assert folder_of(topic) == topic and topic_of(topic) == topic
 
 
 @pytest.mark.parametrize("folder", ["~!", "~a", "~_w", "~b3JkZXJz", "~YS9i="])
-def test_a_folder_that_is_no_topics_is_read_as_it_stands(folder: str) -> None:
+def test_folder_without_a_topic_is_read_unchanged(folder: str) -> None:
     assert topic_of(folder) == folder

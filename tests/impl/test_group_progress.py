@@ -1,4 +1,4 @@
-"""How far groups are in queues: what is told, what is asked, and what a deletion leaves (ConsumerOffsetManager)."""
+"""Offsets of groups: commits, queries, and the state after a deletion (ConsumerOffsetManager)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocketproof_protocol.codes import QUERY_NOT_FOUND, SUCCESS, SYSTEM_ERROR, T
 
 
 def stand(profile: str = "P494") -> Stand:
-    """A broker with one message in queue 0 of T, and the groups that commit."""
+    """Return a broker with one message in queue 0 of T; these groups commit offsets."""
     made = Stand(profile)
     for group in ("cg", "g", "T"):
         made.broker.groups.table[group] = SubscriptionGroupConfig(group)
@@ -32,7 +32,7 @@ def progress(at: Stand, **of: Any) -> tuple[int, str | None]:
 
 
 @pytest.mark.parametrize(("profile", "empty"), [("P494", (SUCCESS, "0")), ("P500", (SUCCESS, "0")), ("P533", (QUERY_NOT_FOUND, None))])
-def test_a_group_goes_on_where_it_said_that_it_is_and_begins_with_a_queue(profile: str, empty: tuple[int, str | None]) -> None:
+def test_group_continues_at_its_commit_or_at_the_queue_start(profile: str, empty: tuple[int, str | None]) -> None:
     at = stand(profile)
     assert progress(at) == (SUCCESS, "0")
     assert at.ask(plain("commit", topic="T", group="cg", offset=5)).code == SUCCESS
@@ -44,18 +44,18 @@ def test_a_group_goes_on_where_it_said_that_it_is_and_begins_with_a_queue(profil
 @pytest.mark.parametrize(
     ("profile", "first"), [("P494", (SUCCESS, "0")), ("P500", (QUERY_NOT_FOUND, None)), ("P533", (QUERY_NOT_FOUND, None))]
 )
-def test_a_group_that_wants_no_zero_gets_none_where_a_release_asks(profile: str, first: tuple[int, str | None]) -> None:
+def test_group_that_declines_0_gets_no_offset(profile: str, first: tuple[int, str | None]) -> None:
     at = stand(profile)
     wants_none = ("setZeroIfNotFound", "false")
     assert progress(at, altered=wants_none) == first
     assert progress(at, altered=("setZeroIfNotFound", "true")) == (SUCCESS, "0")
-    for told in (5, 0):  # a zero that the group told is none that is set
+    for told in (5, 0):  # a committed zero counts as an offset
         at.ask(plain("commit", topic="T", group="cg", offset=told))
         assert progress(at, altered=wants_none) == (SUCCESS, str(told))
 
 
-def test_a_group_without_a_beginning_is_told_why_there_is_none() -> None:
-    """Consumers log it; the words are those of 5.3.3."""
+def test_missing_first_offset_has_a_remark() -> None:
+    """Consumers log the remark; its text is that of 5.3.3."""
     at = stand("P533")
     told = {of: at.ask(plain("progress", topic="T", group="cg", **given)).remark for of, given in _WITHOUT.items()}
     assert told == {
@@ -68,7 +68,7 @@ _WITHOUT: Final[Mapping[str, Mapping[str, Any]]] = {"no zero wanted": {"altered"
 
 
 @pytest.mark.parametrize(("begin", "told"), [(0, (SUCCESS, "0")), (1, (QUERY_NOT_FOUND, None)), (2, (QUERY_NOT_FOUND, None))])
-def test_a_group_begins_at_0_only_with_a_queue_that_has_its_first_message(begin: int, told: tuple[int, str | None]) -> None:
+def test_group_starts_at_0_only_if_the_first_message_exists(begin: int, told: tuple[int, str | None]) -> None:
     at = stand()
     queue = at.broker.store.queues.find("T", 0)
     assert queue is not None
@@ -76,7 +76,7 @@ def test_a_group_begins_at_0_only_with_a_queue_that_has_its_first_message(begin:
     assert progress(at) == told
 
 
-def test_a_deleted_group_leaves_nothing_of_how_far_it_was_if_that_is_wanted() -> None:
+def test_group_deletion_removes_its_offsets_on_request() -> None:
     at = stand()
     for group in ("cg", "g", "T"):
         at.ask(plain("commit", topic="T", group=group, offset=3))
@@ -89,7 +89,7 @@ def test_a_deleted_group_leaves_nothing_of_how_far_it_was_if_that_is_wanted() ->
 
 @pytest.mark.parametrize(("profile", "names"), [("P500", False), ("P510", True)])
 @pytest.mark.parametrize(("field", "called"), [("queueId", "QueueId"), ("commitOffset", "Offset")])
-def test_a_commit_that_lacks_a_number_is_told_which_and_in_5_0_0_an_exception(profile: str, names: bool, field: str, called: str) -> None:
+def test_commit_without_a_number_names_it_or_throws(profile: str, names: bool, field: str, called: str) -> None:
     at = stand(profile)
     answer = at.ask(plain("commit", topic="T", group="cg", without=field))
     assert answer.code == SYSTEM_ERROR
@@ -98,7 +98,7 @@ def test_a_commit_that_lacks_a_number_is_told_which_and_in_5_0_0_an_exception(pr
     assert at.broker.offsets.table == {}
 
 
-def test_a_commit_that_is_refused_has_an_empty_header() -> None:
+def test_refused_commit_has_an_empty_header() -> None:
     at = stand("P533")
     for changed in ({"topic": "nowhere"}, {"group": "nobody"}, {"without": "queueId"}):
         answer = at.ask(plain("commit", **{"topic": "T", "group": "cg", **changed}))

@@ -1,4 +1,4 @@
-"""Consumer groups: asking for one creates it, and the file is the one that a real broker writes."""
+"""Consumer groups: a query creates a missing group, and the file is that of a real broker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def manager(disk: SimulatedDisk | None = None, *, auto: bool = True, profile: st
 
 
 @behaviour("DLQ-02")
-def test_asking_for_a_group_creates_it_once() -> None:
+def test_query_of_a_group_creates_it_once() -> None:
     disk = SimulatedDisk()
     groups = manager(disk)
     found = groups.find("G")
@@ -50,7 +50,7 @@ def test_without_automatic_creation_a_group_is_missing() -> None:
 
 @behaviour("DLQ-02")
 @pytest.mark.parametrize("name", ["", "g|%_-9", "x" * 255, "x" * 256, "a b", "a.b", "a/b", "é", "CID_RMQ_SYS_a b"])
-def test_from_5_on_a_group_with_an_illegal_name_is_made_by_an_administrator_only(name: str) -> None:
+def test_since_5_only_administrators_create_illegally_named_groups(name: str) -> None:
     illegal = len(name) > 255 or not set(name) <= set("gx|%_-9")
     assert manager(profile="P494").find(name) is not None
     groups = manager(profile="P533")
@@ -60,7 +60,7 @@ def test_from_5_on_a_group_with_an_illegal_name_is_made_by_an_administrator_only
 
 
 @behaviour("PER-03", "PER-04")
-def test_groups_survive_a_restart_over_those_of_the_constructor() -> None:
+def test_stored_groups_replace_those_of_the_constructor() -> None:
     disk = SimulatedDisk()
     before = manager(disk)
     before.update(SubscriptionGroupConfig("G", retry_queue_nums=0, retry_max_times=3))
@@ -72,7 +72,7 @@ def test_groups_survive_a_restart_over_those_of_the_constructor() -> None:
 
 
 @behaviour("PER-03")
-def test_a_broken_file_falls_back_to_the_backup_and_a_broken_backup_fails() -> None:
+def test_broken_file_falls_back_to_backup_and_broken_backup_fails() -> None:
     disk = SimulatedDisk()
     before = manager(disk)
     before.find("one")
@@ -88,7 +88,7 @@ def test_a_broken_file_falls_back_to_the_backup_and_a_broken_backup_fails() -> N
 
 @behaviour("PER-04")
 @pytest.mark.parametrize("text", [b"{}", b"null"])
-def test_a_file_without_entries_is_a_good_one(text: bytes) -> None:
+def test_file_without_entries_is_valid(text: bytes) -> None:
     disk = SimulatedDisk()
     disk.write(MAIN, text)
     disk.write(MAIN + ".bak", b"{")
@@ -99,7 +99,7 @@ def test_a_file_without_entries_is_a_good_one(text: bytes) -> None:
 
 @behaviour("PER-01", "PER-09")
 @pytest.mark.parametrize("name", ["subscriptionGroup.json", "subscriptionGroup.json.bak"])
-def test_a_real_brokers_file_is_read_and_written_byte_for_byte(name: str) -> None:
+def test_real_brokers_group_file_round_trips_byte_for_byte(name: str) -> None:
     with tarfile.open(STORE) as archive:
         file = present(archive.extractfile(f"store-4.9.4/config/{name}"))
         content = file.read()
@@ -115,7 +115,7 @@ def test_a_real_brokers_file_is_read_and_written_byte_for_byte(name: str) -> Non
 
 
 @behaviour("DLQ-02")
-def test_a_deleted_group_leaves_the_file_and_nobody_else_does() -> None:
+def test_deletion_removes_only_that_group_from_the_file() -> None:
     disk = SimulatedDisk()
     groups = manager(disk)
     for name in ("G", "H"):

@@ -1,4 +1,4 @@
-"""The names and the kinds of a header's fields, which follow from its class, are those of the wire."""
+"""The names and kinds of a header's fields follow from its class and are those of the wire."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIRE = {
     headers.TopicRequestHeader: "topic:text!",
     headers.DeleteTopicRequestHeader: "topic:text!",
 }
-"""Each field with its kind; `!` marks what is required."""
+"""Each field with its kind; `!` marks required fields."""
 
 
 @behaviour("REM-04")

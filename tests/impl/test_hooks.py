@@ -1,4 +1,4 @@
-"""Hooks of sends and of messages that come back."""
+"""Hooks of sends and of send-backs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocketproof_impl.store.result import AppendMessageStatus, AppendResult, Put
 
 
 class Hook:
-    """Keeps what it sees, as it was then; may throw."""
+    """Copies each context that it is called with; may throw."""
 
     def __init__(self, events: list[tuple[str, SendMessageContext]], name: str = "", *, throws: bool = False) -> None:
         self.events = events
@@ -45,7 +45,7 @@ def hooked(profile: str = "P49", **settings: Any) -> tuple[Stand, list[tuple[str
 
 @every
 @behaviour("SEND-03")
-def test_what_a_before_hook_sees(profile: str) -> None:
+def test_before_hook_sees_the_request(profile: str) -> None:
     stand, events = hooked(profile, region_id="R")
     stand.send(properties="UNIQ_KEY\x01u\x02", born_timestamp=9)
     when, seen = events[0]
@@ -57,7 +57,7 @@ def test_what_a_before_hook_sees(profile: str) -> None:
 
 @every
 @behaviour("SEND-03", "HAZ-19", "INV-56")
-def test_a_hook_changes_what_is_stored(profile: str) -> None:
+def test_hook_changes_the_stored_message(profile: str) -> None:
     stand, _ = hooked(profile, trace_on=False)
     stand.send(properties="TAGS\x01a\x02")
     added = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "false"}
@@ -73,7 +73,7 @@ def test_a_hook_changes_what_is_stored(profile: str) -> None:
 
 @earlier
 @behaviour("SEND-03", "SEND-25", "HAZ-19", "SEND-04")
-def test_a_hook_gives_earlier_brokers_a_text_where_there_was_none_though_it_throws(profile: str) -> None:
+def test_throwing_hook_still_adds_properties_in_earlier_brokers(profile: str) -> None:
     stand = Stand(profile)
     events: list[tuple[str, SendMessageContext]] = []
     stand.broker.hooks.send.append(Hook(events, throws=True))
@@ -85,7 +85,7 @@ def test_a_hook_gives_earlier_brokers_a_text_where_there_was_none_though_it_thro
 
 @behaviour("HAZ-19")
 def test_a_hook_can_make_a_message_illegal() -> None:
-    text = f"K\x01{'v' * 32_735}\x02"  # with CLUSTER at most 32767, with the hook's properties more
+    text = f"K\x01{'v' * 32_735}\x02"  # with CLUSTER at most 32767; the hook's properties exceed it
     stand = Stand(broker_cluster_name="c")
     assert stand.send(properties=text).code == 0
     stand, _ = hooked(broker_cluster_name="c")
@@ -94,7 +94,7 @@ def test_a_hook_can_make_a_message_illegal() -> None:
 
 @every
 @behaviour("SEND-04")
-def test_hooks_run_in_order_and_stop_nobody(profile: str) -> None:
+def test_hooks_run_in_order_and_errors_stop_no_request(profile: str) -> None:
     stand = Stand(profile)
     events: list[tuple[str, SendMessageContext]] = []
     stand.broker.hooks.send += [Hook(events, "1", throws=True), Hook(events, "2")]
@@ -113,7 +113,7 @@ def test_after_hooks_run_in_earlier_brokers_only(profile: str, names: int, make:
 
 @earlier
 @behaviour("SEND-06", "SEND-43", "SEND-45")
-def test_after_a_success_a_hook_sees_the_place_and_no_code(profile: str) -> None:
+def test_hook_after_success_sees_the_offset_and_no_code(profile: str) -> None:
     stand, events = hooked(profile)
     stand.topic(write=4)
     stand.ask(send_request(queue_id=2, owner="me"))
@@ -157,7 +157,7 @@ def test_the_base_count_is_for_successes(profile: str) -> None:
 
 @pytest.mark.parametrize(("profile", "answered"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
 @behaviour("SEND-44", "HAZ-24", "REM-09")
-def test_a_failed_put_without_a_body_is_a_null_pointer_where_a_hook_is(profile: str, answered: bool) -> None:
+def test_failed_put_without_body_is_a_null_pointer_with_hooks(profile: str, answered: bool) -> None:
     stand, _ = hooked(profile)
     stand.put_gives(PutResult(PutMessageStatus.UNKNOWN_ERROR))
     answer = stand.request(send_request(body=None))
@@ -170,7 +170,7 @@ def test_a_failed_put_without_a_body_is_a_null_pointer_where_a_hook_is(profile: 
     assert stand.ask(send_request(body=None)).remark == "UNKNOWN_ERROR"
 
 
-# Messages that come back
+# Send-backs
 
 
 class ConsumeHook:
@@ -186,7 +186,7 @@ class ConsumeHook:
 
 @every
 @behaviour("BACK-02")
-def test_a_consume_hook_sees_what_comes_back_before_it_is_checked(profile: str) -> None:
+def test_consume_hook_sees_a_send_back_before_its_checks(profile: str) -> None:
     stand = Stand(profile, auto_create_subscription_group=False)
     seen: list[ConsumeMessageContext] = []
     stand.broker.hooks.consume += [ConsumeHook(seen, throws=True), ConsumeHook(seen)]

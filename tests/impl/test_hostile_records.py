@@ -1,4 +1,4 @@
-"""Records and files that a hostile client or a damaged disk makes: every reader ends, every service goes on."""
+"""Records and files from a hostile client or a damaged disk: every reader terminates, and every service continues."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EARLIER = [name for name, profile in PROFILES.items() if not profile.hosts_by_fl
 
 @st.composite
 def messages(draw: st.DrawFn) -> Message:
-    """A message as a store has it when it is written: its flags agree with its hosts."""
+    """Generate messages as a store has them at the write: the flags agree with the hosts."""
     found = Message(
         draw(TEXT),
         draw(INT),
@@ -70,7 +70,7 @@ def coded(given_: Message, *, hosts_by_flag: bool = True) -> bytes:
 @behaviour("APP-08", "REC-01", "REC-02")
 @few
 @given(messages(), st.booleans())
-def test_what_the_writer_writes_reads_back_and_writes_the_same_bytes(written: Message, exact: bool) -> None:
+def test_written_records_round_trip(written: Message, exact: bool) -> None:
     data = coded(written)
     assert record.is_whole(data) and record.shape(data) is record.RecordLengths.WHOLE
     found = present(record.decode(data, exact=exact))
@@ -83,8 +83,8 @@ def test_what_the_writer_writes_reads_back_and_writes_the_same_bytes(written: Me
 @behaviour("APP-08", "REC-01")
 @few
 @given(messages(), st.data())
-def test_every_record_that_is_read_can_be_written_again(written: Message, data: st.DataObject) -> None:
-    """Damage a record anywhere. What is read of it either is the same bytes, or has texts or lengths that no writer makes."""
+def test_every_readable_record_can_be_written_again(written: Message, data: st.DataObject) -> None:
+    """Damage a record anywhere. The message read from it has the same bytes, or texts or lengths that no writer produces."""
     made = bytearray(coded(written))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(made) - 1))
@@ -115,7 +115,7 @@ def test_a_release_without_ipv6_keeps_four_bytes_of_an_address(written: Message)
 
 @behaviour("REC-01")
 @pytest.mark.parametrize("host", ["born_host", "store_host"])
-def test_a_port_above_65535_makes_no_message_but_is_dispatched(host: str) -> None:
+def test_record_with_a_port_above_65535_is_dispatched_but_unreadable(host: str) -> None:
     data = coded(message(**{host: ("127.0.0.1", 65536)}))
     assert record.decode(data, exact=False) is None
     assert record.decode(data, exact=False, whole=True) is not None
@@ -126,7 +126,7 @@ def test_a_port_above_65535_makes_no_message_but_is_dispatched(host: str) -> Non
 
 @behaviour("APP-08", "REC-02", "REC-05")
 @every
-def test_a_store_with_ipv6_hosts_is_loaded_and_delivers_delayed_messages(profile: str) -> None:
+def test_store_with_ipv6_hosts_loads_and_delivers_delayed_messages(profile: str) -> None:
     hosts: dict[str, Host] = {"born_host": (IPV6, 1), "store_host": (IPV6, 2)}
     stand = Stand(profile)
     stand.put(message(**hosts))
@@ -152,9 +152,9 @@ def run_services(stand: Stand) -> list[SimulatedThread[None]]:
 
 
 def body_with_lengths(flags: int, topic: str, inner: bytes, inner_topic: bytes, rest: bytes) -> bytes:
-    """Return a body whose bytes a reader takes for the lengths of a whole record, if `flags` say IPv6 and the hosts are IPv4.
+    """Return a body whose bytes read as the lengths of a whole record, if `flags` claim IPv6 and the hosts are IPv4.
 
-    The reader finds each place after the hosts 12 bytes later per flag, so it finds the length of the body inside the body.
+    The reader finds each field after the hosts 12 bytes later per flag, so it finds the length of the body inside the body.
     """
     shift = record.longer_hosts(flags)
     after_body = 1 + len(topic) + 2 + shift  # bytes of the record after the body: topic, length of the properties, zeros
@@ -181,7 +181,7 @@ def body_with_lengths(flags: int, topic: str, inner: bytes, inner_topic: bytes, 
     st.one_of(st.sampled_from([b"", b"/", b"..", b"../x", b"TopicTest", *OTHERS]), st.binary(max_size=127)),
     st.binary(max_size=80),
 )
-def test_dispatch_goes_on_after_a_body_read_as_lengths(profile: str, flags: int, inner: bytes, inner_topic: bytes, rest: bytes) -> None:
+def test_dispatch_continues_after_a_body_read_as_lengths(profile: str, flags: int, inner: bytes, inner_topic: bytes, rest: bytes) -> None:
     stand = Stand(profile)
     body = body_with_lengths(flags, "TopicTest", inner, inner_topic, rest)
     services = run_services(stand)
@@ -196,7 +196,7 @@ def test_dispatch_goes_on_after_a_body_read_as_lengths(profile: str, flags: int,
 
 @behaviour("REC-04", "HAZ-51")
 @pytest.mark.parametrize("profile", LATER)
-def test_dispatch_goes_on_after_a_body_length_that_takes_in_the_rest(profile: str) -> None:
+def test_dispatch_continues_after_a_body_length_that_spans_the_rest(profile: str) -> None:
     stand = Stand(profile)
     services = run_services(stand)
     padding = bytes(20)
@@ -212,7 +212,7 @@ def test_dispatch_goes_on_after_a_body_length_that_takes_in_the_rest(profile: st
 # Lengths on the disk
 
 FILE_SIZE = 400
-RECORD_SIZE = 100  # so three records and a blank are in a file
+RECORD_SIZE = 100  # three records and a blank per file
 RECORDS = 8
 PLACES = [number // 3 * FILE_SIZE + number % 3 * RECORD_SIZE for number in range(RECORDS)]
 BLANKS = [300, 700]
@@ -221,7 +221,7 @@ MAGICS = st.sampled_from([record.BLANK_MAGIC, record.MESSAGE_MAGIC, 0])
 
 
 def damaged(profile: str, damage: dict[int, tuple[int, int]], *, clean: bool, queues: bool) -> Stand:
-    """Return a stand on a store whose log has other sizes and magic numbers at some places."""
+    """Return a stand on a store whose log has other sizes and magic numbers at some offsets."""
     stand = Stand(profile, mapped_file_size_commit_log=FILE_SIZE, mapped_file_size_consume_queue=1000)
     for _ in range(RECORDS):
         stand.put(sized(RECORD_SIZE))
@@ -274,7 +274,7 @@ def test_blank_of_any_size_leads_to_the_next_file(size: int) -> None:
 
 
 class Asked:
-    """A region that remembers the largest number of bytes that was asked for."""
+    """A region that records the largest requested number of bytes."""
 
     def __init__(self, region: Region) -> None:
         self.size, self.write, self.force = region.size, region.write, region.force
@@ -289,7 +289,7 @@ class Asked:
 @behaviour("REC-01")
 @pytest.mark.parametrize("size", [_LARGE + 1, 1 << 29, 2**31 - 1])
 def test_damaged_size_of_a_large_file_is_not_read(size: int) -> None:
-    """The lengths inside the record come to less, so no reader asks for the bytes of the whole size."""
+    """The lengths inside the record add up to less, so no reader requests the bytes of the whole size."""
     stand = Stand("P494", mapped_file_size_commit_log=2**31 - 1)
     stand.put(message())
     stand.store.commit_log.files.files[0].end(2**31 - 1)
@@ -315,7 +315,7 @@ CHANGES = st.tuples(
 @settings(few, max_examples=25)
 @given(st.lists(CHANGES, min_size=1, max_size=4), st.booleans())
 def test_no_service_ends_on_a_store_with_changed_bytes(changes: list[tuple[str, int, bytes]], crashed: bool) -> None:
-    """A start is refused, or every service runs on. Nothing is logged as an error that no release has."""
+    """A start fails, or every service continues. No error is logged that releases do not have."""
     stand = real_stand()
     for path, at, data in changes:
         content = stand.disk.files[f"store/{path}"]
@@ -343,7 +343,7 @@ def test_no_service_ends_on_a_store_with_changed_bytes(changes: list[tuple[str, 
 
 
 class Unforeseen(logging.Handler):
-    """Keeps the messages about exceptions that were contained, which come with their traceback."""
+    """Keeps the log messages about contained exceptions, which include a traceback."""
 
     def __init__(self, kept: list[str]) -> None:
         super().__init__(logging.ERROR)

@@ -1,4 +1,4 @@
-"""What a broker tells whoever asks: tables, settings, offsets; and JSON as the described system writes it."""
+"""Queries of a broker: tables, settings, offsets; and JSON as the described system writes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocketproof_impl.topic import TopicConfig, table_from_data
 from rocketproof_protocol.fastjson import loads, map_text
 
 
-def test_the_whole_table_of_topics() -> None:
+def test_query_returns_the_whole_topic_table() -> None:
     stand = Stand()
     stand.topic("T", 3, 2, perm=4, order=True)
     answer = stand.call(21)
@@ -28,7 +28,7 @@ def test_the_whole_table_of_topics() -> None:
     assert version == stand.broker.topics.data_version
 
 
-def test_the_settings_have_rocketmqs_names_and_a_version() -> None:
+def test_settings_have_rocketmqs_names_and_a_version() -> None:
     stand = Stand(name_servers=("h:1", "i:2"), region_id="R")
     answer = stand.call(26)
     assert (answer.code, answer.remark) == (0, None)
@@ -47,7 +47,7 @@ def test_the_settings_have_rocketmqs_names_and_a_version() -> None:
     assert json.loads(fields_of(answer)["version"])["counter"] == before["counter"] + 1
 
 
-def test_the_settings_as_they_are_answered_can_be_set() -> None:
+def test_returned_settings_can_be_set() -> None:
     stand = Stand()
     before = stand.call(26).body
     assert stand.call(25, before).code == 0
@@ -71,7 +71,7 @@ NOT_FOUND = (22, "can not find message, maybe time range not correct", {"indexLa
 
 
 def keyed(stand: Stand, *keys: str) -> list[bytes]:
-    """The records of messages with these keys, in order."""
+    """Return the records of messages with these keys, in order."""
     for each in keys:
         stand.send(properties=f"KEYS\x01{each}\x02")
     stand.broker.store.dispatch()
@@ -90,15 +90,15 @@ def test_records_under_a_key_in_the_order_of_the_log() -> None:
     answer = found(stand, "a")
     reaches = {"indexLastUpdateTimestamp": str(last.store_timestamp), "indexLastUpdatePhyoffset": str(last.physical_offset)}
     assert (answer.code, answer.remark, answer.ext_fields) == (0, None, reaches)
-    assert answer.body == records[0] + records[1] + records[1]  # once for each time that it has the key
+    assert answer.body == records[0] + records[1] + records[1]  # once per occurrence of the key
     assert found(stand, "b").body == records[0]
-    assert found(stand, "Aa").body == found(stand, "BB").body == records[2] + records[3]  # of one hash
+    assert found(stand, "Aa").body == found(stand, "BB").body == records[2] + records[3]  # with the same hash
     assert found(stand, "a", 1).body == records[1]  # the newest
     assert found(stand, "a", 0, _UNIQUE_KEY_QUERY="true").body == answer.body
 
 
 @behaviour("REC-04")
-def test_no_record_is_under_another_key_or_topic_or_of_another_time() -> None:
+def test_key_query_filters_by_key_topic_and_time() -> None:
     stand = Stand("P494")
     keyed(stand, "a b")
     stored = stand.last().store_timestamp
@@ -114,7 +114,7 @@ def test_no_record_is_under_another_key_or_topic_or_of_another_time() -> None:
 
 
 @behaviour("REM-08")
-def test_fewer_records_than_none_cannot_be_asked_for() -> None:
+def test_key_query_rejects_a_negative_maximum() -> None:
     stand = Stand("P494")
     answer = found(stand, "a", -1)
     assert (answer.code, str(answer.remark).partition(",")[0]) == (1, "java.lang.IllegalArgumentException: Illegal Capacity: -1")
@@ -122,7 +122,7 @@ def test_fewer_records_than_none_cannot_be_asked_for() -> None:
 
 
 @behaviour("REM-04")
-def test_a_topic_or_a_key_that_is_missing_is_called_null() -> None:
+def test_key_query_reads_a_missing_topic_or_key_as_null() -> None:
     stand = Stand("P494")
     (record,) = keyed(stand, "null")
     assert stand.call(12, None, topic="T", maxNum=32, beginTimestamp=0, endTimestamp=FOREVER).body == record
@@ -160,17 +160,17 @@ def test_a_queue_whose_last_record_is_gone_has_no_time() -> None:
 
 
 STORED = (0, 225, 225, 225, 464)
-"""When the messages of a queue were stored (ms): three of them, a batch, at one time."""
+"""Store times (ms) of the messages in the queue; the three equal ones are a batch."""
 SEARCHED = {
     "LOWER": {-1: 0, 0: 0, 1: 1, 100: 1, 224: 1, 225: 1, 226: 4, 463: 4, 464: 4, 465: 5, 9999: 5},
     "UPPER": {-1: 0, 0: 0, 1: 0, 100: 0, 224: 0, 225: 3, 226: 3, 463: 3, 464: 4, 465: 4, 9999: 4},
     "": {-1: 0, 0: 0, 1: 0, 100: 0, 224: 1, 225: 2, 226: 3, 344: 3, 345: 4, 463: 4, 464: 4, 465: 4, 9999: 4},
 }
-"""By the bound that is given: the offset for a time, as 4.9.4 (none) and 5.3.3 answered it of such a queue."""
+"""Offset for a time, by the given bound, as 4.9.4 ("", no bound) and 5.3.3 answered for this queue."""
 
 
 def searched(profile: str, bound: str | None = None, *, per_file: int = 1000) -> dict[int, int]:
-    """The offset that is answered for each time."""
+    """Return the answered offset for each time."""
     stand = Stand(profile, mapped_file_size_consume_queue=20 * per_file)
     began = stand.clock.now()
     for at, bodies in ((0, 1), (225, 3), (464, 1)):
@@ -194,25 +194,25 @@ def searched(profile: str, bound: str | None = None, *, per_file: int = 1000) ->
         ("P533", None, "LOWER"), ("P533", "LOWER", "LOWER"), ("P533", "upper", "UPPER"), ("P533", "any", "LOWER"),
     ],
 )  # fmt: skip
-def test_the_offset_of_a_time(profile: str, bound: str | None, wanted: str) -> None:
+def test_offset_by_time_depends_on_release_and_bound(profile: str, bound: str | None, wanted: str) -> None:
     found = searched(profile, bound)
     assert {at: found[at] for at in SEARCHED[wanted]} == SEARCHED[wanted]
 
 
 @pytest.mark.parametrize(("profile", "bound"), [("P533", None), ("P533", "UPPER")])
-def test_the_bounds_of_a_time_do_not_depend_on_the_files_of_a_queue(profile: str, bound: str | None) -> None:
+def test_offset_by_time_ignores_file_boundaries_in_later_releases(profile: str, bound: str | None) -> None:
     assert searched(profile, bound, per_file=2) == searched(profile, bound)
 
 
-def test_one_file_of_a_queue_is_looked_through_for_a_time() -> None:
-    """Of files of two messages the first one goes up to 225, and for 226 only the last one goes so far, however near the others are."""
+def test_offset_by_time_searches_a_single_file_in_494() -> None:
+    """With two messages per file, the first file ends at 225. For 226 only the last file is searched, however near other messages are."""
     found = searched("P494", per_file=2)
     assert (found[1], found[225], found[226], found[9999]) == (0, 1, 4, 4)
 
 
 @pytest.mark.parametrize(("bounds", "upper", "found"), [("none", False, 0), ("both", False, 9), ("both", True, 8)])
-def test_of_a_queue_whose_records_are_gone_an_earlier_release_tells_the_begin(bounds: str, upper: bool, found: int) -> None:
-    """A later one takes them for old, so that the bounds are those behind them all."""
+def test_offset_by_time_without_records_depends_on_release(bounds: str, upper: bool, found: int) -> None:
+    """An earlier release returns the first offset. A later release treats missing records as old, so the bounds are after them."""
     stand = Stand()
     for _ in range(9):
         stand.send(queue_id=0)
@@ -222,10 +222,10 @@ def test_of_a_queue_whose_records_are_gone_an_earlier_release_tells_the_begin(bo
 
 
 @pytest.mark.parametrize("profile", ["P494", "P533"])
-def test_queues_without_messages_have_offset_0_at_any_time(profile: str) -> None:
+def test_queue_without_messages_has_offset_0_at_any_time(profile: str) -> None:
     stand = Stand(profile)
     stand.send()
-    asked = [("T", 1), ("T", 0), ("T", 9), ("T", -1), ("nowhere", 0)]  # of queue 0 nothing is dispatched
+    asked = [("T", 1), ("T", 0), ("T", 9), ("T", -1), ("nowhere", 0)]  # queue 0 has a message that is not dispatched
     answers = [stand.call(29, None, topic=topic, queueId=queue, timestamp=FOREVER) for topic, queue in asked]
     assert [fields_of(answer) for answer in answers] == [{"offset": "0"}] * len(asked)
 
@@ -266,7 +266,7 @@ def test_names_without_quotes_are_read(text: str, value: object) -> None:
     assert loads(text) == loads(text.encode()) == value
 
 
-def test_what_is_not_json_is_an_error() -> None:
+def test_invalid_json_is_an_error() -> None:
     for text in ("", "{", "{1}", "nonsense"):
         with pytest.raises(ValueError, match=r"."):
             loads(text)

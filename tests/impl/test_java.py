@@ -38,7 +38,7 @@ def test_a_length_counts_utf16_units(text: str, units: int) -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("", 0), ("a", 97), ("TagA", 2598919), ("t1", 3645), ("hello world, this is long", -1330397024)]
 )
-def test_a_string_hash_is_the_java_one(text: str, value: int) -> None:
+def test_string_hash_is_that_of_java(text: str, value: int) -> None:
     expected = 0
     for unit in text.encode("utf-16-be")[1::2]:
         expected = (31 * expected + unit) % 2**32
@@ -48,7 +48,7 @@ def test_a_string_hash_is_the_java_one(text: str, value: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "abc", "2147483648", "1.5", " 1", "1_0", "-2147483649"])
-def test_what_is_not_an_int_raises_as_java_does(text: str) -> None:
+def test_invalid_int_raises_as_in_java(text: str) -> None:
     with pytest.raises(JavaError) as caught:
         java.parse_int(text)
     assert str(caught.value) == f'java.lang.NumberFormatException: For input string: "{text}"'

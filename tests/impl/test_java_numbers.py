@@ -1,6 +1,6 @@
 """Numbers and booleans in texts are read as Java 17 reads them.
 
-`tests/data/java_numbers.json` is what `tests/data/JavaNumbers.java` printed: the results for chosen texts, and the ten-digit runs of all
+`tests/data/java_numbers.json` is the output of `tests/data/JavaNumbers.java`: the results for chosen texts, and the ten-digit runs of all
 decimal digits, each by its zero. A slow test runs the program again, with random texts too.
 """
 
@@ -34,7 +34,7 @@ TEXTS = st.text(st.sampled_from([*"0123456789+-_ .x٣７", "²", "\ud835", "𝟎
 
 
 def opinion(text: str, within: range) -> int | None:
-    """The loop of Java's parseInt and parseLong, over the digits that Java printed."""
+    """Apply the loop of Java's parseInt and parseLong to the digits that Java printed."""
     value, digits = 0, text[1:] if text[:1] in ("+", "-") else text
     for unit in digits:
         if unit not in DIGITS:
@@ -64,7 +64,7 @@ def test_any_text_is_read_as_by_the_loop_of_java(text: str) -> None:
 
 @given(TEXTS)
 def test_implementation_and_judge_read_the_same_texts(text: str) -> None:
-    """A broker that answers NumberFormatException, or does not, is not accused because the judge reads another syntax."""
+    """Otherwise the judge would accuse a broker of a wrong NumberFormatException."""
     read = java_int(text)
     if read is None:
         with pytest.raises(java.JavaError, match=r"^java\.lang\.NumberFormatException: For input string: "):
@@ -105,7 +105,7 @@ def test_text_with_other_than_hexadecimal_digits_is_an_error(text: str) -> None:
 
 
 @pytest.mark.slow
-def test_java_reads_the_texts_as_the_table_says() -> None:
+def test_java_results_match_the_table() -> None:
     if shutil.which("java") is None:
         pytest.skip("java is not installed")
     chance = random.Random("texts of numbers")
@@ -147,7 +147,7 @@ PIECES = st.sampled_from([b"0", b"9", b"-", b"+", *[chr(zero + 7).encode() for z
 
 @given(st.lists(PIECES, max_size=6).map(b"".join), st.lists(PIECES, max_size=2).map(b"".join))
 def test_kernel_reads_no_further_than_its_bytes(data: bytes, behind: bytes) -> None:
-    """Java makes U+FFFD of bytes that are no UTF-8, also of a digit in more bytes than it needs."""
+    """Java decodes bytes that are no UTF-8 as U+FFFD, also an overlong encoding of a digit."""
     whole = np.frombuffer(data + behind + b"\0", np.uint8)
     fine, value = integer(whole.ctypes.data, 0, len(data))
     assert (value if fine else None) == java_int(data.decode("utf-8", "replace"))

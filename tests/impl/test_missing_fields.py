@@ -1,4 +1,4 @@
-"""Requests without a field that their headers require: refused at once up to 4.9.2, and where the null is used from 4.9.4 on."""
+"""Requests without a required header field: rejected at once up to 4.9.2; from 4.9.4 on, an error where the null is used."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REQUIRED: Final = [
 
 @pytest.mark.parametrize(("kind", "name"), REQUIRED)
 @behaviour("REM-04")
-def test_a_field_that_is_missing(kind: str, name: str) -> None:
+def test_missing_field_is_rejected_or_null(kind: str, name: str) -> None:
     asked = plain(kind)
     fields = {each: text for each, text in (asked.ext_fields or {}).items() if each != name}
     remarks = {}
@@ -51,7 +51,7 @@ def test_a_field_that_is_missing(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize("header", sorted(set(HEADERS.values()), key=lambda each: each.__name__))
 @behaviour("REM-04")
-def test_without_any_field_what_may_be_absent_has_its_default(header: type[Any]) -> None:
+def test_absent_optional_fields_have_their_defaults(header: type[Any]) -> None:
     made = headers.read(header, None, nulls=True)
     for name, _, _, absent in nonempty(headers.layout(header)):
         assert absent is headers.REQUIRED or getattr(made, name) == absent
@@ -70,7 +70,7 @@ def test_without_any_field_what_may_be_absent_has_its_default(header: type[Any])
     ],
 )
 @behaviour("REM-04")
-def test_what_of_a_pull_is_read_before_its_topic_is_looked_for(profile: str, missing: str, flags: int, code: int) -> None:
+def test_pull_reads_some_fields_before_it_looks_up_its_topic(profile: str, missing: str, flags: int, code: int) -> None:
     asked = plain("pull", topic="nowhere")
     fields = {name: text for name, text in {**(asked.ext_fields or {}), "sysFlag": str(flags)}.items() if name != missing}
     assert Stand(profile).ask(Command(asked.code, fields)).code == code
@@ -93,6 +93,6 @@ def test_each_flag_of_a_send_with_short_names(profile: str, code: int, flag: str
     ("profile", "code"), [("P490", TOPIC_NOT_EXIST), ("P493", TOPIC_NOT_EXIST), ("P494", SYSTEM_ERROR), ("P533", SYSTEM_ERROR)]
 )
 @behaviour("REM-04")
-def test_a_number_of_a_pull_that_is_none_is_null_or_an_error(profile: str, code: int) -> None:
+def test_invalid_number_of_a_pull_is_null_or_an_error(profile: str, code: int) -> None:
     asked = plain("pull", topic="nowhere")
     assert Stand(profile).ask(Command(asked.code, {**(asked.ext_fields or {}), "queueOffset": "x"})).code == code

@@ -42,7 +42,7 @@ def server(clock: SimulatedClock) -> NameServer:
 
 
 def ask(server: NameServer, code: int, body: Any = None, channel: FakeChannel | None = None, /, **fields: str) -> Command:
-    """Send a request and take its only answer."""
+    """Send a request and return its only answer."""
     channel = channel or FakeChannel()
     server.receive(channel, Command(code, fields, None if body is None else json.dumps(body).encode(), opaque=77))
     (answer,) = channel.written
@@ -70,8 +70,8 @@ def check_tables(server: NameServer) -> None:
 
 
 @behaviour("NS-02")
-def test_a_compressed_registration_is_what_the_plain_one_is(server: NameServer) -> None:
-    """Of a topic the compressed form has no flags and no order."""
+def test_compressed_registration_equals_the_plain_registration(server: NameServer) -> None:
+    """The compressed form has no flags and no order of a topic."""
     body = {"topicConfigSerializeWrapper": table_to_data({"T": T}, DataVersion(5, 2)), "filterServerList": ["10.0.0.9:9"]}
     told = decompressed(compressed(body))
     assert table_from_data(told["topicConfigSerializeWrapper"]) == ({"T": T}, DataVersion(5, 2))
@@ -84,7 +84,7 @@ def test_a_compressed_registration_is_what_the_plain_one_is(server: NameServer) 
 
 @behaviour("NS-02")
 @pytest.mark.parametrize("keep", [0, 1, 20])
-def test_a_compressed_registration_that_ends_too_early_is_an_error(keep: int, server: NameServer) -> None:
+def test_truncated_compressed_registration_is_an_error(keep: int, server: NameServer) -> None:
     body = {"topicConfigSerializeWrapper": table_to_data({"T": T}, DataVersion(5, 2)), "filterServerList": list[str]()}
     whole = zlib.decompress(compressed(body))
     fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A, "compressed": "true"}
@@ -104,7 +104,7 @@ def test_a_master_registers_its_topics(server: NameServer, clock: SimulatedClock
 
 
 @behaviour("NS-03")
-def test_the_same_version_changes_no_topic_but_prolongs_life(server: NameServer, clock: SimulatedClock) -> None:
+def test_same_version_changes_no_topic_but_extends_the_lifetime(server: NameServer, clock: SimulatedClock) -> None:
     register(server, "broker-a", T)
     clock.time += 1000
     register(server, "broker-a", TopicConfig("T", 8, 8))
@@ -114,7 +114,7 @@ def test_the_same_version_changes_no_topic_but_prolongs_life(server: NameServer,
 
 @behaviour("NS-03", "PER-08", "HAZ-37", "M-114")
 @pytest.mark.parametrize("version", [DataVersion(1000, 4), DataVersion(1000, 6), DataVersion(999, 5), DataVersion(1001, 5)])
-def test_any_other_version_counts_as_a_change_an_older_one_too(server: NameServer, version: DataVersion) -> None:
+def test_any_different_version_counts_as_a_change(server: NameServer, version: DataVersion) -> None:
     register(server, "broker-a", T, version=5)
     server.register_broker("DefaultCluster", A, "broker-a", 0, "ha", {"T": TopicConfig("T", 8, 8)}, version)
     assert server.topic_queue_table["T"] == [QueueData("broker-a", 8, 8, 6)]
@@ -122,7 +122,7 @@ def test_any_other_version_counts_as_a_change_an_older_one_too(server: NameServe
 
 
 @behaviour("NS-02", "NS-03")
-def test_the_stored_version_is_the_senders_at_that_time(server: NameServer) -> None:
+def test_stored_version_is_a_copy_of_the_senders(server: NameServer) -> None:
     version = DataVersion(1000, 1)
     server.register_broker("DefaultCluster", A, "broker-a", 0, "ha", {}, version)
     version.next_version(2000)
@@ -132,27 +132,38 @@ def test_the_stored_version_is_the_senders_at_that_time(server: NameServer) -> N
 
 
 @behaviour("NS-02")
-def test_an_id_without_an_address_makes_it_a_first_registration(server: NameServer) -> None:
-    """A slave that becomes master keeps address and version; its topics are taken all the same."""
+def test_registration_under_a_new_id_is_a_first_registration(server: NameServer) -> None:
+    """A slave that becomes master keeps address and version; its topics are stored nevertheless."""
     register(server, "broker-a", T, broker_id=1, address=A)
     register(server, "broker-a", T, broker_id=0)
     assert brokers_of(server) == ["broker-a"]
 
 
-@pytest.mark.parametrize(("profile", "addresses"), [("P440", {0: A, 1: A}), ("P452", {0: A}), ("P494", {0: A})])
-@behaviour("NS-02")
-def test_up_to_440_an_address_keeps_its_earlier_id(clock: SimulatedClock, profile: str, addresses: dict[int, str]) -> None:
+@pytest.mark.parametrize(
+    ("profile", "registered", "addresses"),
+    [
+        ("P440", [(1, A), (0, A)], {0: A, 1: A}),
+        ("P452", [(1, A), (0, A)], {0: A}),
+        ("P494", [(1, A), (2, B), (0, A)], {2: B, 0: A}),
+        ("P494", [(0, A), (0, B)], {0: B}),
+    ],
+)
+@behaviour("NS-02", "INV-60")
+def test_address_moves_to_its_last_id_since_452(
+    clock: SimulatedClock, profile: str, registered: list[tuple[int, str]], addresses: dict[int, str]
+) -> None:
     server = NameServer(clock, profile=PROFILES[profile])
-    register(server, "broker-a", T, broker_id=1, address=A)
-    register(server, "broker-a", T, broker_id=0, address=A)
+    for broker_id, address in registered:
+        register(server, "broker-a", T, broker_id=broker_id, address=address)
     assert server.broker_addr_table["broker-a"].broker_addrs == addresses
+    assert set(server.broker_live_table) == {address for _, address in registered}
+    if profile != "P440":
+        check_tables(server)
 
 
 @pytest.mark.parametrize(("profile", "reads"), [("P420", False), ("P432", True)])
 @behaviour("NS-02", "NS-09")
-def test_up_to_42_a_name_server_compares_no_versions_and_reads_no_compressed_registration(
-    clock: SimulatedClock, profile: str, reads: bool
-) -> None:
+def test_up_to_42_versions_and_compression_are_ignored(clock: SimulatedClock, profile: str, reads: bool) -> None:
     server = NameServer(clock, profile=PROFILES[profile])
     fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A}
     body = compressed({"topicConfigSerializeWrapper": table_to_data({}, DataVersion(1)), "filterServerList": []})
@@ -165,38 +176,15 @@ def test_up_to_42_a_name_server_compares_no_versions_and_reads_no_compressed_reg
     assert len(channel.written) == reads
 
 
-@behaviour("NS-02", "INV-60")
-def test_an_address_moves_to_its_new_id(server: NameServer) -> None:
-    register(server, "broker-a", T, broker_id=1, address=A)
-    register(server, "broker-a", T, broker_id=2, address=B)
-    register(server, "broker-a", T, broker_id=0, address=A)
-    assert server.broker_addr_table["broker-a"].broker_addrs == {2: B, 0: A}
-    check_tables(server)
-
-
-@behaviour("NS-02")
-def test_an_id_has_one_address_the_last(server: NameServer) -> None:
-    register(server, "broker-a", T)
-    register(server, "broker-a", T, address=B)
-    assert server.broker_addr_table["broker-a"].broker_addrs == {0: B}
-    assert set(server.broker_live_table) == {A, B}
-
-
 @behaviour("NS-04", "INV-59", "M-116")
-def test_other_content_replaces_the_brokers_entry_and_goes_to_the_end(server: NameServer) -> None:
+@pytest.mark.parametrize(("queues", "order"), [(4, ["broker-a", "broker-b"]), (8, ["broker-b", "broker-a"])])
+def test_only_changed_content_moves_the_brokers_entry_to_the_end(server: NameServer, queues: int, order: list[str]) -> None:
     register(server, "broker-a", T)
     register(server, "broker-b", T)
-    register(server, "broker-a", TopicConfig("T", 8, 8), version=2)
-    assert server.topic_queue_table["T"] == [QueueData("broker-b", 4, 4, 6), QueueData("broker-a", 8, 8, 6)]
+    register(server, "broker-a", TopicConfig("T", queues, queues), version=2)
+    sizes = {"broker-a": queues, "broker-b": 4}
+    assert server.topic_queue_table["T"] == [QueueData(broker, sizes[broker], sizes[broker], 6) for broker in order]
     check_tables(server)
-
-
-@behaviour("NS-04", "INV-59")
-def test_equal_content_stays_where_it_is(server: NameServer) -> None:
-    register(server, "broker-a", T)
-    register(server, "broker-b", T)
-    register(server, "broker-a", T, version=2)
-    assert brokers_of(server) == ["broker-a", "broker-b"]
 
 
 @behaviour("NS-04", "HAZ-36", "M-115")
@@ -218,7 +206,7 @@ def test_a_slaves_registration_leaves_the_topics_alone(server: NameServer) -> No
 
 
 @behaviour("NS-02")
-def test_a_slave_learns_of_its_master_and_a_master_of_nobody(server: NameServer) -> None:
+def test_only_a_slave_gets_the_masters_address(server: NameServer) -> None:
     slave: tuple[Any, ...] = ("DefaultCluster", B, "broker-a", 1, "ha-b", {}, DataVersion(1))
     assert server.register_broker(*slave) == RegisterBrokerResult()
     assert server.register_broker("DefaultCluster", A, "broker-a", 0, "ha-a", {}, DataVersion(1)) == RegisterBrokerResult()
@@ -231,7 +219,7 @@ def test_a_slave_learns_of_its_master_and_a_master_of_nobody(server: NameServer)
 
 
 @behaviour("NS-03", "NS-09")
-def test_a_query_of_the_stored_version_prolongs_life(server: NameServer, clock: SimulatedClock) -> None:
+def test_query_of_the_stored_version_extends_the_lifetime(server: NameServer, clock: SimulatedClock) -> None:
     register(server, "broker-a", T, version=3)
     clock.time += 500
     assert server.query_version("DefaultCluster", A, DataVersion(1000, 3)) == (False, DataVersion(1000, 3))
@@ -267,7 +255,7 @@ def test_a_broker_leaves_after_more_than_120_seconds_of_silence(server: NameServ
 
 
 @behaviour("NS-07", "LIV-04")
-def test_a_dead_broker_is_gone_after_120_seconds_and_one_scan(server: NameServer, clock: SimulatedClock) -> None:
+def test_dead_broker_is_removed_after_120_seconds_and_one_scan(server: NameServer, clock: SimulatedClock) -> None:
     (task,) = server.PERIODIC
     assert (task.name, task.first, task.period) == ("scan", 5000, 10_000)
     register(server, "broker-a", T)
@@ -279,19 +267,19 @@ def test_a_dead_broker_is_gone_after_120_seconds_and_one_scan(server: NameServer
 
 
 @behaviour("NS-03", "NS-08")
-def test_the_last_broker_takes_cluster_and_topics_with_it(server: NameServer) -> None:
+def test_removing_the_last_broker_removes_cluster_and_topics(server: NameServer) -> None:
     channel = FakeChannel()
     register(server, "broker-a", T, channel=channel)
     server.channel_closed(FakeChannel())
-    assert brokers_of(server) == ["broker-a"], "nobody registered over that connection"
+    assert brokers_of(server) == ["broker-a"], "no broker registered over that connection"
     server.channel_closed(channel)
     assert (server.topic_queue_table, server.broker_addr_table, server.cluster_addr_table, server.broker_live_table) == ({}, {}, {}, {})
     register(server, "broker-a", T)
-    assert brokers_of(server) == ["broker-a"], "with its version it is taken anew"
+    assert brokers_of(server) == ["broker-a"], "it is accepted again with the same version"
 
 
 @behaviour("NS-08")
-def test_a_connection_over_which_the_broker_registered_earlier_is_not_missed(server: NameServer) -> None:
+def test_closing_an_earlier_connection_keeps_the_broker(server: NameServer) -> None:
     old, new = FakeChannel(), FakeChannel()
     register(server, "broker-a", T, channel=old)
     register(server, "broker-a", T, channel=new)
@@ -374,7 +362,7 @@ def test_filter_servers_are_listed_by_address(server: NameServer) -> None:
 
 @behaviour("NS-06")
 @pytest.mark.parametrize("more", [b"", b',"filterServerTable":null'])
-def test_a_route_that_tells_of_no_filter_servers_has_none(more: bytes) -> None:
+def test_route_without_filter_servers_has_none(more: bytes) -> None:
     route = decode_route(b'{"brokerDatas":[],"queueDatas":[]%b}' % more)
     assert route.copy() == route == TopicRouteData([], [])
 
@@ -455,7 +443,7 @@ def test_write_permission_is_wiped_and_added(server: NameServer, perm: int, wipe
     assert [entry.perm for entry in server.topic_queue_table["T"]] == [added, perm]
 
 
-def test_what_a_name_server_does_not_know_or_cannot_read(server: NameServer) -> None:
+def test_unknown_or_unreadable_requests_are_errors(server: NameServer) -> None:
     answer = ask(server, 9999)
     assert (answer.code, answer.remark) == (codes.REQUEST_CODE_NOT_SUPPORTED, " request type 9999 not supported")
     answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC)
@@ -472,10 +460,10 @@ def test_a_one_way_registration_is_served_and_not_answered(server: NameServer) -
     assert brokers_of(server) == ["broker-a"]
 
 
-# Clusters, and topics that are forgotten
+# Clusters, and deleted topics
 
 
-def test_who_is_in_which_cluster(server: NameServer) -> None:
+def test_cluster_query_lists_brokers_by_cluster(server: NameServer) -> None:
     register(server, "broker-a", T)
     register(server, "broker-b", T)
     answer = ask(server, codes.GET_BROKER_CLUSTER_INFO)
@@ -490,7 +478,7 @@ def test_who_is_in_which_cluster(server: NameServer) -> None:
 
 
 @behaviour("HAZ-36")
-def test_a_topic_is_forgotten_until_a_registration_brings_it_back(server: NameServer) -> None:
+def test_deleted_topic_returns_with_the_next_registration(server: NameServer) -> None:
     register(server, "broker-a", T, version=1)
     assert ask(server, codes.DELETE_TOPIC_IN_NAMESRV, topic="T").code == 0
     answer = ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T")
@@ -501,7 +489,7 @@ def test_a_topic_is_forgotten_until_a_registration_brings_it_back(server: NameSe
     assert ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T").code == 0
 
 
-def test_a_topic_is_forgotten_for_one_cluster(server: NameServer) -> None:
+def test_topic_is_deleted_for_one_cluster(server: NameServer) -> None:
     register(server, "broker-a", T)
     register(server, "broker-b", T)
     server.cluster_addr_table = {"one": {"broker-a"}, "two": {"broker-b"}}
@@ -522,7 +510,7 @@ def test_a_wiped_permission_stays_until_the_version_changes(server: NameServer) 
 
 
 @behaviour("NS-02", "NS-08")
-def test_a_master_that_registers_as_a_slave_keeps_its_topics_and_loses_its_place(server: NameServer) -> None:
+def test_master_registered_as_slave_keeps_topics_but_not_its_id(server: NameServer) -> None:
     register(server, "broker-a", T)
     register(server, "broker-a", broker_id=1, address=A)
     found = present(server.route("T"))
@@ -531,7 +519,7 @@ def test_a_master_that_registers_as_a_slave_keeps_its_topics_and_loses_its_place
 
 
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
-def test_topics_count_by_their_names_and_not_by_the_keys_of_their_table(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_are_stored_by_name_not_by_table_key(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routeinfo, "MAX_TOPICS", 10)
     server = NameServer(SimulatedClock(), profile=PROFILES[profile])
     keys = ("T0", "T1", "T2")
@@ -544,7 +532,7 @@ def test_topics_count_by_their_names_and_not_by_the_keys_of_their_table(profile:
 
 
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
-def test_a_broker_cannot_be_in_any_number_of_clusters(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clusters_of_a_broker_are_bounded(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routeinfo, "MAX_BROKERS", 5)
     server = NameServer(SimulatedClock(), profile=PROFILES[profile])
     for number in range(5):
@@ -555,8 +543,8 @@ def test_a_broker_cannot_be_in_any_number_of_clusters(profile: str, monkeypatch:
 
 
 @given(puts=st.lists(st.tuples(*[st.text(max_size=3)] * 2, st.text(max_size=40)), max_size=12), most=st.integers(0, 6))
-def test_values_of_a_name_server_take_no_more_than_their_room(puts: list[tuple[str, str, str]], most: int) -> None:
-    """A value counts once, also one that replaces another, and a refused one changes nothing."""
+def test_key_value_configuration_is_bounded_in_bytes(puts: list[tuple[str, str, str]], most: int) -> None:
+    """A value counts once, also if it replaces another, and a refused value changes nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kvconfig, "MAX_FRAME", most * ENTRY)
         server = NameServer(SimulatedClock())

@@ -1,4 +1,4 @@
-"""The file of the topic table: five steps, a crash at each of them, and what the next start finds."""
+"""The file of the topic table: its five steps, a crash at each of them, and the result of the next start."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def content(disk: SimulatedDisk) -> dict[str, bytes | None]:
 
 
 def topic_names(disk: SimulatedDisk) -> tuple[bool, set[str]]:
-    """What a new process loads: the answer of load, and the topics beyond those of the constructor."""
+    """Load in a new process: return the result of load, and the topics beyond those of the constructor."""
     bench = TableBench(disk=disk)
     system = set(bench.topics.table)
     return bench.topics.load(), set(bench.topics.table) - system
 
 
 def three_versions() -> tuple[TableBench, bytes, bytes, bytes]:
-    """A table that was persisted twice and is about to be persisted again: B, old and new are the contents."""
+    """Return a table that was persisted twice and is about to be persisted again: the contents of backup, old and new file."""
     bench = TableBench()
     bench.create("B")
     backup = bench.disk.read(MAIN)
@@ -49,7 +49,7 @@ def three_versions() -> tuple[TableBench, bytes, bytes, bytes]:
 
 
 def crash(bench: TableBench, steps: int, topic: str = "new") -> None:
-    """Persist one more topic, with the end of the process after so many steps of the disk."""
+    """Persist one more topic, with a crash after this many steps of the disk."""
     bench.disk.end_after(steps)
     with pytest.raises(ProcessEnded):
         bench.topics.update(TopicConfig(topic))
@@ -86,7 +86,7 @@ def test_an_empty_file_empties_the_backup() -> None:
 
 @behaviour("PER-01")
 @pytest.mark.parametrize("operation", ["truncate", "read"])
-def test_an_input_output_error_ends_the_persist_and_nothing_else(operation: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_input_output_error_ends_only_the_persist(operation: str, caplog: pytest.LogCaptureFixture) -> None:
     bench, _, old, _ = three_versions()
     with bench.failing(operation=operation):
         bench.topics.update(TopicConfig("new"))
@@ -96,12 +96,12 @@ def test_an_input_output_error_ends_the_persist_and_nothing_else(operation: str,
 
 
 @behaviour("PER-01")
-def test_the_file_lies_in_the_config_folder_of_the_store() -> None:
+def test_file_is_in_the_stores_config_folder() -> None:
     assert TableBench(store_path_root_dir="/home/r/store").topics.path == "/home/r/store/config/topics.json"
 
 
 @behaviour("PER-02", "PER-05")
-def test_a_rename_that_does_not_replace_still_takes_the_temporary_file_away() -> None:
+def test_failed_replacing_rename_still_removes_the_temporary_file() -> None:
     class Strict(SimulatedDisk):
         def rename(self, old: str, new: str) -> bool:
             return new not in self.files and super().rename(old, new)
@@ -114,8 +114,8 @@ def test_a_rename_that_does_not_replace_still_takes_the_temporary_file_away() ->
 
 @pytest.mark.parametrize(("operation", "main", "left"), [("delete", True, False), ("rename", False, True)])
 @behaviour("PER-02", "PER-03")
-def test_whether_the_last_two_steps_worked_is_not_asked(operation: str, main: bool, left: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """A rename replaces a file that could not be deleted; without a rename the old table is in the backup alone."""
+def test_results_of_the_last_two_steps_are_ignored(operation: str, main: bool, left: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A rename replaces a file that could not be deleted; without a rename only the backup has the old table."""
     bench = TableBench()
     bench.topics.update(TopicConfig("old"))
     with bench.failing(operation=operation):
@@ -133,7 +133,7 @@ def test_whether_the_last_two_steps_worked_is_not_asked(operation: str, main: bo
 
 @behaviour("PER-05", "PER-02", "INV-26", "INV-29")
 @pytest.mark.parametrize("done", range(len(STEPS) + 1), ids=lambda n: f"after-{STEPS[n - 1].replace(' ', '-')}" if n else "before")
-def test_a_crash_anywhere_in_a_persist_leaves_old_or_new(done: int) -> None:
+def test_crash_in_a_persist_leaves_old_or_new(done: int) -> None:
     bench, backup, old, new = three_versions()
     if done < len(STEPS):
         crash(bench, done)
@@ -152,7 +152,7 @@ def test_a_crash_anywhere_in_a_persist_leaves_old_or_new(done: int) -> None:
 
 @behaviour("PER-05", "PER-03", "INV-26", "INV-28", "HAZ-35")
 @pytest.mark.parametrize("done", range(len(FIRST_STEPS) + 1))
-def test_a_crash_in_the_first_persist_ever_loses_everything_and_nobody_notices(done: int) -> None:
+def test_crash_in_the_first_persist_loses_all_topics_silently(done: int) -> None:
     bench = TableBench()
     if done < len(FIRST_STEPS):
         crash(bench, done)
@@ -168,7 +168,7 @@ def test_a_crash_in_the_first_persist_ever_loses_everything_and_nobody_notices(d
 
 
 @behaviour("PER-05", "TCM-04", "HAZ-10", "INV-21")
-def test_a_crash_before_the_persist_ends_forgets_a_topic_that_others_saw() -> None:
+def test_crash_before_the_persist_ends_loses_a_visible_topic() -> None:
     bench, _, _, _ = three_versions()
     bench.stop = lambda task, name: name == "versioned"
     bench.start("seen")
@@ -187,7 +187,7 @@ def test_a_power_loss_after_the_rename_leaves_the_backup(lost: bytes) -> None:
 
 @behaviour("PER-10", "PER-01")
 @pytest.mark.parametrize("done", range(7))
-def test_in_place_a_crash_leaves_a_part_of_the_file_and_the_backup(done: int) -> None:
+def test_in_place_crash_leaves_a_partial_file_and_the_backup(done: int) -> None:
     bench, backup, old, _ = three_versions()
     fresh = TableBench("P533", disk=bench.disk)
     assert fresh.topics.load()
@@ -211,7 +211,7 @@ def test_in_place_a_crash_leaves_a_part_of_the_file_and_the_backup(done: int) ->
 
 
 @behaviour("PER-10", "PER-06")
-def test_in_place_the_first_crash_leaves_a_part_and_no_backup_and_the_second_copies_it() -> None:
+def test_in_place_second_crash_copies_a_partial_file_to_backup() -> None:
     disk = SimulatedDisk()
     disk.end_after(2)
     with pytest.raises(ProcessEnded):
@@ -226,7 +226,7 @@ def test_in_place_the_first_crash_leaves_a_part_and_no_backup_and_the_second_cop
 
 @behaviour("PER-06", "PER-02", "INV-27", "INV-28", "INV-29", "HAZ-35")
 @pytest.mark.parametrize(("lost", "answer"), [(b"", True), (b"garbage", False)])
-def test_the_next_persist_copies_a_lost_file_over_the_good_backup(lost: bytes, answer: bool) -> None:
+def test_next_persist_overwrites_the_good_backup(lost: bytes, answer: bool) -> None:
     bench, _, old, _ = three_versions()
     bench.topics.update(TopicConfig("new"))
     bench.disk.files[MAIN] = bytearray(lost)
@@ -240,7 +240,7 @@ def test_the_next_persist_copies_a_lost_file_over_the_good_backup(lost: bytes, a
 
 
 @behaviour("PER-07", "HAZ-35")
-def test_without_a_main_file_the_backup_stays_as_it_was() -> None:
+def test_without_a_main_file_the_backup_is_unchanged() -> None:
     bench, _, old, _ = three_versions()
     crash(bench, 7)
     again = bench.restarted()
@@ -254,7 +254,7 @@ def test_without_a_main_file_the_backup_stays_as_it_was() -> None:
 
 
 @behaviour("PER-08", "INV-17")
-def test_a_start_from_the_backup_brings_back_an_older_version() -> None:
+def test_start_from_the_backup_restores_an_older_version() -> None:
     bench, _, _, _ = three_versions()
     before = bench.topics.data_version.copy()
     bench.scheduler.clock.time += 5
@@ -285,7 +285,7 @@ def test_a_lost_topic_is_created_again_with_other_counts() -> None:
 
 
 @behaviour("PER-03")
-def test_load_reads_main_then_backup_and_never_the_temporary_file() -> None:
+def test_load_reads_main_then_backup_never_the_temporary() -> None:
     disk = SimulatedDisk()
     found: list[str] = []
     disk.write(TEMPORARY, b"tmp")
@@ -317,9 +317,7 @@ def test_load_reads_main_then_backup_and_never_the_temporary_file() -> None:
         (b'{"topicConfigTable":{"U":{}},"dataVersion":{}}', b'{"topicConfigTable":{"T":{}}}', True, {"T"}),
     ],
 )
-def test_only_a_backup_that_is_needed_and_broken_fails_the_start(
-    main: bytes | None, backup: bytes | None, answer: bool, topics: set[str]
-) -> None:
+def test_start_fails_only_if_a_needed_backup_is_broken(main: bytes | None, backup: bytes | None, answer: bool, topics: set[str]) -> None:
     disk = SimulatedDisk()
     for path, data in ((MAIN, main), (BACKUP, backup)):
         if data is not None:
@@ -328,7 +326,7 @@ def test_only_a_backup_that_is_needed_and_broken_fails_the_start(
 
 
 @behaviour("PER-03")
-def test_an_unreadable_main_file_falls_back_and_an_unreadable_backup_fails() -> None:
+def test_unreadable_main_file_falls_back_and_unreadable_backup_fails() -> None:
     bench, _, _, _ = three_versions()
     unreadable = {MAIN}
 
@@ -343,7 +341,7 @@ def test_an_unreadable_main_file_falls_back_and_an_unreadable_backup_fails() -> 
 
 
 @behaviour("PER-04", "INV-17", "HAZ-03")
-def test_what_is_stored_wins_over_the_constructor() -> None:
+def test_stored_topics_replace_those_of_the_constructor() -> None:
     bench = TableBench()
     bench.topics.update(TopicConfig("TBW102", 3, 5, 6))
     bench.topics.update(TopicConfig("T", 1, 2, 4, "MULTI_TAG", 3, True))
@@ -358,7 +356,7 @@ def test_what_is_stored_wins_over_the_constructor() -> None:
 
 @behaviour("PER-03", "PER-04")
 @pytest.mark.parametrize(("content", "topics"), [(b"{}", set()), (b"null", set()), (b"[]", {"B"}), (b"{", {"B"})])
-def test_a_file_without_entries_is_not_a_broken_one(content: bytes, topics: set[str]) -> None:
+def test_file_without_topics_is_valid(content: bytes, topics: set[str]) -> None:
     bench, _, _, _ = three_versions()
     bench.disk.write(MAIN, content)
     assert topic_names(bench.disk) == (True, topics)
@@ -376,7 +374,7 @@ def test_texts_are_utf_8() -> None:
 
 @behaviour("PER-01", "PER-09")
 @pytest.mark.parametrize("name", ["config/topics.json", "config/topics.json.bak", "topics_noauto.json", "topics_slave.json"])
-def test_a_real_brokers_file_is_read_and_written_byte_for_byte(name: str) -> None:
+def test_real_brokers_topic_file_round_trips_byte_for_byte(name: str) -> None:
     with tarfile.open(STORE) as archive:
         file = present(archive.extractfile(f"store-4.9.4/{name}"))
         data = file.read()

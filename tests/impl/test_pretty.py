@@ -1,4 +1,4 @@
-"""The files' JSON, written from one time to the next: always what a whole new text would be."""
+"""Incremental JSON of the files: always equal to a complete new serialization."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ tables = st.dictionaries(texts, entries, max_size=4)
 
 
 @given(st.lists(st.tuples(st.integers(), tables), max_size=4))
-def test_what_is_kept_never_shows(versions: list[tuple[int, dict[str, object]]]) -> None:
+def test_incremental_text_equals_the_full_text(versions: list[tuple[int, dict[str, object]]]) -> None:
     file = PrettyTable("table")
     for counter, table in versions:
         data = {"dataVersion": {"counter": counter, "empty": {}}, "table": table}
         assert file.text(data) == pretty(data)
 
 
-def test_what_is_no_table_is_written_as_it_is() -> None:
+def test_value_that_is_no_table_is_written_unchanged() -> None:
     assert PrettyTable("table").text({"a": [1, {"b": None}]}) == pretty({"a": [1, {"b": None}]})

@@ -1,4 +1,4 @@
-"""How a producer finds, keeps and refreshes routes, and what queues it makes of them."""
+"""How a producer finds, caches and refreshes routes, and the queues that it derives from them."""
 
 from __future__ import annotations
 
@@ -41,9 +41,13 @@ def find(field: Field, producer: Producer, topic: str = "T") -> PublishInfo:
 # Look-up
 
 
+@pytest.fixture
+def producer(field: Field) -> Producer:
+    return field.producer()
+
+
 @behaviour("CLI-13")
-def test_a_route_is_asked_for_once(field: Field) -> None:
-    producer = field.producer()
+def test_route_is_requested_once(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 2, 2, 6))
     info = find(field, producer)
     assert info.have_topic_router_info
@@ -53,8 +57,7 @@ def test_a_route_is_asked_for_once(field: Field) -> None:
 
 
 @behaviour("CLI-14", "CLI-16", "CLI-18")
-def test_an_unknown_topic_takes_the_templates_route(field: Field) -> None:
-    producer = field.producer()
+def test_an_unknown_topic_takes_the_templates_route(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
     info = find(field, producer)
     assert field.server.asked == ["T", "TBW102"]
@@ -64,8 +67,7 @@ def test_an_unknown_topic_takes_the_templates_route(field: Field) -> None:
 
 @behaviour("CLI-13", "CLI-14", "CLI-17", "CLI-18", "CLI-20", "CLI-33")
 @pytest.mark.parametrize("template", [None, route(("broker-a", 8, 8, 5))], ids=["no template", "a template that is not writable"])
-def test_without_a_template_that_can_be_written_there_is_no_route(field: Field, template: TopicRouteData | None) -> None:
-    producer = field.producer()
+def test_without_a_writable_template_there_is_no_route(producer: Producer, field: Field, template: TopicRouteData | None) -> None:
     if template is not None:
         field.server.routes["TBW102"] = template
     for _ in range(2):
@@ -92,13 +94,12 @@ def test_without_a_name_server_there_is_another_error(field: Field) -> None:
 @pytest.mark.parametrize(
     "known", [route(("broker-a", 4, 4, 6), slaves=("broker-a",)), route(("broker-a", 4, 4, 4)), route(("broker-a", 4, 0, 6))]
 )
-def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known: TopicRouteData) -> None:
-    producer = field.producer()
+def test_a_route_without_writable_queues_does_not_fall_back(producer: Producer, field: Field, known: TopicRouteData) -> None:
     field.server.routes |= {"T": known, "TBW102": route(("broker-b", 8, 8, 7))}
     for asked in (1, 2, 3):
         info = find(field, producer)
         assert (info.have_topic_router_info, info.ok) == (True, False)
-        assert field.server.asked == ["T"] * asked, "a route without queues is asked for again, the template never"
+        assert field.server.asked == ["T"] * asked, "a route without queues is requested again, the template never"
         if asked == 2:
             del field.server.routes["T"]
     with pytest.raises(ClientError, match=r"^No route info of this topic: T"):
@@ -107,8 +108,7 @@ def test_a_route_without_writable_queues_does_not_fall_back(field: Field, known:
 
 @behaviour("CLI-16", "HAZ-16", "M-109")
 @pytest.mark.parametrize(("read", "write", "expected"), [(8, 2, 4), (2, 8, 2), (4, 4, 4), (5, 5, 4), (3, 0, 3)])
-def test_the_fallback_counts_by_read_queues(field: Field, read: int, write: int, expected: int) -> None:
-    producer = field.producer()
+def test_the_fallback_counts_by_read_queues(producer: Producer, field: Field, read: int, write: int, expected: int) -> None:
     field.server.routes["TBW102"] = route(("broker-a", read, write, 7), ("broker-b", 16, 1, 7))
     found = queues(find(field, producer))
     assert found == [*(("broker-a", queue_id) for queue_id in range(expected)), *(("broker-b", queue_id) for queue_id in range(4))]
@@ -124,8 +124,7 @@ def test_the_fallbacks_key_and_count_are_settings(field: Field) -> None:
 
 
 @behaviour("CLI-16", "M-110")
-def test_the_fallback_is_kept_under_the_topics_own_name(field: Field) -> None:
-    producer = field.producer()
+def test_fallback_route_is_cached_under_the_topics_name(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7))
     find(field, producer)
     assert set(producer.client.topic_route_table) == {"T"}
@@ -139,8 +138,7 @@ def test_the_fallback_is_kept_under_the_topics_own_name(field: Field) -> None:
 
 
 @behaviour("CLI-17", "CLI-19", "CLI-22", "HAZ-01", "M-111")
-def test_a_topic_that_the_name_server_does_not_know_keeps_its_route(field: Field) -> None:
-    producer = field.producer()
+def test_topic_unknown_to_the_name_server_keeps_its_route(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
     info = find(field, producer)
     for _ in range(2):
@@ -154,14 +152,14 @@ def test_a_topic_that_the_name_server_does_not_know_keeps_its_route(field: Field
 
 
 @behaviour("CLI-17")
-def test_a_refusal_has_the_remark_and_the_code_of_the_answer(field: Field) -> None:
+def test_refusal_has_remark_and_code_of_the_answer(field: Field) -> None:
     with pytest.raises(ClientError) as caught:
         field.run(field.producer().client._topic_route("T"))
     assert (caught.value.message, caught.value.code) == ("unknown", TOPIC_NOT_EXIST)
 
 
 class RoutesNowhere:
-    """A name server whose good answers have this for a body."""
+    """A name server whose successful answers have this body."""
 
     def __init__(self, body: bytes | None) -> None:
         self.body = body
@@ -174,8 +172,7 @@ class RoutesNowhere:
 
 @behaviour("CLI-17")
 @pytest.mark.parametrize("body", [None, b""])
-def test_a_good_answer_without_a_route_is_swallowed_too(field: Field, body: bytes | None) -> None:
-    producer = field.producer()
+def test_successful_answer_without_a_route_is_ignored(producer: Producer, field: Field, body: bytes | None) -> None:
     field.server.routes["T"] = route(("broker-a", 1, 1, 6))
     info = find(field, producer)
     field.network.listen(NAME_SERVER, RoutesNowhere(body))
@@ -185,8 +182,7 @@ def test_a_good_answer_without_a_route_is_swallowed_too(field: Field, body: byte
 
 @behaviour("CLI-17")
 @pytest.mark.parametrize("is_default", [False, True])
-def test_a_transport_failure_raises(field: Field, is_default: bool) -> None:
-    producer = field.producer()
+def test_a_transport_failure_raises(producer: Producer, field: Field, is_default: bool) -> None:
     field.network.close(NAME_SERVER)
     with pytest.raises(JavaError, match=r"java\.lang\.IllegalStateException: ConnectFailed"):
         field.run(producer.update_route("T", is_default))
@@ -194,8 +190,7 @@ def test_a_transport_failure_raises(field: Field, is_default: bool) -> None:
 
 
 @behaviour("CLI-17")
-def test_a_name_server_has_three_seconds(field: Field) -> None:
-    producer = field.producer()
+def test_name_server_request_times_out_after_three_seconds(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     begin = field.clock.now()
     field.delay(to=NAME_SERVER, millis=2999)
@@ -209,15 +204,14 @@ def test_a_name_server_has_three_seconds(field: Field) -> None:
 
 
 @behaviour("CLI-17")
-def test_the_next_name_server_is_asked_if_one_cannot_be_reached(field: Field) -> None:
+def test_unreachable_name_server_is_replaced_by_the_next(field: Field) -> None:
     producer = field.producer(name_servers=("127.0.0.1:1", NAME_SERVER))
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     assert field.run(producer.update_route("T")) is True
 
 
 @behaviour("CLI-15")
-def test_a_refresh_waits_three_seconds_for_the_one_before(field: Field) -> None:
-    producer = field.producer()
+def test_refresh_waits_three_seconds_for_a_running_refresh(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     lock = producer.client.name_server_lock
     field.run(lock.acquire())
@@ -233,8 +227,7 @@ def test_a_refresh_waits_three_seconds_for_the_one_before(field: Field) -> None:
 
 
 @behaviour("CLI-15")
-def test_an_interrupted_refresh_changes_nothing(field: Field) -> None:
-    producer = field.producer()
+def test_an_interrupted_refresh_changes_nothing(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     field.lose(to=NAME_SERVER)
     task = field.scheduler.spawn(producer.update_route("T"))
@@ -246,8 +239,7 @@ def test_an_interrupted_refresh_changes_nothing(field: Field) -> None:
 
 
 @behaviour("CLI-19")
-def test_only_news_is_spread(field: Field) -> None:
-    producer = field.producer()
+def test_only_changed_routes_reach_the_producers(producer: Producer, field: Field) -> None:
     client = producer.client
     field.server.routes["T"] = route(("broker-a", 4, 4, 6), ("broker-b", 4, 4, 6))
     assert field.run(producer.update_route("T")) is True
@@ -273,7 +265,7 @@ def test_only_news_is_spread(field: Field) -> None:
         lambda r: r.filter_server_table.update({A: ["f"]}),
     ],
 )
-def test_any_difference_is_news(change: Any) -> None:
+def test_any_difference_counts_as_a_change(change: Any) -> None:
     old, new = route(("broker-a", 4, 4, 6)), route(("broker-a", 4, 4, 6))
     assert not route_changed(old, new)
     change(new)
@@ -282,7 +274,7 @@ def test_any_difference_is_news(change: Any) -> None:
 
 
 @behaviour("CLI-19")
-def test_what_is_learnt_goes_to_every_producer_of_the_instance(field: Field) -> None:
+def test_changed_route_reaches_every_producer_of_the_instance(field: Field) -> None:
     first, second = field.producer("first"), field.producer("second")
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
     assert field.run(first.update_route("T")) is True
@@ -294,15 +286,14 @@ def test_what_is_learnt_goes_to_every_producer_of_the_instance(field: Field) -> 
 
 
 @behaviour("CLI-19")
-def test_an_unchanged_route_is_news_for_a_producer_without_queues(field: Field) -> None:
-    producer = field.producer()
+def test_unchanged_route_reaches_a_producer_without_queues(producer: Producer, field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 4, 4, 4))
     assert field.run(producer.update_route("T")) is True
     assert field.run(producer.update_route("T")) is True
 
 
 @behaviour("CLI-05", "CLI-16", "CLI-19", "CLI-21")
-def test_the_refresh_asks_once_for_every_published_topic(field: Field) -> None:
+def test_refresh_requests_every_published_topic_once(field: Field) -> None:
     first, second = field.producer("first"), field.producer("second")
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7))
     find(field, first, "T")
@@ -311,12 +302,11 @@ def test_the_refresh_asks_once_for_every_published_topic(field: Field) -> None:
     field.run(first.refresh_all())
     assert sorted(field.server.asked) == ["T", "TBW102", "U"]
     assert first.topic_publish_info_table["TBW102"].ok
-    assert len(first.topic_publish_info_table["TBW102"].message_queue_list) == 8, "only what is kept for an unknown topic is cut"
+    assert len(first.topic_publish_info_table["TBW102"].message_queue_list) == 8, "only the cached route of an unknown topic is reduced"
 
 
 @behaviour("CLI-21", "LIV-02")
-def test_the_refresh_brings_what_the_name_server_knows(field: Field) -> None:
-    producer = field.producer()
+def test_refresh_updates_queues_from_the_name_server(producer: Producer, field: Field) -> None:
     field.server.routes["TBW102"] = route(("broker-a", 8, 8, 7), ("broker-b", 8, 8, 7))
     find(field, producer)
     field.server.routes["T"] = route(("broker-b", 2, 2, 6))
@@ -325,8 +315,7 @@ def test_the_refresh_brings_what_the_name_server_knows(field: Field) -> None:
 
 
 @behaviour("CLI-21")
-def test_a_refresh_that_cannot_reach_the_name_server_raises_nothing(field: Field) -> None:
-    producer = field.producer()
+def test_refresh_ignores_an_unreachable_name_server(producer: Producer, field: Field) -> None:
     field.network.close(NAME_SERVER)
     field.run(producer.refresh_all())
     assert not producer.client.name_server_lock.held
@@ -348,7 +337,7 @@ def test_queues_are_sorted_by_broker_and_counted_by_write_queues() -> None:
 
 
 @behaviour("CLI-20", "PERM-01")
-def test_brokers_that_are_not_writable_unknown_or_without_master_are_skipped() -> None:
+def test_unwritable_unknown_and_masterless_brokers_are_skipped() -> None:
     full = route(("broker-a", 1, 1, 4), ("broker-b", 1, 1, 6), ("broker-c", 1, 1, 6), slaves=("broker-b",))
     assert queues(publish_info("T", full)) == [("broker-c", 0)]
     assert [perm for perm in range(9) if publish_info("T", route(("broker-a", 1, 1, perm))).ok] == [2, 3, 6, 7], "by the write bit"

@@ -1,4 +1,4 @@
-"""Which queue is next: round robin, another broker on a retry, and the latency-fault mode."""
+"""Queue selection: round robin, another broker on a retry, and the latency-fault mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocketproof_protocol.codes import SYSTEM_ERROR
 
 
 def info_of(**queues: int) -> PublishInfo:
-    """A publish info of brokers a, b … with so many queues."""
+    """Return a publish info of brokers a, b … with these numbers of queues."""
     return publish_info("T", route(*((f"broker-{name}", count, count, 6) for name, count in queues.items())))
 
 
@@ -35,11 +35,18 @@ def choices(robin: RoundRobin, info: PublishInfo, last: str | None, count: int) 
 # Round robin
 
 
-@behaviour("CLI-23")
-def test_queues_are_taken_in_turn() -> None:
-    info = info_of(a=2, b=1)
-    assert choices(RoundRobin(Counter(0)), info, None, 7) == ["a0", "a1", "b0", "a0", "a1", "b0", "a0"]
-    assert choices(RoundRobin(Counter(2)), info, None, 2) == ["b0", "a0"]
+@behaviour("CLI-23", "CLI-24", "HAZ-34")
+@pytest.mark.parametrize(
+    ("start", "info", "last", "queues"),
+    [
+        (0, info_of(a=2, b=1), None, "a0 a1 b0 a0 a1 b0 a0"),
+        (2, info_of(a=2, b=1), None, "b0 a0"),
+        (INT_MAX - 1, info_of(a=5), None, "a1 a2 a0 a2 a1"),  # the counter wraps, and its absolute value decreases
+        (1, info_of(a=2), "broker-c", "a1"),  # a broker that is not in the list excludes nothing
+    ],
+)
+def test_queues_are_taken_in_turn(start: int, info: PublishInfo, last: str | None, queues: str) -> None:
+    assert choices(RoundRobin(Counter(start)), info, last, len(queues.split())) == queues.split()
 
 
 @behaviour("CLI-23", "HAZ-34")
@@ -48,13 +55,8 @@ def test_queues_are_taken_in_turn() -> None:
     [(0, 3, 0), (5, 3, 2), (-5, 3, 2), (INT_MAX, 4, 3), (INT_MIN, 3, 0), (INT_MIN, 4, 0), (INT_MIN + 1, 4, 3)],
 )
 def test_positions_in_javas_arithmetic(value: int, size: int, expected: int) -> None:
-    """abs of the smallest int is negative, and its remainder by 3 is -2: the position becomes 0."""
+    """In Java, abs of the smallest int is negative and its remainder by 3 is -2: the position becomes 0."""
     assert position(value, size) == expected
-
-
-@behaviour("CLI-23", "HAZ-34")
-def test_the_counter_wraps_and_counts_back() -> None:
-    assert choices(RoundRobin(Counter(INT_MAX - 1)), info_of(a=5), None, 5) == ["a1", "a2", "a0", "a2", "a1"]
 
 
 @behaviour("CLI-23")
@@ -75,19 +77,14 @@ def test_a_retry_takes_the_next_queue_of_another_broker() -> None:
 
 
 @behaviour("CLI-24")
-def test_a_retry_on_the_only_broker_takes_the_position_after_one_round() -> None:
+def test_retry_on_the_only_broker_continues_after_one_round() -> None:
     robin = RoundRobin(Counter(0))
     assert choices(robin, info_of(a=3), "broker-a", 2) == ["a0", "a1"]
-    assert robin.counter.value == 8, "three positions looked at and one taken, twice"
-
-
-@behaviour("CLI-24")
-def test_a_broker_that_is_not_in_the_list_any_more_excludes_nothing() -> None:
-    assert choices(RoundRobin(Counter(1)), info_of(a=2), "broker-c", 1) == ["a1"]
+    assert robin.counter.value == 8, "twice three positions checked and one taken"
 
 
 @behaviour("CLI-23")
-def test_a_producer_counts_over_all_topics_and_a_test_may_choose() -> None:
+def test_producer_shares_one_counter_over_all_topics() -> None:
     field = Field()
     producer = field.producer()
     field.server.routes["T"] = route(("broker-a", 4, 4, 6))
@@ -136,12 +133,12 @@ class Faults:
         (30_000, 600_000),
     ],
 )
-def test_for_how_long_a_slow_broker_is_avoided(latency: int, duration: int) -> None:
+def test_slow_broker_is_avoided_for_a_time_by_latency(latency: int, duration: int) -> None:
     assert not_available_duration(latency) == duration
 
 
 @behaviour("CLI-25")
-def test_a_broker_is_available_again_when_its_time_is_over() -> None:
+def test_avoided_broker_becomes_available_after_its_time() -> None:
     faults = Faults()
     assert faults.mode.is_available("broker-a")
     faults.mode.update("broker-a", 550, isolation=False)
@@ -167,7 +164,7 @@ def test_available_brokers_are_preferred() -> None:
 
 
 @behaviour("CLI-25", "HAZ-27")
-def test_if_nobody_is_available_a_cached_queue_is_overwritten() -> None:
+def test_without_available_brokers_a_cached_queue_is_overwritten() -> None:
     faults = Faults()
     info = info_of(a=2, b=2)
     faults.mode.update("broker-a", 5000, isolation=True)
@@ -178,18 +175,26 @@ def test_if_nobody_is_available_a_cached_queue_is_overwritten() -> None:
 
 
 @behaviour("CLI-25", "HAZ-27")
-def test_if_nobody_is_available_a_broker_with_a_single_queue_is_as_good_as_others() -> None:
+@pytest.mark.parametrize(
+    ("info", "latencies", "chosen", "known", "queues"),
+    [
+        (info_of(a=1, b=2), (10, 20), "a0", {"broker-a", "broker-b"}, "a0 a0 b1"),  # a broker with a single queue is eligible
+        (info_of(a=2), (20, 10), "a1", {"broker-a"}, "a0 a1"),  # a broker that has left the route is removed
+    ],
+)
+def test_without_available_brokers_the_route_decides(
+    info: PublishInfo, latencies: tuple[int, int], chosen: str, known: set[str], queues: str
+) -> None:
     faults = Faults()
-    info = info_of(a=1, b=2)
-    faults.mode.update("broker-a", 10, isolation=True)
-    faults.mode.update("broker-b", 20, isolation=True)
-    assert faults.choose(info) == "a0"
-    assert set(faults.mode.items) == {"broker-a", "broker-b"}, "it has not left the route"
+    for broker, latency in zip(("broker-a", "broker-b"), latencies, strict=True):
+        faults.mode.update(broker, latency, isolation=True)
+    assert faults.choose(info) == chosen
+    assert (set(faults.mode.items), places(info)) == (known, queues.split())
 
 
 @behaviour("CLI-25")
-def test_the_better_half_is_picked_from() -> None:
-    """Available before unavailable, then the faster, then the one that comes back sooner."""
+def test_better_half_of_the_brokers_is_eligible() -> None:
+    """Available before unavailable, then the faster, then the earlier return."""
     faults = Faults()
     for name, latency in (("d", 4), ("c", 3), ("b", 2), ("a", 1)):
         faults.mode.update(name, latency, isolation=True)
@@ -202,7 +207,7 @@ def test_the_better_half_is_picked_from() -> None:
 
 
 @behaviour("CLI-25")
-def test_of_two_that_are_as_slow_the_one_that_comes_back_sooner_is_picked() -> None:
+def test_equally_slow_brokers_are_ordered_by_earlier_return() -> None:
     faults = Faults()
     for name in ("a", "b"):
         faults.mode.update(name, 5, isolation=True)
@@ -212,20 +217,9 @@ def test_of_two_that_are_as_slow_the_one_that_comes_back_sooner_is_picked() -> N
 
 
 @behaviour("CLI-25")
-def test_a_broker_that_has_left_the_route_is_forgotten() -> None:
-    faults = Faults()
-    info = info_of(a=2)
-    faults.mode.update("broker-a", 20, isolation=True)
-    faults.mode.update("broker-b", 10, isolation=True)
-    assert faults.choose(info) == "a1"
-    assert set(faults.mode.items) == {"broker-a"}
-    assert places(info) == ["a0", "a1"]
-
-
-@behaviour("CLI-25")
-def test_attempts_are_noted_with_their_latency() -> None:
+def test_attempts_are_recorded_with_their_latency() -> None:
     field = Field()
-    assert field.producer("other").latency_fault is None, "the mode is off unless it is asked for"
+    assert field.producer("other").latency_fault is None, "the mode is off by default"
     producer = field.producer(settings=ProducerSettings(send_latency_fault_enable=True, retry_times_when_send_failed=0))
     mode = present(producer.latency_fault)
     field.server.routes["T"] = route(("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6))

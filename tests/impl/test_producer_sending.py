@@ -1,4 +1,4 @@
-"""Sending: attempts, time, results, failures, the three modes, and what goes over the wire."""
+"""Sending: attempts, time, results, failures, the three modes, and the bytes on the wire."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ A, B = ADDRESS["broker-a"], ADDRESS["broker-b"]
 
 @pytest.fixture
 def field() -> Field:
-    """A topic T with one queue on broker-a and one on broker-b."""
+    """Return a field with a topic T that has one queue on broker-a and one on broker-b."""
     made = Field()
     made.server.routes["T"] = route(("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6))
     return made
@@ -46,7 +46,7 @@ def send(field: Field, producer: Producer, message: Message | None = None, timeo
 
 
 def requests(field: Field) -> list[int]:
-    """How many requests each broker got."""
+    """Return the number of requests that each broker got."""
     return [len(broker.requests) for broker in field.brokers.values()]
 
 
@@ -57,9 +57,13 @@ def header(command: Command) -> SendMessageRequestHeader:
 # Results
 
 
+@pytest.fixture
+def producer(field: Field) -> Producer:
+    return field.producer()
+
+
 @behaviour("CLI-26", "CLI-29")
-def test_a_send_is_checked_routed_addressed_and_sent(field: Field) -> None:
-    producer = field.producer()
+def test_a_send_is_checked_routed_addressed_and_sent(producer: Producer, field: Field) -> None:
     result = send(field, producer)
     assert result.status is SendStatus.SEND_OK
     assert (result.queue, result.queue_offset, result.offset_msg_id) == (MessageQueue("T", "broker-a", 0), 5, "7F0000")
@@ -68,8 +72,7 @@ def test_a_send_is_checked_routed_addressed_and_sent(field: Field) -> None:
 
 
 @behaviour("CLI-26")
-def test_a_thread_can_be_stopped_after_the_route_and_before_the_request(field: Field) -> None:
-    producer = field.producer()
+def test_send_pauses_between_route_and_request(producer: Producer, field: Field) -> None:
     field.scheduler.stops = lambda task, pause: True
     task = field.scheduler.spawn(producer.send(Message("T", body=b"x")))
     field.scheduler.settle()
@@ -84,22 +87,16 @@ def test_a_thread_can_be_stopped_after_the_route_and_before_the_request(field: F
 
 @behaviour("CLI-29")
 @pytest.mark.parametrize(
-    ("code", "status"),
-    [
-        (0, SendStatus.SEND_OK),
-        (10, SendStatus.FLUSH_DISK_TIMEOUT),
-        (11, SendStatus.SLAVE_NOT_AVAILABLE),
-        (12, SendStatus.FLUSH_SLAVE_TIMEOUT),
-    ],
+    ("code", "status"), [(0, "SEND_OK"), (10, "FLUSH_DISK_TIMEOUT"), (11, "SLAVE_NOT_AVAILABLE"), (12, "FLUSH_SLAVE_TIMEOUT")]
 )
-def test_four_codes_are_results(field: Field, code: int, status: SendStatus) -> None:
+def test_four_codes_are_results(field: Field, code: int, status: str) -> None:
     field.brokers["broker-a"].script.append(code)
-    assert send(field, field.producer()).status is status
+    assert send(field, field.producer()).status is SendStatus[status]
     assert requests(field) == [1, 0, 0], "a stored message is not sent again"
 
 
 @behaviour("CLI-29")
-def test_what_is_read_from_an_answer() -> None:
+def test_result_has_the_fields_of_the_answer() -> None:
     fields = {"msgId": "7F", "queueId": "3", "queueOffset": "9", "MSG_REGION": "r", "TRACE_ON": "false"}
     result = send_result(Command(codes.SUCCESS, fields), "T", "broker-a", "U")
     assert result == SendResult(SendStatus.SEND_OK, "U", MessageQueue("T", "broker-a", 3), 9, "r", False, "7F")
@@ -111,18 +108,18 @@ def test_what_is_read_from_an_answer() -> None:
 
 @behaviour("CLI-29", "HAZ-29")
 @pytest.mark.parametrize("code", [codes.FLUSH_DISK_TIMEOUT, codes.FLUSH_SLAVE_TIMEOUT, codes.SLAVE_NOT_AVAILABLE])
-def test_a_result_that_is_not_ok_is_tried_on_another_broker_if_wanted(field: Field, code: int) -> None:
+def test_result_other_than_ok_is_retried_on_another_broker(field: Field, code: int) -> None:
     producer = field.producer(settings=ProducerSettings(retry_another_broker_when_not_store_ok=True))
     field.brokers["broker-a"].script.append(code)
     assert send(field, producer).status is SendStatus.SEND_OK
     assert requests(field) == [1, 1, 0]
     keys = {parse_properties(header(broker.requests[0]).properties, exact=False)["UNIQ_KEY"] for broker in list(field.brokers.values())[:2]}
-    assert len(keys) == 1, "both brokers store the message, under one key"
+    assert len(keys) == 1, "both brokers store the message under the same key"
 
 
 @behaviour("CLI-29", "CLI-30")
 @pytest.mark.parametrize("then", [codes.SYSTEM_ERROR, codes.SYSTEM_BUSY])
-def test_a_kept_result_comes_before_later_failures(field: Field, then: int) -> None:
+def test_kept_result_takes_precedence_over_later_failures(field: Field, then: int) -> None:
     producer = field.producer(settings=ProducerSettings(retry_another_broker_when_not_store_ok=True))
     field.brokers["broker-a"].script.extend([codes.FLUSH_DISK_TIMEOUT, then])
     field.brokers["broker-b"].script.append(then)
@@ -130,8 +127,8 @@ def test_a_kept_result_comes_before_later_failures(field: Field, then: int) -> N
 
 
 @behaviour("CLI-28", "CLI-29")
-def test_a_kept_result_comes_before_the_end_of_the_time(field: Field) -> None:
-    """The first broker answers late that its disk was: no time is left for another one, and the message is stored."""
+def test_kept_result_takes_precedence_over_the_timeout(field: Field) -> None:
+    """The first broker reports a late flush at the end of the timeout: the message is stored, and no time is left for another broker."""
     producer = field.producer(settings=ProducerSettings(retry_another_broker_when_not_store_ok=True))
     field.brokers["broker-a"].script.append(codes.FLUSH_DISK_TIMEOUT)
     choose_late(field, producer, 101)
@@ -140,7 +137,7 @@ def test_a_kept_result_comes_before_the_end_of_the_time(field: Field) -> None:
 
 
 def choose_late(field: Field, producer: Producer, millis: int) -> None:
-    """From now on each attempt after the first begins so much later."""
+    """Delay the start of each attempt after the first by this time."""
 
     def choose(info: PublishInfo, last: str | None) -> MessageQueue:
         if last is not None:
@@ -154,8 +151,7 @@ def choose_late(field: Field, producer: Producer, millis: int) -> None:
 
 
 @behaviour("CLI-27", "CLI-30", "CLI-24", "LIV-07", "HAZ-44")
-def test_three_attempts_and_no_more(field: Field) -> None:
-    producer = field.producer()
+def test_three_attempts_and_no_more(producer: Producer, field: Field) -> None:
     for broker in field.brokers.values():
         broker.script.extend([codes.TOPIC_NOT_EXIST] * 9)
     with pytest.raises(ClientError) as caught:
@@ -166,25 +162,16 @@ def test_three_attempts_and_no_more(field: Field) -> None:
     assert requests(field) == [2, 1, 0]
 
 
-@behaviour("CLI-27")
-@pytest.mark.parametrize("retries", [0, 1, 4])
-def test_the_number_of_retries_is_a_setting(field: Field, retries: int) -> None:
-    producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=retries))
-    for broker in field.brokers.values():
-        broker.script.extend([codes.SYSTEM_ERROR] * 9)
-    with pytest.raises(ClientError, match=rf"^Send \[{retries + 1}\] times"):
-        send(field, producer)
-    assert sum(requests(field)) == retries + 1
-
-
 @behaviour("CLI-27", "CLI-35")
-@pytest.mark.parametrize("retries", [0, 1])
-def test_a_batch_is_tried_as_often(field: Field, retries: int) -> None:
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("retries", [0, 1, 4])
+def test_the_number_of_retries_is_a_setting(field: Field, retries: int, batch: bool) -> None:
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=retries))
     for broker in field.brokers.values():
         broker.script.extend([codes.SYSTEM_ERROR] * 9)
+    message = Message("T", body=b"a")
     with pytest.raises(ClientError, match=rf"^Send \[{retries + 1}\] times"):
-        field.run(producer.send_batch([Message("T", body=b"a")]))
+        field.run(producer.send_batch([message]) if batch else producer.send(message))
     assert sum(requests(field)) == retries + 1
 
 
@@ -198,8 +185,7 @@ def test_these_codes_are_retried(field: Field, code: int) -> None:
 
 @behaviour("CLI-30", "M-112")
 @pytest.mark.parametrize("code", [2, 13, 3, 26, 18, 206])
-def test_these_codes_are_not_at_whatever_attempt(field: Field, code: int) -> None:
-    producer = field.producer()
+def test_other_codes_are_not_retried_at_any_attempt(producer: Producer, field: Field, code: int) -> None:
     field.brokers["broker-a"].script.extend([code, code])
     field.brokers["broker-b"].script.append(codes.TOPIC_NOT_EXIST)
     for attempts in ([1, 0, 0], [2, 1, 0]):
@@ -228,15 +214,15 @@ def test_a_broker_that_cannot_be_reached_is_10001(field: Field) -> None:
 
 
 @behaviour("CLI-30")
-def test_a_dead_broker_is_left_for_a_living_one(field: Field) -> None:
+def test_retry_moves_from_a_dead_to_a_living_broker(field: Field) -> None:
     field.network.close(A)
     assert send(field, field.producer()).queue.broker_name == "broker-b"
 
 
 @behaviour("CLI-28", "CLI-30", "M-113")
 @pytest.mark.parametrize("retries", [0, 2])
-def test_a_timeout_is_10002_and_uses_up_the_time_of_all_attempts(field: Field, retries: int) -> None:
-    """A second attempt begins with nothing left, which is allowed, and ends at once; the third likewise."""
+def test_timeout_is_10002_and_uses_the_time_of_all_attempts(field: Field, retries: int) -> None:
+    """A second and a third attempt start with no time left, which is allowed, and end at once."""
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=retries))
     field.network.plan = lambda packet: [0] if NAME_SERVER in (packet.source, packet.target) else []
     begin = field.clock.now()
@@ -247,8 +233,7 @@ def test_a_timeout_is_10002_and_uses_up_the_time_of_all_attempts(field: Field, r
 
 
 @behaviour("CLI-30")
-def test_a_broker_without_an_address_is_10003(field: Field) -> None:
-    producer = field.producer()
+def test_a_broker_without_an_address_is_10003(producer: Producer, field: Field) -> None:
     send(field, producer)
     producer.client.broker_addr_table.clear()
     with pytest.raises(ClientError, match=r"^Send \[3\] times") as caught:
@@ -298,8 +283,8 @@ def test_an_interrupted_send_ends_at_once(field: Field) -> None:
 
 
 @behaviour("CLI-28", "LIV-07", "M-113")
-def test_each_attempt_gets_what_is_left_of_the_time(field: Field) -> None:
-    """broker-a answers after 2 s that it failed, broker-b never: one second is left for it."""
+def test_each_attempt_has_the_remaining_time(field: Field) -> None:
+    """broker-a answers with a failure after 2 s, broker-b does not answer: its timeout is one second."""
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
     field.network.plan = lambda packet: [2000] if packet.answer and packet.source == A else [] if packet.target == B else [0]
     begin = field.clock.now()
@@ -312,8 +297,8 @@ def test_each_attempt_gets_what_is_left_of_the_time(field: Field) -> None:
 
 @behaviour("CLI-28")
 @pytest.mark.parametrize(("late", "attempts"), [(1000, 2), (1001, 1)])
-def test_an_attempt_may_begin_while_the_cost_is_not_above_the_timeout(field: Field, late: int, attempts: int) -> None:
-    """A second attempt that begins exactly at the end of the time still goes out, and one a millisecond later does not."""
+def test_attempt_can_begin_until_its_cost_exceeds_the_timeout(field: Field, late: int, attempts: int) -> None:
+    """A second attempt that begins exactly at the timeout is still sent; one millisecond later it is not."""
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
     producer = field.producer()
     choose_late(field, producer, late)
@@ -326,7 +311,7 @@ def test_an_attempt_may_begin_while_the_cost_is_not_above_the_timeout(field: Fie
 
 
 @behaviour("CLI-28")
-def test_the_search_for_a_route_counts(field: Field) -> None:
+def test_route_query_counts_towards_the_timeout(field: Field) -> None:
     field.delay(to=NAME_SERVER, millis=1001)
     with pytest.raises(TooMuchRequest, match="sendDefaultImpl call timeout"):
         send(field, field.producer(), timeout=1000)
@@ -334,7 +319,7 @@ def test_the_search_for_a_route_counts(field: Field) -> None:
 
 
 @behaviour("CLI-28")
-def test_the_second_look_for_an_address_counts(field: Field) -> None:
+def test_second_query_for_an_address_counts_towards_the_timeout(field: Field) -> None:
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=0))
     send(field, producer)
     producer.choose = lambda info, last: MessageQueue("U", "broker-a", 0)
@@ -363,7 +348,7 @@ def test_a_late_answer_leads_to_a_second_copy(field: Field) -> None:
 
 
 @behaviour("CLI-28", "M-113")
-def test_after_a_second_look_the_request_has_what_is_left(field: Field) -> None:
+def test_request_after_a_second_query_has_the_remaining_time(field: Field) -> None:
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_failed=0))
     send(field, producer)
     producer.choose = lambda info, last: MessageQueue("U", "broker-a", 0)
@@ -377,9 +362,8 @@ def test_after_a_second_look_the_request_has_what_is_left(field: Field) -> None:
 
 @behaviour("LIV-07")
 @pytest.mark.parametrize("slow", ["brokers", "name server"])
-def test_a_send_ends_within_its_time_and_two_refreshes(field: Field, slow: str) -> None:
-    """Brokers that never answer; or another thread that holds the name servers' lock, and answers that take almost 3 s."""
-    producer = field.producer()
+def test_a_send_ends_within_its_time_and_two_refreshes(producer: Producer, field: Field, slow: str) -> None:
+    """Case 1: brokers that never answer. Case 2: another thread holds the name servers' lock, and answers take almost 3 s."""
     field.server.routes["TBW102"] = route(("broker-a", 4, 4, 7))
     lock = producer.client.name_server_lock
     if slow == "brokers":
@@ -399,8 +383,7 @@ def test_a_send_ends_within_its_time_and_two_refreshes(field: Field, slow: str) 
 
 
 @behaviour("CLI-32", "CLI-27", "HAZ-26")
-def test_one_way_returns_nothing_and_sees_no_failure_after_the_write(field: Field) -> None:
-    producer = field.producer()
+def test_one_way_reports_no_failure_after_the_write(producer: Producer, field: Field) -> None:
     field.brokers["broker-a"].script.append(codes.SYSTEM_ERROR)
     assert field.run(producer.send_oneway(Message("T", body=b"x"))) is None
     assert requests(field) == [1, 0, 0]
@@ -408,8 +391,7 @@ def test_one_way_returns_nothing_and_sees_no_failure_after_the_write(field: Fiel
 
 
 @behaviour("CLI-27", "CLI-32")
-def test_one_way_makes_one_attempt_and_sees_failures_before_the_write(field: Field) -> None:
-    producer = field.producer()
+def test_one_way_has_one_attempt_and_reports_earlier_failures(producer: Producer, field: Field) -> None:
     field.network.close(A)
     with pytest.raises(ClientError, match=r"^Send \[1\] times, .* BrokersSent: \[broker-a\]") as caught:
         field.run(producer.send_oneway(Message("T", body=b"x")))
@@ -421,7 +403,7 @@ def test_one_way_makes_one_attempt_and_sees_failures_before_the_write(field: Fie
 
 
 def send_async(field: Field, producer: Producer, message: Message | None = None, timeout: int = 3000) -> SendResult | Exception:
-    """The only outcome of an asynchronous send."""
+    """Return the only outcome of an asynchronous send."""
     outcomes: list[SendResult | Exception] = []
     field.run(producer.send_async(message or Message("T", body=b"x"), outcomes.append, timeout))
     (outcome,) = outcomes
@@ -429,7 +411,7 @@ def send_async(field: Field, producer: Producer, message: Message | None = None,
 
 
 class LosesFirst:
-    """A network that loses the connection of the first request, after so many milliseconds; the others are answered."""
+    """A network that loses the connection of the first request after these milliseconds and answers the others."""
 
     def __init__(self, field: Field, late: int) -> None:
         self._field = field
@@ -465,7 +447,7 @@ def test_async_never_retries_an_error_answer(field: Field, code: int) -> None:
 
 @behaviour("CLI-31")
 @pytest.mark.parametrize("retries", [0, 2])
-def test_async_retries_what_got_no_answer(field: Field, retries: int) -> None:
+def test_async_retries_requests_without_an_answer(field: Field, retries: int) -> None:
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_async_failed=retries))
     send(field, producer)
     tried: list[str] = []
@@ -478,8 +460,7 @@ def test_async_retries_what_got_no_answer(field: Field, retries: int) -> None:
 
 
 @behaviour("CLI-31")
-def test_async_retries_a_broker_that_cannot_be_reached(field: Field) -> None:
-    producer = field.producer()
+def test_async_retries_a_broker_that_cannot_be_reached(producer: Producer, field: Field) -> None:
     field.network.close(A)
     outcome = send_async(field, producer)
     assert isinstance(outcome, SendResult) and outcome.queue.broker_name == "broker-b"
@@ -502,8 +483,8 @@ def test_async_retries_a_lost_connection(field: Field) -> None:
 
 @behaviour("CLI-31")
 @pytest.mark.parametrize(("late", "reached"), [(1000, 2), (1001, 1)])
-def test_async_retries_have_what_is_left_of_the_time(field: Field, late: int, reached: int) -> None:
-    """broker-a notices after so long that the connection is lost; nothing at all may be left for broker-b, but not less."""
+def test_async_retries_have_the_remaining_time(field: Field, late: int, reached: int) -> None:
+    """broker-a loses the connection after this time; the time left for broker-b may be 0, but not negative."""
     producer = field.producer(settings=ProducerSettings(retry_times_when_send_async_failed=1))
     producer.network = network = LosesFirst(field, late)
     outcome = send_async(field, producer, timeout=1000)
@@ -512,7 +493,7 @@ def test_async_retries_have_what_is_left_of_the_time(field: Field, late: int, re
 
 
 @behaviour("CLI-31", "HAZ-28")
-def test_a_retried_request_keeps_its_queue_and_gets_another_opaque(field: Field) -> None:
+def test_retried_request_keeps_its_queue_and_changes_its_opaque(field: Field) -> None:
     field.server.routes["T"] = route(("broker-a", 8, 8, 6), ("broker-b", 4, 4, 6))
     producer = field.producer()
     producer.round_robin.counter.value = 7
@@ -533,7 +514,7 @@ def test_a_retried_request_keeps_its_queue_and_gets_another_opaque(field: Field)
 
 
 @behaviour("CLI-31")
-def test_async_gives_refusals_to_the_callback_and_raises_nothing(field: Field) -> None:
+def test_async_passes_refusals_to_the_callback(field: Field) -> None:
     assert isinstance(send_async(field, field.producer("one"), Message("a b", body=b"x")), ClientError)
     assert isinstance(send_async(field, field.new("two")), ClientError)
 
@@ -565,8 +546,7 @@ def test_async_attempts_are_noted(field: Field) -> None:
 
 
 @behaviour("CLI-31")
-def test_async_fails_if_the_other_broker_has_left(field: Field) -> None:
-    producer = field.producer()
+def test_async_fails_if_the_other_broker_has_left(producer: Producer, field: Field) -> None:
     send(field, producer)
     field.network.close(B)
     del producer.client.broker_addr_table["broker-a"]
@@ -578,7 +558,7 @@ def test_async_fails_if_the_other_broker_has_left(field: Field) -> None:
 
 
 def sent(field: Field, message: Message, **settings: Any) -> Command:
-    """The request that a producer with these settings makes of a message."""
+    """Return the request that a producer with these settings sends for a message."""
     field.server.routes[message.topic] = route(("broker-a", 4, 4, 6))
     producer = field.producer("pg", settings=ProducerSettings(**settings))
     producer.round_robin.counter.value = 2
@@ -624,7 +604,7 @@ def test_a_long_body_is_compressed(field: Field, size: int, compressed: bool) ->
 
 
 @behaviour("CLI-34")
-def test_a_body_that_compression_does_not_shorten_goes_as_it_is(field: Field) -> None:
+def test_incompressible_body_is_sent_unchanged(field: Field) -> None:
     noise = field.random._random.randbytes(5000)
     request = sent(field, Message("T", body=noise))
     assert (header(request).sys_flag, request.body) == (0, noise)
@@ -658,7 +638,7 @@ def test_counts_move_into_the_header_for_retry_topics_alone(
 
 
 @behaviour("CLI-34", "HAZ-29")
-def test_a_message_has_one_unique_key_for_good(field: Field) -> None:
+def test_message_keeps_its_unique_key(field: Field) -> None:
     message = Message("T", body=b"abc")
     first = header(sent(field, message)).properties
     key = message.properties["UNIQ_KEY"]
@@ -669,8 +649,8 @@ def test_a_message_has_one_unique_key_for_good(field: Field) -> None:
     assert send(field, producer, Message("T", body=b"x")).msg_id != key
 
 
-def test_a_unique_key_tells_when_it_was_made(field: Field) -> None:
-    """By the lower 32 bits of the time, which begin again from 0 after seven weeks."""
+def test_unique_key_has_its_creation_time(field: Field) -> None:
+    """The key has the lower 32 bits of the time, which repeat after seven weeks."""
     client = field.producer().client
     for now in (0x123_FFFF_FFFF, 0x124_0000_0000, 0x124_0ABC_DEF0):
         field.clock.time = now
@@ -678,7 +658,7 @@ def test_a_unique_key_tells_when_it_was_made(field: Field) -> None:
 
 
 @behaviour("CLI-34")
-def test_each_attempt_has_its_own_queue_and_time_and_the_same_body_flag_and_counts(field: Field) -> None:
+def test_attempts_differ_only_in_queue_and_time(field: Field) -> None:
     counts = {"RECONSUME_TIME": "5", "MAX_RECONSUME_TIMES": "7"}
     draft = Draft(Message("%RETRY%G", body=b"a" * 9000, properties=counts | {"UNIQ_KEY": "U"}), "pg", ProducerSettings())
     first, second = draft.request(1, 10), draft.request(2, 20)
@@ -689,7 +669,7 @@ def test_each_attempt_has_its_own_queue_and_time_and_the_same_body_flag_and_coun
 
 
 @behaviour("CLI-35")
-def test_a_batch_is_one_request_of_its_own_code(field: Field) -> None:
+def test_batch_is_one_request_with_its_own_code(field: Field) -> None:
     producer = field.producer("pg")
     messages = [Message("T", body=body, flag=flag) for body, flag in ((b"one", 1), (b"three", 2))]
     result = field.run(producer.send_batch(messages))
@@ -711,8 +691,7 @@ def test_a_batch_is_one_request_of_its_own_code(field: Field) -> None:
 
 
 @behaviour("CLI-35")
-def test_messages_that_cannot_go_together(field: Field) -> None:
-    producer = field.producer()
+def test_messages_that_cannot_share_a_batch(producer: Producer, field: Field) -> None:
     one = Message("T", body=b"x")
     field.run(producer.send_batch([Message("T", body=b"x", properties={"DELAY": level}) for level in ("0", "-1")]))  # no delay
     for messages, text in (
@@ -730,14 +709,14 @@ def test_messages_that_cannot_go_together(field: Field) -> None:
 
 
 @behaviour("CLI-35")
-def test_a_message_without_a_body_lies_in_a_batch_as_one_of_no_bytes() -> None:
-    """A producer refuses both; who makes a body for a broker does not."""
+def test_batch_encodes_a_missing_body_as_empty() -> None:
+    """A producer refuses both; a client that encodes bodies itself does not."""
     without, empty = (batch_of([Message("T", body=body, flag=3), Message("T", body=b"x")], lambda: "U") for body in (None, b""))
     assert without.body == empty.body
 
 
 @behaviour("CLI-34", "CLI-35")
-def test_a_batch_waits_if_its_messages_do_and_is_not_compressed(field: Field) -> None:
+def test_batch_waits_like_its_messages_and_is_not_compressed(field: Field) -> None:
     producer = field.producer("pg")
     field.run(producer.send_batch([Message("T", body=b"a" * 5000, properties={"WAIT": "false"})]))
     (request,) = field.brokers["broker-a"].requests
@@ -746,13 +725,13 @@ def test_a_batch_waits_if_its_messages_do_and_is_not_compressed(field: Field) ->
     assert parse_properties(found.properties, exact=False)["WAIT"] == "false"
 
 
-# As each release does
+# Differences between releases
 
 
 @behaviour("SEND-26", "CLI-34")
 @every
-def test_a_producer_ends_properties_as_its_release_does(profile: str) -> None:
-    """The older brokers store the text as it came, so their records are a byte longer."""
+def test_last_separator_of_properties_depends_on_release(profile: str) -> None:
+    """Earlier brokers store the text unchanged, so their records are a byte longer."""
     cluster = Cluster(1, profile=profile)
     cluster.scheduler.complete(cluster.producer().send(Message("T", body=b"x", properties={UNIQ_KEY: "U", "TAGS": "t"})))
     (found,) = cluster.broker().store.records()
@@ -765,12 +744,12 @@ def test_a_producer_ends_properties_as_its_release_does(profile: str) -> None:
 @every
 @pytest.mark.parametrize("wait", [None, "false"])
 def test_the_messages_of_a_batch_keep_their_own_keys(profile: str, wait: str | None) -> None:
-    """The whole has no key that could take the place of theirs; what it says is whether to wait."""
+    """The batch has no unique key of its own, which would replace theirs; its properties only state whether to wait."""
     cluster = Cluster(1, profile=profile)
     given = [Message("T", body=b"x", properties={} if wait is None else {WAIT: wait}) for _ in range(2)]
     result = cluster.scheduler.complete(cluster.producer().send_batch(given))
-    keys = [each.properties[UNIQ_KEY] for each in cluster.broker().store.records()]
+    keys = [record.properties[UNIQ_KEY] for record in cluster.broker().store.records()]
     assert keys == [each.properties[UNIQ_KEY] for each in given]
     assert result.msg_id == ",".join(keys)
-    waits = [each.properties.get(WAIT) for each in cluster.broker().store.records()]
+    waits = [record.properties.get(WAIT) for record in cluster.broker().store.records()]
     assert waits == [wait if profile in ("P40", "P45") else wait or "true"] * 2

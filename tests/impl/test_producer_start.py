@@ -1,4 +1,4 @@
-"""A producer's start, its group's name, and the client instance that it shares."""
+"""A producer's start, the name of its group, and its shared client instance."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_start_that_failed_cannot_be_repeated(field: Field) -> None:
 
 
 @behaviour("CLI-01", "CLI-06")
-def test_while_it_starts_it_has_failed_already(field: Field) -> None:
+def test_state_during_the_start_is_start_failed(field: Field) -> None:
     seen: list[ServiceState] = []
 
     async def fetch() -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def test_the_templates_entry_is_published_from_the_start(field: Field) -> None:
 
 
 @behaviour("CLI-02", "CLI-06")
-def test_the_client_instance_is_shared_by_the_producers_of_a_process(field: Field) -> None:
+def test_producers_of_a_process_share_a_client_instance(field: Field) -> None:
     first, second = field.producer("first"), field.producer("second")
     third = field.producer("third", instance_name="other")
     assert first.client is second.client is not third.client
@@ -138,7 +138,7 @@ def test_a_client_instance_that_failed_to_start_stays_so(field: Field) -> None:
 
 
 @behaviour("CLI-06")
-def test_name_servers_are_fetched_only_if_none_is_configured(field: Field) -> None:
+def test_name_servers_are_fetched_only_without_configuration(field: Field) -> None:
     async def fetch() -> tuple[str, ...]:
         raise AssertionError("not wanted")
 
@@ -156,7 +156,7 @@ def test_name_servers_are_fetched_only_if_none_is_configured(field: Field) -> No
         ("", "the specified group is blank"),
         (" \t", "the specified group is blank"),
         ("\u3000", "the specified group is blank"),
-        ("\u00a0", "the specified group[\u00a0] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),  # no whitespace to Java
+        ("\u00a0", "the specified group[\u00a0] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),  # no whitespace for Java
         ("\U0001f600" * 128, "the specified group is longer than group max length 255."),  # 256 UTF-16 units
         ("g" * 256, "the specified group is longer than group max length 255."),
         ("ä" * 256, "the specified group is longer than group max length 255."),
@@ -167,7 +167,7 @@ def test_name_servers_are_fetched_only_if_none_is_configured(field: Field) -> No
         ("CLIENT_INNER_PRODUCER", "producerGroup can not equal CLIENT_INNER_PRODUCER, please specify another one."),
     ],
 )
-def test_groups_that_are_refused(group: str | None, text: str) -> None:
+def test_illegal_groups_are_refused(group: str | None, text: str) -> None:
     with pytest.raises(ClientError) as caught:
         check_group(group)
     assert caught.value.message == text
@@ -176,7 +176,7 @@ def test_groups_that_are_refused(group: str | None, text: str) -> None:
 
 @behaviour("CLI-04")
 @pytest.mark.parametrize("group", ["g", "g" * 255, "%RETRY%a|b_c-9", "default_producer", "TBW102"])
-def test_groups_that_are_accepted(group: str) -> None:
+def test_legal_groups_are_accepted(group: str) -> None:
     check_group(group)
 
 
@@ -245,7 +245,7 @@ def test_one_round_of_heartbeats_at_a_time(field: Field) -> None:
     first = field.scheduler.spawn(producer.heartbeat())
     field.scheduler.settle()
     field.run(producer.heartbeat())
-    assert not first.done.done, "the second one did not wait"
+    assert not first.done.done, "the second heartbeat did not wait"
     assert len(field.brokers["broker-a"].beats) == 1
     field.scheduler.advance(3000)
     assert first.done.done

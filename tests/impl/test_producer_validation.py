@@ -1,4 +1,4 @@
-"""What the client refuses before it asks anybody: topics and bodies."""
+"""Topics and bodies that the client refuses before it sends a request."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def refusal(topic: str | None) -> str:
 
 
 @behaviour("CLI-09")
-def test_blank_topics() -> None:
+def test_blank_topic_is_refused() -> None:
     for topic in (None, "", " ", "\t\n", "\u2003"):
         assert refusal(topic) == "The specified topic is blank"
 
 
 @behaviour("CLI-09", "CLI-11")
 @pytest.mark.parametrize("topic", ["a b", "a.b", "a/b", "a:b", "ä", "a\x00", "Ａ", "١", "\xa0", "a$", "^a", " a"])
-def test_illegal_characters(topic: str) -> None:
+def test_illegal_characters_are_refused(topic: str) -> None:
     assert refusal(topic) == ILLEGAL.format(topic)
 
 
@@ -60,7 +60,7 @@ def test_topics_have_127_characters_at_most() -> None:
 
 
 @behaviour("CLI-09")
-def test_the_order_of_the_tests() -> None:
+def test_checks_have_a_fixed_order() -> None:
     assert refusal("ä" * 128) == ILLEGAL.format("ä" * 128)
 
 
@@ -75,7 +75,7 @@ def test_nine_names_are_reserved_and_no_others() -> None:
 
 @behaviour("CLI-09")
 @pytest.mark.parametrize("topic", ["T", "%RETRY%TBW102", "a|b", "0-_", "%", "DefaultCluster", "DEFAULT_PRODUCER"])
-def test_topics_that_are_accepted(topic: str) -> None:
+def test_legal_topics_are_accepted(topic: str) -> None:
     check_topic(topic)
 
 
@@ -91,7 +91,7 @@ def test_topics_that_are_accepted(topic: str) -> None:
     ],
     ids=["null", "topic", "no body", "empty", "large"],
 )
-def test_messages_that_are_refused(message: Message | None, text: str, code: int) -> None:
+def test_illegal_messages_are_refused(message: Message | None, text: str, code: int) -> None:
     with pytest.raises(ClientError) as caught:
         check_message(message, MIB4)
     assert (caught.value.message, caught.value.code) == (text, code)
@@ -105,7 +105,7 @@ def test_the_largest_and_the_smallest_body() -> None:
 
 
 @behaviour("CLI-12", "CLI-34")
-def test_the_largest_body_is_a_setting_and_counts_before_it_is_compressed() -> None:
+def test_body_limit_is_a_setting_and_counts_uncompressed_bytes() -> None:
     field = Field()
     producer = field.producer(settings=ProducerSettings(max_message_size=5000))
     for size, refusal in ((5001, "the message body size over max value, MAX: 5000"), (5000, "No route info")):
@@ -114,10 +114,10 @@ def test_the_largest_body_is_a_setting_and_counts_before_it_is_compressed() -> N
 
 
 @behaviour("CLI-08")
-def test_the_producer_has_to_run_before_the_message_is_looked_at() -> None:
+def test_producer_state_is_checked_before_the_message() -> None:
     field = Field()
     with pytest.raises(ClientError, match="service state not OK"):
         field.run(field.new().send(None))
     with pytest.raises(ClientError, match="the message is null"):
         field.run(field.producer("other").send(None))
-    assert field.server.asked == [], "nobody is asked about a refused message"
+    assert field.server.asked == [], "a refused message causes no route query"

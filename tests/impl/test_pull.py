@@ -1,4 +1,4 @@
-"""A consumer pulls: what it is given, what it is told instead, and pulls that wait. The answers are those of a real 4.9.4."""
+"""A consumer pulls: messages, refusals, and pulls that wait. The answers are those of a real 4.9.4."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def command(**changed: Any) -> Command:
 
 
 class Consumer(Stand):
-    """A broker whose dispatcher catches up at once, and what is pulled from it."""
+    """A broker that dispatches at once, and pulls from it."""
 
     def __init__(self, profile: str = "P494", **settings: Any) -> None:
         super().__init__(profile, **settings)
@@ -62,12 +62,12 @@ class Consumer(Stand):
         self.scheduler.settle()
 
     def first_entry(self) -> tuple[ConsumeQueue, ConsumeQueueEntry]:
-        """The queue T-0, and the entry of its first message."""
+        """Return the queue T-0, and the entry of its first message."""
         queue = present(self.broker.store.queues.find("T", 0))
         return queue, present(queue.entry(0))
 
     def beginning(self, **changed: Any) -> int:
-        """Let a pull arrive that will wait; how many answers there were before."""
+        """Deliver a pull that will wait. Return the number of earlier answers."""
         before = len(self.channel.written)
         self.broker.receive(self.channel, command(**changed))
         self.scheduler.settle()
@@ -90,8 +90,12 @@ def places(answer: Command) -> tuple[str, ...]:
     return fields["nextBeginOffset"], fields["minOffset"], fields["maxOffset"]
 
 
-def test_messages_are_given_as_they_are_stored() -> None:
-    stand = Consumer()
+@pytest.fixture
+def stand() -> Consumer:
+    return Consumer()
+
+
+def test_pull_returns_messages_as_stored(stand: Consumer) -> None:
     stand.fill("A", "B", "A")
     answer = stand.pull()
     assert (answer.code, answer.remark, places(answer)) == (FOUND, "FOUND", ("3", "0", "3"))
@@ -101,8 +105,7 @@ def test_messages_are_given_as_they_are_stored() -> None:
     assert stand.bodies(maxMsgNums=0) == [b"A"]
 
 
-def test_what_is_not_dispatched_is_not_there() -> None:
-    stand = Consumer()
+def test_pull_does_not_see_undispatched_messages(stand: Consumer) -> None:
     stand.send()
     assert stand.pull().code == NOT_FOUND
 
@@ -115,22 +118,19 @@ def test_what_is_not_dispatched_is_not_there() -> None:
         (-1, MOVED, "OFFSET_TOO_SMALL", "0"),
     ],
 )
-def test_an_offset_outside_the_queue(offset: int, code: int, remark: str, next_offset: str) -> None:
-    stand = Consumer()
+def test_pull_outside_the_queue_gets_a_corrected_offset(stand: Consumer, offset: int, code: int, remark: str, next_offset: str) -> None:
     stand.fill("A", "B")
     answer = stand.pull(queueOffset=offset)
     assert (answer.code, answer.remark, places(answer)) == (code, remark, (next_offset, "0", "2"))
 
 
-def test_an_empty_queue() -> None:
-    stand = Consumer()
+def test_pull_from_an_empty_queue(stand: Consumer) -> None:
     for offset, code in ((0, NOT_FOUND), (5, MOVED)):
         answer = stand.pull(queueOffset=offset)
         assert (answer.code, answer.remark, places(answer)) == (code, "NO_MESSAGE_IN_QUEUE", ("0", "0", "0"))
 
 
-def test_a_moved_offset_is_noted_in_a_topic_of_its_own() -> None:
-    stand = Consumer()
+def test_corrected_offset_is_stored_in_its_own_topic(stand: Consumer) -> None:
     stand.fill("A")
     stand.pull(queueOffset=9)
     note = stand.last()
@@ -143,8 +143,7 @@ def test_a_moved_offset_is_noted_in_a_topic_of_its_own() -> None:
     }
 
 
-def test_a_slave_corrects_no_offset() -> None:
-    stand = Consumer()
+def test_a_slave_corrects_no_offset(stand: Consumer) -> None:
     stand.fill("A")
     stand.settings.broker_role = "SLAVE"
     count = len(stand.stored())
@@ -152,8 +151,7 @@ def test_a_slave_corrects_no_offset() -> None:
     assert (answer.code, fields_of(answer)["nextBeginOffset"], len(stand.stored())) == (RETRY, "9", count)
 
 
-def test_only_matching_tags_are_given() -> None:
-    stand = Consumer()
+def test_only_matching_tags_are_given(stand: Consumer) -> None:
     stand.fill("A", "B", "C")
     answer = stand.pull(subscription=" A || C ")
     assert (bodies(answer), places(answer)[0]) == ([b"A", b"C"], "3")
@@ -161,8 +159,7 @@ def test_only_matching_tags_are_given() -> None:
     assert (answer.code, answer.remark, places(answer)[0]) == (RETRY, "NO_MATCHED_MESSAGE", "3")
 
 
-def test_one_answer_is_bounded_by_number_and_size() -> None:
-    stand = Consumer()
+def test_one_answer_is_bounded_by_number_and_size(stand: Consumer) -> None:
     for _ in range(40):
         stand.send()
     stand.broker.store.dispatch()
@@ -175,7 +172,7 @@ def test_one_answer_is_bounded_by_number_and_size() -> None:
 
 
 @pytest.mark.parametrize(("beyond", "given"), [(0, 2), (1, 1)])
-def test_the_records_of_one_answer_have_exactly_so_many_bytes_at_most(beyond: int, given: int) -> None:
+def test_records_of_one_answer_have_a_maximum_size(beyond: int, given: int) -> None:
     stand = Consumer()
     stand.send(body=b"")
     empty = stand.last().store_size
@@ -185,7 +182,7 @@ def test_the_records_of_one_answer_have_exactly_so_many_bytes_at_most(beyond: in
     assert len(stand.bodies(queueOffset=1)) == given
 
 
-def test_a_pull_does_not_go_beyond_its_file_of_the_queue() -> None:
+def test_pull_ends_at_its_file_of_the_queue() -> None:
     stand = Consumer(mapped_file_size_consume_queue=60)
     stand.fill("A", "B", "C", "D", "E")
     assert stand.bodies() == [b"A", b"B", b"C"]
@@ -193,8 +190,7 @@ def test_a_pull_does_not_go_beyond_its_file_of_the_queue() -> None:
     assert stand.bodies(queueOffset=3) == [b"D", b"E"]
 
 
-def test_a_filter_that_takes_none_gives_up_after_800() -> None:
-    stand = Consumer()
+def test_filter_without_matches_stops_after_800_entries(stand: Consumer) -> None:
     stand.fill("A")
     queue, entry = stand.first_entry()
     for index in range(1, 1000):
@@ -203,15 +199,14 @@ def test_a_filter_that_takes_none_gives_up_after_800() -> None:
     assert places(answer)[0] == "800"
 
 
-def test_what_the_log_has_not_any_more_is_passed_over() -> None:
-    stand = Consumer()
+def test_pull_skips_messages_deleted_from_the_log(stand: Consumer) -> None:
     stand.fill("A")
     queue, entry = stand.first_entry()
     queue.put(1, entry._replace(physical_offset=1 << 30))
     answer = stand.pull(queueOffset=1)
     assert (answer.code, answer.remark) == (RETRY, "MESSAGE_WAS_REMOVING")
     assert (stand.pull().code, stand.bodies()) == (FOUND, [b"A"])
-    queue.max_physical_offset = 0  # so that it takes an earlier record
+    queue.max_physical_offset = 0  # an earlier record at this offset
     queue.put(2, entry)
     assert (stand.pull().code, stand.bodies()) == (FOUND, [b"A", b"A"])
 
@@ -233,8 +228,7 @@ def test_what_the_log_has_not_any_more_is_passed_over() -> None:
         ({"sysFlag": 0}, 24, "the consumer's group info not exist\nSee http://rocketmq.apache.org/docs/faq/ for further details."),
     ],
 )
-def test_refusals(changed: dict[str, Any], code: int, remark: str) -> None:
-    stand = Consumer()
+def test_pull_is_refused_with_code_and_remark(stand: Consumer, changed: dict[str, Any], code: int, remark: str) -> None:
     stand.topic("W", perm=2)
     stand.call(200, b'{"groupName":"closed","consumeEnable":false}')
     answer = stand.pull(**changed)
@@ -242,8 +236,8 @@ def test_refusals(changed: dict[str, Any], code: int, remark: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "told"), [("P494", [None] * 4), ("P533", ["1", "2", "3", None])])
-def test_later_releases_tell_who_forbids_a_pull(profile: str, told: list[str | None]) -> None:
-    """Asked of a real 5.3.3: the broker, the group, or the topic; a topic that is not there forbids nothing."""
+def test_later_releases_name_the_cause_of_a_forbidden_pull(profile: str, told: list[str | None]) -> None:
+    """Measured on a real 5.3.3: the broker, the group, or the topic. A missing topic forbids nothing."""
     stand = Consumer(profile)
     stand.topic("W", perm=2)
     stand.call(200, b'{"groupName":"closed","consumeEnable":false}')
@@ -253,7 +247,7 @@ def test_later_releases_tell_who_forbids_a_pull(profile: str, told: list[str | N
     assert [(answer.ext_fields or {}).get("forbiddenType") for answer in answers] == told
 
 
-def test_a_broker_or_a_group_may_be_closed_to_all() -> None:
+def test_broker_and_group_can_forbid_all_pulls() -> None:
     stand = Consumer(broker_permission=2)
     assert stand.pull().remark == "the broker[127.0.0.1] pulling message is forbidden"
     stand = Consumer(auto_create_subscription_group=False)
@@ -266,18 +260,17 @@ def test_a_broker_or_a_group_may_be_closed_to_all() -> None:
 
 @behaviour("REM-04")
 @pytest.mark.parametrize("name", ["consumerGroup", "topic", "queueOffset", "subVersion"])
-def test_fields_that_are_missing(name: str) -> None:
+def test_missing_pull_fields_are_errors(name: str) -> None:
     stand = Consumer("P49")
     assert f"the custom field <{name}> is null" in str(stand.pull(**{name: None}).remark)
     remark = str(Consumer("P494").pull(**{name: None}).remark)
     assert remark.startswith("java.lang.NullPointerException") == (name != "subVersion")
 
 
-# Subscriptions of heart beats
+# Subscriptions from heartbeats
 
 
-def test_the_last_heart_beat_decides_what_is_wanted() -> None:
-    stand = Consumer()
+def test_last_heartbeat_decides_the_subscription(stand: Consumer) -> None:
     stand.fill("A", "B")
     stand.beat()
     assert stand.bodies(sysFlag=0, subscription=None, subVersion=5) == [b"A"]
@@ -287,8 +280,7 @@ def test_the_last_heart_beat_decides_what_is_wanted() -> None:
     assert str(stand.pull(sysFlag=0, topic="U").remark).startswith("the consumer's subscription not exist\n")
 
 
-def test_a_group_may_not_broadcast() -> None:
-    stand = Consumer()
+def test_group_can_forbid_broadcasting(stand: Consumer) -> None:
     stand.call(200, b'{"groupName":"cg","consumeBroadcastEnable":false}')
     stand.beat(messageModel="BROADCASTING")
     answer = stand.pull(sysFlag=0)
@@ -300,7 +292,7 @@ def test_a_group_may_not_broadcast() -> None:
     assert (newer.pull(sysFlag=0).ext_fields or {}).get("forbiddenType") == "4"
 
 
-def test_expressions() -> None:
+def test_expression_types_are_accepted_or_refused() -> None:
     assert build("T", None, None) == build("T", "*", "TAG") == build("T", "", "TAG") == SubscriptionData("T")
     found = build("T", "A|| ||B ", "TAG")
     assert (found.code_set, found.sub_string) == ({string_hash("A"), string_hash("B")}, "A|| ||B ")
@@ -311,8 +303,7 @@ def test_expressions() -> None:
 # Offsets
 
 
-def test_a_pull_can_say_how_far_the_consumer_is() -> None:
-    stand = Consumer()
+def test_pull_can_commit_the_consumers_offset(stand: Consumer) -> None:
     stand.fill("A")
     stand.pull(commitOffset=1)
     assert stand.broker.offsets.table == {}
@@ -336,8 +327,7 @@ def test_a_pull_can_say_how_far_the_consumer_is() -> None:
 WAITING = {"queueOffset": 1, "sysFlag": 6, "suspendTimeoutMillis": 15_000}
 
 
-def test_a_pull_waits_for_a_message() -> None:
-    stand = Consumer()
+def test_a_pull_waits_for_a_message(stand: Consumer) -> None:
     stand.fill("A")
     stand.beginning(**WAITING)
     stand.fill("B")
@@ -347,8 +337,7 @@ def test_a_pull_waits_for_a_message() -> None:
     assert len(stand.channel.written) == 1
 
 
-def test_a_pull_that_waits_says_how_far_the_consumer_is_when_it_comes_and_not_again() -> None:
-    stand = Consumer()
+def test_waiting_pull_commits_its_offset_once(stand: Consumer) -> None:
     stand.fill("A")
     stand.beginning(**WAITING | {"sysFlag": 7, "commitOffset": 1})
     assert stand.broker.offsets.query("cg", "T", 0) == 1
@@ -357,8 +346,7 @@ def test_a_pull_that_waits_says_how_far_the_consumer_is_when_it_comes_and_not_ag
     assert (bodies(stand.channel.written[-1]), stand.broker.offsets.query("cg", "T", 0)) == ([b"B"], 5)
 
 
-def test_a_pull_waits_for_its_own_queue_and_tags() -> None:
-    stand = Consumer()
+def test_a_pull_waits_for_its_own_queue_and_tags(stand: Consumer) -> None:
     stand.fill("A")
     stand.beginning(**WAITING | {"subscription": "C", "suspendTimeoutMillis": 1_000_000})
     for tag, queue_id, answers in (("A", 1, 1), ("C", 1, 1), ("B", 0, 1), ("C", 0, 2)):
@@ -367,8 +355,7 @@ def test_a_pull_waits_for_its_own_queue_and_tags() -> None:
     assert bodies(stand.channel.written[-1]) == [b"C"]
 
 
-def test_a_pull_that_waited_long_enough_is_answered() -> None:
-    stand = Consumer()
+def test_a_pull_that_waited_long_enough_is_answered(stand: Consumer) -> None:
     stand.fill("A")
     drive(stand.scheduler, stand.broker, (each for each in Broker.PERIODIC if each.name == "check_held"))
     before = stand.beginning(**WAITING)
@@ -379,8 +366,7 @@ def test_a_pull_that_waited_long_enough_is_answered() -> None:
     assert (answer.code, answer.remark, places(answer)) == (NOT_FOUND, "OFFSET_OVERFLOW_ONE", ("1", "0", "1"))
 
 
-def test_only_who_may_wait_waits_and_only_while_it_is_connected() -> None:
-    stand = Consumer()
+def test_pull_waits_only_with_permission_and_while_connected(stand: Consumer) -> None:
     stand.fill("A")
     assert stand.pull(**WAITING | {"sysFlag": 4}).code == NOT_FOUND
     assert stand.pull(**WAITING | {"queueOffset": 7}).code == MOVED
@@ -391,8 +377,7 @@ def test_only_who_may_wait_waits_and_only_while_it_is_connected() -> None:
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_a_lost_connection_takes_its_own_pulls_along_and_no_others(left: int) -> None:
-    stand = Consumer()
+def test_lost_connection_removes_only_its_own_waiting_pulls(stand: Consumer, left: int) -> None:
     stand.fill("A")
     channels = [FakeChannel(), FakeChannel()]
     for channel in channels:
@@ -405,7 +390,7 @@ def test_a_lost_connection_takes_its_own_pulls_along_and_no_others(left: int) ->
 
 @pytest.mark.parametrize(("profile", "answers"), [("P494", 1), ("P500", 1), ("P510", 0), ("P533", 0)])
 @behaviour("HAZ-26")
-def test_a_pull_that_waits_and_wants_no_answer_gets_one_up_to_5_0(profile: str, answers: int) -> None:
+def test_waiting_one_way_pull_is_answered_up_to_5_0(profile: str, answers: int) -> None:
     stand = Consumer(profile)
     stand.fill("A")
     request = command(**WAITING)
@@ -419,7 +404,7 @@ def test_a_pull_that_waits_and_wants_no_answer_gets_one_up_to_5_0(profile: str, 
     ("profile", "readable", "code"), [("P494", "false", FOUND), ("P533", "false", SYSTEM_BUSY), ("P533", "true", FOUND)]
 )
 @behaviour("REM-06")
-def test_a_slave_rejects_pulls_from_5_0_on_unless_it_may_be_read(profile: str, readable: str, code: int) -> None:
+def test_slave_rejects_pulls_from_5_0_on_unless_readable(profile: str, readable: str, code: int) -> None:
     stand = Consumer(profile)
     stand.fill("A")
     stand.settings.broker_role = "SLAVE"
@@ -429,8 +414,7 @@ def test_a_slave_rejects_pulls_from_5_0_on_unless_it_may_be_read(profile: str, r
     assert code == FOUND or str(answer.remark).startswith("[REJECTREQUEST]")
 
 
-def test_a_slave_wakes_nobody() -> None:
-    stand = Consumer()
+def test_slave_wakes_no_waiting_pull(stand: Consumer) -> None:
     stand.fill("A")
     stand.send()
     before = stand.beginning(**WAITING)

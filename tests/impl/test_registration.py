@@ -1,4 +1,4 @@
-"""Registration: when, what is asked first, what is sent, and what comes back."""
+"""Registration of a broker: when it happens, the query before it, the request, and the answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IDENTITY = {"brokerName": "broker-a", "brokerAddr": "127.0.0.1:10911", "clusterN
 
 
 class FakeNameServer:
-    """Records requests. `version`: body of an answer to 322, `changed`: its header; `order`: body of an answer to 103."""
+    """Records requests. `version`: body of an answer to 322; `changed`: its header; `order`: body of an answer to 103."""
 
     def __init__(self) -> None:
         self.requests: list[Command] = []
@@ -53,7 +53,7 @@ class FakeNameServer:
 
 
 class Bench(Simulated):
-    """A table with its registration and as many name servers as are named."""
+    """A table with its registration and these name servers."""
 
     def __init__(self, *addresses: str, listening: tuple[str, ...] | None = None, **settings: Any) -> None:
         super().__init__(name_servers=addresses or (FIRST,), **settings)
@@ -91,12 +91,16 @@ def sent_table(request: Command) -> dict[str, dict[str, Any]]:
     return table
 
 
-# What is sent
+# The request
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
 
 
 @behaviour("NS-10")
-def test_a_forced_registration_sends_the_whole_table_at_once() -> None:
-    bench = Bench()
+def test_a_forced_registration_sends_the_whole_table_at_once(bench: Bench) -> None:
     bench.topics.update(TopicConfig("T", 4, 8, 6, MULTI_TAG, 2, order=True))
     bench.register()
     (request,) = bench.server.requests
@@ -120,8 +124,7 @@ def test_a_forced_registration_sends_the_whole_table_at_once() -> None:
 
 
 @behaviour("NS-10", "TCM-17", "INV-25", "HAZ-11")
-def test_a_creation_registers_one_way_and_waits_for_nobody() -> None:
-    bench = Bench()
+def test_creation_registers_one_way_without_waiting(bench: Bench) -> None:
     bench.network.plan = lambda packet: HOLD
     before = bench.scheduler.clock.now()
     assert bench.create() is not None
@@ -133,7 +136,7 @@ def test_a_creation_registers_one_way_and_waits_for_nobody() -> None:
 
 
 @behaviour("HAZ-11", "NS-10", "LIV-01")
-def test_a_lost_registration_is_repaired_by_the_next_periodic_one() -> None:
+def test_next_periodic_registration_repairs_a_lost_registration() -> None:
     bench = Bench(listening=())
     assert bench.create() is not None
     server = FakeNameServer()
@@ -172,7 +175,7 @@ def test_an_unrestricted_broker_sends_its_own_permissions() -> None:
     assert registered_table(table, 14) is table
 
 
-# Asking first
+# The query before it
 
 
 @behaviour("NS-09", "HAZ-02", "NS-10")
@@ -187,8 +190,7 @@ def test_an_unrestricted_broker_sends_its_own_permissions() -> None:
         (None, None, True),
     ],
 )
-def test_without_force_the_name_server_is_asked_for_its_version(changed: str | None, version: str | None, sent: bool) -> None:
-    bench = Bench()
+def test_without_force_the_name_servers_version_is_queried(bench: Bench, changed: str | None, version: str | None, sent: bool) -> None:
     bench.server.changed = changed
     if version is not None:
         bench.server.version = bench.version() | ({} if version == "same" else {"counter": 77})
@@ -201,8 +203,7 @@ def test_without_force_the_name_server_is_asked_for_its_version(changed: str | N
 
 
 @behaviour("HAZ-02", "TCM-13", "INV-18")
-def test_a_template_changed_in_place_is_not_registered() -> None:
-    bench = Bench()
+def test_a_template_changed_in_place_is_not_registered(bench: Bench) -> None:
     bench.server.version, bench.server.changed = bench.version(), "false"
     bench.settings.auto_create_topic_enable = False
     assert bench.create() is None
@@ -212,8 +213,7 @@ def test_a_template_changed_in_place_is_not_registered() -> None:
 
 
 @behaviour("TCM-30", "NS-09")
-def test_an_administrators_change_is_registered_whatever_version_the_name_server_has() -> None:
-    bench = Bench()
+def test_administrators_change_is_registered_without_a_version_query(bench: Bench) -> None:
     config = TopicConfig("T")
     bench.topics.update(config)
     bench.server.version, bench.server.changed = bench.version(), "false"
@@ -230,7 +230,7 @@ def test_one_name_server_with_another_version_is_enough() -> None:
 
 
 @behaviour("NS-09")
-def test_a_name_server_that_cannot_be_asked_counts_as_changed_and_one_that_refuses_does_not() -> None:
+def test_failed_version_query_counts_as_changed_and_refusal_does_not() -> None:
     bench = Bench(FIRST, SECOND, listening=(SECOND,))
     bench.servers[SECOND].changed = "false"
     bench.register(force=False)
@@ -241,12 +241,11 @@ def test_a_name_server_that_cannot_be_asked_counts_as_changed_and_one_that_refus
     assert refusing.server.codes == [QUERY_DATA_VERSION]
 
 
-# What comes back
+# The answer
 
 
 @behaviour("NS-12")
-def test_order_topics_of_the_answer_become_the_tables() -> None:
-    bench = Bench()
+def test_order_topics_of_the_answer_are_stored_in_the_table(bench: Bench) -> None:
     bench.topics.update(TopicConfig("listed"))
     bench.topics.update(TopicConfig("not listed", order=True))
     bench.server.order = {"table": {"listed": "broker-a:4", "unknown": "broker-a:4"}}
@@ -268,8 +267,7 @@ def test_order_topics_of_the_answer_become_the_tables() -> None:
 @pytest.mark.parametrize(
     ("check", "oneway", "order"), [(False, False, {"table": {}}), (True, True, {"table": {}}), (True, False, None), (True, False, {})]
 )
-def test_order_flags_stay_without_a_check_or_an_answer(check: bool, oneway: bool, order: dict[str, Any] | None) -> None:
-    bench = Bench()
+def test_order_flags_stay_without_a_check_or_an_answer(bench: Bench, check: bool, oneway: bool, order: dict[str, Any] | None) -> None:
     bench.topics.update(TopicConfig("T", order=True))
     bench.server.order = order
     bench.register(check_order_config=check, oneway=oneway)
@@ -314,23 +312,21 @@ def test_a_broker_and_a_name_server_understand_each_other() -> None:
 
 @behaviour("HAZ-11")
 @pytest.mark.parametrize("oneway", [False, True])
-def test_a_name_server_that_is_down_stops_nobody(oneway: bool) -> None:
+def test_unreachable_name_server_does_not_stop_other_registrations(oneway: bool) -> None:
     bench = Bench(FIRST, SECOND, listening=(SECOND,))
     bench.register(oneway=oneway)
     assert bench.servers[SECOND].codes == [REGISTER_BROKER]
 
 
 @behaviour("HAZ-11")
-def test_a_lost_answer_is_waited_for_six_seconds() -> None:
-    bench = Bench()
+def test_a_lost_answer_is_waited_for_six_seconds(bench: Bench) -> None:
     bench.network.plan = lambda packet: []
     before = bench.scheduler.clock.now()
     bench.register()
     assert bench.scheduler.clock.now() - before == 6000
 
 
-def test_registrations_of_one_broker_follow_one_another() -> None:
-    bench = Bench()
+def test_registrations_of_a_broker_run_one_at_a_time(bench: Bench) -> None:
     bench.topics.update(TopicConfig("T"))
     answers: list[Packet] = []
 
@@ -352,7 +348,7 @@ def test_registrations_of_one_broker_follow_one_another() -> None:
 
 
 @behaviour("NS-10")
-def test_the_periodic_registration_comes_after_ten_seconds_and_then_every_thirty() -> None:
+def test_periodic_registration_starts_after_ten_seconds_and_repeats_every_thirty() -> None:
     (periodic,) = Registration.PERIODIC
     assert (periodic.first, periodic.period) == (10_000, 30_000)
     bench = Bench()
@@ -369,16 +365,16 @@ def test_the_periodic_registration_comes_after_ten_seconds_and_then_every_thirty
 @pytest.mark.parametrize(
     ("configured", "period"), [(30_000, 30_000), (9_999, 10_000), (10_000, 10_000), (60_000, 60_000), (60_001, 60_000), (0, 10_000)]
 )
-def test_the_period_lies_between_ten_and_sixty_seconds(configured: int, period: int) -> None:
+def test_period_is_between_ten_and_sixty_seconds(configured: int, period: int) -> None:
     assert period_millis(configured) == period
 
 
 @pytest.mark.parametrize(("role", "followed"), [("SLAVE", ["ha:1"]), ("ASYNC_MASTER", []), ("SYNC_MASTER", [])])
 @behaviour("NS-02")
-def test_only_a_slave_follows_the_master_that_a_name_server_knows(role: str, followed: list[str]) -> None:
+def test_only_a_slave_follows_the_name_servers_master(role: str, followed: list[str]) -> None:
     bench = Bench(broker_role=role)
     found: list[str] = []
-    parts: Any = (None, None, None)  # what it takes over
+    parts: Any = (None, None, None)  # the tables that it takes over
     slave = SlaveSynchronize(bench.settings, bench.topics, *parts, bench.network.endpoint("127.0.0.1:40911"), found.append)
     slave.registered(Command(0, {"masterAddr": "m:1", "haServerAddr": "ha:1"}))
     assert (found, slave.master_addr) == (followed, "m:1" if followed else None)

@@ -60,7 +60,7 @@ def test_commands_survive_the_wire_in_any_pieces(serialisation: int, sent: list[
 
 
 @behaviour("REM-01")
-def test_the_layout_of_a_frame() -> None:
+def test_frame_layout() -> None:
     command = Command(310, {"a": "pg"}, b"body", opaque=5, flag=2, remark="r")
     data = frame.encode(command)
     assert int.from_bytes(data[:4], "big") == len(data) - 4
@@ -104,7 +104,7 @@ def test_an_absent_body_and_null_fields() -> None:
     ],
 )
 @behaviour("REM-01")
-def test_bytes_that_are_not_a_frame(data: bytes) -> None:
+def test_malformed_frames_are_errors(data: bytes) -> None:
     with pytest.raises(frame.FrameError):
         frame.take(bytearray(data))
 
@@ -171,13 +171,13 @@ def test_other_codes_have_no_send_header() -> None:
     ],
 )
 @behaviour("REM-04")
-def test_a_to_h_are_obligatory_under_the_names_of_their_code(code: int, given: dict[str, str] | None, missing: str) -> None:
+def test_a_to_h_are_required_under_their_long_names(code: int, given: dict[str, str] | None, missing: str) -> None:
     with pytest.raises(JavaError, match=f"{ERROR}: the custom field <{missing}> is null"):
         parse_request_header(code, given)
 
 
 @behaviour("REM-04")
-def test_i_to_m_are_optional_and_an_empty_text_is_not_an_absent_one() -> None:
+def test_i_to_m_are_optional_and_empty_differs_from_absent() -> None:
     given = {name: LETTERS[name] for name in "abcdefgh"}
     bare = replace(FULL, properties=None, reconsume_times=None, unit_mode=False, max_reconsume_times=None, batch=False)
     assert parse_request_header(310, given) == parse_request_header(320, given) == bare
@@ -189,7 +189,7 @@ def test_i_to_m_are_optional_and_an_empty_text_is_not_an_absent_one() -> None:
 
 @pytest.mark.parametrize(("letter", "text"), [("d", "2147483648"), ("e", ""), ("f", "1.0"), ("g", "9223372036854775808"), ("h", " 1")])
 @behaviour("REM-04")
-def test_numbers_that_are_none(letter: str, text: str) -> None:
+def test_invalid_numbers_are_errors(letter: str, text: str) -> None:
     with pytest.raises(JavaError, match=f'java.lang.NumberFormatException: For input string: "{text}"'):
         parse_request_header(310, LETTERS | {letter: text})
 
@@ -220,14 +220,14 @@ def test_a_header_that_cannot_be_read_is_answered(profile: str) -> None:
         ("d", True, 0, None),
         ("d", False, SYSTEM_ERROR, NULL_POINTER),
         ("e", True, SYSTEM_ERROR, NULL_POINTER),
-        ("e", False, SYSTEM_ERROR, NULL_POINTER),  # the topic is made
+        ("e", False, SYSTEM_ERROR, NULL_POINTER),  # this creates the topic
         ("f", True, SYSTEM_ERROR, NULL_POINTER),
         ("g", True, SYSTEM_ERROR, NULL_POINTER),
         ("h", True, SYSTEM_ERROR, NULL_POINTER),
     ],
 )
 @behaviour("REM-04", "REM-08", "CHK-10")
-def test_the_recorded_broker_stumbles_over_a_missing_field_in_use(missing: str, known: bool, code: int, start: str | None) -> None:
+def test_recorded_broker_fails_when_it_uses_a_missing_field(missing: str, known: bool, code: int, start: str | None) -> None:
     stand = Stand("P494")
     if known:
         stand.topic()
@@ -239,7 +239,7 @@ def test_the_recorded_broker_stumbles_over_a_missing_field_in_use(missing: str, 
 
 
 @behaviour("REM-04")
-def test_what_is_not_a_number_is_reported_with_short_names_only() -> None:
+def test_invalid_numbers_are_reported_with_short_names_only() -> None:
     stand = Stand("P494")
     assert thrown(stand.ask(Command(310, encode_v2(HEADER) | {"e": "x"})), 'java.lang.NumberFormatException: For input string: "x", ')
     assert thrown(stand.ask(Command(10, encode_v1(HEADER) | {"queueId": "x"})), NULL_POINTER)
@@ -248,7 +248,7 @@ def test_what_is_not_a_number_is_reported_with_short_names_only() -> None:
 
 @pytest.mark.parametrize(("missing", "made"), [("group", False), ("offset", True), ("delayLevel", True)])
 @behaviour("BACK-01", "REM-04")
-def test_the_retry_topic_is_made_for_a_message_that_is_not_named(missing: str, made: bool) -> None:
+def test_retry_topic_is_created_before_a_missing_field_fails(missing: str, made: bool) -> None:
     stand = Stand("P494")
     stand.send()
     fields = {"offset": "0", "group": "G", "delayLevel": "0"}
@@ -262,13 +262,13 @@ def test_the_retry_topic_is_made_for_a_message_that_is_not_named(missing: str, m
 
 
 @behaviour("REM-02")
-def test_a_fresh_answer_is_an_error_that_nobody_decided() -> None:
+def test_fresh_answer_is_a_system_error() -> None:
     answer = response_to(Command(10, opaque=7, flag=ONE_WAY))
     assert (answer.code, answer.remark, answer.opaque, answer.is_response, answer.is_one_way) == (1, NOT_SET, 7, True, False)
 
 
 class Server:
-    """A dispatcher with one processor of code 1, whose answers, exceptions or futures come from `give`."""
+    """A dispatcher with one processor of code 1; `give` decides its answers, exceptions or futures."""
 
     def __init__(self) -> None:
         self.scheduler = Scheduler()
@@ -291,9 +291,13 @@ class Server:
         return self.channel.written
 
 
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
 @behaviour("REM-05", "HAZ-26", "INV-03")
-def test_an_unknown_code_is_answered_even_to_one_way_callers() -> None:
-    server = Server()
+def test_an_unknown_code_is_answered_even_to_one_way_callers(server: Server) -> None:
     for flag in (0, ONE_WAY):
         server.dispatcher.receive(server.channel, Command(4711, opaque=8, flag=flag))
         answer = server.channel.written[-1]
@@ -303,24 +307,21 @@ def test_an_unknown_code_is_answered_even_to_one_way_callers() -> None:
 
 
 @behaviour("REM-05")
-def test_the_default_processor_serves_the_other_codes() -> None:
-    server = Server()
+def test_the_default_processor_serves_the_other_codes(server: Server) -> None:
     server.dispatcher.default = server.dispatcher.processors.pop(1)
     server.give = "answer"
     assert [answer.code for answer in server.receive()] == [0]
 
 
 @behaviour("REM-05")
-def test_a_response_that_nobody_waits_for_is_dropped() -> None:
-    server = Server()
+def test_unexpected_response_is_dropped(server: Server) -> None:
     assert server.receive(flag=RESPONSE) == []
     assert server.served == 0
 
 
 @pytest.mark.parametrize("flag", [0, ONE_WAY])
 @behaviour("REM-08", "INV-04")
-def test_an_answer_is_marked_and_carries_the_opaque(flag: int) -> None:
-    server = Server()
+def test_an_answer_is_marked_and_carries_the_opaque(server: Server, flag: int) -> None:
     assert server.receive(flag=flag) == [], "no response is no answer"
     server.give = "answer"
     written = server.receive(opaque=1234, flag=flag)
@@ -337,8 +338,7 @@ def test_an_answer_is_marked_and_carries_the_opaque(flag: int) -> None:
     ],
 )
 @behaviour("REM-08")
-def test_a_throwable_is_the_answer(error: Exception, start: str) -> None:
-    server = Server()
+def test_throwable_becomes_the_answer(server: Server, error: Exception, start: str) -> None:
     server.give = error
     assert server.receive(opaque=6, flag=ONE_WAY) == []
     (answer,) = server.receive(opaque=6)
@@ -347,8 +347,7 @@ def test_a_throwable_is_the_answer(error: Exception, start: str) -> None:
 
 
 @behaviour("REM-09", "SEND-07")
-def test_a_future_is_answered_when_it_is_finished_by_a_task_of_its_own() -> None:
-    server = Server()
+def test_finished_future_is_answered_by_its_own_task(server: Server) -> None:
     future: Future[Command | None] = Future()
     server.give = future
     assert server.receive() == []
@@ -361,8 +360,7 @@ def test_a_future_is_answered_when_it_is_finished_by_a_task_of_its_own() -> None
 
 
 @behaviour("REM-09", "HAZ-24")
-def test_a_future_that_fails_is_never_answered() -> None:
-    server = Server()
+def test_a_future_that_fails_is_never_answered(server: Server) -> None:
     future: Future[Command | None] = Future()
     future.fail(JavaError("java.lang.NullPointerException"))
     server.give = future
@@ -384,8 +382,7 @@ class Watching:
 
 
 @behaviour("REM-08")
-def test_hooks_run_around_every_request() -> None:
-    server = Server()
+def test_hooks_run_around_every_request(server: Server) -> None:
     events: list[object] = []
     server.dispatcher.hooks = [Watching(events)]
     server.receive()
@@ -396,8 +393,7 @@ def test_hooks_run_around_every_request() -> None:
 
 
 @behaviour("REM-08")
-def test_what_a_before_hook_throws_is_the_answer() -> None:
-    server = Server()
+def test_error_of_a_before_hook_becomes_the_answer(server: Server) -> None:
     server.dispatcher.hooks = [Watching([], raises=True)]
     (answer,) = server.receive()
     assert str(answer.remark).startswith("java.lang.SecurityException: who are you, ")
@@ -408,7 +404,7 @@ def test_what_a_before_hook_throws_is_the_answer() -> None:
 
 
 @behaviour("REM-12")
-def test_a_one_way_call_waits_for_nothing_and_keeps_no_entry() -> None:
+def test_one_way_call_does_not_wait_and_keeps_no_entry() -> None:
     scheduler = Scheduler()
     network = SimulatedNetwork(scheduler)
     arrived: list[Command] = []

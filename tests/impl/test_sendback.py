@@ -1,4 +1,4 @@
-"""A consumer gives a message back."""
+"""A consumer sends a message back."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
 
 def stand_with(profile: str = "P49", *, times: int = 0, **settings: Any) -> Stand:
-    """A broker with one message of T in its log, at offset 0."""
+    """Return a broker with one message of T in its log, at offset 0."""
     stand = Stand(profile, **settings)
     stand.send(queue_id=1, reconsume_times=times, properties={"TAGS": "a"}, flag=7, sys_flag=1)
     return stand
 
 
 def back(stand: Stand, *, offset: int = 0, delay_level: int = 0, limit: int | None = 16, **fields: Any) -> Command:
-    """Give the message back, with a limit that every profile takes."""
+    """Send the message back, with a limit that every profile accepts."""
     answer = stand.send_back(offset, delay_level=delay_level, max_reconsume_times=limit, **fields)
     assert answer.ext_fields is None
     return answer
@@ -35,7 +35,7 @@ def back(stand: Stand, *, offset: int = 0, delay_level: int = 0, limit: int | No
 
 @every
 @behaviour("BACK-01", "BACK-14", "BACK-18")
-def test_the_message_is_stored_again_beside_the_old_record(profile: str) -> None:
+def test_message_is_stored_again_and_the_old_record_stays(profile: str) -> None:
     stand = stand_with(profile, broker_ip1="10.0.0.1")
     answer = back(stand)
     assert (answer.code, answer.remark) == (SUCCESS, None)
@@ -47,19 +47,23 @@ def test_the_message_is_stored_again_beside_the_old_record(profile: str) -> None
     assert len(stand.stored()) == 3
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return stand_with(profile)
+
+
 @pytest.mark.parametrize(
     ("profile", "kept"), [("P40", False), ("P45", False), ("P461", False), ("P471", True), ("P49", True), ("P494", True)]
 )
 @behaviour("BACK-14")
-def test_later_brokers_keep_the_store_host(profile: str, kept: bool) -> None:
-    stand = stand_with(profile)
+def test_later_brokers_keep_the_store_host(stand: Stand, kept: bool) -> None:
     stand.broker.store_host = ("10.0.0.2", 10911)
     back(stand)
     assert stand.last().store_host[0] == ("127.0.0.1" if kept else "10.0.0.2")
 
 
 @behaviour("BACK-01")
-def test_what_the_header_must_have() -> None:
+def test_required_header_fields() -> None:
     stand = stand_with()
     for name in ("offset", "group", "delayLevel"):
         fields = {"offset": "0", "group": "G", "delayLevel": "0"}
@@ -85,7 +89,7 @@ def test_an_unknown_group_is_refused(profile: str) -> None:
 @pytest.mark.parametrize(("perm", "code"), [(READ, NO_PERMISSION), (WRITE, SUCCESS)])
 @every
 @behaviour("BACK-04", "M-100")
-def test_a_broker_that_may_not_write_takes_nothing_back(profile: str, perm: int, code: int) -> None:
+def test_read_only_broker_refuses_a_send_back(profile: str, perm: int, code: int) -> None:
     stand = stand_with(profile, broker_permission=perm)
     stand.broker.groups.update(SubscriptionGroupConfig("empty", retry_queue_nums=0))
     for group in ("G", "empty"):
@@ -95,8 +99,8 @@ def test_a_broker_that_may_not_write_takes_nothing_back(profile: str, perm: int,
 
 
 @behaviour("BACK-04", "BACK-05", "BACK-03")
-def test_what_is_asked_first_of_a_message_that_comes_back() -> None:
-    """The group, the broker, the group's queues, the topic, and the message last."""
+def test_checks_of_a_send_back_have_a_fixed_order() -> None:
+    """The order: the group, the broker, the group's queues, the topic, the message."""
     stand = Stand(broker_permission=READ, auto_create_subscription_group=False)
     assert stand.send_back(999).code == SUBSCRIPTION_GROUP_NOT_EXIST
     stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=0))
@@ -113,8 +117,7 @@ def test_what_is_asked_first_of_a_message_that_comes_back() -> None:
 @pytest.mark.parametrize("queues", [0, -1])
 @every
 @behaviour("BACK-05", "HAZ-30", "INV-51", "M-101")
-def test_a_group_without_retry_queues_gives_up_with_success(profile: str, queues: int) -> None:
-    stand = stand_with(profile)
+def test_group_without_retry_queues_drops_the_message_with_success(stand: Stand, queues: int) -> None:
     stand.broker.groups.update(SubscriptionGroupConfig("G", retry_queue_nums=queues))
     answer = back(stand)
     assert (answer.code, answer.remark) == (SUCCESS, None)
@@ -147,8 +150,7 @@ def test_an_existing_retry_topic_may_have_fewer_queues() -> None:
 @pytest.mark.parametrize(("level", "missing"), [(0, "%RETRY%G"), (-1, "%DLQ%G")])
 @every
 @behaviour("BACK-07", "BACK-12")
-def test_a_topic_that_cannot_be_made_is_refused(profile: str, level: int, missing: str) -> None:
-    stand = stand_with(profile)
+def test_failed_creation_of_the_retry_topic_is_refused(stand: Stand, level: int, missing: str) -> None:
     if level < 0:
         stand.topic("%RETRY%G")
     stand.broker.topics.lock.held = True
@@ -162,8 +164,7 @@ def test_a_topic_that_cannot_be_made_is_refused(profile: str, level: int, missin
 @pytest.mark.parametrize("perm", [0, READ, WRITE, READ | WRITE])
 @every
 @behaviour("BACK-08")
-def test_the_retry_topics_own_permission_is_asked(profile: str, perm: int) -> None:
-    stand = stand_with(profile)
+def test_retry_topics_own_permission_is_checked(stand: Stand, perm: int) -> None:
     stand.topic("%RETRY%G", perm=perm)
     answer = back(stand)
     if perm & WRITE:
@@ -174,20 +175,18 @@ def test_the_retry_topics_own_permission_is_asked(profile: str, perm: int) -> No
 
 @every
 @behaviour("BACK-09")
-def test_a_message_that_is_not_there_leaves_the_retry_topic(profile: str) -> None:
-    stand = stand_with(profile)
+def test_missing_message_still_creates_the_retry_topic(stand: Stand) -> None:
     answer = back(stand, offset=100_000)
     assert (answer.code, answer.remark) == (SYSTEM_ERROR, "look message by offset failed, 100000")
     assert "%RETRY%G" in stand.known()
 
 
-# What it becomes
+# The stored message
 
 
 @every
 @behaviour("BACK-10", "BACK-13", "INV-49", "INV-48", "LIV-06", "M-103", "M-104", "M-105")
-def test_each_round_has_a_longer_delay_until_the_dead_letter_topic(profile: str) -> None:
-    stand = stand_with(profile)
+def test_delay_grows_each_round_until_the_dead_letter_topic(stand: Stand) -> None:
     offset = 0
     for times in range(16):
         assert back(stand, offset=offset).code == SUCCESS
@@ -211,7 +210,7 @@ def test_each_round_has_a_longer_delay_until_the_dead_letter_topic(profile: str)
 
 @every
 @behaviour("BACK-13", "BACK-12", "CL-02")
-def test_the_growing_level_is_cut_at_the_last_one(profile: str) -> None:
+def test_growing_level_is_limited_to_the_last_level(profile: str) -> None:
     stand = Stand(profile)
     stand.send("%RETRY%G", reconsume_times=17, max_reconsume_times=99)
     assert stand.send_back(max_reconsume_times=99).code == SUCCESS
@@ -225,8 +224,7 @@ def test_the_growing_level_is_cut_at_the_last_one(profile: str) -> None:
 @pytest.mark.parametrize(("level", "delay"), [(0, "3"), (1, "1"), (18, "18"), (25, "18")])
 @every
 @behaviour("BACK-13", "M-103")
-def test_the_consumer_may_choose_the_level(profile: str, level: int, delay: str) -> None:
-    stand = stand_with(profile)
+def test_the_consumer_may_choose_the_level(stand: Stand, level: int, delay: str) -> None:
     back(stand, delay_level=level)
     assert (stand.last().topic, stand.last().properties["DELAY"]) == (SCHEDULE, delay)
 
@@ -246,7 +244,7 @@ def test_the_limit_is_the_callers_or_the_groups(profile: str, times: int, limit:
 @pytest.mark.parametrize(("times", "dead"), [(15, False), (16, True)])
 @later
 @behaviour("BACK-11")
-def test_later_brokers_take_the_groups_limit_where_none_is_given(profile: str, times: int, dead: bool) -> None:
+def test_later_brokers_default_to_the_groups_limit(profile: str, times: int, dead: bool) -> None:
     stand = stand_with(profile, times=times)
     assert back(stand, limit=None).code == SUCCESS
     assert stand.last().topic == ("%DLQ%G" if dead else SCHEDULE)
@@ -254,8 +252,7 @@ def test_later_brokers_take_the_groups_limit_where_none_is_given(profile: str, t
 
 @earlier
 @behaviour("BACK-11", "HAZ-33")
-def test_earlier_brokers_stumble_over_a_limit_that_is_not_given(profile: str) -> None:
-    stand = stand_with(profile)
+def test_earlier_brokers_fail_without_a_limit(stand: Stand) -> None:
     answer = back(stand, limit=None)
     assert thrown(answer, NULL_POINTER)
     assert "%RETRY%G" in stand.known()
@@ -263,8 +260,7 @@ def test_earlier_brokers_stumble_over_a_limit_that_is_not_given(profile: str) ->
 
 @pytest.mark.parametrize(("profile", "perm"), [("P40", 2), ("P45", 2), ("P491", 2), ("P492", 6), ("P49", 6), ("P494", 6)])
 @behaviour("BACK-12", "HAZ-31")
-def test_a_consumer_that_wants_no_more_of_it_sends_it_to_the_dead_letter_topic(profile: str, perm: int) -> None:
-    stand = stand_with(profile)
+def test_negative_delay_level_sends_to_the_dead_letter_topic(stand: Stand, perm: int) -> None:
     stand.random.feed(1, 1)
     back(stand, delay_level=-1, unit_mode=True)
     new = stand.last()
@@ -288,7 +284,7 @@ def test_earlier_brokers_delay_a_dead_message_that_has_a_level(profile: str, del
 
 
 def _kept(properties: dict[str, str]) -> Message:
-    """A record whose text has a level that the store did not see in its map."""
+    """Make the store keep a record whose properties text has a level that its map does not have."""
     text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
     return Message("T", 0, b"x", properties_text=text)
 
@@ -297,8 +293,7 @@ def _kept(properties: dict[str, str]) -> Message:
     ("profile", "named"), [("P40", False), ("P45", False), ("P480", False), ("P490", True), ("P491", True), ("P49", True), ("P494", True)]
 )
 @behaviour("BACK-15", "HAZ-32", "INV-50")
-def test_earlier_brokers_forget_the_first_id_of_a_dead_message(profile: str, named: bool) -> None:
-    stand = stand_with(profile)
+def test_earlier_brokers_drop_the_origin_id_of_dead_messages(stand: Stand, named: bool) -> None:
     origin = stand.last().msg_id
     back(stand, delay_level=-1)
     assert stand.last().properties.get("ORIGIN_MESSAGE_ID") == (origin if named else None)
@@ -310,7 +305,7 @@ def test_earlier_brokers_forget_the_first_id_of_a_dead_message(profile: str, nam
 
 @every
 @behaviour("BACK-10", "BACK-16", "FLU-07")
-def test_a_message_that_comes_back_waits_for_no_slave(profile: str) -> None:
+def test_send_back_waits_for_no_slave(profile: str) -> None:
     stand = Stand(profile, broker_role="SYNC_MASTER")
     assert stand.send(properties={"WAIT": "true", "RETRY_TOPIC": "first"}).code == SLAVE_NOT_AVAILABLE
     assert stand.send_back(max_reconsume_times=9, delay_level=-1).code == SUCCESS
@@ -321,7 +316,7 @@ def test_a_message_that_comes_back_waits_for_no_slave(profile: str) -> None:
 @pytest.mark.parametrize("group", ["a b", "", "x" * 110])
 @every
 @behaviour("BACK-06", "BACK-07")
-def test_no_group_has_a_name_that_is_too_strange_to_take_a_message_back(profile: str, group: str) -> None:
+def test_any_group_name_can_send_back(profile: str, group: str) -> None:
     stand = Stand(profile)
     stand.send()
     assert stand.send_back(group=group, max_reconsume_times=9).code == SUCCESS
@@ -330,7 +325,7 @@ def test_no_group_has_a_name_that_is_too_strange_to_take_a_message_back(profile:
 
 @earlier
 @behaviour("BACK-15", "HAZ-32")
-def test_a_blank_first_id_counts_as_none(profile: str) -> None:
+def test_blank_origin_id_counts_as_absent(profile: str) -> None:
     stand = Stand(profile)
     stand.send(properties={"ORIGIN_MESSAGE_ID": "  "})
     stand.send_back(max_reconsume_times=9)
@@ -360,7 +355,7 @@ def test_a_committed_message_loses_the_pointer_to_its_half_message() -> None:
 
 @every
 @behaviour("BACK-16", "INV-51", "M-107", "STO-01", "STO-02", "HAZ-22")
-def test_every_status_but_put_ok_is_an_error_whatever_the_append_says(profile: str) -> None:
+def test_every_put_status_except_put_ok_is_an_error(profile: str) -> None:
     for status in PutMessageStatus:
         stand = stand_with(profile)
         stand.put_gives(PutResult(status, AppendResult(AppendMessageStatus.END_OF_FILE)))
@@ -378,8 +373,7 @@ def test_every_status_but_put_ok_is_an_error_whatever_the_append_says(profile: s
 
 @pytest.mark.parametrize(("profile", "counted"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
 @behaviour("BACK-16", "M-106")
-def test_a_returned_message_is_counted_for_its_first_topic(profile: str, counted: bool) -> None:
-    stand = stand_with(profile)
+def test_a_returned_message_is_counted_for_its_first_topic(stand: Stand, counted: bool) -> None:
     stand.broker.statistics.topic_put_nums.clear()
     back(stand, delay_level=1)
     first = stand.last()
@@ -399,7 +393,7 @@ def test_a_returned_message_is_counted_for_its_first_topic(profile: str, counted
     ("size", "level", "code"), [(120, 0, SUCCESS), (121, 0, SYSTEM_ERROR), (122, -1, SUCCESS), (123, -1, SYSTEM_ERROR)]
 )
 @behaviour("HAZ-20", "BACK-07", "BACK-16", "INV-09")
-def test_a_long_group_gets_topics_that_no_message_fits_into(size: int, level: int, code: int) -> None:
+def test_long_group_gets_topics_that_accept_no_message(size: int, level: int, code: int) -> None:
     stand, group = stand_with(), "g" * size
     answer = stand.send_back(0, group, level)
     assert (answer.code, answer.remark) == (code, "MESSAGE_ILLEGAL" if code else None)
@@ -409,8 +403,7 @@ def test_a_long_group_gets_topics_that_no_message_fits_into(size: int, level: in
 
 @every
 @behaviour("SEND-01")
-def test_send_hooks_do_not_see_it(profile: str) -> None:
-    stand = stand_with(profile)
+def test_send_hooks_do_not_see_a_send_back(stand: Stand) -> None:
     seen: list[object] = []
 
     class Hook:

@@ -1,4 +1,4 @@
-"""From the status of a put to the answer, the statistics, and exactly one write."""
+"""The answer and the statistics for each status of a put, and exactly one write."""
 
 from __future__ import annotations
 
@@ -46,11 +46,15 @@ def good(status: PutMessageStatus, wrote_bytes: int = 200) -> PutResult:
     return PutResult(status, AppendResult(AppendMessageStatus.PUT_OK, 1000, wrote_bytes, "ID", 0, 42))
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @pytest.mark.parametrize(("status", "code"), SENT)
 @every
 @behaviour("SEND-41", "SEND-42", "M-62", "M-63")
-def test_what_is_in_the_log_counts_as_sent(profile: str, status: PutMessageStatus, code: int) -> None:
-    stand = Stand(profile)
+def test_appended_messages_count_as_sent(stand: Stand, status: PutMessageStatus, code: int) -> None:
     stand.put_gives(good(status))
     answer = stand.send(queue_id=2)
     assert (answer.code, answer.remark) == (code, None)
@@ -60,7 +64,7 @@ def test_what_is_in_the_log_counts_as_sent(profile: str, status: PutMessageStatu
 
 @pytest.mark.parametrize(("status", "code", "remark"), NOT_SENT)
 @behaviour("SEND-41", "SEND-46", "M-64", "M-65")
-def test_what_is_not_in_the_log_is_refused(status: PutMessageStatus, code: int, remark: str) -> None:
+def test_messages_not_appended_are_refused(status: PutMessageStatus, code: int, remark: str) -> None:
     stand = Stand()
     stand.put_gives(PutResult(status))
     answer = stand.send()
@@ -70,7 +74,7 @@ def test_what_is_not_in_the_log_is_refused(status: PutMessageStatus, code: int, 
 
 
 @behaviour("SEND-41")
-def test_remarks_that_profiles_word_differently() -> None:
+def test_remarks_that_differ_between_profiles() -> None:
     def remark(profile: str, status: PutMessageStatus) -> str | None:
         stand = Stand(profile)
         stand.put_gives(PutResult(status))
@@ -85,8 +89,7 @@ def test_remarks_that_profiles_word_differently() -> None:
 
 @every
 @behaviour("SEND-40")
-def test_no_result_is_an_error_without_statistics(profile: str) -> None:
-    stand = Stand(profile)
+def test_no_result_is_an_error_without_statistics(stand: Stand) -> None:
     stand.put_gives(None)
     answer = stand.send()
     assert (answer.code, answer.remark, answer.ext_fields) == (1, "store putMessage return null", EXTENDED)
@@ -96,7 +99,7 @@ def test_no_result_is_an_error_without_statistics(profile: str) -> None:
 @pytest.mark.parametrize("make", [send_request, batch_request])
 @every
 @behaviour("SEND-42", "INV-01", "INV-02", "M-66")
-def test_exactly_one_answer_whatever_happens(profile: str, make: Callable[[], Command]) -> None:
+def test_every_request_gets_exactly_one_answer(profile: str, make: Callable[[], Command]) -> None:
     for status in nonempty(Status):
         stand = Stand(profile)
         stand.put_gives(good(status) if status in dict(SENT) else PutResult(status))
@@ -107,8 +110,7 @@ def test_exactly_one_answer_whatever_happens(profile: str, make: Callable[[], Co
 
 @every
 @behaviour("SEND-42", "INV-03", "M-67")
-def test_one_way_requests_get_no_answer_and_are_served(profile: str) -> None:
-    stand = Stand(profile)
+def test_one_way_requests_get_no_answer_and_are_served(stand: Stand) -> None:
     assert stand.request(send_request(one_way=True)) is None
     assert len(stand.stored()) == 1
     assert stand.request(send_request(one_way=True, queue_id=99)) is None
@@ -118,8 +120,7 @@ def test_one_way_requests_get_no_answer_and_are_served(profile: str) -> None:
 
 @every
 @behaviour("SEND-42", "REM-08")
-def test_an_answer_that_cannot_be_written_is_only_logged(profile: str) -> None:
-    stand = Stand(profile)
+def test_an_answer_that_cannot_be_written_is_only_logged(stand: Stand) -> None:
     stand.channel.broken = True
     assert stand.request(send_request()) is None
     assert stand.request(send_request(queue_id=99)) is None
@@ -131,8 +132,7 @@ def test_an_answer_that_cannot_be_written_is_only_logged(profile: str) -> None:
 
 @every
 @behaviour("SEND-42", "INV-54", "M-69")
-def test_a_message_is_counted_with_its_record(profile: str) -> None:
-    stand = Stand(profile)
+def test_a_message_is_counted_with_its_record(stand: Stand) -> None:
     stand.send()
     stand.send()
     statistics, size = stand.broker.statistics, sum(message.store_size for message in stand.stored())
@@ -149,7 +149,7 @@ def test_a_message_is_counted_with_its_record(profile: str) -> None:
     ],
 )
 @behaviour("SEND-42", "HAZ-14", "INV-55", "M-69")
-def test_a_message_is_counted_where_it_is_stored(fields: dict[str, Any], stored: str) -> None:
+def test_message_is_counted_for_its_stored_topic(fields: dict[str, Any], stored: str) -> None:
     stand = Stand()
     stand.ask(send_request(**fields))
     assert stand.broker.statistics.topic_put_nums == {stored: 1}
@@ -157,8 +157,7 @@ def test_a_message_is_counted_where_it_is_stored(fields: dict[str, Any], stored:
 
 @pytest.mark.parametrize(("profile", "counted"), [("P40", False), ("P45", False), ("P49", True), ("P494", True)])
 @behaviour("SEND-42", "M-70")
-def test_queues_are_counted_for_delayed_messages_of_later_brokers(profile: str, counted: bool) -> None:
-    stand = Stand(profile)
+def test_queues_are_counted_for_delayed_messages_of_later_brokers(stand: Stand, counted: bool) -> None:
     stand.send(properties={"DELAY": "3"}, queue_id=1)
     stand.send(queue_id=1)
     size = stand.stored()[0].store_size
@@ -192,8 +191,7 @@ def throwing(stand: Stand) -> None:
 
 @pytest.mark.parametrize(("profile", "answered"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
 @behaviour("SEND-07", "REM-09", "HAZ-24", "INV-01")
-def test_what_the_mapping_throws_is_answered_by_synchronous_brokers_only(profile: str, answered: bool) -> None:
-    stand = Stand(profile)
+def test_errors_of_the_mapping_are_answered_by_synchronous_brokers_only(stand: Stand, answered: bool) -> None:
     throwing(stand)
     answer = stand.request(send_request())
     assert len(stand.stored()) == 1
@@ -206,18 +204,18 @@ def test_what_the_mapping_throws_is_answered_by_synchronous_brokers_only(profile
 
 @every
 @behaviour("REM-08", "REM-09")
-def test_what_the_put_throws_is_answered_by_every_broker(profile: str) -> None:
+def test_errors_of_the_put_are_answered_by_every_broker(profile: str) -> None:
     answer = Stand(profile).send(properties={"DELAY": "abc"})
     assert (answer.code, answer.ext_fields) == (1, None)
     assert str(answer.remark).startswith('java.lang.NumberFormatException: For input string: "abc", ')
 
 
 def saturated(stand: Stand, request: Command) -> list[Command]:
-    """Serve a request while the send executor's only thread is taken and its queue is full at the end."""
+    """Serve a request while the send executor's only thread is busy and its queue is full at the end."""
     stand.scheduler.stops = lambda _, pause: pause.name == "arrived"
     stand.request(request)
     blocker = send_request(opaque=2)
-    stand.broker.receive(stand.channel, blocker)  # fills the only place of the queue
+    stand.broker.receive(stand.channel, blocker)  # fills the queue's only slot
     stand.scheduler.stops = None
     stand.scheduler.resume(stand.executors["send"].running[0])
     return [answer for answer in stand.channel.written if answer.opaque == request.opaque]
@@ -244,13 +242,13 @@ def test_a_full_executor_loses_failures_and_no_successes() -> None:
     ],
 )
 @behaviour("APP-06", "SEND-41")
-def test_only_the_recorded_broker_names_its_limit_which_is_that_of_the_body(profile: str, size: int, refused: str | None) -> None:
+def test_only_the_recorded_broker_names_its_limit_of_the_body(profile: str, size: int, refused: str | None) -> None:
     answer = Stand(profile, max_message_size=500).send(body=b"x" * size)
     assert (answer.code, answer.remark) == ((13, f"{ILLEGAL}msg body length limit {refused}") if refused else (0, None))
 
 
 @behaviour("APP-06", "HAZ-22", "CL-08")
-def test_a_body_of_the_limit_is_lost_by_the_recorded_broker_where_files_are_small() -> None:
+def test_recorded_broker_loses_maximal_bodies_with_small_files() -> None:
     stand = Stand("P494", mapped_file_size_commit_log=2**20)
     answer = stand.send(body=bytes(4 * 2**20))
     assert (answer.code, fields_of(answer)["msgId"]) == (0, "7F00000100002A9F0000000000100000")
@@ -263,8 +261,7 @@ def test_a_body_of_the_limit_is_lost_by_the_recorded_broker_where_files_are_smal
 
 @every
 @behaviour("SEND-41", "SEND-44", "STO-04")
-def test_a_full_disk_is_no_reason_to_throw_away_a_new_topic(profile: str) -> None:
-    stand = Stand(profile)
+def test_full_disk_keeps_a_new_topic(stand: Stand) -> None:
     stand.broker.store.flags.bits = DISK_FULL
     answer = stand.send()
     assert (answer.code, answer.ext_fields) == (14, EXTENDED)
@@ -272,9 +269,8 @@ def test_a_full_disk_is_no_reason_to_throw_away_a_new_topic(profile: str) -> Non
 
 
 @pytest.mark.parametrize(("profile", "handed"), [("P494", False), ("P533", True)])
-def test_a_timer_message_is_answered_with_what_takes_it_back(profile: str, handed: bool) -> None:
-    """Due at a whole second, it waits for the one before, and the handle says a millisecond more."""
-    stand = Stand(profile)
+def test_timer_message_is_answered_with_a_recall_handle(stand: Stand, handed: bool) -> None:
+    """A message due at a whole second waits for the second before it, and the handle has a millisecond more."""
     due = stand.clock.now() // 1000 * 1000 + 3000
     answer = stand.send(properties={"UNIQ_KEY": "U", "TIMER_DELIVER_MS": str(due)})
     handle = fields_of(answer).get("recallHandle")

@@ -1,4 +1,4 @@
-"""What a send request has to pass, in its order, and that a refusal changes nothing before it."""
+"""The checks of a send request in their order; a refusal changes only what an earlier check changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BY_ZERO = "java.lang.ArithmeticException: / by zero, ..."
 
 @dataclass(frozen=True)
 class Case:
-    """One send to a broker with these settings and this topic T: its code, its remark, which may end with dots, and the topics it makes."""
+    """One send to a broker with these settings and this topic T: its code, its remark (may end with dots), and the created topics."""
 
     code: int
     remark: str | None
@@ -187,7 +187,7 @@ def test_each_answer_names_region_and_trace_switch(profile: str) -> None:
 
 
 @behaviour("SEND-10", "INV-04", "SEND-13", "INV-05")
-def test_an_answer_has_the_opaque_of_its_request_and_not_the_marker_as_its_code() -> None:
+def test_answer_has_its_requests_opaque_and_no_marker_code() -> None:
     stand = Stand()
     requests = [send_request(), send_request(queue_id=9), send_request("a b"), send_request(code=10), batch_request()]
     for opaque, request in nonempty(enumerate(requests, 4711)):
@@ -199,7 +199,7 @@ def test_an_answer_has_the_opaque_of_its_request_and_not_the_marker_as_its_code(
 
 @pytest.mark.parametrize(("early", "code"), [(-1, SUCCESS), (0, SUCCESS), (1, SYSTEM_ERROR)])
 @behaviour("SEND-12", "M-11")
-def test_a_broker_serves_from_its_time_on(early: int, code: int) -> None:
+def test_broker_accepts_sends_from_its_start_time_on(early: int, code: int) -> None:
     stand = Stand()
     stand.settings.start_accept_send_request_timestamp = stand.clock.now() + early
     assert stand.send().code == code
@@ -207,7 +207,7 @@ def test_a_broker_serves_from_its_time_on(early: int, code: int) -> None:
 
 @every
 @behaviour("SEND-12", "INV-08", "M-12", "BAT-01", "SEND-11", "REM-08")
-def test_before_its_time_a_broker_makes_no_topic_and_says_when_to_those_who_wait(profile: str) -> None:
+def test_before_its_start_time_a_broker_creates_no_topic(profile: str) -> None:
     stand = Stand(profile, region_id="R", trace_on=False)
     starts = stand.clock.now() + 60_007
     stand.settings.start_accept_send_request_timestamp = starts
@@ -229,9 +229,7 @@ def test_before_its_time_a_broker_makes_no_topic_and_says_when_to_those_who_wait
 @pytest.mark.parametrize(("perm", "order", "code"), [(4, True, 16), (4, False, 0), (6, True, 0), (2, True, 0), (0, True, 16)])
 @every
 @behaviour("CHK-01", "BAT-01", "M-08", "M-09")
-def test_only_order_topics_are_refused_by_a_broker_that_may_not_write(
-    profile: str, perm: int, order: bool, code: int, make: Callable[[], Command]
-) -> None:
+def test_read_only_broker_refuses_only_order_topics(profile: str, perm: int, order: bool, code: int, make: Callable[[], Command]) -> None:
     stand = Stand(profile, broker_permission=perm, broker_ip1="10.0.0.1")
     stand.topic(order=order)
     answer = stand.ask(make())
@@ -240,18 +238,22 @@ def test_only_order_topics_are_refused_by_a_broker_that_may_not_write(
         assert (answer.remark, answer.ext_fields) == ("the broker[10.0.0.1] sending message is forbidden", EXTENDED)
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @pytest.mark.parametrize(
     ("name", "remark"),
     [
-        *((blank, "The specified topic is blank.") for blank in ("", " \t", "\u3000", "\x1c\x1f", " " * 200)),  # as Java sees it
+        *((blank, "The specified topic is blank.") for blank in ("", " \t", "\u3000", "\x1c\x1f", " " * 200)),  # whitespace for Java
         *((name, ILLEGAL) for name in ("a b", "a.b", "T\n", "Té", "中文", "a$b", "\xa0", "\u2007", "\x85", "." * 200)),
         ("x" * 128, "The specified topic is longer than topic max length."),
     ],
 )
 @later
 @behaviour("CHK-02", "INV-08", "M-14", "M-15", "M-16")
-def test_a_name_is_refused_for_blank_then_characters_then_length(profile: str, name: str, remark: str) -> None:
-    stand = Stand(profile)
+def test_name_checks_are_blank_then_characters_then_length(stand: Stand, name: str, remark: str) -> None:
     before = stand.known()
     answer = stand.send(name)
     assert (answer.code, answer.remark, answer.ext_fields) == (SYSTEM_ERROR, remark, EXTENDED)
@@ -267,8 +269,7 @@ def test_legal_names_are_served(profile: str, name: str) -> None:
 
 @pytest.mark.parametrize("profile", EARLIER)
 @behaviour("CHK-04", "INV-46")
-def test_earlier_brokers_take_the_schedule_topic_and_make_it_like_any_other(profile: str) -> None:
-    stand = Stand(profile)
+def test_earlier_brokers_create_the_schedule_topic_like_any_other(stand: Stand) -> None:
     assert stand.send(SCHEDULE, queue_id=3).code == SUCCESS
     assert stand.broker.topics.table[SCHEDULE] == TopicConfig(SCHEDULE, 4, 4)
     assert stand.last().topic == SCHEDULE
@@ -282,8 +283,7 @@ def test_earlier_brokers_take_the_schedule_topic_and_make_it_like_any_other(prof
 )
 @every
 @behaviour("CHK-06", "M-19", "M-32")
-def test_unit_mode_marks_the_topic_it_creates_and_no_other(profile: str, name: str, unit: bool, flag: int) -> None:
-    stand = Stand(profile)
+def test_unit_mode_marks_only_the_created_topic(stand: Stand, name: str, unit: bool, flag: int) -> None:
     stand.topic("there")
     for each in (name, "there"):
         stand.send(each, unit_mode=unit, max_reconsume_times=1)
@@ -293,16 +293,14 @@ def test_unit_mode_marks_the_topic_it_creates_and_no_other(profile: str, name: s
 
 @every
 @behaviour("CHK-07", "HAZ-41", "M-20")
-def test_a_retry_topic_gets_the_templates_queues_where_it_may(profile: str) -> None:
-    stand = Stand(profile)
+def test_retry_topic_gets_the_templates_queues_if_allowed(stand: Stand) -> None:
     assert stand.send("%RETRY%g", queue_id=3, max_reconsume_times=16).code == SUCCESS
     assert stand.broker.topics.table["%RETRY%g"] == TopicConfig("%RETRY%g", 4, 4)
 
 
 @every
 @behaviour("CHK-08", "M-22", "CHK-06", "TCM-13", "HAZ-02")
-def test_a_retry_topic_without_a_template_gets_one_queue_and_takes_the_template_its_inheritance(profile: str) -> None:
-    stand = Stand(profile)
+def test_retry_topic_without_template_gets_one_queue(stand: Stand) -> None:
     group = stand.broker.groups.find("g")
     assert group is not None
     group.retry_queue_nums = 5
@@ -317,8 +315,7 @@ def test_a_retry_topic_without_a_template_gets_one_queue_and_takes_the_template_
 @pytest.mark.parametrize("request_", [{"default_topic": "nosuch"}, {"topic": "K"}])
 @every
 @behaviour("TCM-13", "TCM-11")
-def test_the_template_keeps_its_inheritance_if_nobody_asks_for_it(profile: str, request_: dict[str, Any]) -> None:
-    stand = Stand(profile)
+def test_unused_template_keeps_its_inheritance(stand: Stand, request_: dict[str, Any]) -> None:
     stand.topic("K")
     stand.settings.auto_create_topic_enable = False
     stand.send(**request_)
@@ -327,7 +324,7 @@ def test_the_template_keeps_its_inheritance_if_nobody_asks_for_it(profile: str, 
 
 @every
 @behaviour("HAZ-04", "TCM-14", "TCM-15")
-def test_any_topic_with_inherit_is_a_template_and_gives_its_filter_type_alone(profile: str) -> None:
+def test_topic_with_inherit_is_a_template_for_filter_type_only(profile: str) -> None:
     stand = Stand(profile, auto_create_topic_enable=False)
     stand.topic("mother", write=2, read=9, perm=15, topic_filter_type=MULTI_TAG, topic_sys_flag=3, order=True)
     assert stand.send(default_topic="mother", queue_id=1).code == SUCCESS
@@ -336,7 +333,7 @@ def test_any_topic_with_inherit_is_a_template_and_gives_its_filter_type_alone(pr
 
 
 @behaviour("CHK-09", "M-40")
-def test_a_lock_that_is_not_got_is_reported_as_a_missing_topic() -> None:
+def test_lock_timeout_is_reported_as_a_missing_topic() -> None:
     stand = Stand()
     stand.broker.topics.lock.held = True
     assert stand.send("new").code == TOPIC_NOT_EXIST
@@ -359,13 +356,12 @@ LIMITS = [
 @pytest.mark.parametrize(("write", "read", "queue_id", "code"), LIMITS)
 @every
 @behaviour("CHK-10", "INV-30", "INV-31", "INV-32", "HAZ-16", "SEND-22", "M-01", "M-02", "M-03", "M-04")
-def test_a_queue_is_legal_below_the_larger_count(profile: str, write: int, read: int, queue_id: int, code: int) -> None:
-    stand = Stand(profile)
+def test_queue_id_is_legal_below_larger_count(stand: Stand, write: int, read: int, queue_id: int, code: int) -> None:
     stand.topic(write=write, read=read)
     assert stand.send(queue_id=queue_id).code == code
 
 
-# Where other threads can come between
+# Pauses at which other threads can run
 
 
 def pauses(stand: Stand, request: Command) -> list[str]:
@@ -385,7 +381,7 @@ CREATION = ["missing", "locked", "template", "inherit", "built", "put", "version
 
 @pytest.mark.parametrize("make", [send_request, batch_request])
 @behaviour("CHK-05", "CHK-07")
-def test_the_pauses_of_a_send(make: Callable[..., Command]) -> None:
+def test_pauses_of_a_send(make: Callable[..., Command]) -> None:
     stand = Stand()
     assert pauses(stand, make("new")) == ["arrived", *CREATION, "checked", "append", "appends"]
     assert pauses(stand, make("new")) == ["arrived", "checked", "append", "appends"]
@@ -394,7 +390,7 @@ def test_the_pauses_of_a_send(make: Callable[..., Command]) -> None:
 
 
 @behaviour("CHK-08", "CHK-09")
-def test_the_pauses_where_creation_fails() -> None:
+def test_pauses_of_a_failed_creation() -> None:
     stand = Stand(auto_create_topic_enable=False)
     assert pauses(stand, send_request("new")) == ["arrived", "missing", "locked", "template", "refused", "failed"]
     second = ["missing", "locked", "template", "built", "put", "versioned", "persisted", "unlocked", "registration wanted"]
@@ -407,15 +403,14 @@ def test_the_pauses_where_creation_fails() -> None:
 @pytest.mark.parametrize("profile", ["P430", "P432"])
 @pytest.mark.parametrize(("named", "makes"), [("TBW102", "P432"), ("AUTO_CREATE_TOPIC_KEY", "P430")])
 @behaviour("TCM-03", "TCM-13", "CHK-04")
-def test_4_3_0_makes_topics_from_a_template_of_another_name(profile: str, named: str, makes: str) -> None:
-    stand = Stand(profile)
+def test_4_3_0_creates_topics_from_a_differently_named_template(stand: Stand, profile: str, named: str, makes: str) -> None:
     assert (named in stand.broker.topics.table) == (profile == makes)
     assert stand.send(default_topic=named).code == (SUCCESS if profile == makes else TOPIC_NOT_EXIST)
     assert (stand.send(named, default_topic="nowhere").code == SYSTEM_ERROR) == (profile == makes)
 
 
 @behaviour("TCM-13", "HAZ-02")
-def test_the_template_of_4_3_0_loses_its_inheritance_as_any() -> None:
+def test_template_of_4_3_0_loses_its_inheritance() -> None:
     stand = Stand("P430")
     stand.settings.auto_create_topic_enable = False
     assert stand.send(default_topic="AUTO_CREATE_TOPIC_KEY").code == TOPIC_NOT_EXIST

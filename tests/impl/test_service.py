@@ -1,4 +1,4 @@
-"""Threads that go on after errors, and shutdowns that run every step."""
+"""Threads that continue after errors, and shutdowns that run every step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ERRORS = st.sampled_from(
 
 
 class Troubled(Service):
-    """Each round raises the next error, or none for None; `times` is when each round began."""
+    """Each round raises the next error, or none for None; `times` has the start of each round."""
 
     def __init__(self, scheduler: Scheduler, errors: list[Exception | None], at_end: Exception | None = None) -> None:
         super().__init__("Troubled")
@@ -47,7 +47,7 @@ class Troubled(Service):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.lists(st.one_of(st.none(), ERRORS), max_size=6), st.one_of(st.none(), ERRORS))
-def test_service_goes_on_after_every_error(errors: list[Exception | None], at_end: Exception | None) -> None:
+def test_service_continues_after_every_error(errors: list[Exception | None], at_end: Exception | None) -> None:
     scheduler = Scheduler()
     service = Troubled(scheduler, errors, at_end)
     task = scheduler.spawn(service.run(), service.name)
@@ -111,7 +111,7 @@ def test_store_stops_as_far_as_its_disk_allows(profile: str, failing: set[str], 
     services = stand.store.services() if threaded else ()
     tasks = [stand.scheduler.spawn(service.run(), service.name) for service in services]
     stand.put(message())
-    stand.scheduler.advance(200)  # shorter than the interval of flushes
+    stand.scheduler.advance(200)  # shorter than the interval between flushes
     stand.store.dispatch()
 
     def fail(operation: str, path: str) -> None:

@@ -19,7 +19,7 @@ from rocketproof_profiles import PROFILES
 HERE = Pause("here")
 
 
-def test_a_thread_runs_on_through_its_pauses_unless_it_is_stopped() -> None:
+def test_thread_passes_its_pauses_unless_stopped() -> None:
     scheduler = Scheduler()
 
     async def work() -> str:
@@ -37,7 +37,7 @@ def test_a_thread_runs_on_through_its_pauses_unless_it_is_stopped() -> None:
         scheduler.resume(task)
 
 
-def test_a_wait_ends_with_the_future_or_with_its_time() -> None:
+def test_wait_ends_with_the_future_or_its_timeout() -> None:
     scheduler = Scheduler()
     start = scheduler.clock.now()
     later: Future[int] = Future()
@@ -52,7 +52,7 @@ def test_a_wait_ends_with_the_future_or_with_its_time() -> None:
     assert scheduler.run(long.done) == (True, 100)
 
 
-def test_time_stands_still_while_a_thread_can_run() -> None:
+def test_clock_does_not_advance_while_a_thread_can_run() -> None:
     scheduler = Scheduler()
     seen: list[int] = []
     scheduler.every(10, 30, lambda: seen.append(scheduler.clock.now()))
@@ -62,7 +62,7 @@ def test_time_stands_still_while_a_thread_can_run() -> None:
     assert scheduler.clock.now() == start + 70
 
 
-def test_nothing_can_end_a_thread_that_waits_for_ever() -> None:
+def test_waiting_forever_is_an_error() -> None:
     scheduler = Scheduler()
 
     async def work() -> None:
@@ -72,7 +72,7 @@ def test_nothing_can_end_a_thread_that_waits_for_ever() -> None:
         scheduler.complete(work())
 
 
-def test_a_lock_is_given_in_the_order_of_asking_and_to_nobody_whose_time_is_over() -> None:
+def test_lock_is_granted_in_order_and_skips_timed_out_threads() -> None:
     scheduler, lock, order = Scheduler(), Lock(), []
     scheduler.stops = lambda task, pause: task.name == "first"
 
@@ -155,7 +155,7 @@ def test_files_are_renamed_deleted_and_listed() -> None:
     assert disk.read("a/two") is None
 
 
-def test_a_region_is_as_long_as_asked_and_takes_what_is_written() -> None:
+def test_region_has_the_requested_length_and_stores_writes() -> None:
     disk = SimulatedDisk()
     region = disk.map("log", 1 << 30)
     region.write(10, b"abc")
@@ -165,7 +165,7 @@ def test_a_region_is_as_long_as_asked_and_takes_what_is_written() -> None:
 
 
 class _Echo:
-    """Answers every request, twice if asked to."""
+    """Answers every request, or twice if requested."""
 
     def __init__(self, times: int = 1) -> None:
         self.times = times
@@ -216,7 +216,7 @@ def test_packets_are_delayed_doubled_and_held() -> None:
     assert scheduler.run(task.done).code == 9
 
 
-def test_nobody_listens_and_a_connection_is_lost() -> None:
+def test_missing_listener_and_lost_connection_are_errors() -> None:
     scheduler, network, call = _network()
     network.plan = lambda packet: HOLD
     task = scheduler.spawn(network.endpoint("127.0.0.1:3").call("127.0.0.1:1", Command(9), 1000))
@@ -229,7 +229,7 @@ def test_nobody_listens_and_a_connection_is_lost() -> None:
 
 
 @behaviour("REM-12")
-def test_a_one_way_request_awaits_nothing() -> None:
+def test_one_way_request_does_not_wait() -> None:
     scheduler, network, _ = _network()
     caller = network.endpoint("127.0.0.1:4")
     scheduler.complete(caller.post("127.0.0.1:1", Command(7)))
@@ -255,7 +255,7 @@ def test_a_full_executor_rejects() -> None:
     assert len(pool.running) == 1
 
 
-def test_an_unknown_profile_is_named_with_those_there_are() -> None:
+def test_error_for_an_unknown_profile_lists_the_known_profiles() -> None:
     with pytest.raises(ValueError, match="unknown profile 'P41': use P40, P45, P49, P494, P533"):
         Cluster(profile="P41")
     assert Cluster(profile=PROFILES["P45"]).profile is Cluster(profile="P45").profile

@@ -1,4 +1,4 @@
-"""What a slave takes over of its master's tables."""
+"""The tables that a slave copies from its master."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pair() -> Cluster:
     return cluster
 
 
-def test_a_slave_takes_over_topics_and_groups_and_what_is_gone_goes() -> None:
+def test_slave_copies_topics_and_groups_and_deletes_missing_entries() -> None:
     cluster = pair()
     master, slave = cluster.broker(MASTER), cluster.broker(SLAVE)
     for step in (plain("topic", topic="T"), plain("group", group="g")):
@@ -41,7 +41,7 @@ def test_a_slave_takes_over_topics_and_groups_and_what_is_gone_goes() -> None:
     assert slave.groups.table is before, "the master has no other version"
 
 
-def test_a_slave_takes_over_how_far_groups_and_delayed_messages_are_and_delivers_none() -> None:
+def test_slave_copies_offsets_and_delivers_no_delayed_message() -> None:
     cluster = pair()
     master, slave = cluster.broker(MASTER), cluster.broker(SLAVE)
     cluster.call(plain("commit", topic="T", group="g", offset=7), MASTER)
@@ -56,7 +56,7 @@ def test_a_slave_takes_over_how_far_groups_and_delayed_messages_are_and_delivers
     assert cluster.scheduler.complete(slave.store.deliver_delayed()) == 0
 
 
-def test_a_master_takes_over_nothing() -> None:
+def test_master_copies_no_tables() -> None:
     cluster = pair()
     master, slave = cluster.broker(MASTER), cluster.broker(SLAVE)
     cluster.call(plain("group", group="g"), MASTER)

@@ -1,4 +1,4 @@
-"""The append: places, limits, blanks, and what becomes of a queue's offset."""
+"""The append: offsets, limits, blanks, and the effect on a queue's offset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLANK = bytes.fromhex("CBD43194")
 
 @behaviour("APP-02", "APP-10", "INV-43")
 @either
-def test_the_answer_has_the_place_of_the_record(profile: str) -> None:
+def test_result_has_the_offset_of_the_record(profile: str) -> None:
     stand = Stand(profile)
     stand.put(message())
     result = appended(stand.put(message()))
@@ -31,14 +31,14 @@ def test_the_answer_has_the_place_of_the_record(profile: str) -> None:
 
 
 @behaviour("APP-02")
-def test_the_message_id_has_the_store_host_not_the_born_host() -> None:
+def test_message_id_has_the_store_host_not_the_born_host() -> None:
     result = appended(Stand().put(message(born_host=("10.9.8.7", 1), store_host=("127.0.0.2", 10921))))
     assert result.msg_id == "7F00000200002AA9" + "0" * 16
 
 
 @behaviour("APP-03", "APP-05", "APP-06")
 @pytest.mark.parametrize(("profile", "table"), [("P45", {"T-3": 0}), ("P49", {})])
-def test_an_append_that_fails_leaves_a_new_queue_in_the_older_table(profile: str, table: dict[str, int]) -> None:
+def test_failed_append_leaves_a_new_queue_in_the_older_table(profile: str, table: dict[str, int]) -> None:
     for given_message in (message("T", 3, b"x" * MIB4), message("T", 3, properties_text="é" * 16384)):
         stand = Stand(profile)
         assert not stand.put(given_message).ok
@@ -47,7 +47,7 @@ def test_an_append_that_fails_leaves_a_new_queue_in_the_older_table(profile: str
 
 @behaviour("APP-06", "INV-40", "M-89")
 @either
-def test_the_whole_record_has_4_mib(profile: str) -> None:
+def test_whole_record_has_4_mib_at_most(profile: str) -> None:
     stand = Stand(profile)
     assert stand.put(sized(MIB4)).ok
     for too_large in (sized(MIB4 + 1), message(body=b"x" * MIB4)):
@@ -61,15 +61,15 @@ def test_the_whole_record_has_4_mib(profile: str) -> None:
 
 
 @behaviour("APP-05", "APP-06")
-def test_the_properties_are_tested_before_the_size() -> None:
+def test_properties_are_checked_before_the_size() -> None:
     result = Stand("P45").put(message(body=b"x" * MIB4, properties_text="é" * 16384))
     assert appended(result).status is AppendMessageStatus.PROPERTIES_SIZE_EXCEEDED
     assert Stand("P49").put(message(body=b"x" * MIB4, properties_text="é" * 16384)).status is PutMessageStatus.PROPERTIES_SIZE_EXCEEDED
 
 
 @behaviour("APP-06", "APP-07")
-def test_a_record_that_is_too_large_makes_no_blank() -> None:
-    """The size is tested first, so the file's end stays where it was."""
+def test_oversized_record_writes_no_blank() -> None:
+    """The size is checked first, so the file's end stays unchanged."""
     for profile in ("P45", "P49"):
         stand = Stand(profile, mapped_file_size_commit_log=1000, max_message_size=500)
         stand.put(sized(300))
@@ -81,7 +81,7 @@ def test_a_record_that_is_too_large_makes_no_blank() -> None:
 @behaviour("APP-07", "INV-38", "INV-39", "M-82", "M-83", "M-84")
 @either
 @pytest.mark.parametrize(("second", "fits"), [(891, True), (892, True), (893, False), (900, False), (901, False)])
-def test_eight_bytes_stay_free_behind_a_record(profile: str, second: int, fits: bool) -> None:
+def test_eight_bytes_stay_free_after_a_record(profile: str, second: int, fits: bool) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=1000)
     stand.put(sized(100))
     result = appended(stand.put(sized(second)))
@@ -116,8 +116,11 @@ def test_only_ordinary_and_committed_messages_have_queue_offsets(profile: str) -
 
 @behaviour("APP-06", "APP-11", "CL-07")
 @pytest.mark.parametrize(("profile", "in_the_append"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
-def test_a_record_that_is_refused_in_the_append_has_a_file_made_and_takes_its_time_away(profile: str, in_the_append: bool) -> None:
-    """The file's time is the result's, and that of a refusal is 0; what is refused before the append leaves the file alone."""
+def test_record_refused_in_the_append_creates_a_file(profile: str, in_the_append: bool) -> None:
+    """The refusal also resets the file's time, because its result has time 0.
+
+    A record refused before the append leaves the file unchanged.
+    """
     too_large = b"x" * (MIB4 + 1)
     stand = Stand(profile)
     stand.put(message(body=too_large))
@@ -131,7 +134,7 @@ def test_a_record_that_is_refused_in_the_append_has_a_file_made_and_takes_its_ti
 
 
 @behaviour("APP-08", "APP-09", "APP-11")
-def test_the_log_takes_only_what_was_appended() -> None:
+def test_log_accepts_only_appended_bytes() -> None:
     stand = Stand()
     stand.put(message())
     assert stand.settings.mapped_file_size_commit_log == 1 << 30

@@ -26,10 +26,14 @@ def batch(*items: bytes, topic: str = "T", **fields: Any) -> Message:
     return Message(topic, body=b"".join(items), **fields)
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @behaviour("BAT-04", "INV-34", "INV-43")
 @either
-def test_the_messages_of_a_batch_have_consecutive_places(profile: str) -> None:
-    stand = Stand(profile)
+def test_messages_of_a_batch_have_consecutive_offsets(stand: Stand) -> None:
     stand.put(message("T"))
     result = stand.put_batch(batch(item(b"a", flag=7), item(b"bb", "K\x01v"), item(b"ccc"), sys_flag=1, reconsume_times=2))
     assert result.ok
@@ -51,20 +55,19 @@ def test_the_messages_of_a_batch_have_consecutive_places(profile: str) -> None:
 
 @behaviour("BAT-04", "CL-06", "INV-42")
 @either
-def test_the_messages_of_a_batch_have_the_time_of_the_lock(profile: str) -> None:
-    stand = Stand(profile)
+def test_messages_of_a_batch_have_the_locks_time(stand: Stand) -> None:
     stand.store.commit_log.lock.held = True
     task = stand.scheduler.spawn(stand.store.put_messages(batch(item(b"a"), item(b"b"))))
     stand.scheduler.advance(70)
     stand.store.commit_log.lock.release()
     assert stand.scheduler.run(task.done).ok
-    assert {each.store_timestamp for each in stand.store.records()} == {stand.clock.now()}
+    assert {record.store_timestamp for record in stand.store.records()} == {stand.clock.now()}
 
 
 @behaviour("BAT-04", "BAT-03")
 @pytest.mark.parametrize(("case", "header"), [(207, {}), (211, {}), (213, {}), (217, {"TRAN_MSG": "true"})])
 def test_recorded_batches(case: int, header: dict[str, str]) -> None:
-    """Flags, properties and sizes of what 4.9.4 stored: the header's properties and CLUSTER stand behind the item's."""
+    """Flags, properties and sizes that 4.9.4 stored: the header's properties and CLUSTER follow the item's."""
     recorded = [each for each, said in zip(real_messages(), listing(), strict=True) if (said["golden"] or [0])[0] == case]
     assert recorded
     properties = header | {CLUSTER: "DefaultCluster"}
@@ -90,8 +93,7 @@ def test_recorded_batches(case: int, header: dict[str, str]) -> None:
         ("P49", "", "CLUSTER\x01c"),
     ],
 )
-def test_how_the_batch_properties_are_joined(profile: str, own: str, stored: str | None) -> None:
-    stand = Stand(profile)
+def test_how_the_batch_properties_are_joined(stand: Stand, profile: str, own: str, stored: str | None) -> None:
     stand.put_batch(batch(item(b"a", own), properties={CLUSTER: "c"}))
     assert next(stand.store.records()).properties_text == stored
     if profile == "P49":
@@ -102,8 +104,7 @@ def test_how_the_batch_properties_are_joined(profile: str, own: str, stored: str
 @behaviour("BAT-04", "M-94")
 @either
 @pytest.mark.parametrize("fields", [{"sys_flag": 4}, {"sys_flag": 8}, {"sys_flag": 12}, {"properties": {DELAY: "1"}}])
-def test_batches_are_neither_transactional_nor_delayed(profile: str, fields: dict[str, Any]) -> None:
-    stand = Stand(profile)
+def test_batches_are_neither_transactional_nor_delayed(stand: Stand, fields: dict[str, Any]) -> None:
     result = stand.put_batch(batch(item(b"a"), **fields))
     assert (result.status, result.append) == (PutMessageStatus.MESSAGE_ILLEGAL, None)
     assert stand.store.max_phy_offset == 0
@@ -112,8 +113,7 @@ def test_batches_are_neither_transactional_nor_delayed(profile: str, fields: dic
 
 @behaviour("BAT-04", "HAZ-38")
 @either
-def test_a_level_of_nought_and_one_inside_an_item_are_no_delay(profile: str) -> None:
-    stand = Stand(profile)
+def test_level_0_and_item_levels_cause_no_delay(stand: Stand) -> None:
     assert stand.put_batch(batch(item(b"a", "DELAY\x013\x02"), properties={DELAY: "0", "TRAN_MSG": "true"})).ok
     (found,) = stand.store.records()
     assert (found.topic, found.sys_flag) == ("T", 0)
@@ -150,14 +150,14 @@ def test_all_records_of_a_batch_together_have_the_limit(profile: str, last: int,
 @behaviour("BAT-04", "INV-39", "M-81", "M-82", "M-83")
 @either
 @pytest.mark.parametrize(("first", "rolls"), [(1000 - 8 - 3 * 93, False), (1000 - 7 - 3 * 93, True)])
-def test_a_batch_is_in_one_file(profile: str, first: int, rolls: bool) -> None:
+def test_batch_is_stored_in_one_file(profile: str, first: int, rolls: bool) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=1000)
     stand.put(message("T", body=b"x" * (first - 92)))
     result = appended(stand.put_batch(batch(item(b"a"), item(b"b"), item(b"c"))))
     start = 1000 if rolls else first
     assert result.wrote_offset == start
-    assert [each.physical_offset for each in stand.store.records()] == [0, start, start + 93, start + 186]
-    assert [each.queue_offset for each in stand.store.records()] == [0, 1, 2, 3]
+    assert [record.physical_offset for record in stand.store.records()] == [0, start, start + 93, start + 186]
+    assert [record.queue_offset for record in stand.store.records()] == [0, 1, 2, 3]
     assert stand.store.topic_queue_table == {"T-0": 4}
 
 
@@ -185,9 +185,8 @@ def test_a_batch_larger_than_a_file_is_lost_too(profile: str) -> None:
         (24, "BufferUnderflowException"),
     ],
 )
-def test_a_body_that_ends_too_early_raises(profile: str, cut: int, thrown: str) -> None:
-    """What a 4.9.4 throws: where the properties end, where their length does, where the body does, and where the head does."""
-    stand = Stand(profile)
+def test_a_body_that_ends_too_early_raises(stand: Stand, cut: int, thrown: str) -> None:
+    """The error of 4.9.4 for a body that ends in the properties, in their length, in the body, or in the head."""
     data = item(b"abc", "K\x01v")
     with pytest.raises(JavaError, match=thrown):
         stand.put_batch(batch(item(b"a"), data[:-cut]))
@@ -197,8 +196,7 @@ def test_a_body_that_ends_too_early_raises(profile: str, cut: int, thrown: str) 
 @behaviour("BAT-04")
 @either
 @pytest.mark.parametrize("length", [-1, 4, 2**20])
-def test_a_body_whose_length_is_not_there_raises(profile: str, length: int) -> None:
-    stand = Stand(profile)
+def test_body_without_a_length_raises(stand: Stand, length: int) -> None:
     data = item(b"a")
     with pytest.raises(JavaError, match="ArrayIndexOutOfBoundsException"):
         stand.put_batch(batch(data[:16] + length.to_bytes(4, "big", signed=True) + data[20:]))
@@ -206,8 +204,7 @@ def test_a_body_whose_length_is_not_there_raises(profile: str, length: int) -> N
 
 @behaviour("BAT-04")
 @either
-def test_an_empty_batch_is_stored_as_nothing(profile: str) -> None:
-    stand = Stand(profile)
+def test_empty_batch_stores_nothing(stand: Stand) -> None:
     result = stand.put_batch(batch())
     assert result.ok
     assert (appended(result).msg_num, appended(result).wrote_bytes, appended(result).msg_id) == (0, 0, "")

@@ -1,4 +1,4 @@
-"""Delayed delivery: when a message is due, and what is put then."""
+"""Delayed delivery: when a message is due, and the message that is then put."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_there_are_eighteen_levels() -> None:
 
 @behaviour("REC-04", "REC-05", "CL-02", "M-91")
 @pytest.mark.parametrize("level", range(1, 20))
-def test_a_message_is_delivered_after_its_level_or_the_last_one(level: int) -> None:
+def test_message_is_delivered_after_its_level_or_the_last(level: int) -> None:
     stand, kept = Stand(), min(level, 18)
     stand.put(delayed(level))
     stand.store.dispatch()
@@ -40,8 +40,8 @@ def test_a_message_is_delivered_after_its_level_or_the_last_one(level: int) -> N
 
 @behaviour("REC-05")
 @pytest.mark.parametrize("level", range(1, 19))
-def test_a_message_is_not_due_in_the_millisecond_in_which_it_is_stored(level: int) -> None:
-    """Its time is as far ahead as its level allows, and no further."""
+def test_message_is_not_due_in_the_millisecond_of_its_storage(level: int) -> None:
+    """Its delivery time is then exactly the largest that its level allows."""
     stand = Stand()
     stand.put(delayed(level))
     stand.store.dispatch()
@@ -50,7 +50,7 @@ def test_a_message_is_not_due_in_the_millisecond_in_which_it_is_stored(level: in
 
 @behaviour("REC-05", "CL-09", "APP-10", "INV-45", "M-93")
 @either
-def test_what_is_delivered_is_a_new_record_under_its_own_topic(profile: str) -> None:
+def test_delivery_writes_a_new_record_under_the_real_topic(profile: str) -> None:
     stand = Stand(profile)
     for _ in range(2):
         stand.put(message("T", 2))
@@ -93,10 +93,10 @@ def test_recorded_deliveries(stored: int, delivered: int) -> None:
     assert stand.store.load()
     level = listing()[stored]["queueId"] + 1
     stand.store.schedule.offsets = dict.fromkeys(range(1, 19), 1000) | {level: listing()[stored]["queueOffset"]}
-    if delivered != 92:  # a topic was deleted meanwhile, and its queues started again
+    if delivered != 92:  # the topic was deleted meanwhile, and its queues restarted at 0
         stand.store.clean_unused_topics({each["topic"] for each in listing()} - {"w8r4"})
     stand.clock.time = real_messages()[delivered].store_timestamp
-    assert stand.deliver() >= 1  # the next one of the level may be due in the same millisecond
+    assert stand.deliver() >= 1  # the next message of the level can be due in the same millisecond
     assert stand.log()[before:].startswith(real_records()[delivered])
 
 
@@ -109,13 +109,13 @@ def test_a_delayed_half_message_is_discarded_from_461_on(profile: str, halves: i
     stand.store.dispatch()
     stand.scheduler.advance(1000)
     assert stand.deliver() == 1 + halves
-    assert [each.topic for each in stand.store.records()][2:] == [HALF_TOPIC] * halves + ["T"]
+    assert [record.topic for record in stand.store.records()][2:] == [HALF_TOPIC] * halves + ["T"]
     assert stand.store.schedule.offsets == {1: 2}
 
 
 @behaviour("REC-05", "HAZ-48")
 @pytest.mark.parametrize(("profile", "noted"), [("P45", {}), ("P49", {}), ("P494", {1: 1})])
-def test_a_delivery_is_noted_at_once_or_at_the_end_of_its_scan(profile: str, noted: dict[int, int]) -> None:
+def test_delivery_offset_is_stored_at_once_or_after_the_scan(profile: str, noted: dict[int, int]) -> None:
     stand = Stand(profile)
     for _ in range(2):
         stand.put(delayed(1))
@@ -132,8 +132,8 @@ def test_a_delivery_is_noted_at_once_or_at_the_end_of_its_scan(profile: str, not
 
 
 @behaviour("REC-04", "REC-05")
-def test_the_real_store_is_opened_and_goes_on_delivering() -> None:
-    """Its offsets are {1: 1, 3: 2}: the next ones of level 3 are the half message, which is discarded, and what was sent back."""
+def test_real_store_opens_and_continues_delivery() -> None:
+    """Its offsets are {1: 1, 3: 2}: the next messages of level 3 are the half message, which is discarded, and the send-back."""
     stand = real_stand()
     assert stand.store.load()
     assert stand.store.schedule.offsets == {1: 1, 3: 2}
@@ -154,11 +154,11 @@ def test_levels_are_delivered_in_their_own_order() -> None:
     assert stand.deliver() == 2
     stand.scheduler.advance(4000)
     assert stand.deliver() == 2
-    assert [each.body for each in stand.store.records()][4:] == [b"one", b"two", b"five", b"six"]
+    assert [record.body for record in stand.store.records()][4:] == [b"one", b"two", b"five", b"six"]
 
 
 @behaviour("REC-05")
-def test_what_cannot_be_put_is_tried_again() -> None:
+def test_failed_delivery_is_retried() -> None:
     stand = Stand()
     stand.put(delayed(1))
     stand.put(delayed(1))
@@ -173,7 +173,7 @@ def test_what_cannot_be_put_is_tried_again() -> None:
 
 @behaviour("HAZ-42", "REC-04", "INV-46")
 def test_a_message_sent_to_the_schedule_topic_by_its_name() -> None:
-    """Without a level its queue entry has the hash of its tags, which is long past as a time; it has nowhere to go."""
+    """Without a level its queue entry has the hash of its tags, which as a time is long past; it has no target topic."""
     stand = Stand("P45")
     stand.put(message(SCHEDULE, 0, properties_text="TAGS\x01abc"))
     stand.put(message(SCHEDULE, 0, properties_text="TAGS\x01abc\x02REAL_TOPIC\x01T\x02REAL_QID\x01x"))
@@ -183,13 +183,13 @@ def test_a_message_sent_to_the_schedule_topic_by_its_name() -> None:
     assert entry.tags_code == 96354
     assert stand.deliver() == 1
     assert stand.store.schedule.offsets == {1: 3}
-    assert [each.topic for each in stand.store.records()][3:] == ["T"]
+    assert [record.topic for record in stand.store.records()][3:] == ["T"]
 
 
 @behaviour("CL-02", "HAZ-42")
 @every
 def test_a_delayed_message_to_the_schedule_topic_returns_there(profile: str) -> None:
-    """The store rewrites it like any other: its real topic is the schedule topic, so it is delivered into a level's queue."""
+    """The store rewrites it like any other message: its real topic is the schedule topic, so it is delivered into a level's queue."""
     stand = Stand(profile)
     stand.put(message(SCHEDULE, 4, properties={DELAY: "1"}))
     stand.store.dispatch()
@@ -201,7 +201,7 @@ def test_a_delayed_message_to_the_schedule_topic_returns_there(profile: str) -> 
 
 
 @behaviour("HAZ-42", "REC-05")
-def test_a_time_further_ahead_than_the_level_counts_as_come() -> None:
+def test_time_further_ahead_than_the_level_is_due() -> None:
     stand = Stand("P45")
     stand.put(message(SCHEDULE, 0, properties_text="DELAY\x0118\x02REAL_TOPIC\x01T\x02REAL_QID\x011"))
     stand.store.dispatch()
@@ -229,7 +229,7 @@ def test_the_hash_of_tags(profile: str, topic: str, properties: dict[str, str], 
 
 
 @behaviour("REC-05")
-def test_a_new_process_goes_on_where_the_offsets_were_written() -> None:
+def test_new_process_continues_at_the_stored_offsets() -> None:
     stand = Stand()
     for _ in range(3):
         stand.put(delayed(1))
@@ -243,7 +243,7 @@ def test_a_new_process_goes_on_where_the_offsets_were_written() -> None:
     assert stand.deliver() == 0
     stand.scheduler.advance(9000)
     assert stand.deliver() == 3
-    stand = stand.reopen()  # not written: delivered once more
+    stand = stand.reopen()  # the last offset was not stored, so one message is delivered again
     assert stand.deliver() == 3
 
 
@@ -262,7 +262,7 @@ def test_broken_offsets_stop_the_start() -> None:
 @behaviour("CL-06", "REC-04")
 @every
 def test_the_time_of_delivery_counts_from_the_lock(profile: str) -> None:
-    """A message that waits for the lock is later in every respect."""
+    """A message that waits for the lock has later store and delivery times."""
     stand = Stand(profile)
     stand.store.commit_log.lock.held = True
     task = stand.scheduler.spawn(stand.store.put_message(message(properties={DELAY: "3"})))
@@ -276,13 +276,13 @@ def test_the_time_of_delivery_counts_from_the_lock(profile: str) -> None:
 
 
 @behaviour("REC-05", "CHK-03", "INV-45")
-def test_a_delayed_message_for_the_schedule_topic_itself_comes_there_again_and_again() -> None:
-    """Seen of 4.5.2, which lets anybody send there: each delivery is into the queue that the client named, where it waits anew."""
+def test_delayed_message_to_the_schedule_topic_is_delivered_repeatedly() -> None:
+    """Observed in 4.5.2, which accepts such sends: each delivery goes to the queue that the client named, where it waits again."""
     stand = Stand("P452")
     stand.put(delayed(2, SCHEDULE, 2))
     for _ in range(5):
         stand.store.dispatch()
         stand.scheduler.advance(5000)
         assert stand.deliver() == 1
-    places = [(one.topic, one.queue_id, one.queue_offset, one.properties[DELAY]) for one in stand.store.records()]
+    places = [(record.topic, record.queue_id, record.queue_offset, record.properties[DELAY]) for record in stand.store.records()]
     assert places == [(SCHEDULE, 1, 0, "2"), *((SCHEDULE, 2, offset, "2") for offset in range(5))]

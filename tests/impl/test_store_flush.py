@@ -1,4 +1,4 @@
-"""What a put waits for after its append, and what it answers when that does not come."""
+"""What a put waits for after its append, and its status after a timeout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIB256 = 256 << 20
 
 
 class Asked:
-    """A flush or a set of replicas that answers when the test says so."""
+    """A flush or a set of replicas that answers when the test calls `fulfil`."""
 
     def __init__(self, connections: int = 0) -> None:
         self.connections = connections
@@ -39,7 +39,7 @@ class Asked:
 
 
 class Waiting(Stand):
-    """A stand that flushes and copies synchronously, both at the test's word."""
+    """A stand with synchronous flush and replicas that the test controls."""
 
     def __init__(
         self, profile: str, *, flush: str = "SYNC_FLUSH", role: str = "ASYNC_MASTER", connections: int = 1, **settings: Any
@@ -51,7 +51,7 @@ class Waiting(Stand):
         self.store.replicas = self.replicas
 
     def timed_put(self, *, flushed: int | None = None, copied: int | None = None, **fields: Any) -> tuple[PutMessageStatus, int]:
-        """Status and milliseconds of a put whose flush and copy come true after that many milliseconds, or never."""
+        """Return status and milliseconds of a put whose flush and copy complete after these milliseconds, or never."""
         began = self.clock.now()
         task = self.scheduler.spawn(self.store.put_message(message(**fields)))
         for port, after in ((self.flush, flushed), (self.replicas, copied)):
@@ -75,7 +75,7 @@ def test_a_flush_in_time_is_put_ok(profile: str) -> None:
 
 @behaviour("FLU-02", "LIV-09", "STO-05", "M-62")
 @either
-def test_a_flush_that_is_late_is_a_status_and_no_failure(profile: str) -> None:
+def test_late_flush_is_a_status_not_a_failure(profile: str) -> None:
     stand = Waiting(profile)
     assert stand.timed_put() == (PutMessageStatus.FLUSH_DISK_TIMEOUT, 5000)
     assert len(list(stand.store.records())) == 1
@@ -102,7 +102,7 @@ def test_a_flush_that_fails_is_a_timeout_at_once(profile: str) -> None:
 def test_wait_absent_or_true_waits(profile: str, wait: str | None, waits: bool) -> None:
     stand = Waiting(profile, role="SYNC_MASTER")
     properties = {} if wait is None else {WAIT: wait}
-    text = f"{WAIT}\x01{'false' if waits else 'true'}"  # the map decides and not the text
+    text = f"{WAIT}\x01{'false' if waits else 'true'}"  # the map decides, not the text
     status, elapsed = stand.timed_put(properties=properties, properties_text=text)
     assert (status is PutMessageStatus.FLUSH_SLAVE_TIMEOUT) is waits
     assert (elapsed > 0) is waits
@@ -111,7 +111,7 @@ def test_wait_absent_or_true_waits(profile: str, wait: str | None, waits: bool) 
 
 @behaviour("FLU-02", "FLU-04", "FLU-07")
 @either
-def test_an_asynchronous_broker_wakes_the_flush_and_waits_for_nothing(profile: str) -> None:
+def test_asynchronous_broker_wakes_the_flush_without_waiting(profile: str) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH")
     assert stand.timed_put() == (PutMessageStatus.PUT_OK, 0)
     assert (stand.flush.requests, stand.flush.woken) == ([], 1)
@@ -120,7 +120,7 @@ def test_an_asynchronous_broker_wakes_the_flush_and_waits_for_nothing(profile: s
 
 @behaviour("FLU-02")
 @either
-def test_a_put_that_failed_waits_for_nothing(profile: str) -> None:
+def test_failed_put_does_not_wait(profile: str) -> None:
     stand = Waiting(profile, role="SYNC_MASTER")
     assert stand.put(message(body=b"x" * (4 << 20))).status is PutMessageStatus.MESSAGE_ILLEGAL
     assert (stand.flush.requests, stand.flush.woken, stand.replicas.requests) == ([], 0, [])
@@ -128,8 +128,8 @@ def test_a_put_that_failed_waits_for_nothing(profile: str) -> None:
 
 @behaviour("FLU-02", "CL-08", "HAZ-22")
 @every
-def test_a_lost_message_is_waited_for_too(profile: str) -> None:
-    """Its blank ends where its file ends, and that has to be flushed and copied."""
+def test_lost_message_also_waits(profile: str) -> None:
+    """Its blank ends at the end of its file, up to which the put waits for flush and copy."""
     stand = Waiting(profile, role="SYNC_MASTER", mapped_file_size_commit_log=100)
     result = stand.put(message())
     assert (result.status, result.ok) == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, False)
@@ -160,7 +160,7 @@ def test_the_wait_for_a_replica_has_a_limit(profile: str, limit: int) -> None:
 
 @behaviour("FLU-07")
 @either
-def test_without_a_slave_the_answer_is_there_at_once(profile: str) -> None:
+def test_without_a_slave_the_answer_is_immediate(profile: str) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH", role="SYNC_MASTER", connections=0)
     assert stand.timed_put() == (PutMessageStatus.SLAVE_NOT_AVAILABLE, 0)
     assert stand.replicas.requests == []
@@ -171,7 +171,7 @@ def test_without_a_slave_the_answer_is_there_at_once(profile: str) -> None:
 @behaviour("FLU-07")
 @either
 @pytest.mark.parametrize(("behind", "status"), [(MIB256 - 1, PutMessageStatus.PUT_OK), (MIB256, PutMessageStatus.SLAVE_NOT_AVAILABLE)])
-def test_a_slave_has_to_be_less_than_256_mib_behind(profile: str, behind: int, status: PutMessageStatus) -> None:
+def test_slave_must_lag_less_than_256_mib(profile: str, behind: int, status: PutMessageStatus) -> None:
     stand = Waiting(profile, flush="ASYNC_FLUSH", role="SYNC_MASTER")
     stand.replicas.push2_slave_max_offset = 105 - behind
     assert stand.timed_put(copied=1)[0] is status
@@ -188,13 +188,13 @@ def test_the_replica_status_hides_the_disk_status(profile: str, elapsed: int) ->
 
 @behaviour("FLU-08")
 @pytest.mark.parametrize(("profile", "copied", "elapsed"), [("P45", 5001, 5001), ("P49", 2000, 5000)])
-def test_a_replica_that_is_there_leaves_the_disk_status(profile: str, copied: int, elapsed: int) -> None:
+def test_completed_copy_keeps_the_disk_status(profile: str, copied: int, elapsed: int) -> None:
     stand = Waiting(profile, role="SYNC_MASTER")
     assert stand.timed_put(copied=copied) == (PutMessageStatus.FLUSH_DISK_TIMEOUT, elapsed)
 
 
 @behaviour("FLU-08")
-def test_the_flush_is_done_before_the_replica_is_asked_for_in_the_older_release() -> None:
+def test_older_release_requests_the_replica_after_the_flush() -> None:
     for profile, asked in (("P45", 0), ("P49", 1)):
         stand = Waiting(profile, role="SYNC_MASTER")
         stand.scheduler.spawn(stand.store.put_message(message()))
@@ -203,7 +203,7 @@ def test_the_flush_is_done_before_the_replica_is_asked_for_in_the_older_release(
 
 
 @behaviour("FLU-07", "FLU-08")
-def test_a_replica_that_is_late_stays_late_while_the_flush_takes_longer() -> None:
+def test_late_replica_stays_late_during_a_longer_flush() -> None:
     stand = Waiting("P49", role="SYNC_MASTER")
     assert stand.timed_put(flushed=4500, copied=4000) == (PutMessageStatus.FLUSH_SLAVE_TIMEOUT, 4500)
     stand = Waiting("P49", role="SYNC_MASTER")
@@ -225,8 +225,8 @@ def test_the_flush_on_demand_forces_every_file(profile: str) -> None:
 
 
 @behaviour("ACT-03")
-def test_one_flush_brings_one_file_to_the_device() -> None:
-    """The pass over the files stops at each file's end (HAZ-21 rests on that)."""
+def test_one_flush_forces_one_file() -> None:
+    """Each flush call stops at the end of a file (HAZ-21 depends on that)."""
     stand = Stand("P49", mapped_file_size_commit_log=200)
     for _ in range(3):
         stand.put(message())
@@ -240,7 +240,7 @@ def test_one_flush_brings_one_file_to_the_device() -> None:
 
 
 class Device:
-    """Forces when the test says so."""
+    """Forces when the test calls `force`."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Callable[[], None], Future[None]]] = []
@@ -257,7 +257,7 @@ class Device:
 
 
 @behaviour("FLU-03", "FLU-05")
-def test_what_is_appended_during_a_flush_is_not_flushed_by_it() -> None:
+def test_flush_excludes_messages_appended_meanwhile() -> None:
     stand, device = Stand("P494"), Device()
     stand.put(message())
     files = stand.store.commit_log.files
@@ -277,7 +277,7 @@ def test_what_is_appended_during_a_flush_is_not_flushed_by_it() -> None:
 
 
 @behaviour("FLU-05")
-def test_a_queue_that_is_destroyed_during_its_flush_starts_again_at_0() -> None:
+def test_queue_destroyed_during_its_flush_restarts_at_0() -> None:
     stand, device = Stand("P494"), Device()
     stand.put(message())
     stand.store.dispatch()

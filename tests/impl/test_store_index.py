@@ -1,4 +1,4 @@
-"""The index: its files byte by byte, what gets an entry, and what a query finds."""
+"""The index: its files byte by byte, the messages that get an entry, and the results of a query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stand(slots: int = 10, limit: int = 100) -> Stand:
 
 
 def put(at: Stand, keys: str | None = None, unique: str | None = None, *, sys_flag: int = 0) -> int:
-    """Where a message with these keys is put, and dispatched."""
+    """Put a message with these keys, dispatch it, and return its offset."""
     properties = {name: value for name, value in (("KEYS", keys), ("UNIQ_KEY", unique)) if value is not None}
     text = "".join(f"{name}\x01{value}\x02" for name, value in properties.items())
     where = at.store.max_phy_offset
@@ -60,7 +60,7 @@ def test_a_file_byte_by_byte() -> None:
 
 
 @behaviour("REC-04")
-def test_keys_are_the_unique_one_and_each_of_the_others() -> None:
+def test_index_has_the_unique_key_and_each_other_key() -> None:
     found = keys_of(Message("T", properties={"KEYS": " a  b ", "UNIQ_KEY": "u"}))
     assert list(found) == ["T#u", "T#a", "T#b"]
     assert list(keys_of(Message("T", properties={"UNIQ_KEY": ""}))) == ["T#"]
@@ -68,7 +68,7 @@ def test_keys_are_the_unique_one_and_each_of_the_others() -> None:
 
 
 @behaviour("REC-04", "INV-36")
-def test_prepared_messages_are_in_the_index_and_rolled_back_ones_are_not() -> None:
+def test_index_has_prepared_but_no_rolled_back_messages() -> None:
     at = stand()
     places = {flag: put(at, f"k{flag}", sys_flag=flag) for flag in (0, PREPARED, COMMIT, ROLLBACK)}
     found = {flag: query(at, f"k{flag}") for flag in places}
@@ -76,7 +76,7 @@ def test_prepared_messages_are_in_the_index_and_rolled_back_ones_are_not() -> No
 
 
 @behaviour("REC-04")
-def test_a_message_without_keys_makes_the_first_file_and_nothing_in_it() -> None:
+def test_message_without_keys_creates_an_empty_first_file() -> None:
     at = stand()
     put(at)
     (file,) = at.store.index.files
@@ -85,7 +85,7 @@ def test_a_message_without_keys_makes_the_first_file_and_nothing_in_it() -> None
 
 
 @behaviour("REC-04")
-def test_what_is_found_is_newest_first_and_of_the_time() -> None:
+def test_query_returns_the_time_range_newest_first() -> None:
     at = stand(slots=1)
     began = at.clock.now()
     places = []
@@ -100,12 +100,12 @@ def test_what_is_found_is_newest_first_and_of_the_time() -> None:
     assert query(at, "a", begin=began - 1000, end=began + 2000) == [places[0]]
     assert query(at, "a", begin=began - 1000, end=began + 60_000) == [places[4], places[2], places[0]]
     assert query(at, "a", begin=began - 2000, end=began - 1000) == query(at, "a", begin=began + 60_000) == []
-    assert query(at, "b", begin=began + 1001, end=began + 2000) == []  # seconds, cut off: 1.5 counts as 1
+    assert query(at, "b", begin=began + 1001, end=began + 2000) == []  # seconds, rounded down: 1.5 counts as 1
     assert query(at, "b", begin=began + 1000, end=began + 2000) == [places[1]]
 
 
 @pytest.mark.parametrize(("count", "number"), [(0, 1), (1, 1), (2, 2), (3, 3)])
-def test_a_file_goes_on_behind_its_last_entry_and_begins_at_number_1(count: int, number: int) -> None:
+def test_file_continues_after_its_last_entry_from_number_1(count: int, number: int) -> None:
     at = stand()
     put(at, "a")
     file = at.store.index.files[0]
@@ -123,14 +123,14 @@ def test_at_most_64_are_found() -> None:
 
 
 @behaviour("REC-04")
-def test_two_keys_of_one_hash_find_each_other() -> None:
+def test_keys_with_equal_hashes_match_each_other() -> None:
     at = stand()
     place = put(at, "Aa")
     assert query(at, "BB") == [place]
 
 
 @behaviour("REC-04")
-def test_a_full_file_is_followed_by_another_and_is_safe_then() -> None:
+def test_full_file_is_forced_when_the_next_begins() -> None:
     at = stand(limit=3)  # numbers 1 and 2
     began = at.clock.now()
     places = [put(at, "a b c")]
@@ -148,7 +148,7 @@ def test_a_full_file_is_followed_by_another_and_is_safe_then() -> None:
 
 
 @behaviour("REC-04", "REC-02")
-def test_what_the_file_before_has_the_next_does_not_get_again() -> None:
+def test_next_file_does_not_repeat_entries_of_the_previous() -> None:
     at = stand(limit=3)
     places = [put(at, key) for key in "ab"]
     put(at)  # begins the next file
@@ -160,18 +160,18 @@ def test_what_the_file_before_has_the_next_does_not_get_again() -> None:
 
 
 @behaviour("REC-04", "REC-02")
-def test_what_the_last_file_has_it_does_not_get_again() -> None:
+def test_last_file_does_not_repeat_its_own_entries() -> None:
     at = stand()
     put(at, "a")
     place = put(at, "b")
     at.store.dispatched_to = 0
     at.store.dispatch()
-    # The last record itself is not behind the end, so that it comes once more.
+    # The last record itself does not end after the end offset, so it is indexed once more.
     assert [at.store.index.files[0].entry(number).physical_offset for number in (1, 2, 3)] == [0, place, place]
 
 
 @behaviour("REC-02")
-def test_after_a_clean_stop_the_index_goes_on() -> None:
+def test_index_continues_after_a_clean_stop() -> None:
     at = stand()
     place = put(at, "a")
     at.scheduler.complete(at.store.stop())
@@ -182,7 +182,7 @@ def test_after_a_clean_stop_the_index_goes_on() -> None:
 
 
 @behaviour("REC-02")
-def test_after_a_crash_what_is_newer_than_the_checkpoint_is_built_again() -> None:
+def test_after_a_crash_index_entries_after_the_checkpoint_are_rebuilt() -> None:
     at = stand(limit=3)
     for key in "abc":
         put(at, key)
@@ -196,7 +196,7 @@ def test_after_a_crash_what_is_newer_than_the_checkpoint_is_built_again() -> Non
 
 
 @behaviour("REC-02")
-def test_after_a_crash_without_a_checkpoint_the_whole_index_is_built_again() -> None:
+def test_after_a_crash_without_checkpoint_the_index_is_rebuilt() -> None:
     at = stand()
     place = put(at, "a")
     (file,) = at.store.index.files
@@ -227,7 +227,7 @@ def test_a_store_can_be_without_an_index() -> None:
 @behaviour("REC-04")
 @pytest.mark.parametrize(("key", "hashed"), [("", 0), ("a", 97), ("T#u", key_hash("T#u")), ("polygenelubricants", 0)])
 def test_a_hash_is_never_negative(key: str, hashed: int) -> None:
-    """The hash of the last one is the smallest int, whose absolute value is itself."""
+    """The last key's hash is the smallest int, which is its own absolute value."""
     assert key_hash(key) == hashed
 
 

@@ -1,4 +1,4 @@
-"""Reading back: by offset, by queue, and by a new process on an old disk."""
+"""Reads by offset, by queue, and by a new process on an old disk."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ QUEUE = "store/consumequeue/TopicTest/0/00000000000000000000"
 # By offset
 
 
+@pytest.fixture
+def stand() -> Stand:
+    return Stand()
+
+
 @behaviour("REC-01")
 @pytest.mark.parametrize("offset", [-1, -105, 210, 211, 207, 1 << 40])
-def test_outside_the_log_is_nothing(offset: int) -> None:
-    stand = Stand()
+def test_read_outside_the_log_is_none(stand: Stand, offset: int) -> None:
     stand.put(message())
     stand.put(message())
     assert stand.store.look_message_by_offset(offset) is None
 
 
 @behaviour("REC-01")
-def test_inside_a_record_is_garbage_or_nothing() -> None:
-    stand = Stand()
+def test_read_inside_a_record_is_garbage_or_none(stand: Stand) -> None:
     stand.put(message())
     assert all(stand.store.look_message_by_offset(offset) is None for offset in range(1, 105))
     inner = bytes(stand.log())
     stand.put(message(body=inner))
     found = present(stand.store.look_message_by_offset(105 + 88))
-    assert found.physical_offset == 0  # what stands there, not where it was found
+    assert found.physical_offset == 0  # the offset in the record, not the offset of the read
 
 
 @behaviour("REC-01", "HAZ-22")
 @every
 def test_the_id_of_a_lost_message_points_at_a_blank(profile: str) -> None:
-    """Nothing asks for the magic number, so what is read there is a message without topic or body, or none."""
+    """The reader does not check the magic number, so it returns a message without topic and body, or None."""
     stand = Stand(profile, mapped_file_size_commit_log=100)
     end = appended(stand.put(message()))
     assert int(end.msg_id[16:], 16) == end.wrote_offset == 100
@@ -63,8 +66,7 @@ def test_a_record_in_the_second_file_is_found() -> None:
 
 
 @behaviour("REC-04", "HAZ-12", "INV-36")
-def test_prepared_and_rolled_back_messages_have_no_entry() -> None:
-    stand = Stand()
+def test_prepared_and_rolled_back_messages_have_no_queue_entry(stand: Stand) -> None:
     for flag in (0, PREPARED, COMMIT, ROLLBACK):
         stand.put(message(sys_flag=flag))
     assert stand.store.dispatch() == 4
@@ -88,8 +90,7 @@ def test_dispatch_goes_in_order_and_can_stop_anywhere() -> None:
 
 
 @behaviour("REC-04")
-def test_what_is_built_is_skipped() -> None:
-    stand = Stand()
+def test_dispatch_skips_existing_entries(stand: Stand) -> None:
     for _ in range(3):
         stand.put(message())
     stand.store.dispatch()
@@ -120,8 +121,7 @@ def test_a_consume_queue_has_many_files() -> None:
 
 
 @behaviour("REC-04")
-def test_a_queue_file_that_cannot_be_made_stops_dispatch_there() -> None:
-    stand = Stand()
+def test_a_queue_file_that_cannot_be_made_stops_dispatch_there(stand: Stand) -> None:
     stand.put(message("A"))
     stand.put(message("B"))
     with stand.failing("/B/"):
@@ -137,7 +137,7 @@ def test_a_queue_file_that_cannot_be_made_stops_dispatch_there() -> None:
 
 @behaviour("REC-02", "REC-04", "INV-34", "INV-36")
 @pytest.mark.parametrize("dispatched", [0, 4, 9])
-def test_a_new_process_goes_on(dispatched: int) -> None:
+def test_new_process_continues_the_queues(dispatched: int) -> None:
     stand = Stand(mapped_file_size_commit_log=400)
     for number in range(9):
         stand.put(message(queue_id=number % 2, sys_flag=PREPARED if number == 8 else 0))
@@ -156,20 +156,20 @@ def test_a_new_process_goes_on(dispatched: int) -> None:
 
 @behaviour("REC-02", "APP-07")
 @pytest.mark.parametrize("last", [100, 192, 292])
-def test_a_full_file_at_the_end(last: int) -> None:
-    """The log ends with a record and something free, a record and eight bytes, or a blank."""
+def test_full_last_file(last: int) -> None:
+    """The log ends with a record and free space, a record and eight bytes, or a blank."""
     stand = Stand(mapped_file_size_commit_log=300)
     stand.put(sized(100))
     stand.put(sized(last))
     end = stand.store.max_phy_offset
     again = stand.reopen()
     assert again.store.max_phy_offset == end
-    assert [each.store_size for each in again.store.records()] == [100, last]
+    assert [record.store_size for record in again.store.records()] == [100, last]
 
 
 @behaviour("REC-02")
 @pytest.mark.parametrize("steps", [0, 1])
-def test_a_torn_record_is_cut_off_and_its_offset_used_again(steps: int) -> None:
+def test_torn_record_is_truncated_and_its_offset_reused(steps: int) -> None:
     stand = Stand()
     stand.put(message())
     stand.store.dispatch()
@@ -184,8 +184,8 @@ def test_a_torn_record_is_cut_off_and_its_offset_used_again(steps: int) -> None:
 
 
 @behaviour("REC-02", "REC-03", "INV-34")
-def test_entries_that_were_cut_off_come_back_when_the_log_has_grown_past_them() -> None:
-    """Nobody wipes them. A real 4.9.4 with such a store goes from 1 to 5 in the same way."""
+def test_truncated_entries_reappear_when_the_log_grows_past_them() -> None:
+    """Truncation does not wipe them. A real 4.9.4 with such a store also continues from 1 to 5."""
     stand = Stand()
     for _ in range(5):
         stand.put(message())
@@ -201,9 +201,8 @@ def test_entries_that_were_cut_off_come_back_when_the_log_has_grown_past_them() 
 
 
 @behaviour("REC-02", "REC-03")
-def test_a_queue_with_an_empty_file_has_an_entry_after_a_start() -> None:
-    """A real 4.9.4 answers 1 for the end of such a queue: its first entry is not asked for its size."""
-    stand = Stand()
+def test_queue_with_an_empty_file_has_an_entry_after_start(stand: Stand) -> None:
+    """A real 4.9.4 answers 1 for the end of such a queue: it does not check the size of the first entry."""
     stand.put(message())
     stand.store.dispatch()
     stand.disk.map("store/consumequeue/P/0/00000000000000000000", stand.settings.mapped_file_size_consume_queue)
@@ -211,8 +210,7 @@ def test_a_queue_with_an_empty_file_has_an_entry_after_a_start() -> None:
 
 
 @behaviour("REC-03")
-def test_prepared_messages_do_not_bring_a_queue_into_the_table() -> None:
-    stand = Stand()
+def test_prepared_messages_do_not_bring_a_queue_into_the_table(stand: Stand) -> None:
     stand.put(message(sys_flag=PREPARED))
     assert stand.store.topic_queue_table == {"TopicTest-0": 0}
     assert stand.reopen().store.topic_queue_table == {}
@@ -225,8 +223,7 @@ def test_an_empty_disk_is_opened() -> None:
 
 
 @behaviour("REC-02")
-def test_a_file_that_cannot_be_opened_stops_the_start() -> None:
-    stand = Stand()
+def test_a_file_that_cannot_be_opened_stops_the_start(stand: Stand) -> None:
     stand.put(message())
     with stand.failing():
         assert not stand.store.load()
@@ -246,9 +243,8 @@ def test_the_real_store_is_opened() -> None:
 
 
 @behaviour("REC-04", "INV-36")
-def test_a_deleted_topic_starts_again_and_takes_the_half_messages_with_it() -> None:
+def test_deletion_restarts_the_queues_and_removes_half_messages(stand: Stand) -> None:
     """Recorded: case 276, and the store that 4.9.4 left."""
-    stand = Stand()
     topics = ["A", "B", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"]
     for topic in topics:
         stand.put(message(topic))
@@ -264,7 +260,7 @@ def test_a_deleted_topic_starts_again_and_takes_the_half_messages_with_it() -> N
 
 @behaviour("TCM-31")
 @pytest.mark.parametrize(("profile", "length"), [("P452", 0), ("P460", 0), ("P471", 0), ("P480", 0), ("P490", 1), ("P494", 1), ("P533", 1)])
-def test_a_deletion_takes_the_ends_of_half_messages_up_to_480(profile: str, length: int) -> None:
+def test_deletion_removes_transaction_ends_up_to_480(profile: str, length: int) -> None:
     stand = Stand(profile)
     for topic in ("A", "RMQ_SYS_TRANS_OP_HALF_TOPIC"):
         stand.put(message(topic))

@@ -1,4 +1,4 @@
-"""What the store asks before it appends, and what it counts afterwards."""
+"""The checks of the store before an append, and its counters afterwards."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FACE = "\U0001f600"  # one character, two UTF-16 units, four bytes
 
 
 def busy(stand: Stand, millis: int = 5000) -> None:
-    """Somebody has held the put lock for that long."""
+    """Return a store whose put lock has been held for this long."""
     stand.store.commit_log.begin_time_in_lock = stand.clock.now() - millis
 
 
 def status(stand: Stand, **fields: Any) -> PutMessageStatus:
-    """The status of a refused put: it has no append result, and it leaves no trace."""
+    """Return the status of a refused put; it has no append result and changes nothing."""
     result = stand.put(message(**fields))
     assert result.append is None
     assert stand.store.statistics.put_failed == 0
@@ -40,7 +40,7 @@ def status(stand: Stand, **fields: Any) -> PutMessageStatus:
 @behaviour("STO-01", "STO-02", "M-96")
 @either
 @pytest.mark.parametrize("why", ["shutdown", "slave", "flags"])
-def test_a_store_that_takes_nothing_says_so_before_it_looks_at_the_message(profile: str, why: str) -> None:
+def test_unavailable_store_refuses_before_it_checks_the_message(profile: str, why: str) -> None:
     stand = Stand(profile, broker_role="SLAVE" if why == "slave" else "ASYNC_MASTER")
     stand.store.shutdown = why == "shutdown"
     stand.store.flags.bits = 2 if why == "flags" else 0
@@ -63,7 +63,7 @@ def test_four_bits_forbid_writing(bits: int, writable: bool) -> None:
 
 @behaviour("STO-01", "STO-02")
 @either
-def test_topics_have_127_characters(profile: str) -> None:
+def test_topic_has_127_characters_at_most(profile: str) -> None:
     assert Stand(profile).put(message("t" * 127)).status is PutMessageStatus.PUT_OK
     assert status(Stand(profile), topic="t" * 128) is PutMessageStatus.MESSAGE_ILLEGAL
     assert status(Stand(profile), topic=FACE * 64) is PutMessageStatus.MESSAGE_ILLEGAL  # 128 UTF-16 units
@@ -71,7 +71,7 @@ def test_topics_have_127_characters(profile: str) -> None:
 
 @behaviour("STO-01", "APP-06")
 @earlier
-def test_the_bytes_of_a_topic_count_in_the_record(profile: str) -> None:
+def test_topics_length_in_bytes_counts_in_the_record(profile: str) -> None:
     assert appended(Stand(profile).put(message("\u00e9" * 127))).wrote_bytes == 91 + 5 + 254
 
 
@@ -109,7 +109,7 @@ def test_properties_are_counted_in_units_first_and_in_bytes_later(profile: str, 
 
 @behaviour("STO-01", "STO-02")
 @either
-def test_the_page_cache_is_asked_last_or_first(profile: str) -> None:
+def test_page_cache_is_checked_last_or_first(profile: str) -> None:
     for fields in ({"topic": "t" * 128}, {"properties_text": "p" * 32768}):
         stand = Stand(profile)
         expected = PutMessageStatus.OS_PAGECACHE_BUSY if profile == "P49" else status(Stand(profile), **fields)
@@ -136,7 +136,7 @@ def test_the_page_cache_is_busy_between_two_bounds(held: int, is_busy: bool) -> 
 
 
 @behaviour("STO-03", "M-95")
-def test_a_clock_that_starts_near_zero_makes_the_idle_store_busy() -> None:
+def test_clock_near_zero_makes_an_idle_store_busy() -> None:
     stand = Stand()
     stand.clock.time = 5000
     assert status(stand) is PutMessageStatus.OS_PAGECACHE_BUSY
@@ -146,10 +146,14 @@ def test_a_clock_that_starts_near_zero_makes_the_idle_store_busy() -> None:
     assert not stand.store.is_os_page_cache_busy()
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @behaviour("STO-05", "CL-09")
 @either
-def test_failed_puts_are_counted_only_behind_the_checks(profile: str) -> None:
-    stand = Stand(profile)
+def test_failed_puts_are_counted_only_after_the_checks(stand: Stand) -> None:
     stand.put(message("t" * 128))
     assert stand.store.statistics.put_failed == 0
     stand.put(message(body=b"x" * (4 << 20)))
@@ -161,7 +165,7 @@ def test_failed_puts_are_counted_only_behind_the_checks(profile: str) -> None:
 
 
 @behaviour("STO-05")
-def test_the_longest_put_is_kept_and_a_slow_one_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_longest_put_is_kept_and_slow_puts_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     stand = Stand("P49", flush_disk_type="SYNC_FLUSH")
     for pause in (500, 501, 100):
         stand.store.commit_log.lock.held = True
@@ -170,7 +174,7 @@ def test_the_longest_put_is_kept_and_a_slow_one_is_logged(caplog: pytest.LogCapt
         stand.store.commit_log.lock.release()
         stand.scheduler.run(task.done)
     assert stand.store.statistics.put_longest == 501
-    assert [each.getMessage() for each in caplog.records] == ["not in lock elapsed time(ms)=501"]
+    assert [record.getMessage() for record in caplog.records] == ["not in lock elapsed time(ms)=501"]
 
 
 # G.2
@@ -178,18 +182,17 @@ def test_the_longest_put_is_kept_and_a_slow_one_is_logged(caplog: pytest.LogCapt
 
 @behaviour("CL-01", "INV-41", "M-85")
 @either
-def test_the_checksum_is_that_of_the_body_as_it_is(profile: str) -> None:
+def test_checksum_covers_the_body_as_sent(profile: str) -> None:
     stand, compressed = Stand(profile), zlib.compress(b"a" * 5000)
     stand.put(message(body=b"a", properties_text="K\x01v"))
     stand.put(message(body=None))
     stand.put(message(body=compressed, sys_flag=COMPRESSED))
-    assert [each.body_crc for each in stand.store.records()] == [1756872259, 0, zlib.crc32(compressed) & 0x7FFFFFFF]
+    assert [record.body_crc for record in stand.store.records()] == [1756872259, 0, zlib.crc32(compressed) & 0x7FFFFFFF]
 
 
 @behaviour("CL-01", "CL-06", "INV-42")
 @either
-def test_the_store_timestamp_is_the_time_at_which_the_lock_was_got(profile: str) -> None:
-    stand = Stand(profile)
+def test_store_timestamp_is_the_time_of_the_lock(stand: Stand) -> None:
     began = stand.clock.now()
     stand.store.commit_log.lock.held = True
     given = message()
@@ -206,8 +209,7 @@ def test_the_store_timestamp_is_the_time_at_which_the_lock_was_got(profile: str)
 
 @behaviour("CL-03")
 @pytest.mark.parametrize(("profile", "early"), [("P45", True), ("P49", False)])
-def test_the_last_file_is_taken_before_or_in_the_lock(profile: str, early: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand = Stand(profile)
+def test_last_file_is_read_before_or_inside_the_lock(stand: Stand, early: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     files = stand.store.commit_log.files
     asked: list[bool] = []
     last = type(files).last
@@ -227,8 +229,7 @@ def test_the_last_file_is_taken_before_or_in_the_lock(profile: str, early: bool,
 
 @behaviour("CL-04")
 @either
-def test_puts_wait_for_the_lock_and_give_it_back(profile: str) -> None:
-    stand = Stand(profile)
+def test_puts_wait_for_the_lock_and_release_it(stand: Stand) -> None:
     stand.store.commit_log.lock.held = True
     tasks = [stand.scheduler.spawn(stand.store.put_message(message(queue_id=number))) for number in range(3)]
     stand.scheduler.settle()
@@ -241,9 +242,8 @@ def test_puts_wait_for_the_lock_and_give_it_back(profile: str) -> None:
 
 @behaviour("CL-05", "STO-03")
 @either
-def test_the_time_in_the_lock_is_set_and_taken_back(profile: str) -> None:
-    """Also where no file can be made, and where the record is too large."""
-    stand = Stand(profile)
+def test_begin_time_in_lock_is_set_and_reset(stand: Stand) -> None:
+    """Also if no file can be created, and if the record is too large."""
     seen: list[int] = []
 
     def failing(operation: str, path: str) -> None:
@@ -259,8 +259,7 @@ def test_the_time_in_the_lock_is_set_and_taken_back(profile: str) -> None:
 
 @behaviour("CL-05", "HAZ-23", "APP-03", "APP-10", "CL-08")
 @pytest.mark.parametrize(("profile", "stuck"), [("P40", True), ("P45", True), ("P49", False), ("P494", False)])
-def test_an_append_that_throws_leaves_a_queue_at_0_the_place_free_and_the_older_store_busy(profile: str, stuck: bool) -> None:
-    stand = Stand(profile)
+def test_throwing_append_leaves_a_queue_at_0(stand: Stand, stuck: bool) -> None:
     stand.put(message("T"))
     began = stand.clock.now()
     with stand.failing(), pytest.raises(JavaError, match="InternalError"):
@@ -280,8 +279,7 @@ def test_an_append_that_throws_leaves_a_queue_at_0_the_place_free_and_the_older_
 
 @behaviour("CL-07")
 @either
-def test_without_a_file_nothing_is_appended(profile: str) -> None:
-    stand = Stand(profile)
+def test_without_a_file_nothing_is_appended(stand: Stand) -> None:
     with stand.failing():
         result = stand.put(message())
         assert (result.status, result.append, result.ok) == (PutMessageStatus.CREATE_MAPEDFILE_FAILED, None, False)
@@ -295,14 +293,14 @@ def test_without_a_file_nothing_is_appended(profile: str) -> None:
 def test_a_full_file_is_followed_by_the_next(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=200)
     for _ in range(3):
-        stand.put(sized(192))  # what is left is no place for a record: it becomes a blank
+        stand.put(sized(192))  # the rest of the file has no room for a record and becomes a blank
     assert [appended(stand.put(sized(150))).wrote_offset for _ in range(2)] == [600, 800]
     assert sorted(stand.disk.files) == [f"store/commitlog/{number * 200:020d}" for number in range(5)]
 
 
 @behaviour("CL-08", "APP-07", "APP-11", "M-84")
 @either
-def test_where_the_next_file_cannot_be_made_the_result_of_the_blank_is_given(profile: str) -> None:
+def test_without_a_next_file_the_blanks_result_is_returned(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=200)
     stand.put(sized(120))
     stand.scheduler.advance(5)
@@ -319,7 +317,7 @@ def test_where_the_next_file_cannot_be_made_the_result_of_the_blank_is_given(pro
 
 @behaviour("CL-08", "HAZ-22", "INV-06")
 @either
-def test_a_record_larger_than_a_file_is_answered_well_and_lost(profile: str) -> None:
+def test_record_larger_than_a_file_is_acknowledged_and_lost(profile: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=100)
     result = stand.put(message())
     assert result.status is PutMessageStatus.PUT_OK
@@ -336,8 +334,8 @@ def test_a_record_larger_than_a_file_is_answered_well_and_lost(profile: str) -> 
 
 @behaviour("CL-08", "HAZ-22", "INV-34")
 @every
-def test_the_queue_offset_of_a_lost_message_is_used_again(profile: str) -> None:
-    """The lost one is answered with the next one's place in the queue."""
+def test_queue_offset_of_a_lost_message_is_reused(profile: str) -> None:
+    """The answer for the lost message has the queue offset of the next message."""
     stand = Stand(profile, mapped_file_size_commit_log=200)
     lost = appended(stand.put(sized(193)))
     assert (lost.status, lost.queue_offset) == (AppendMessageStatus.END_OF_FILE, 0)
@@ -363,7 +361,7 @@ def test_an_append_to_a_full_file_is_an_unknown_error(monkeypatch: pytest.Monkey
 
 
 @behaviour("CL-10", "M-62")
-def test_ok_asks_the_append_alone() -> None:
+def test_ok_depends_on_the_append_alone() -> None:
     good, bad = AppendResult(AppendMessageStatus.PUT_OK), AppendResult(AppendMessageStatus.END_OF_FILE)
     assert PutResult(PutMessageStatus.FLUSH_DISK_TIMEOUT, good).ok
     assert not PutResult(PutMessageStatus.PUT_OK, bad).ok
@@ -373,8 +371,7 @@ def test_ok_asks_the_append_alone() -> None:
 @behaviour("CL-02", "INV-45", "M-91", "M-92", "M-93", "HAZ-13", "CL-09", "HAZ-14")
 @either
 @pytest.mark.parametrize(("level", "stored"), [("1", 1), ("3", 3), ("18", 18), ("19", 18), ("100", 18), ("2147483647", 18), ("+2", 2)])
-def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str, stored: int) -> None:
-    stand = Stand(profile)
+def test_a_level_sends_a_message_to_the_schedule_topic(stand: Stand, profile: str, level: str, stored: int) -> None:
     sent = {"KEYS": "k", WAIT: "true", DELAY: level, REAL_TOPIC: "elsewhere", REAL_QID: "99"}  # the last two are overwritten
     given = message("T", 2, properties=sent, properties_text="as sent")
     result = stand.put(given)
@@ -392,8 +389,8 @@ def test_a_level_sends_a_message_to_the_schedule_topic(profile: str, level: str,
 
 @behaviour("CL-02", "APP-03", "APP-05")
 @every
-def test_the_text_of_a_delayed_message_is_tested_again_when_it_is_written_anew(profile: str) -> None:
-    """Short enough as it came, too long with its real topic and queue; the message has moved by then."""
+def test_properties_of_a_delayed_message_are_checked_again_after_rewriting(profile: str) -> None:
+    """The properties fit as sent, but not with the real topic and queue. The message has been moved to the schedule topic by then."""
     given = message("T", 3, properties={"K": "v" * 32760, DELAY: "2"}, properties_text="K\x01" + "v" * 32760)
     stand = Stand(profile)
     assert not stand.put(given).ok
@@ -404,8 +401,7 @@ def test_the_text_of_a_delayed_message_is_tested_again_when_it_is_written_anew(p
 @behaviour("CL-02")
 @either
 @pytest.mark.parametrize("level", ["0", "-1", "-2147483648", None])
-def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str | None) -> None:
-    stand = Stand(profile)
+def test_no_level_and_levels_below_one_change_nothing(stand: Stand, level: str | None) -> None:
     stand.put(message(properties={} if level is None else {DELAY: level}, properties_text="DELAY\x01" + (level or "9")))
     (found,) = stand.store.records()
     assert (found.topic, found.queue_id) == ("TopicTest", 0)
@@ -415,8 +411,7 @@ def test_no_level_and_levels_below_one_change_nothing(profile: str, level: str |
 @behaviour("CL-02", "CL-05", "STO-05")
 @either
 @pytest.mark.parametrize("level", ["x", "", "2147483648", "1.5", "1e1"])
-def test_a_level_that_is_not_a_number_raises_before_the_lock_and_leaves_no_trace(profile: str, level: str) -> None:
-    stand = Stand(profile)
+def test_invalid_level_raises_before_the_lock_without_effects(stand: Stand, level: str) -> None:
     with pytest.raises(JavaError, match="NumberFormatException"):
         stand.put(message(properties={DELAY: level}))
     assert (stand.store.max_phy_offset, stand.store.topic_queue_table, stand.store.statistics.put_failed) == (0, {}, 0)
@@ -427,15 +422,14 @@ def test_a_level_that_is_not_a_number_raises_before_the_lock_and_leaves_no_trace
 @behaviour("CL-02", "M-94")
 @either
 @pytest.mark.parametrize(("sys_flag", "delayed"), [(0, True), (3, True), (4, False), (8, True), (9, True), (12, False)])
-def test_only_ordinary_and_committed_messages_are_delayed(profile: str, sys_flag: int, delayed: bool) -> None:
-    stand = Stand(profile)
+def test_only_ordinary_and_committed_messages_are_delayed(stand: Stand, sys_flag: int, delayed: bool) -> None:
     stand.put(message(sys_flag=sys_flag, properties={DELAY: "2" if delayed else "x"}))
     (found,) = stand.store.records()
     assert (found.topic == SCHEDULE) is delayed
 
 
 @behaviour("HAZ-13", "INV-44")
-def test_two_messages_to_one_queue_can_be_answered_with_one_place() -> None:
+def test_two_messages_of_a_queue_can_have_one_offset() -> None:
     stand = Stand()
     answers = [appended(stand.put(message("T", 2, properties=properties))).queue_offset for properties in ({}, {DELAY: "3"})]
     assert answers == [0, 0]

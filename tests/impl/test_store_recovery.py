@@ -1,4 +1,4 @@
-"""What a new process makes of log, queues and checkpoint: after a clean stop, and after a crash."""
+"""Log, queues and checkpoint in a new process: after a clean stop, and after a crash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = 300  # two records of 105 bytes, and a blank
 
 
 def filled(files: int, **settings: Any) -> Stand:
-    """A started store with so many files in its log, a second apart, all of it dispatched and flushed."""
+    """Return a started store with this many files in its log, a second apart, all dispatched and flushed."""
     stand = Stand(mapped_file_size_commit_log=FILE, **settings)
     assert stand.store.load()
     stand.store.start()
@@ -45,7 +45,7 @@ def log_file(number: int) -> str:
 
 
 @behaviour("REC-02")
-def test_the_abort_file_is_there_from_start_to_stop() -> None:
+def test_abort_file_exists_from_start_to_stop() -> None:
     stand = Stand()
     assert stand.store.load()
     assert ABORT not in stand.disk.files
@@ -56,7 +56,7 @@ def test_the_abort_file_is_there_from_start_to_stop() -> None:
 
 
 @behaviour("REC-02")
-def test_a_stop_that_leaves_something_undone_keeps_the_abort_file() -> None:
+def test_incomplete_stop_keeps_the_abort_file() -> None:
     stand = filled(1)
     stand.store.flags.bits |= 16
     stop(stand)
@@ -92,14 +92,14 @@ def test_a_stop_writes_the_checkpoint() -> None:
         (7000, 8000, 6000, True, 4000),
     ],
 )
-def test_what_is_older_than_all_parts_is_safe(physic: int, logics: int, index: int, with_index: bool, least: int) -> None:
+def test_safe_time_is_the_oldest_of_all_parts(physic: int, logics: int, index: int, with_index: bool, least: int) -> None:
     checkpoint = StoreCheckpoint(Stand().disk, CHECKPOINT)
     checkpoint.physic_msg_timestamp, checkpoint.logics_msg_timestamp, checkpoint.index_msg_timestamp = physic, logics, index
     assert checkpoint.min_timestamp(with_index=with_index) == least
 
 
 @behaviour("REC-02")
-def test_a_prepared_message_does_not_move_the_checkpoint_of_the_queues() -> None:
+def test_prepared_message_does_not_advance_the_queues_checkpoint() -> None:
     stand = Stand()
     stand.put(message(sys_flag=PREPARED))
     stand.store.dispatch()
@@ -107,7 +107,7 @@ def test_a_prepared_message_does_not_move_the_checkpoint_of_the_queues() -> None
 
 
 @behaviour("REC-02")
-def test_a_checkpoint_that_cannot_be_written_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_checkpoint_write_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     stand = filled(1)
     with stand.failing(CHECKPOINT, error=OSError("no room")):
         stop(stand)
@@ -115,7 +115,7 @@ def test_a_checkpoint_that_cannot_be_written_stops_nothing(caplog: pytest.LogCap
         assert ABORT not in stand.disk.files
 
 
-# Where recovery begins
+# Start of recovery
 
 
 @behaviour("REC-02")
@@ -132,8 +132,8 @@ def test_after_a_clean_stop_the_last_three_files_are_read(damaged: int) -> None:
 
 @behaviour("REC-02")
 @pytest.mark.parametrize(("checkpoint", "first"), [(None, 0), (-1, 0), (0, 1), (999, 1), (1000, 2), (3999, 4), (99_000, 4)])
-def test_after_a_crash_it_is_all_from_the_file_that_is_older_than_the_checkpoint(checkpoint: int | None, first: int) -> None:
-    """Damage before that file is not noticed, and damage in it is. Times are those since the second file, and 3 s are left over."""
+def test_crash_recovery_starts_at_the_file_before_the_checkpoint(checkpoint: int | None, first: int) -> None:
+    """Recovery does not detect damage before that file, but detects it inside. Times count from the second file; 3 s are subtracted."""
     for damaged in range(5):
         stand = filled(5)
         if checkpoint is None:
@@ -147,7 +147,7 @@ def test_after_a_crash_it_is_all_from_the_file_that_is_older_than_the_checkpoint
 
 
 @behaviour("REC-02")
-def test_a_file_that_begins_with_no_record_or_one_without_a_time_is_no_beginning() -> None:
+def test_recovery_cannot_start_without_a_first_record_and_time() -> None:
     stand = filled(3)
     stand.store.checkpoint.physic_msg_timestamp = stand.store.checkpoint.logics_msg_timestamp = stand.clock.time + 9000
     stand.store.checkpoint.flush()
@@ -159,7 +159,7 @@ def test_a_file_that_begins_with_no_record_or_one_without_a_time_is_no_beginning
 
 
 @behaviour("REC-02")
-def test_the_index_counts_where_it_has_to_be_safe() -> None:
+def test_index_time_counts_only_if_the_index_must_be_safe() -> None:
     stand = filled(3, message_index_safe=1)
     stand.store.checkpoint.physic_msg_timestamp = stand.store.checkpoint.logics_msg_timestamp = stand.clock.time + 9000
     stand.store.checkpoint.flush()
@@ -169,12 +169,12 @@ def test_the_index_counts_where_it_has_to_be_safe() -> None:
     assert filled(3).reopen().store.max_phy_offset == 3 * FILE - 90
 
 
-# What a crash took is built again
+# Rebuilding after a crash
 
 
 @behaviour("REC-02", "REC-03", "REC-04")
 @pytest.mark.parametrize("kept", range(7))
-def test_after_a_crash_queues_are_built_again(kept: int) -> None:
+def test_after_a_crash_queues_are_rebuilt(kept: int) -> None:
     stand = filled(3)
     for at in range(20 * kept, 20 * 6):
         stand.disk.files[QUEUE][at] = 0
@@ -185,7 +185,7 @@ def test_after_a_crash_queues_are_built_again(kept: int) -> None:
 
 
 @behaviour("REC-02", "REC-03", "INV-34")
-def test_after_a_clean_stop_a_lost_queue_is_not_built_again_behind_others() -> None:
+def test_after_a_clean_stop_a_lost_queue_is_not_rebuilt() -> None:
     stand = filled(3)
     stand.put(message("U"))
     stand.store.dispatch()
@@ -211,7 +211,7 @@ def test_queues_end_where_the_log_ends(clean: bool) -> None:
 
 
 @behaviour("REC-02")
-def test_queue_files_behind_the_end_are_deleted() -> None:
+def test_queue_files_after_the_end_are_deleted() -> None:
     stand = filled(3, mapped_file_size_consume_queue=40)
     assert len(stand.disk.names("store/consumequeue/T/0")) == 3
     stand.disk.files[log_file(0)][105 + 4] ^= 0xFF
@@ -221,7 +221,7 @@ def test_queue_files_behind_the_end_are_deleted() -> None:
 
 
 @behaviour("REC-02")
-def test_of_a_queue_the_last_three_files_are_read() -> None:
+def test_recovery_reads_the_last_three_files_of_a_queue() -> None:
     stand = filled(3, mapped_file_size_consume_queue=20)
     stop(stand)
     names = stand.disk.names("store/consumequeue/T/0")
@@ -231,12 +231,12 @@ def test_of_a_queue_the_last_three_files_are_read() -> None:
     for at in range(20):
         stand.disk.files[f"store/consumequeue/T/0/{names[3]}"][at] = 0
     stand = stand.reopen()
-    assert stand.store.max_offset("T", 0) == 6  # cut there, and built again from the log
+    assert stand.store.max_offset("T", 0) == 6  # truncated there, and rebuilt from the log
 
 
 @pytest.mark.parametrize("clean", [True, False])
 @behaviour("REC-02", "REC-03")
-def test_without_a_log_all_queues_are_deleted_and_start_again(clean: bool) -> None:
+def test_without_a_log_all_queues_are_deleted(clean: bool) -> None:
     stand = filled(2)
     if clean:
         stop(stand)
@@ -250,7 +250,7 @@ def test_without_a_log_all_queues_are_deleted_and_start_again(clean: bool) -> No
 
 @behaviour("REC-02", "APP-07")
 def test_a_last_file_that_a_blank_fills_ends_before_it() -> None:
-    """The next record finds no room again, and fills the rest once more."""
+    """The next record has no room again, and writes the blank once more."""
     stand = filled(1)
     with stand.failing(log_file(1), error=OSError("no room")):
         stand.put(sized(105))
@@ -281,8 +281,8 @@ def test_a_file_of_another_length_stops_the_start(path: str, caplog: pytest.LogC
 
 
 @behaviour("REC-02", "REC-03")
-def test_records_behind_the_end_come_back_when_one_of_the_same_size_is_written_before_them() -> None:
-    """The log is cut at the damage, but not wiped."""
+def test_truncated_records_reappear_after_a_record_of_equal_size() -> None:
+    """The log is truncated at the damage, but not wiped."""
     stand = Stand()
     for _ in range(3):
         stand.put(message())
@@ -292,11 +292,11 @@ def test_records_behind_the_end_come_back_when_one_of_the_same_size_is_written_b
     stand.put(message(body=b"other"))
     stand = stand.reopen()
     assert stand.store.max_phy_offset == 315
-    assert [(each.body, each.queue_offset) for each in stand.store.records()] == [(b"hello", 0), (b"other", 1), (b"hello", 2)]
+    assert [(record.body, record.queue_offset) for record in stand.store.records()] == [(b"hello", 0), (b"other", 1), (b"hello", 2)]
 
 
 @behaviour("REC-02", "REC-03")
-def test_a_process_that_ends_while_it_recovers_can_be_started_again() -> None:
+def test_process_killed_during_recovery_can_restart() -> None:
     stand = filled(2)
     stand.disk.files[log_file(1)][105 + 4] ^= 0xFF
     for steps in range(5):
@@ -312,7 +312,7 @@ def test_a_process_that_ends_while_it_recovers_can_be_started_again() -> None:
 
 
 @behaviour("REC-03", "REC-04")
-def test_a_queue_that_begins_late_has_its_entries_at_their_index() -> None:
+def test_queue_that_begins_late_keeps_its_entries_indexes() -> None:
     stand = Stand(mapped_file_size_consume_queue=60)
     stand.store.topic_queue_table["TopicTest-0"] = 7
     stand.put(message())
@@ -327,7 +327,7 @@ def test_a_queue_that_begins_late_has_its_entries_at_their_index() -> None:
 
 
 @behaviour("REC-04")
-def test_an_entry_behind_a_gap_is_appended_and_the_gap_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_entry_after_a_gap_is_appended_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     stand = Stand()
     stand.put(message())
     stand.store.topic_queue_table["TopicTest-0"] = 5
@@ -339,7 +339,7 @@ def test_an_entry_behind_a_gap_is_appended_and_the_gap_is_logged(caplog: pytest.
 
 @behaviour("REC-05", "REC-03")
 @pytest.mark.parametrize(("profile", "written", "found"), [("P494", 0, 0), ("P494", 2, 2), ("P494", 9, 3), ("P49", 2, 2), ("P49", 9, 9)])
-def test_offsets_of_delayed_delivery_are_moved_into_their_queue_from_494_on(profile: str, written: int, found: int) -> None:
+def test_delay_offsets_are_moved_into_their_queue_since_494(profile: str, written: int, found: int) -> None:
     stand = Stand(profile)
     for _ in range(3):
         stand.put(message(properties={"DELAY": "1"}))

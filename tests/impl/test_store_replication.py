@@ -1,4 +1,4 @@
-"""Replication: what goes over the wire in both directions, who waits for it, and a slave that follows its master."""
+"""Replication: the bytes in both directions, puts that wait for it, and a slave that follows its master."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECOND = 1000
 
 
 class Peer(Stand):
-    """A store and one connection whose other end is the test's: `sent` is what came out of it."""
+    """A store and one connection; the test is the other end. `sent` has the bytes that the store sent."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__("P49", **settings)
@@ -51,11 +51,11 @@ class Master(Peer):
             self.scheduler.spawn(service.run(), service.name)
 
     def begin_put(self) -> None:
-        """A put that does not wait."""
+        """Start a put without waiting for its result."""
         self.put(message(properties={WAIT: "false"}))
 
     def connect(self, has: int | None = None) -> Link:
-        """A slave connects, and reports that it has so much unless that is None."""
+        """Connect a slave, and report this offset unless it is None."""
         link = self.make_link()
         for service in self.store.ha.accept(link):
             self.scheduler.spawn(service.run(), service.name)
@@ -69,7 +69,7 @@ class Master(Peer):
         self.scheduler.advance(10)
 
     def pieces(self) -> list[tuple[int, int]]:
-        """Where the pieces begin that were sent, and how long they are; their bytes have to be those of the log."""
+        """Return start and length of each sent piece; assert that its bytes are those of the log."""
         data, found = self.taken(), []
         while data:
             where, size = HEADER.unpack_from(data)
@@ -100,7 +100,7 @@ class Slave(Peer):
         return self.link
 
     def follow(self) -> None:
-        """As a started slave does: it connects at its next look, five seconds after the first one."""
+        """Connect as a started slave does: at its next check, five seconds after the first."""
         self.store.ha_client.update_master_address("master:10912")
         self.scheduler.advance(5 * SECOND)
 
@@ -121,9 +121,13 @@ def log_of(store: MessageStore, start: int = 0) -> bytes:
 # The master
 
 
+@pytest.fixture
+def master() -> Master:
+    return Master()
+
+
 @behaviour("FLU-07")
-def test_a_master_says_nothing_before_the_slave_does() -> None:
-    master = Master()
+def test_master_waits_for_the_slaves_first_report(master: Master) -> None:
     master.put(message())
     link = master.connect()
     master.scheduler.advance(19 * SECOND)
@@ -133,8 +137,8 @@ def test_a_master_says_nothing_before_the_slave_does() -> None:
 
 
 @pytest.mark.parametrize(("asked", "first"), [(0, 4000), (105, 105), (4000, 4000), (4105, 4105)])
-def test_a_slave_gets_the_log_from_where_it_asks(asked: int, first: int) -> None:
-    """An empty one gets the last file alone."""
+def test_slave_gets_the_log_from_its_reported_offset(asked: int, first: int) -> None:
+    """An empty slave gets only the last file."""
     master = Master(mapped_file_size_commit_log=2000)
     for _ in range(46):
         master.begin_put()
@@ -147,8 +151,7 @@ def test_a_slave_gets_the_log_from_where_it_asks(asked: int, first: int) -> None
     assert all(where // 2000 == (where + size - 1) // 2000 for where, size in pieces), "no piece crosses the end of a file"
 
 
-def test_pieces_have_at_most_32_kib() -> None:
-    master = Master()
+def test_pieces_have_at_most_32_kib(master: Master) -> None:
     master.put(sized(80_000))
     master.connect(has=0)
     assert master.pieces() == [(0, 32_768), (32_768, 32_768), (65_536, 14_464)]
@@ -158,8 +161,7 @@ def test_pieces_have_at_most_32_kib() -> None:
     assert master.pieces() == [(80_000, 100), (80_100, 50)]
 
 
-def test_a_heartbeat_comes_after_five_seconds_of_silence() -> None:
-    master = Master()
+def test_heartbeat_is_sent_after_five_seconds_of_silence(master: Master) -> None:
     master.put(message())
     master.connect(has=105)
     master.scheduler.advance(5 * SECOND - 11)
@@ -173,8 +175,7 @@ def test_a_heartbeat_comes_after_five_seconds_of_silence() -> None:
     assert master.pieces() == [(210, 0)]
 
 
-def test_a_slave_that_is_silent_for_twenty_seconds_is_let_go() -> None:
-    master = Master()
+def test_master_disconnects_a_slave_silent_for_twenty_seconds(master: Master) -> None:
     link = master.connect(has=0)
     master.scheduler.advance(20 * SECOND - 10)
     assert (master.store.ha.connections, master.hung_up) == (1, False)
@@ -183,9 +184,8 @@ def test_a_slave_that_is_silent_for_twenty_seconds_is_let_go() -> None:
     assert master.store.ha.connection_list == []
 
 
-def test_a_slave_that_has_more_than_its_master_is_let_go() -> None:
-    """What it says first is taken as a wish, though."""
-    master = Master()
+def test_slave_ahead_of_its_master_is_disconnected(master: Master) -> None:
+    """The first report is the exception: the master takes it as the requested offset."""
     master.put(message())
     link = master.connect(has=500)
     assert (master.store.ha.connections, master.taken()) == (1, b"")
@@ -195,8 +195,7 @@ def test_a_slave_that_has_more_than_its_master_is_let_go() -> None:
     assert (master.store.ha.connections, master.hung_up) == (0, True)
 
 
-def test_a_closed_connection_does_not_count() -> None:
-    master = Master()
+def test_a_closed_connection_does_not_count(master: Master) -> None:
     first, second = master.connect(), master.connect()
     assert master.store.ha.connections == 2
     first.ended()
@@ -208,9 +207,8 @@ def test_a_closed_connection_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("chunks", [(1, 7), (3, 5), (8, 8), (12, 4), (8, 1, 7), (1, 1, 14)])
-def test_offsets_come_in_any_pieces(chunks: tuple[int, ...]) -> None:
-    """Of several whole ones the last counts."""
-    master = Master()
+def test_offsets_arrive_in_pieces_of_any_size(master: Master, chunks: tuple[int, ...]) -> None:
+    """The last of several whole offsets counts."""
     for _ in range(3):
         master.put(message())
     link = master.connect()
@@ -222,8 +220,7 @@ def test_offsets_come_in_any_pieces(chunks: tuple[int, ...]) -> None:
     assert master.store.ha.push2_slave_max_offset == 105 * (sum(chunks) // 8)
 
 
-def test_a_master_that_stops_lets_its_slaves_go_and_takes_no_more() -> None:
-    master = Master()
+def test_stopped_master_disconnects_slaves_and_accepts_no_more(master: Master) -> None:
     link = master.connect(has=0)
     master.scheduler.complete(master.store.stop())
     assert (link.closed, master.store.ha.connections) == (True, 0)
@@ -231,8 +228,7 @@ def test_a_master_that_stops_lets_its_slaves_go_and_takes_no_more() -> None:
     assert master.store.ha.connections == 0
 
 
-def test_a_slave_that_does_not_read_gets_no_more() -> None:
-    master = Master()
+def test_a_slave_that_does_not_read_gets_no_more(master: Master) -> None:
     link = master.connect(has=0)
     link.hold(True)
     for _ in range(5):
@@ -249,8 +245,7 @@ def test_a_slave_that_does_not_read_gets_no_more() -> None:
 
 @behaviour("FLU-07", "LIV-09")
 @pytest.mark.parametrize("after", [0, 1, 999, 2999])
-def test_a_put_waits_until_a_slave_has_it(after: int) -> None:
-    master = Master()
+def test_a_put_waits_until_a_slave_has_it(master: Master, after: int) -> None:
     link = master.connect()
     link.feed(OFFSET.pack(0))
     master.scheduler.advance(10)
@@ -264,8 +259,7 @@ def test_a_put_waits_until_a_slave_has_it(after: int) -> None:
 
 
 @behaviour("FLU-07")
-def test_a_slave_that_has_a_part_does_not_have_it() -> None:
-    master = Master()
+def test_partial_copy_does_not_complete_a_put(master: Master) -> None:
     link = master.connect(has=0)
     task = master.scheduler.spawn(master.store.put_message(message()))
     master.scheduler.settle()
@@ -278,8 +272,7 @@ def test_a_slave_that_has_a_part_does_not_have_it() -> None:
 
 
 @behaviour("FLU-07")
-def test_many_puts_wait_for_one_report() -> None:
-    master = Master()
+def test_many_puts_wait_for_one_report(master: Master) -> None:
     link = master.connect(has=0)
     tasks = [master.scheduler.spawn(master.store.put_message(message())) for _ in range(20)]
     master.scheduler.advance(5)
@@ -288,9 +281,8 @@ def test_many_puts_wait_for_one_report() -> None:
 
 
 @behaviour("FLU-07")
-def test_who_waits_longer_than_its_time_holds_up_those_behind_it_no_longer() -> None:
-    """The thread asks one put after the other."""
-    master = Master()
+def test_timed_out_put_stops_delaying_later_puts(master: Master) -> None:
+    """The thread checks one put after the other."""
     link = master.connect(has=0)
     first = master.scheduler.spawn(master.store.put_message(message()))
     master.scheduler.advance(1500)
@@ -302,8 +294,7 @@ def test_who_waits_longer_than_its_time_holds_up_those_behind_it_no_longer() -> 
 
 
 @behaviour("FLU-07")
-def test_without_a_slave_nobody_waits() -> None:
-    master = Master()
+def test_without_a_slave_no_put_waits(master: Master) -> None:
     began = master.clock.now()
     assert master.put(message()).status is PutMessageStatus.SLAVE_NOT_AVAILABLE
     link = master.connect(has=105)
@@ -325,7 +316,7 @@ def test_a_slave_reports_first_after_five_seconds() -> None:
     slave.scheduler.advance(SECOND)
     assert slave.reports() == [0]
     slave.scheduler.advance(12 * SECOND)
-    assert slave.reports() == [0, 0], "at its one-second looks, later than five seconds"
+    assert slave.reports() == [0, 0], "at its checks every second, after more than five seconds"
 
 
 def test_a_slave_without_a_master_connects_nowhere() -> None:
@@ -352,8 +343,8 @@ def test_a_slave_appends_and_reports_each_piece() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 5, 11, 13, 100])
-def test_pieces_come_in_any_pieces(size: int) -> None:
-    """Also a record that is split over two of them: the half of it is no record."""
+def test_slave_accepts_pieces_split_anywhere(size: int) -> None:
+    """A record split over two pieces is no record until both have arrived."""
     master, slave = Master(), Slave()
     for _ in range(4):
         master.put(message())
@@ -371,8 +362,8 @@ def test_pieces_come_in_any_pieces(size: int) -> None:
     assert slave.store.max_offset("TopicTest", 0) == 4
 
 
-def test_an_empty_slave_begins_where_the_master_says() -> None:
-    """Its log does not begin at 0; it is flushed and dispatched all the same."""
+def test_empty_slave_begins_at_the_masters_offset() -> None:
+    """Its log does not begin at 0; it is flushed and dispatched nevertheless."""
     master, slave = Master(mapped_file_size_commit_log=2000), Slave()
     for _ in range(25):
         master.begin_put()
@@ -382,14 +373,14 @@ def test_an_empty_slave_begins_where_the_master_says() -> None:
     slave.scheduler.advance(11 * SECOND)
     files = slave.store.commit_log.files
     assert (files.min_offset, files.max_offset, files.flushed_where) == (2000, 2735, 2735)
-    assert [each.queue_offset for each in slave.store.records(2000)] == list(range(18, 25))
+    assert [record.queue_offset for record in slave.store.records(2000)] == list(range(18, 25))
     assert slave.store.behind() == 0
     assert slave.store.get_message("TopicTest", 0, 24) is not None
 
 
 @pytest.mark.parametrize("head", [HEADER.pack(106, 5), HEADER.pack(0, 5), HEADER.pack(105, -1), HEADER.pack(105, MOST_BYTES)])
-def test_a_slave_leaves_a_master_that_sends_something_else(head: bytes) -> None:
-    """Another place than its own end, or no sensible size. It connects again, with what it has."""
+def test_slave_disconnects_from_a_master_that_sends_other_data(head: bytes) -> None:
+    """Other data is an offset different from the slave's end, or an implausible size. The slave reconnects and reports its end."""
     master, slave = Master(), Slave()
     master.put(message())
     slave.follow()
@@ -405,9 +396,11 @@ def test_a_slave_leaves_a_master_that_sends_something_else(head: bytes) -> None:
 
 
 @pytest.mark.parametrize(("cut", "end"), [(1, 105), (8, 105), (60, 105), (92, 105), (93, 105), (94, 210), (100, 210)])
-def test_a_slave_that_ends_inside_a_record_asks_for_it_again(cut: int, end: int) -> None:
-    """Unless the body is there and the lengths are: the checksum covers the body alone, so that a record whose topic or
-    properties are zeros for the rest is taken for whole, and stays."""
+def test_slave_that_ends_inside_a_record_requests_it_again(cut: int, end: int) -> None:
+    """Exception: the body and the lengths are complete.
+
+    The checksum covers only the body, so a record whose topic or properties are zeros is accepted as whole.
+    """
     master, slave = Master(), Slave()
     for _ in range(3):
         master.put(message())
@@ -432,7 +425,7 @@ def test_a_slave_tries_again_every_five_seconds() -> None:
     assert len(slave.dialled) == 7, "a lost connection is made again at once"
 
 
-def test_a_stopped_slave_hangs_up() -> None:
+def test_stopped_slave_disconnects() -> None:
     slave = Slave()
     slave.follow()
     service = next(service for service in slave.store.services(slave._dial) if isinstance(service, HAClient))
@@ -460,7 +453,7 @@ class Pair(Cluster):
         return self.scheduler.complete(self.sender.send(Message("TopicTest", body=body))).status
 
     def settle(self, millis: int = 12 * SECOND) -> None:
-        """Time for the slave to connect, to report and to catch up."""
+        """Wait until the slave has connected, reported and caught up."""
         self.scheduler.advance(millis)
 
     @property
@@ -492,7 +485,7 @@ def test_a_slave_follows_the_master_that_the_name_server_names() -> None:
 
 
 @behaviour("STO-01")
-def test_a_slave_takes_no_messages() -> None:
+def test_slave_refuses_messages() -> None:
     pair = Pair()
     pair.settle()
     stored = pair.scheduler.complete(pair.slave.put_message(message()))
@@ -500,7 +493,7 @@ def test_a_slave_takes_no_messages() -> None:
     assert stored.append is None
 
 
-def test_a_slave_takes_over_the_table_of_topics() -> None:
+def test_slave_copies_the_topic_table() -> None:
     pair = Pair()
     pair.send()
     pair.settle()
@@ -516,7 +509,7 @@ def test_a_slave_takes_over_the_table_of_topics() -> None:
     assert master.slave.master_addr is None
 
 
-def test_a_table_of_the_same_version_is_left_alone_and_a_dead_master_too() -> None:
+def test_same_version_and_dead_master_change_no_table() -> None:
     pair = Pair()
     pair.settle()
     slave = pair.broker("broker-a:1")
@@ -558,7 +551,7 @@ def test_a_master_that_was_away_is_found_again() -> None:
 
 
 @behaviour("FLU-07", "LIV-09")
-def test_a_slow_line_is_a_late_slave() -> None:
+def test_slow_connection_makes_a_slave_late() -> None:
     pair = Pair()
     pair.settle()
     for delay, status in ((1400, PutMessageStatus.PUT_OK), (1600, PutMessageStatus.FLUSH_SLAVE_TIMEOUT)):

@@ -1,4 +1,4 @@
-"""The threads that flush, commit and dispatch: what each does in a round, and how they end."""
+"""The threads that flush, commit and dispatch: the work of a round, and how they stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = 4096
 
 
 class Running(Stand):
-    """A store with its threads. `forces` are the paths that were forced to the device, in order."""
+    """A store with its threads. `forces` has the paths that were forced to the device, in order."""
 
     def __init__(self, profile: str = "P49", **settings: Any) -> None:
         super().__init__(profile, **settings)
@@ -47,7 +47,7 @@ class Running(Stand):
         return self.store.flushed_where
 
     def count_forces(self) -> list[str]:
-        """From now on the paths of flushed files are noted."""
+        """Record the paths of flushed files from here on."""
         for path, region in self.disk.regions.items():
             self._note(path, region.force)
         return self.forces
@@ -63,7 +63,7 @@ class Running(Stand):
 
 
 class _Region:
-    """A region whose force is another function."""
+    """A region with another force function."""
 
     def __init__(self, region: Any, force: Callable[[], None]) -> None:
         self.size, self.write, self.read, self.force = region.size, region.write, region.read, force
@@ -73,7 +73,7 @@ def sync(profile: str = "P49", **settings: Any) -> Running:
     return Running(profile, flush_disk_type="SYNC_FLUSH", **settings)
 
 
-# Which threads there are
+# Choice of threads
 
 
 @behaviour("FLU-01")
@@ -87,7 +87,7 @@ def sync(profile: str = "P49", **settings: Any) -> Running:
     ],
 )
 def test_the_kind_of_flush_chooses_the_thread(flush: str, role: str, kind: type, pooled: bool) -> None:
-    """A pool is for masters that flush asynchronously, whatever is asked for."""
+    """A buffer pool is only for masters with asynchronous flush, whatever the setting."""
     stand = Running(flush_disk_type=flush, broker_role=role)
     names = [service.name for service in stand.services]
     assert names == ["ReputMessageService", "GroupTransferService", "HAClient", "FlushConsumeQueueService", kind.__name__]
@@ -101,15 +101,15 @@ def test_the_kind_of_flush_chooses_the_thread(flush: str, role: str, kind: type,
 
 
 @behaviour("FLU-01")
-def test_without_threads_a_flush_is_done_when_it_is_asked_for() -> None:
+def test_without_threads_a_flush_runs_on_request() -> None:
     stand = Stand(flush_disk_type="SYNC_FLUSH")
     assert stand.put(message()).status is OK
     assert stand.store.flushed_where == 105
 
 
 @behaviour("FLU-01")
-def test_a_kind_of_flush_that_is_changed_under_way_is_an_error() -> None:
-    """The thread is the one of the start. The message is in the log."""
+def test_flush_type_changed_at_run_time_is_an_error() -> None:
+    """The thread started with the first type keeps running. The message is in the log."""
     stand = Running()
     stand.settings.flush_disk_type = "SYNC_FLUSH"
     with pytest.raises(JavaError, match="ClassCastException"):
@@ -122,7 +122,7 @@ def test_a_kind_of_flush_that_is_changed_under_way_is_an_error() -> None:
 
 @behaviour("FLU-03", "LIV-09")
 @every
-def test_group_commit_answers_at_once(profile: str) -> None:
+def test_group_commit_answers_immediately(profile: str) -> None:
     stand = sync(profile)
     began = stand.clock.now()
     for number in range(3):
@@ -132,7 +132,7 @@ def test_group_commit_answers_at_once(profile: str) -> None:
 
 
 @behaviour("FLU-03")
-def test_one_flush_serves_everybody_who_came_before_it() -> None:
+def test_one_flush_serves_all_earlier_requests() -> None:
     stand = sync()
     stand.put(message())
     forces = stand.count_forces()
@@ -146,7 +146,7 @@ def test_one_flush_serves_everybody_who_came_before_it() -> None:
 
 
 @behaviour("FLU-03")
-def test_what_nobody_waits_for_is_flushed_within_ten_milliseconds() -> None:
+def test_unawaited_messages_are_flushed_within_ten_milliseconds() -> None:
     stand = sync()
     stand.scheduler.advance(3)
     stand.put(message(properties=QUIET))
@@ -155,12 +155,12 @@ def test_what_nobody_waits_for_is_flushed_within_ten_milliseconds() -> None:
     service = stand.service(GroupCommitService)
     stand.store.flush = Mute()
     stand.put(message(properties=QUIET))
-    assert [stand.flushed_after(millis) for millis in (9, 1)] == [105, 210], "so many milliseconds after its last round"
+    assert [stand.flushed_after(millis) for millis in (9, 1)] == [105, 210], "this many milliseconds after its last round"
     assert not service.stopped
 
 
 class Mute:
-    """A flush that nobody hears of."""
+    """A flush that must not be requested."""
 
     def request(self, next_offset: int) -> Future[bool]:
         raise AssertionError(next_offset)
@@ -171,8 +171,8 @@ class Mute:
 
 @behaviour("FLU-03", "HAZ-21")
 @pytest.mark.parametrize(("profile", "status"), [("P40", LATE), ("P45", LATE), ("P49", OK), ("P494", OK)])
-def test_the_second_flush_is_looked_at_in_later_releases_only(profile: str, status: PutMessageStatus) -> None:
-    """An unflushed tail in the first file, the message in the second: it takes two flushes, and both are done."""
+def test_only_later_releases_check_the_second_flush(profile: str, status: PutMessageStatus) -> None:
+    """An unflushed tail in the first file, the message in the second: two flushes are needed, and both are done."""
     stand = sync(profile, mapped_file_size_commit_log=400)
     files = stand.store.commit_log.files
     task = [stand.begin(sized(150, properties=QUIET)), stand.begin(sized(150, properties=QUIET)), stand.begin(sized(300))][-1]
@@ -184,7 +184,7 @@ def test_the_second_flush_is_looked_at_in_later_releases_only(profile: str, stat
 @behaviour("FLU-03", "HAZ-21", "LIV-09")
 @every
 def test_a_message_three_files_ahead_is_late_in_every_release(profile: str) -> None:
-    """Two flushes reach two files; the rest is flushed in later rounds."""
+    """Two flushes reach two files; later rounds flush the rest."""
     stand = sync(profile, mapped_file_size_commit_log=400)
     tasks = [stand.begin(sized(300, properties=QUIET)) for _ in range(2)]
     tasks.append(stand.begin(sized(300)))
@@ -195,8 +195,8 @@ def test_a_message_three_files_ahead_is_late_in_every_release(profile: str) -> N
 
 @behaviour("FLU-03", "LIV-09")
 @every
-def test_requests_that_come_during_a_round_are_for_the_next(profile: str) -> None:
-    """What is written while requests are read is neither answered now nor forgotten."""
+def test_requests_during_a_round_wait_for_the_next(profile: str) -> None:
+    """A request made while others are answered is neither answered in this round nor lost."""
     stand = sync(profile)
     service = stand.service(GroupCommitService)
     late: list[Future[bool]] = []
@@ -210,8 +210,8 @@ def test_requests_that_come_during_a_round_are_for_the_next(profile: str) -> Non
 
 @behaviour("FLU-03", "LIV-09")
 @every
-def test_a_stopped_group_commit_serves_those_who_came_late(profile: str) -> None:
-    """Ten milliseconds after the last round there is one more."""
+def test_stopped_group_commit_serves_late_requests(profile: str) -> None:
+    """One more round runs ten milliseconds after the last."""
     stand = sync(profile)
     service = stand.service(GroupCommitService)
     service.stop()
@@ -221,14 +221,14 @@ def test_a_stopped_group_commit_serves_those_who_came_late(profile: str) -> None
     stand.scheduler.advance(1)
     assert task.result().status is OK
     assert service.ended.done
-    assert stand.put(message()).status is LATE, "nobody is there any more, and the put still gets its answer"
+    assert stand.put(message()).status is LATE, "the thread has ended, and the put still gets its answer"
     assert stand.store.flushed_where == 105
 
 
 @behaviour("LIV-09", "FLU-02")
 @every
 def test_a_flush_that_hangs_is_a_timeout(profile: str) -> None:
-    """The thread is killed where it stands, with a request in its hands."""
+    """The thread is killed at a pause, with an open request."""
     stand = sync(profile)
     task = stand.begin(message())
     stand.scheduler.kill(stand.tasks)
@@ -238,8 +238,8 @@ def test_a_flush_that_hangs_is_a_timeout(profile: str) -> None:
 
 
 @behaviour("ACT-03", "FLU-03")
-def test_a_device_that_fails_is_believed() -> None:
-    """The described system writes a line into its log and goes on as if all were well."""
+def test_failed_force_counts_as_flushed() -> None:
+    """The described system logs the error and continues as if the force had succeeded."""
     stand = sync()
     stand.put(message())
 
@@ -257,7 +257,7 @@ def test_a_device_that_fails_is_believed() -> None:
 @every
 @pytest.mark.parametrize("settings", [{"flush_disk_type": "SYNC_FLUSH"}, {}, {"transient_store_pool_enable": True}])
 def test_positions_go_forward_and_keep_their_order(profile: str, settings: dict[str, Any]) -> None:
-    """Through rolls of files and every kind of flush: flushed behind readable, readable behind written, none goes back."""
+    """Over new files and every flush type: flushed ≤ readable ≤ written, and no position decreases."""
     stand = Running(profile, mapped_file_size_commit_log=400, transient_store_pool_size=2, **settings)
     files = stand.store.commit_log.files
     before = (0, 0, 0)
@@ -279,26 +279,30 @@ def test_positions_go_forward_and_keep_their_order(profile: str, settings: dict[
 
 @behaviour("FLU-04", "FLU-05")
 @every
-def test_a_timed_flush_has_its_own_beat(profile: str) -> None:
-    """Every 500 ms, whether somebody puts or not; the first round flushes whatever there is."""
+def test_timed_flush_runs_at_its_own_interval(profile: str) -> None:
+    """Every 500 ms, with or without puts; the first round flushes everything."""
     stand = Running(profile)
     stand.put(message())
     assert [stand.flushed_after(millis) for millis in (499, 1)] == [0, 105]
     stand.put(message())
     assert stand.flushed_after(9499) == 105, "less than four pages"
-    assert stand.flushed_after(501) == 210, "ten seconds after the first one"
+    assert stand.flushed_after(501) == 210, "ten seconds after the first flush"
 
 
 @behaviour("FLU-05")
-def test_four_pages_are_flushed_at_once() -> None:
-    """Page boundaries count: from the middle of one page to the start of the fourth after it."""
-    stand = Running(flush_commit_log_timed=False)
+@pytest.mark.parametrize(
+    ("settings", "size", "wait", "flushed"),
+    [({}, 4 * PAGE - 105 - 1, 500, 4 * PAGE + 99), ({"mapped_file_size_commit_log": 2 * PAGE}, 2 * PAGE - 105 - 8, 0, 2 * PAGE)],
+    ids=["from inside a page to the start of the fourth after it", "one file at a time"],
+)
+def test_four_pages_or_a_full_file_are_flushed_immediately(settings: dict[str, Any], size: int, wait: int, flushed: int) -> None:
+    stand = Running(flush_commit_log_timed=False, **settings)
     stand.put(sized(105))
     assert stand.flushed_after(500) == 105
-    stand.put(sized(4 * PAGE - 105 - 1))
-    assert stand.flushed_after(500) == 105
-    stand.put(sized(100))
-    assert stand.flushed_after(0) == 4 * PAGE + 99
+    stand.put(sized(size))
+    assert stand.flushed_after(wait) == 105
+    stand.put(sized(200 if settings else 100))
+    assert [stand.flushed_after(millis) for millis in (0, 500)] == [flushed, flushed]
 
 
 @behaviour("FLU-04", "FLU-05")
@@ -311,18 +315,6 @@ def test_a_put_wakes_a_flush_that_is_not_timed() -> None:
 
 
 @behaviour("FLU-05")
-def test_a_full_file_is_flushed_however_little_is_new() -> None:
-    stand = Running(mapped_file_size_commit_log=2 * PAGE, flush_commit_log_timed=False)
-    stand.put(sized(105))
-    assert stand.flushed_after(500) == 105
-    stand.put(sized(2 * PAGE - 105 - 8))
-    assert stand.flushed_after(0) == 105
-    stand.put(sized(200))
-    assert stand.flushed_after(0) == 2 * PAGE, "one file at a time"
-    assert stand.flushed_after(500) == 2 * PAGE
-
-
-@behaviour("FLU-05")
 @pytest.mark.parametrize(("files", "flushed"), [(3, 3), (10, 10), (12, 10)])
 def test_a_stopped_flush_takes_up_to_ten_files(files: int, flushed: int) -> None:
     stand = Running(mapped_file_size_commit_log=400)
@@ -331,7 +323,7 @@ def test_a_stopped_flush_takes_up_to_ten_files(files: int, flushed: int) -> None
         stand.put(sized(300))
     stand.service(FlushRealTimeService).stop()
     stand.scheduler.advance(500)
-    # The round under way takes the first file, as that is full; the retries go on behind it.
+    # The current round takes the first file, which is full; the retries continue after it.
     assert stand.store.flushed_where == min(files * 400 - 100, (flushed + 1) * 400)
 
 
@@ -344,8 +336,8 @@ def pooled(**settings: Any) -> Running:
 
 
 @behaviour("FLU-06", "FLU-04")
-def test_what_is_in_a_buffer_cannot_be_read() -> None:
-    """It is committed 200 ms after the last round, then dispatched, and flushed after that."""
+def test_buffered_messages_cannot_be_read() -> None:
+    """The message is committed 200 ms after the last round, then dispatched and flushed."""
     stand = pooled(commit_commit_log_thorough_interval=300, flush_commit_log_timed=False)
     stand.scheduler.advance(250)
     result = stand.put(message())
@@ -364,7 +356,7 @@ def test_what_is_in_a_buffer_cannot_be_read() -> None:
 
 
 @behaviour("FLU-06")
-def test_four_pages_are_committed_at_once() -> None:
+def test_four_pages_are_committed_immediately() -> None:
     stand = pooled(commit_commit_log_thorough_interval=10_000)
     stand.scheduler.advance(200)
     stand.put(sized(4 * PAGE - 1))
@@ -376,8 +368,8 @@ def test_four_pages_are_committed_at_once() -> None:
 
 
 @behaviour("FLU-06")
-def test_a_commit_that_brought_something_begins_the_interval_anew() -> None:
-    """A commit that says false has committed (that is what false means)."""
+def test_commit_with_progress_restarts_the_interval() -> None:
+    """A commit that returns false has committed data."""
     stand = pooled(commit_commit_log_thorough_interval=300, commit_interval_commit_log=100)
     stand.scheduler.advance(150)
     stand.put(sized(4 * PAGE))
@@ -392,7 +384,7 @@ def test_a_commit_that_brought_something_begins_the_interval_anew() -> None:
 
 @behaviour("FLU-06", "REM-06")
 def test_buffers_are_lent_until_a_file_is_committed() -> None:
-    """A file without a buffer is written to directly."""
+    """A file without a buffer is written directly."""
     stand = pooled(mapped_file_size_commit_log=400)
     stand.scheduler.kill(stand.tasks)
     found = [stand.store.is_transient_store_pool_deficient()]
@@ -423,7 +415,7 @@ def test_a_stopped_commit_empties_up_to_ten_buffers() -> None:
 
 
 @behaviour("FLU-06")
-def test_a_pool_loses_what_was_not_committed() -> None:
+def test_pool_loses_uncommitted_messages() -> None:
     stand = pooled()
     stand.put(message())
     stand.scheduler.advance(1000)
@@ -436,7 +428,7 @@ def test_a_pool_loses_what_was_not_committed() -> None:
 
 
 @behaviour("FLU-05", "REC-02")
-def test_after_a_flush_the_checkpoint_has_the_time_of_the_last_message() -> None:
+def test_flush_sets_the_checkpoint_to_the_last_messages_time() -> None:
     stand = Running()
     stand.put(message())
     stand.scheduler.advance(100)
@@ -449,7 +441,7 @@ def test_after_a_flush_the_checkpoint_has_the_time_of_the_last_message() -> None
 
 
 @behaviour("REC-02")
-def test_the_checkpoint_is_written_once_all_queues_are_flushed_and_not_after_a_flush_by_pages() -> None:
+def test_checkpoint_is_written_only_after_all_queues_are_flushed() -> None:
     stand = Running()
 
     def written() -> int:
@@ -488,12 +480,12 @@ def test_a_message_is_dispatched_a_millisecond_later() -> None:
     assert found == [101, 201, 251]
 
 
-def test_consume_queues_are_flushed_by_pages_every_second_and_whole_every_minute() -> None:
+def test_queues_flush_by_pages_each_second_wholly_each_minute() -> None:
     stand = Running()
     path = "store/consumequeue/TopicTest/0/00000000000000000000"
     stand.put(message())
     stand.scheduler.advance(1000)
-    assert stand.disk.regions[path].forced == 20, "the first round is a whole one"
+    assert stand.disk.regions[path].forced == 20, "the first round flushes everything"
     stand.put(message())
     stand.scheduler.advance(10_000)
     assert stand.disk.regions[path].forced == 20
@@ -509,7 +501,7 @@ def test_consume_queues_are_flushed_by_pages_every_second_and_whole_every_minute
     assert stand.disk.regions[path].forced == whole + 20
 
 
-# The end
+# The stop
 
 
 @every
@@ -531,8 +523,8 @@ def test_a_stopped_store_has_everything_on_the_device(profile: str, settings: di
     assert [again.store.max_offset("TopicTest", queue) for queue in range(3)] == [14, 13, 13]
 
 
-def test_a_put_that_is_under_way_is_done_before_the_end() -> None:
-    """A second passes between the last put and the end of the threads."""
+def test_running_put_completes_before_the_stop() -> None:
+    """A second passes between the last put and the stop of the threads."""
     stand = sync(sync_flush_timeout=100)
     task = stand.begin(message())
     stopping = stand.scheduler.spawn(stand.store.stop())

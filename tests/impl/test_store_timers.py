@@ -1,4 +1,4 @@
-"""Messages for a time of their own: until when they wait, what is put then, and what a start knows of it."""
+"""Timer messages: their waiting time, the delivered message, and their state after a start."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def timed(stand: Stand, key: str = "U", **properties: object) -> PutMessageStatu
 
 
 def delivered(stand: Stand, topic: str = "T") -> list[str]:
-    """The keys of what lies in a topic, once everything due has been put."""
+    """Return the keys of the messages in a topic, once everything due has been put."""
     stand.deliver()
     stand.store.dispatch()
     return [found.properties[UNIQ_KEY] for found in stand.store.records() if found.topic == topic]
@@ -43,7 +43,7 @@ def delivered(stand: Stand, topic: str = "T") -> list[str]:
     ("properties", "out"),
     [
         ({"TIMER_DELAY_SEC": "3"}, "1700000003000"),
-        ({"TIMER_DELAY_MS": "2700"}, "1700000002000"),  # due at a whole second: the one before
+        ({"TIMER_DELAY_MS": "2700"}, "1700000002000"),  # due at a whole second: the one before it
         ({"TIMER_DELAY_MS": "2701"}, "1700000003000"),
         ({"TIMER_DELIVER_MS": str(NOW + 1)}, "1700000000000"),
         ({"TIMER_DELIVER_MS": str(NOW)}, None),
@@ -53,7 +53,7 @@ def delivered(stand: Stand, topic: str = "T") -> list[str]:
         ({"TIMER_DELAY_SEC": "259200"}, "1700259200000"),
     ],
 )
-def test_a_time_that_lies_ahead_makes_it_a_message_of_the_timer_topic(properties: dict[str, str], out: str | None) -> None:
+def test_message_with_a_future_time_goes_to_the_timer_topic(properties: dict[str, str], out: str | None) -> None:
     found = message("T", 2, properties=dict(properties))
     assert to_timer_topic(found, bench().settings, NOW, trailing=True) is None
     if out is None:
@@ -65,7 +65,7 @@ def test_a_time_that_lies_ahead_makes_it_a_message_of_the_timer_topic(properties
 
 
 @behaviour("CL-02")
-def test_what_is_refused() -> None:
+def test_illegal_times_are_refused() -> None:
     stand = bench()
     for name in ("TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"):
         assert timed(stand, **{name: "x"}) is ILLEGAL
@@ -84,7 +84,7 @@ def test_what_is_refused() -> None:
 
 
 @behaviour("REC-05")
-def test_it_is_put_when_its_second_is_over_with_what_it_had() -> None:
+def test_message_is_put_unchanged_when_its_second_is_over() -> None:
     stand = bench()
     timed(stand, TIMER_DELAY_SEC=3, TAGS="t")
     stand.scheduler.advance(3699)
@@ -105,8 +105,8 @@ def test_it_is_put_when_its_second_is_over_with_what_it_had() -> None:
     ("profile", "expected"),
     [("P533", ["kept", "late"]), *((profile, ["gone", "late"]) for profile in ("P500", "P510", "P520", "P540", "P550"))],
 )
-def test_a_message_is_cancelled_by_one_of_its_second_that_names_it(profile: str, expected: list[str]) -> None:
-    """By topic and key in 5.3.3, by the key alone in the other releases."""
+def test_message_is_cancelled_by_a_recall_of_its_second(profile: str, expected: list[str]) -> None:
+    """5.3.3 compares topic and key, the other releases only the key."""
     stand = bench(profile)
     for key in ("kept", "gone", "late"):
         timed(stand, key, TIMER_DELAY_SEC=3)
@@ -118,7 +118,7 @@ def test_a_message_is_cancelled_by_one_of_its_second_that_names_it(profile: str,
 
 
 @behaviour("HAZ-58")
-def test_a_message_without_its_second_stops_all_behind_it_for_good() -> None:
+def test_message_without_its_second_blocks_all_later_messages() -> None:
     stand = bench()
     timed(stand, "before", TIMER_DELAY_SEC=3)
     stand.put(message(WHEEL_TIMER_TOPIC, properties={UNIQ_KEY: "anybody's"}))
@@ -133,7 +133,7 @@ def test_a_message_without_its_second_stops_all_behind_it_for_good() -> None:
 
 @behaviour("REC-05")
 @pytest.mark.parametrize("written", [False, True])
-def test_a_start_knows_what_was_delivered_as_far_as_the_file_says(written: bool) -> None:
+def test_start_knows_the_deliveries_in_the_checkpoint_file(written: bool) -> None:
     stand = bench()
     timed(stand, "first", TIMER_DELAY_SEC=1)
     timed(stand, "second", TIMER_DELAY_SEC=30)
@@ -149,7 +149,7 @@ def test_a_start_knows_what_was_delivered_as_far_as_the_file_says(written: bool)
 
 
 @behaviour("REC-05")
-def test_what_could_not_be_put_is_tried_again() -> None:
+def test_failed_timer_delivery_is_retried() -> None:
     stand = bench()
     for key in ("first", "second"):
         timed(stand, key, TIMER_DELAY_SEC=1)
@@ -163,7 +163,7 @@ def test_what_could_not_be_put_is_tried_again() -> None:
 @behaviour("REC-05")
 @pytest.mark.parametrize("timed_flush", [False, True])
 @pytest.mark.parametrize(("wheel", "found"), [(True, ["U"]), (False, [])])
-def test_a_wheel_that_is_turned_off_delivers_nothing(wheel: bool, found: list[str], timed_flush: bool) -> None:
+def test_disabled_wheel_delivers_nothing(wheel: bool, found: list[str], timed_flush: bool) -> None:
     stand = bench(flush_commit_log_timed=timed_flush)
     timed(stand, TIMER_DELAY_SEC=1)
     stand.scheduler.advance(5000)
@@ -172,7 +172,7 @@ def test_a_wheel_that_is_turned_off_delivers_nothing(wheel: bool, found: list[st
 
 
 @behaviour("HAZ-54")
-def test_a_transactions_message_with_a_time_comes_back_into_the_half_topic() -> None:
+def test_half_message_with_a_time_returns_to_the_half_topic() -> None:
     stand = bench()
     half = message("RMQ_SYS_TRANS_HALF_TOPIC", 0, properties={REAL_TOPIC: "T", UNIQ_KEY: "H", "TIMER_DELAY_SEC": "1"})
     stand.put(half)

@@ -1,4 +1,4 @@
-"""What 4.5.2 does otherwise than articles say of 4.3 to 4.6, on the implementation: administrators, nulls, names of fields."""
+"""Where 4.5.2 differs from articles about 4.3 to 4.6: administrators, nulls, names of fields."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def administer(cluster: Cluster, code: int, topic: str | None) -> Command:
 
 @pytest.mark.parametrize("topic", ["a b", "x" * 128, TEMPLATE, ""])
 @behaviour("TCM-30", "TCM-31")
-def test_an_administrator_may_name_any_topic(topic: str) -> None:
+def test_administrator_can_name_any_topic_in_452(topic: str) -> None:
     guarded, free = (Cluster(1, profile=name) for name in BOTH)
     for code in (UPDATE_AND_CREATE_TOPIC, DELETE_TOPIC_IN_BROKER):
         assert administer(guarded, code, topic).code == SYSTEM_ERROR
@@ -52,7 +52,7 @@ def test_an_administrator_may_name_any_topic(topic: str) -> None:
 
 
 @behaviour("TCM-30", "TCM-31")
-def test_but_for_a_change_of_the_one_that_is_called_as_the_cluster() -> None:
+def test_452_refuses_only_to_change_the_clusters_topic() -> None:
     cluster = Cluster(1, profile="P452")
     answer = administer(cluster, UPDATE_AND_CREATE_TOPIC, CLUSTER)
     assert (answer.code, answer.remark) == (SYSTEM_ERROR, f"the topic[{CLUSTER}] is conflict with system reserved words.")
@@ -65,13 +65,13 @@ def test_but_for_a_change_of_the_one_that_is_called_as_the_cluster() -> None:
     ("profile", "remark"), [("P45", "not set any response code"), ("P452", None), ("P494", "not set any response code")]
 )
 @behaviour("TCM-30")
-def test_the_remark_of_a_changed_topic(profile: str, remark: str | None) -> None:
+def test_remark_of_a_changed_topic_depends_on_release(profile: str, remark: str | None) -> None:
     assert administer(Cluster(1, profile=profile), UPDATE_AND_CREATE_TOPIC, "T").remark == remark
 
 
 @pytest.mark.parametrize("place", ["broker-a", "name server"])
 @behaviour("REM-05")
-def test_nobody_hears_of_an_unknown_code(place: str) -> None:
+def test_452_leaves_an_unknown_code_without_an_answer(place: str) -> None:
     cluster = Cluster(1, profile="P452")
     with pytest.raises(TimedOut):
         cluster.call(Command(9999), place)
@@ -79,14 +79,14 @@ def test_nobody_hears_of_an_unknown_code(place: str) -> None:
 
 
 @behaviour("REM-05")
-def test_a_code_that_the_release_serves_is_refused() -> None:
-    """So that nobody waits for what this implementation lacks."""
+def test_unimplemented_code_of_the_release_is_refused() -> None:
+    """The refusal keeps clients from waiting for a request that this implementation lacks."""
     assert Cluster(1, profile="P452").call(Command(LOCK_BATCH_MQ), "broker-a").code == REQUEST_CODE_NOT_SUPPORTED
 
 
 @pytest.mark.parametrize("profile", ["P452", "P471", "P491"])
 @behaviour("PERM-02", "REM-05")
-def test_nor_of_a_code_that_only_later_name_servers_serve(profile: str) -> None:
+def test_name_server_leaves_later_codes_without_an_answer(profile: str) -> None:
     given = Command(ADD_WRITE_PERM_OF_BROKER, {"brokerName": "nobody"})
     with pytest.raises(TimedOut):
         Cluster(1, profile=profile).call(given, "name server")
@@ -105,7 +105,7 @@ def test_a_name_server_forgets_a_topic_whatever_cluster_is_named(profile: str, c
 
 @pytest.mark.parametrize(("profile", "kept"), [("P452", True), ("P480", True), ("P490", False), ("P494", False)])
 @behaviour("PER-08")
-def test_the_offsets_of_a_deleted_group_stay(profile: str, kept: bool) -> None:
+def test_offsets_of_a_deleted_group_stay_up_to_480(profile: str, kept: bool) -> None:
     cluster = Cluster(1, profile=profile)
     offsets = cluster.nodes["broker-a"].running.offsets
     offsets.commit("g", "T", 0, 5)
@@ -115,7 +115,7 @@ def test_the_offsets_of_a_deleted_group_stay(profile: str, kept: bool) -> None:
 
 
 @behaviour("REM-04")
-def test_a_number_that_is_none_is_null() -> None:
+def test_452_reads_an_invalid_number_as_null() -> None:
     texts = encode(SendMessageRequestHeader("p", "T", TEMPLATE, 4, 0, 0, 0, 0), SEND_V2) | {"h": "x"}
     with pytest.raises(JavaError, match="NumberFormat"):
         parse_request_header(SEND_MESSAGE_V2, texts, PROFILES["P494"])
@@ -127,14 +127,14 @@ def test_a_number_that_is_none_is_null() -> None:
 
 @pytest.mark.parametrize(("profile", "code"), [("P494", SYSTEM_ERROR), ("P452", TOPIC_NOT_EXIST)])
 @behaviour("REM-04")
-def test_so_is_one_of_a_pull(profile: str, code: int) -> None:
+def test_452_reads_an_invalid_number_of_a_pull_as_null(profile: str, code: int) -> None:
     asked = {"consumerGroup": "g", "topic": "nowhere", "queueId": "x", "sysFlag": "0"}
     assert Cluster(1, profile=profile).call(Command(PULL_MESSAGE, asked), "broker-a").code == code
 
 
 @pytest.mark.parametrize(("profile", "name"), [("P45", "topicSysFlag"), ("P452", "topicSynFlag")])
 @behaviour("NS-06")
-def test_what_a_route_calls_a_topics_flag(profile: str, name: str) -> None:
+def test_name_of_a_topics_flag_in_routes(profile: str, name: str) -> None:
     cluster = Cluster(1, profile=profile)
     assert administer(cluster, UPDATE_AND_CREATE_TOPIC, "T").code == SUCCESS
     answer = cluster.call(Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), "name server")
@@ -142,6 +142,6 @@ def test_what_a_route_calls_a_topics_flag(profile: str, name: str) -> None:
 
 
 @behaviour("NS-06")
-def test_a_client_reads_either_name() -> None:
+def test_client_reads_both_names_of_the_flag() -> None:
     route = TopicRouteData([QueueData("broker-a", 1, 1, 6, 3)], [])
     assert decode_route(encode_route(route, "topicSynFlag")) == decode_route(encode_route(route)) == route

@@ -1,4 +1,4 @@
-"""What 4.6.1 and 4.7.0 do otherwise than 4.7.1, on the implementation: names, administrators, properties, the topics of a new broker."""
+"""Where 4.6.1 and 4.7.0 differ from 4.7.1: names, administrators, properties, the topics of a new broker."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def administered(profile: str, code: int, topic: str) -> Command:
     ],
 )
 @behaviour("CHK-02", "CHK-03", "CHK-04")
-def test_what_a_send_may_name(profile: str, topic: str, code: int, remark: str | None) -> None:
+def test_topic_names_that_a_send_can_use(profile: str, topic: str, code: int, remark: str | None) -> None:
     answer = sent(profile, topic)
     assert (answer.code, answer.remark) == (code, remark)
 
@@ -68,14 +68,14 @@ def test_what_a_send_may_name(profile: str, topic: str, code: int, remark: str |
 )
 @pytest.mark.parametrize("profile", ["P461", "P470"])
 @behaviour("TCM-30", "TCM-31")
-def test_an_administrator_changes_what_may_be_named_and_deletes_any(profile: str, topic: str, remark: str) -> None:
+def test_administrator_changes_only_legal_topics_and_deletes_any(profile: str, topic: str, remark: str) -> None:
     refused = administered(profile, UPDATE_AND_CREATE_TOPIC, topic)
     assert (refused.code, refused.remark) == (SYSTEM_ERROR, remark)
     assert administered(profile, DELETE_TOPIC_IN_BROKER, topic).code == SUCCESS
 
 
 @behaviour("TCM-30")
-def test_and_a_topic_of_the_systems_too() -> None:
+def test_administrator_changes_system_topics_up_to_470() -> None:
     changed = administered("P461", UPDATE_AND_CREATE_TOPIC, HALF_TOPIC)
     assert (changed.code, changed.remark) == (SUCCESS, None)
     assert administered("P471", UPDATE_AND_CREATE_TOPIC, HALF_TOPIC).code == SYSTEM_ERROR
@@ -86,14 +86,14 @@ def test_and_a_topic_of_the_systems_too() -> None:
     [("P452", False, False), ("P460", False, True), ("P461", False, True), ("P470", False, True), ("P471", True, True)],
 )
 @behaviour("TCM-03")
-def test_the_topics_of_a_new_broker(profile: str, schedule: bool, reply: bool) -> None:
+def test_topics_of_a_new_broker(profile: str, schedule: bool, reply: bool) -> None:
     table = Cluster(1, profile=profile).nodes["broker-a"].running.topics.table
     assert (SCHEDULE in table, f"{CLUSTER}_REPLY_TOPIC" in table) == (schedule, reply)
 
 
 @pytest.mark.parametrize(("profile", "parsed"), [("P461", True), ("P470", False), ("P471", True)])
 @behaviour("SEND-25")
-def test_what_4_7_0_alone_stores_as_it_came(profile: str, parsed: bool) -> None:
+def test_only_470_stores_the_properties_text_unchanged(profile: str, parsed: bool) -> None:
     stand = Stand(profile)
     stand.send(properties={"KEYS": "k"})
     assert ("CLUSTER" in stand.last().properties) == parsed
@@ -103,7 +103,7 @@ def test_what_4_7_0_alone_stores_as_it_came(profile: str, parsed: bool) -> None:
     ("profile", "codes"), [("P452", [SUCCESS, SYSTEM_ERROR]), ("P470", [SUCCESS, SYSTEM_ERROR]), ("P471", [SYSTEM_ERROR])]
 )
 @behaviour("TCM-30")
-def test_an_administrator_is_answered_before_a_number_is_missed(profile: str, codes: list[int]) -> None:
+def test_earlier_administrators_get_an_answer_before_the_error(profile: str, codes: list[int]) -> None:
     stand = Stand(profile)
     fields = {"topic": "T", "defaultTopic": TEMPLATE, "perm": "6", "order": "false", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0"}
     stand.broker.receive(stand.channel, Command(UPDATE_AND_CREATE_TOPIC, fields))
@@ -114,8 +114,8 @@ def test_an_administrator_is_answered_before_a_number_is_missed(profile: str, co
 
 @pytest.mark.parametrize(("profile", "answered"), [("P460", True), ("P471", False)])
 @behaviour("TCM-30", "HAZ-60")
-def test_what_is_refused_says_that_the_change_before_it_is_over(profile: str, answered: bool) -> None:
-    """So that who was answered first can wait for what he was told."""
+def test_refused_change_is_answered_after_the_previous_change(profile: str, answered: bool) -> None:
+    """In earlier releases an administrator is answered before the change ends, and can wait for it this way."""
     cluster = Cluster(1, profile=profile)
     cluster.scheduler.stops = lambda task, pause: pause.name == "registration wanted"
     fields = {"topic": "T", "defaultTopic": TEMPLATE, "readQueueNums": "4", "writeQueueNums": "4", "perm": "6", "order": "false"}

@@ -1,4 +1,4 @@
-"""What 5.1.0 and 5.0.0 do otherwise than 5.1.1, on the implementation: refused messages, names in bytes, registrations."""
+"""Where 5.1.0 and 5.0.0 differ from 5.1.1: refused messages, names in bytes, registrations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_refused_message_takes_an_offset(profile: str, offset: str) -> None:
 
 @pytest.mark.parametrize(("profile", "offset"), [("P511", "0"), ("P510", "1")])
 @behaviour("APP-03", "CL-08")
-def test_so_does_one_that_fits_no_file(profile: str, offset: str) -> None:
+def test_message_that_fits_no_file_takes_an_offset(profile: str, offset: str) -> None:
     stand = Stand(profile, mapped_file_size_commit_log=1000)
     assert stand.send(queue_id=0, body=bytes(2000)).code == SUCCESS
     assert fields_of(stand.send(queue_id=0))["queueOffset"] == offset
@@ -48,8 +48,8 @@ def test_so_does_one_that_fits_no_file(profile: str, offset: str) -> None:
 
 @pytest.mark.parametrize(("size", "code"), [(40, SUCCESS), (41, SYSTEM_ERROR)])
 @behaviour("STO-02", "BACK-16", "HAZ-49")
-def test_a_store_counts_the_bytes_of_a_name(size: int, code: int) -> None:
-    """%DLQ% has 5 of them, the group's characters 3 each but for two."""
+def test_store_limits_names_in_bytes(size: int, code: int) -> None:
+    """%DLQ% has 5 bytes, and the group's characters have 3 bytes each except the first two."""
     stand = Stand("P510")
     stand.send(queue_id=0)
     assert stand.send_back(group="gg" + "値" * size, delay_level=-1, origin_topic="T").code == code
@@ -58,7 +58,7 @@ def test_a_store_counts_the_bytes_of_a_name(size: int, code: int) -> None:
 
 @pytest.mark.parametrize(("profile", "known"), [("P533", True), ("P514", True), ("P511", False)])
 @behaviour("REM-02")
-def test_whether_the_second_form_of_a_heartbeat_is_told(profile: str, known: bool) -> None:
+def test_heartbeat_answer_announces_the_second_form_since_514(profile: str, known: bool) -> None:
     answer = Stand(profile).call(HEART_BEAT, b'{"clientID":"c"}')
     assert ("IS_SUPPORT_HEART_BEAT_V2" in (answer.ext_fields or {})) is known
 
@@ -76,13 +76,13 @@ def test_a_limited_broker_keeps_the_flag_of_a_topic() -> None:
 
 @pytest.mark.parametrize(("profile", "named", "code"), [("P510", "U", SUCCESS), ("P500", "U", SYSTEM_ERROR), ("P500", "T", SUCCESS)])
 @behaviour("BACK-09")
-def test_who_gives_back_names_the_topic_of_the_record(profile: str, named: str, code: int) -> None:
+def test_500_compares_a_send_backs_topic_with_the_record(profile: str, named: str, code: int) -> None:
     stand = Stand(profile)
     stand.send(queue_id=0)
     answer = stand.send_back(origin_topic=named, max_reconsume_times=16)
     assert answer.code == code
     assert code == SUCCESS or answer.remark == "look message by offset failed to check the topic name0"
-    assert stand.send_back(max_reconsume_times=16).code == SUCCESS, "who names none is not asked"
+    assert stand.send_back(max_reconsume_times=16).code == SUCCESS, "a send-back without a topic is not checked"
 
 
 @pytest.mark.parametrize(("profile", "batch"), [("P500", False), ("P500", True)])
@@ -104,7 +104,7 @@ def test_a_registration_has_to_end_with_its_mappings() -> None:
 
 @pytest.mark.parametrize(("profile", "of_all", "alone"), [("P494", 4, 4), ("P511", 0, 4), ("P514", 0, 0)])
 @behaviour("NS-11", "HAZ-06")
-def test_a_limited_broker_registers_of_all_topics_and_of_one_alone_what_its_release_does(profile: str, of_all: int, alone: int) -> None:
+def test_read_only_broker_masks_registered_permissions_by_release(profile: str, of_all: int, alone: int) -> None:
     cluster = Cluster(profile=PROFILES[profile], broker_permission=4)
     broker, topic, seen = cluster.broker(), TopicConfig("W", perm=2), []
     for register in (broker.registration.register_periodically, lambda: broker.registration.register_updated(topic)):
@@ -116,7 +116,7 @@ def test_a_limited_broker_registers_of_all_topics_and_of_one_alone_what_its_rele
 
 @pytest.mark.parametrize(("profile", "alone", "behind"), [("P494", 2, 2), ("P511", 2, 0), ("P514", 0, 0)])
 @behaviour("NS-11", "TCM-17")
-def test_up_to_5_1_1_all_topics_are_registered_with_one_that_a_message_makes(profile: str, alone: int, behind: int) -> None:
+def test_creation_registers_all_topics_up_to_5_1_1(profile: str, alone: int, behind: int) -> None:
     cluster = Cluster(profile=PROFILES[profile], broker_permission=2)
     registration, topics = cluster.broker().registration, cluster.broker().topics
     seen = []
@@ -130,13 +130,13 @@ def test_up_to_5_1_1_all_topics_are_registered_with_one_that_a_message_makes(pro
 
 @pytest.mark.parametrize(("profile", "code"), [("P533", SUCCESS), ("P520", SUCCESS), ("P514", SYSTEM_ERROR), ("P510", SYSTEM_ERROR)])
 @behaviour("TCM-31")
-def test_under_which_names_topics_are_deleted(profile: str, code: int) -> None:
+def test_names_under_which_topics_can_be_deleted(profile: str, code: int) -> None:
     stand = Stand(profile, timer_wheel_enable=True)
     assert [stand.call(215, topic=name).code for name in ("a b", "a" * 200, "a")] == [code, code, SUCCESS]
 
 
 @pytest.mark.parametrize(("profile", "told"), [("P511", ["1", "3"]), ("P510", [None, "3"])])
-def test_who_forbids_a_pull(profile: str, told: list[str | None]) -> None:
+def test_forbidden_pull_names_its_cause_since_511(profile: str, told: list[str | None]) -> None:
     found = []
     for permission, perm in ((2, 6), (6, 2)):
         stand = Stand(profile)
@@ -152,7 +152,7 @@ def test_who_forbids_a_pull(profile: str, told: list[str | None]) -> None:
 
 @pytest.mark.parametrize(("profile", "code"), [("P511", SYSTEM_ERROR), ("P510", SERVICE_NOT_AVAILABLE)])
 @behaviour("SEND-41")
-def test_what_a_message_with_a_time_is_told_where_there_is_no_wheel(profile: str, code: int) -> None:
+def test_timer_message_is_refused_without_a_wheel(profile: str, code: int) -> None:
     answer = Stand(profile, timer_wheel_enable=False).send(properties={"TIMER_DELAY_SEC": "100"})
     assert answer.code == code
     assert ("timerWheelEnable is false" in (answer.remark or "")) == (code == SYSTEM_ERROR)
@@ -160,7 +160,7 @@ def test_what_a_message_with_a_time_is_told_where_there_is_no_wheel(profile: str
 
 @pytest.mark.parametrize(("profile", "code"), [("P510", SYSTEM_ERROR), ("P500", SUCCESS)])
 @behaviour("BACK-12")
-def test_who_gives_a_message_up_without_its_topic(profile: str, code: int) -> None:
+def test_dead_letter_without_a_topic_is_accepted_by_500(profile: str, code: int) -> None:
     stand = Stand(profile)
     stand.send(queue_id=0)
     assert stand.send_back(group="g", delay_level=-1).code == code

@@ -1,4 +1,4 @@
-"""What a broker and a name server of 5.3.3 do otherwise than those of 4.9.4, switch by switch, beside what both profiles do."""
+"""Differences of broker and name server of 5.3.3 differ from 4.9.4, switch by switch, with the behaviour that both profiles share."""
 
 from __future__ import annotations
 
@@ -42,10 +42,14 @@ def register(
     return server.register_broker(cluster, address, "x", broker_id, "", table(*topics), DataVersion(0, version), **more)
 
 
+@pytest.fixture
+def stand(profile: str) -> Stand:
+    return Stand(profile)
+
+
 @pytest.mark.parametrize(("profile", "said"), [(EARLIER, "The specified topic is blank."), (LATER, NULL)])
 @behaviour("CHK-02")
-def test_a_send_without_a_topic(profile: str, said: str) -> None:
-    stand = Stand(profile)
+def test_send_without_a_topic(stand: Stand, said: str) -> None:
     fields = {"producerGroup": "g", "defaultTopic": "TBW102", "defaultTopicQueueNums": 4, "queueId": 0, "sysFlag": 0}
     answer = stand.call(10, b"a", **fields, bornTimestamp=0, flag=0)
     assert answer.code == 1
@@ -54,9 +58,8 @@ def test_a_send_without_a_topic(profile: str, said: str) -> None:
 
 @pytest.mark.parametrize(("profile", "named", "code"), [(EARLIER, None, 0), (EARLIER, "T", 0), (LATER, None, 1), (LATER, "T", 0)])
 @behaviour("BACK-12")
-def test_who_gives_a_message_up_names_its_topic(profile: str, named: str | None, code: int) -> None:
-    """The retry topic is made before, the dead-letter topic is not."""
-    stand = Stand(profile)
+def test_533_requires_the_topic_of_a_dead_letter(stand: Stand, named: str | None, code: int) -> None:
+    """The retry topic is created before the check, the dead-letter topic after it."""
     stand.send("T")
     assert stand.send_back(0, "G", -1, origin_topic=named).code == code
     assert ("%RETRY%G" in stand.broker.topics.table, "%DLQ%G" in stand.broker.topics.table) == (True, code == 0)
@@ -64,9 +67,8 @@ def test_who_gives_a_message_up_names_its_topic(profile: str, named: str | None,
 
 @pytest.mark.parametrize(("profile", "size", "remark"), [(EARLIER, 32700, "MESSAGE_ILLEGAL"), (LATER, 32650, "PROPERTIES_SIZE_EXCEEDED")])
 @behaviour("STO-02", "APP-05", "BACK-16")
-def test_what_a_send_back_is_told_whose_properties_become_too_long(profile: str, size: int, remark: str) -> None:
-    """A send adds more to them in the later release."""
-    stand = Stand(profile)
+def test_send_back_with_too_long_properties_is_refused(stand: Stand, size: int, remark: str) -> None:
+    """The later release adds more properties."""
     stand.send("T", properties={"p": "v" * size})
     answer = stand.send_back(0, origin_topic="T")
     assert (answer.code, answer.remark, len(stand.stored())) == (1, remark, 1)
@@ -74,9 +76,8 @@ def test_what_a_send_back_is_told_whose_properties_become_too_long(profile: str,
 
 @pytest.mark.parametrize(("profile", "code", "remark"), [(EARLIER, 0, None), (LATER, 1, "MESSAGE_ILLEGAL")])
 @behaviour("STO-02", "BACK-16")
-def test_a_message_without_a_body_is_sent_back(profile: str, code: int, remark: str | None) -> None:
-    """A batch has stored it."""
-    stand = Stand(profile)
+def test_send_back_of_a_message_without_a_body(stand: Stand, code: int, remark: str | None) -> None:
+    """Only a batch can store such a message."""
     stand.ask(batch_request(bodies=(b"", b"a")))
     answer = stand.send_back(0, origin_topic="T")
     assert (answer.code, answer.remark) == (code, remark)
@@ -84,8 +85,7 @@ def test_a_message_without_a_body_is_sent_back(profile: str, code: int, remark: 
 
 @pytest.mark.parametrize(("profile", "left"), [(EARLIER, {"M@g", "MM@g", "M@h"}), (LATER, {"MM@g"})])
 @behaviour("TCM-31")
-def test_a_deleted_topic_takes_what_groups_have_told_of_it(profile: str, left: set[str]) -> None:
-    stand = Stand(profile)
+def test_topic_deletion_removes_its_group_offsets_in_533(stand: Stand, left: set[str]) -> None:
     for topic, group in (("M", "g"), ("MM", "g"), ("M", "h")):
         stand.broker.topics.update(TopicConfig(topic, 4, 4))
         stand.broker.offsets.commit(group, topic, 0, 5)
@@ -97,24 +97,21 @@ def test_a_deleted_topic_takes_what_groups_have_told_of_it(profile: str, left: s
 
 @pytest.mark.parametrize("profile", BOTH)
 @behaviour("BACK-13")
-def test_who_does_not_give_it_up_need_not(profile: str) -> None:
-    stand = Stand(profile)
+def test_retry_needs_no_topic(stand: Stand) -> None:
     stand.send("T")
     assert stand.send_back(0, "G", 0).code == 0
 
 
 @pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, False), (LATER, True)])
 @behaviour("TCM-30")
-def test_an_administrators_order(profile: str, ordered: bool) -> None:
-    stand = Stand(profile)
+def test_administrator_makes_an_order_topic_in_533(stand: Stand, ordered: bool) -> None:
     assert stand.call(17, None, **NEW, order="true").code == 0
     assert stand.broker.topics.is_order_topic("T") == ordered
 
 
 @pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, True), (LATER, False)])
 @behaviour("TCM-20")
-def test_who_sends_back_takes_the_order_of_the_retry_topic_away(profile: str, ordered: bool) -> None:
-    stand = Stand(profile)
+def test_send_back_removes_the_retry_topics_order_in_533(stand: Stand, ordered: bool) -> None:
     stand.send("T")
     stand.send_back(0, "G", 1)
     topics = stand.broker.topics
@@ -127,8 +124,7 @@ def test_who_sends_back_takes_the_order_of_the_retry_topic_away(profile: str, or
 
 @pytest.mark.parametrize(("profile", "ordered"), list(itertools.product(BOTH, (False, True))))
 @behaviour("TCM-20")
-def test_the_retry_topic_of_a_group_is_ordered_as_its_topic_is(profile: str, ordered: bool) -> None:
-    stand = Stand(profile)
+def test_heartbeat_creates_a_retry_topic_with_its_topics_order(stand: Stand, profile: str, ordered: bool) -> None:
     stand.broker.topics.table |= {"T": TopicConfig("T", order=ordered)}
     consumer = {"groupName": "G", "consumeType": "", "messageModel": "", "subscriptionDataSet": [{"topic": "T", "subString": "*"}]}
     stand.broker.receive(stand.channel, Command(34, {}, json.dumps({"clientID": "c", "consumerDataSet": [consumer]}).encode()))
@@ -139,7 +135,7 @@ def test_the_retry_topic_of_a_group_is_ordered_as_its_topic_is(profile: str, ord
 
 @pytest.mark.parametrize(("profile", "ordered"), [(EARLIER, {"U"}), (LATER, {"T", "U"})])
 @behaviour("NS-12")
-def test_what_is_not_listed_any_more(profile: str, ordered: set[str]) -> None:
+def test_topic_missing_from_the_order_configuration(profile: str, ordered: set[str]) -> None:
     topics = Stand(profile).broker.topics
     topics.table |= table("T", "U")
     topics.table["T"].order = True
@@ -153,8 +149,7 @@ def test_what_is_not_listed_any_more(profile: str, ordered: set[str]) -> None:
 
 @pytest.mark.parametrize(("profile", "versions"), [(EARLIER, 1), (LATER, 0)])
 @behaviour("TCM-30")
-def test_an_update_that_changes_nothing(profile: str, versions: int) -> None:
-    stand = Stand(profile)
+def test_an_update_that_changes_nothing(stand: Stand, versions: int) -> None:
     stand.call(17, None, **NEW)
     before = stand.broker.topics.data_version.counter
     assert stand.call(17, None, **NEW).code == 0
@@ -165,7 +160,7 @@ def test_an_update_that_changes_nothing(profile: str, versions: int) -> None:
 
 @pytest.mark.parametrize(("masks", "perms"), [(False, [4, 4, 4]), (True, [4, 0, 0])])
 @behaviour("NS-11")
-def test_the_permissions_of_a_broker_that_may_not_write(masks: bool, perms: list[int]) -> None:
+def test_registered_permissions_of_a_read_only_broker(masks: bool, perms: list[int]) -> None:
     own = {name: TopicConfig(name, perm=perm, order=True) for name, perm in (("A", 7), ("B", 2), ("C", 0))}
     sent = registered_table(own, 4, masks=masks)
     assert [config.perm for config in sent.values()] == perms
@@ -175,7 +170,7 @@ def test_the_permissions_of_a_broker_that_may_not_write(masks: bool, perms: list
 
 @behaviour("NS-02")
 def test_a_first_registration_with_one_topic_is_refused() -> None:
-    """By any of the id's addresses; what the name server knew under another id is forgotten all the same."""
+    """This holds for any address of the id. What the name server knew under another id is removed nevertheless."""
     server = name_server(LATER)
     assert register(server, "A") is None
     assert (server.route("A"), server.broker_live_table) == (None, {})
@@ -190,7 +185,7 @@ def test_a_first_registration_with_one_topic_is_refused() -> None:
 
 @pytest.mark.parametrize(("profile", "known"), [(EARLIER, False), (LATER, True)])
 @behaviour("NS-03")
-def test_a_topic_that_the_stored_version_did_not_have(profile: str, known: bool) -> None:
+def test_same_version_adds_new_topics_in_533(profile: str, known: bool) -> None:
     server = name_server(profile)
     register(server, "A", "B")
     server.topic_queue_table["A"][0].perm = 0
@@ -212,7 +207,7 @@ def test_a_broker_leaves_by_its_id_or_by_its_address(profile: str, left: dict[in
 
 @pytest.mark.parametrize("profile", BOTH)
 @behaviour("NS-02")
-def test_a_slave_of_another_cluster_than_its_master(profile: str) -> None:
+def test_slave_of_another_cluster_gets_no_master_in_533(profile: str) -> None:
     server = name_server(profile)
     register(server, address="M")
     assert register(server, address="S", broker_id=1) == RegisterBrokerResult("M", "")
@@ -222,8 +217,8 @@ def test_a_slave_of_another_cluster_than_its_master(profile: str) -> None:
 
 @pytest.mark.parametrize("profile", BOTH)
 @behaviour("NS-03", "NS-09")
-def test_a_version_is_stored_of_an_address_in_a_cluster(profile: str) -> None:
-    """So who comes with the same version for another cluster is heard again."""
+def test_version_is_stored_by_address_and_cluster_in_533(profile: str) -> None:
+    """A broker that registers the same version for another cluster therefore counts as changed."""
     server, later = name_server(profile), profile == LATER
     register(server, "A", "B", version=3)
     assert server.query_version("d", "A", DataVersion(0, 3)) == ((True, None) if later else (False, DataVersion(0, 3)))
@@ -234,8 +229,8 @@ def test_a_version_is_stored_of_an_address_in_a_cluster(profile: str) -> None:
 
 @pytest.mark.parametrize("profile", BOTH)
 @behaviour("NS-07", "NS-08")
-def test_who_leaves_another_cluster_is_still_known_of_his_own(profile: str) -> None:
-    """Only what it leaves of the broker counts: its address goes by its name, whatever the cluster."""
+def test_unregistering_from_another_cluster_keeps_the_live_entry(profile: str) -> None:
+    """Addresses are removed by the broker's name, whatever the cluster."""
     server, later = name_server(profile), profile == LATER
     register(server, "A", "B")
     server.unregister_broker("d", "A", "x", 0)
@@ -244,8 +239,8 @@ def test_who_leaves_another_cluster_is_still_known_of_his_own(profile: str) -> N
 
 @pytest.mark.parametrize("profile", BOTH)
 @behaviour("NS-07", "NS-08")
-def test_a_silent_address_stays_where_no_broker_of_its_cluster_has_it(profile: str) -> None:
-    """It has the cluster of whoever registered first under its name."""
+def test_silent_address_stays_if_its_cluster_lacks_the_broker(profile: str) -> None:
+    """The address has the cluster of the first registration under its name."""
     server, later = name_server(profile), profile == LATER
     register(server, address="S", broker_id=1)
     register(server, "A", "B", address="M", cluster="d", filter_servers=["F"])
@@ -263,8 +258,8 @@ def test_a_silent_address_stays_where_no_broker_of_its_cluster_has_it(profile: s
 
 @pytest.mark.parametrize(("profile", "code"), [("P49", 1), (EARLIER, 17), (LATER, 17)])
 @behaviour("NS-06", "REM-04")
-def test_a_route_of_no_topic(profile: str, code: int) -> None:
-    """Somebody may have a topic of that name."""
+def test_route_query_without_a_topic(profile: str, code: int) -> None:
+    """A topic can be named "null"."""
     server, answers = name_server(profile), []
     register(server, "null", "T")
     channel: Any = SimpleNamespace(write=answers.append)
@@ -275,7 +270,7 @@ def test_a_route_of_no_topic(profile: str, code: int) -> None:
 
 
 @pytest.mark.parametrize(("profile", "remark"), [(EARLIER, None), (LATER, "")])
-def test_the_remark_of_a_first_offset(profile: str, remark: str | None) -> None:
+def test_remark_of_the_first_offset(profile: str, remark: str | None) -> None:
     answer = Stand(profile).call(31, None, topic="T", queueId=0)
     assert (answer.code, answer.remark, answer.ext_fields) == (0, remark, {"offset": "0"})
 
@@ -285,14 +280,14 @@ def test_the_remark_of_a_first_offset(profile: str, remark: str | None) -> None:
     [(EARLIER, "a b", 1), (LATER, "a b", 0), (LATER, "x" * 200, 0), (LATER, " ", 29), (LATER, "TBW102", 29), (EARLIER, "TBW102", 1)],
 )
 @behaviour("TCM-31")
-def test_a_delete_under_a_name_that_no_topic_may_have(profile: str, name: str, code: int) -> None:
+def test_deletion_under_an_illegal_name(profile: str, name: str, code: int) -> None:
     assert Stand(profile).call(215, None, topic=name).code == code
 
 
 @pytest.mark.parametrize(("name_server", "millis", "code"), [("P533", 0, 0), ("P494", 3000, 17), ("P49", 0, 17)])
 @behaviour("TCM-30", "TCM-34", "REM-05")
-def test_a_topic_is_registered_by_a_request_that_the_name_server_may_not_know(name_server: str, millis: int, code: int) -> None:
-    """That one refuses it, or leaves it without an answer, for which the administrator waits too; the next whole registration brings it."""
+def test_name_server_may_not_know_single_topic_registration(name_server: str, millis: int, code: int) -> None:
+    """It refuses the request, or does not answer, and then the administrator waits too. The next full registration adds the topic."""
     cluster = Cluster(1, profile=f"P533+{name_server}", enable_single_topic_register=True)
     began = cluster.clock.now()
     wanted = NEW | {"topicSysFlag": 3, "order": "false"}
@@ -301,7 +296,7 @@ def test_a_topic_is_registered_by_a_request_that_the_name_server_may_not_know(na
     assert cluster.clock.now() - began == millis
 
     def route() -> list[Any] | None:
-        """The queues that the name server tells, each field of its own value; None without a route."""
+        """Return the queues in the name server's route, each field of its own value; None without a route."""
         answer = cluster.call(Command(GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), "name server")
         assert answer.code in (0, code)
         return json.loads(answer.body or b"")["queueDatas"] if answer.code == 0 else None
@@ -312,8 +307,8 @@ def test_a_topic_is_registered_by_a_request_that_the_name_server_may_not_know(na
 
 
 @pytest.mark.parametrize(("profile", "named", "code"), [(EARLIER, "G", 0), (LATER, "G", 26), (LATER, None, 1)])
-def test_an_offset_of_a_group_that_there_is_not(profile: str, named: str | None, code: int) -> None:
-    """A topic that is not named is an error before the group is looked for."""
+def test_commit_of_a_missing_group_is_refused_in_533(profile: str, named: str | None, code: int) -> None:
+    """A missing topic name is an error before the group is checked."""
     topic = {} if named is None else {"topic": "T"}
     answer = Stand(profile).call(15, None, consumerGroup="G", **topic, queueId=0, commitOffset=0)
     assert answer.code == code
@@ -322,7 +317,7 @@ def test_an_offset_of_a_group_that_there_is_not(profile: str, named: str | None,
 
 @pytest.mark.parametrize(("profile", "heard"), [(EARLIER, True), ("P510", True), ("P511", False), (LATER, False)])
 @behaviour("DLQ-02")
-def test_a_group_that_is_not_made_is_heard_of(profile: str, heard: bool) -> None:
+def test_consumers_of_a_missing_group_are_registered_by_release(profile: str, heard: bool) -> None:
     at = Stand(profile)
     for made in (True, False):
         at.broker.settings.auto_create_subscription_group = made

@@ -1,4 +1,4 @@
-"""What 5.4.0 does otherwise than 5.3.3, on the implementation: names of topics and groups, their remarks; and how 5.5.0 deletes a group."""
+"""Where 5.4.0 differs from 5.3.3: names of topics and groups, their remarks; and how 5.5.0 deletes a group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ P533, P540 = PROFILES["P533"], PROFILES["P540"]
         ("%RETRY%" + "g" * 249, "is longer than topic max length.", "is longer than topic max length: 255"),
     ],
 )
-def test_what_a_topic_may_be_called(name: str, before: str | None, since: str | None) -> None:
+def test_legal_topic_names_since_540(name: str, before: str | None, since: str | None) -> None:
     for profile, said in ((P533, before), (P540, since)):
         problem = topic_problem(name, profile)
         assert (problem is None) if said is None else (problem is not None and said in problem)
@@ -36,7 +36,7 @@ def test_what_a_topic_may_be_called(name: str, before: str | None, since: str | 
 
 
 @pytest.mark.behaviour("DLQ-02")
-def test_how_long_a_group_may_be_called() -> None:
+def test_groups_have_120_characters_at_most_since_540() -> None:
     assert [is_group_illegal("g" * size, P533.group_limit) for size in (120, 121, 255, 256)] == [False, False, False, True]
     assert [is_group_illegal("g" * size, P540.group_limit) for size in (120, 121)] == [False, True]
 
@@ -52,7 +52,7 @@ def test_how_long_a_group_may_be_called() -> None:
         ("x" * 120, None),
     ],
 )
-def test_what_a_group_may_be_called_that_an_administrator_makes(name: str | None, said: str | None) -> None:
+def test_administrator_must_name_groups_legally_since_540(name: str | None, said: str | None) -> None:
     for profile in ("P533", "P540"):
         at = Stand(profile)
         request = plain("group", group=name) if name is not None else plain("group", named=False)
@@ -64,14 +64,14 @@ def test_what_a_group_may_be_called_that_an_administrator_makes(name: str | None
 
 @pytest.mark.behaviour("DLQ-02")
 @pytest.mark.parametrize(("profile", "offsets", "there"), [("P540", False, False), ("P550", False, True), ("P550", True, False)])
-def test_a_group_is_looked_up_behind_its_deletion_where_its_offsets_are_left(profile: str, offsets: bool, there: bool) -> None:
+def test_deletion_that_keeps_offsets_recreates_the_group_in_550(profile: str, offsets: bool, there: bool) -> None:
     at = Stand(profile)
     for _ in range(2):
         assert at.ask(plain("delete_group", PROFILES[profile], group="g", offsets=offsets)).code == SUCCESS
         assert ("g" in at.broker.groups.table) is there
 
 
-def test_a_profile_refines_the_one_before_it() -> None:
+def test_profile_refines_its_predecessor() -> None:
     assert lineage("P540") == ("P540", "P533", "P494", "P49", "P45", "P40")
     assert set(P540.reasons) == {
         "retry_limit",

@@ -1,4 +1,4 @@
-"""Real files: what is written, forced, locked and refused."""
+"""Real files: writes, forces, locks and refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GIB = 1 << 30
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Another process, with the same modules."""
+    """Start another process with the same modules."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False)
 
@@ -47,8 +47,8 @@ def test_a_file_is_written_read_renamed_and_deleted(tmp_path: Path) -> None:
     assert disk.names("a") == []
 
 
-def test_a_file_that_is_not_long_enough_yet_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that is killed while it makes a file leaves nothing that a start would stumble over."""
+def test_file_has_no_name_before_its_full_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process killed while it creates a file leaves nothing that makes a start fail."""
 
     def killed(descriptor: int, size: int) -> None:
         raise KeyboardInterrupt(f"{descriptor} {size}")
@@ -67,7 +67,7 @@ def test_a_file_that_is_not_long_enough_yet_has_no_name(tmp_path: Path, monkeypa
     assert sorted(os.listdir(tmp_path / "log")) == ["0"]
 
 
-def test_a_mapped_file_is_sparse_and_everybody_sees_what_is_written(tmp_path: Path) -> None:
+def test_mapped_file_is_sparse_and_shared_between_processes(tmp_path: Path) -> None:
     with SystemDisk(tmp_path) as disk:
         region = disk.map("log/0", GIB)
         region.write(GIB - 5, b"hello")
@@ -85,7 +85,7 @@ def test_a_mapped_file_is_sparse_and_everybody_sees_what_is_written(tmp_path: Pa
         assert disk.map("log/0", GIB).read(GIB - 5, 5) == b"hello"
 
 
-def test_a_shorter_file_grows_and_a_longer_one_stays(tmp_path: Path) -> None:
+def test_mapping_extends_a_shorter_file_and_keeps_a_longer(tmp_path: Path) -> None:
     with SystemDisk(tmp_path) as disk:
         disk.write("short", b"abc")
         disk.write("long", b"0123456789")
@@ -94,7 +94,7 @@ def test_a_shorter_file_grows_and_a_longer_one_stays(tmp_path: Path) -> None:
         assert (disk.size("short"), disk.size("long")) == (5, 10)
 
 
-def test_what_something_else_cut_off_reads_as_zeros_and_kills_nobody(tmp_path: Path) -> None:
+def test_range_truncated_by_another_process_reads_as_zeros(tmp_path: Path) -> None:
     with SystemDisk(tmp_path) as disk:
         region = disk.map("file", 10_000)
         region.write(0, b"x" * 10_000)
@@ -103,12 +103,12 @@ def test_what_something_else_cut_off_reads_as_zeros_and_kills_nobody(tmp_path: P
 
 
 @pytest.mark.parametrize("place", [-1, 8])
-def test_a_write_outside_a_region_is_an_error_that_names_the_file(tmp_path: Path, place: int) -> None:
+def test_error_of_a_write_outside_a_region_names_the_file(tmp_path: Path, place: int) -> None:
     with SystemDisk(tmp_path) as disk, pytest.raises(OSError, match=r"3 bytes at .* file of 10.*/file"):
         disk.map("file", 10).write(place, b"abc")
 
 
-def test_a_region_that_is_deleted_or_closed_refuses(tmp_path: Path) -> None:
+def test_deleted_or_closed_region_refuses_access(tmp_path: Path) -> None:
     with SystemDisk(tmp_path) as disk:
         deleted, closed = disk.map("deleted", 10), disk.map("closed", 10)
         disk.delete("deleted")
@@ -123,7 +123,7 @@ def test_a_region_that_is_deleted_or_closed_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/hostname", "/"])
-def test_nothing_outside_the_root_is_touched(tmp_path: Path, path: str) -> None:
+def test_paths_outside_the_root_are_refused(tmp_path: Path, path: str) -> None:
     root = tmp_path / "root"
     disk = SystemDisk(root)
     for use in (disk.read, disk.delete, disk.names, disk.size, disk.lock):
@@ -151,7 +151,7 @@ def test_errors_name_the_path(tmp_path: Path) -> None:
         disk.map("file/inside", 1)
 
 
-def test_a_store_is_taken_once(tmp_path: Path) -> None:
+def test_store_is_locked_by_one_process(tmp_path: Path) -> None:
     with SystemDisk(tmp_path) as disk:
         disk.lock("store/lock")
         assert (tmp_path / "store" / "lock").read_bytes() == b"lock"
@@ -180,14 +180,14 @@ print(disk.map("old", 8192).read(4090, 10))
 
 
 def test_a_disk_without_room_is_an_error_and_no_signal(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the full disk; both are met inside the write."""
+    """A file size limit simulates the full disk; the write itself fails in both cases."""
     (tmp_path / "old").write_bytes(b"x" * 8192)
     ended = python("-c", FULL, str(tmp_path))
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.splitlines() == ["large File too large", "file File too large", "old File too large", repr(bytes(6) + b"xxxx")]
 
 
-def test_a_store_lives_on_real_files(tmp_path: Path) -> None:
+def test_store_runs_on_real_files(tmp_path: Path) -> None:
     settings = BrokerSettings(mapped_file_size_commit_log=1000, mapped_file_size_consume_queue=60)
     scheduler = Scheduler()
     for first in (0, 20):

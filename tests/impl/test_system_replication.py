@@ -1,4 +1,4 @@
-"""Replication over real sockets and files: a slave's log is its master's, also after the connection was cut."""
+"""Replication over real sockets and files: a slave's log equals its master's, also after the connection was cut."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ async def replicate(tmp_path: Path) -> None:
         master.run()
         slave.store.ha_client.update_master_address(f"127.0.0.1:{port}")
         slave.run()
-        # An empty slave gets the log from the file on that is the last when the master's thread looks, so nothing is put before.
-        await until(lambda: any(each.writer.next_transfer_from_where >= 0 for each in ha.connection_list))
+        # An empty slave gets the log from the last file at the time of the master's check, so no message is put before.
+        await until(lambda: any(connection.writer.next_transfer_from_where >= 0 for connection in ha.connection_list))
         for cut in (True, False):
             tasks = [threads.spawn(master.store.put_message(message(body=b"x" * (1 + n * 97 % 9000)))) for n in range(60)]
             results = [await threads.outcome(task.done) for task in tasks]
             assert {result.status for result in results} == {PutMessageStatus.PUT_OK}
             if cut:
                 ha.connection_list[0].close()
-                await until(lambda: any(each.request_offset > 0 for each in ha.connection_list))
+                await until(lambda: any(connection.request_offset > 0 for connection in ha.connection_list))
         await until(lambda: slave.store.behind() == 0 and slave.store.max_phy_offset == master.store.max_phy_offset)
         assert slave.log() == master.log()
         assert len(slave.log()) > 2

@@ -1,4 +1,4 @@
-"""The topic table: what it starts with, how a message creates a topic, and who sees what in between."""
+"""The topic table: its first topics, creation by a message, and what other threads see meanwhile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def entries(bench: TableBench) -> dict[str, tuple[int, int, int]]:
 
 
 def stored(bench: TableBench) -> dict[str, int]:
-    """Topic and permission in the file."""
+    """Return the topics in the file with their permissions."""
     return {name: entry["perm"] for name, entry in json.loads(bench.disk.files[MAIN])["topicConfigTable"].items()}
 
 
@@ -51,7 +51,7 @@ def test_a_configuration_has_defaults_and_is_equal_over_all_fields() -> None:
 
 
 @behaviour("TCM-02")
-def test_the_next_version_has_the_time_of_the_change_and_one_more() -> None:
+def test_next_version_has_the_changes_time_and_counter_plus_one() -> None:
     version = DataVersion(5)
     version.next_version(9)
     assert version == DataVersion(9, 1)
@@ -97,7 +97,7 @@ def test_system_topics_have_attributes_where_topics_have_any(profile: str, attri
 
 @behaviour("TCM-03")
 @pytest.mark.parametrize("wheel", [True, False])
-def test_the_topic_of_the_timer_wheel_is_there_with_the_wheel(wheel: bool) -> None:
+def test_timer_topic_exists_with_the_wheel(wheel: bool) -> None:
     assert ("rmq_sys_wheel_timer" in TableBench("P533", timer_wheel_enable=wheel).topics.table) is wheel
     for earlier in ("P494", "P514", "P520"):
         assert "rmq_sys_wheel_timer" not in TableBench(earlier, timer_wheel_enable=wheel).topics.table
@@ -117,7 +117,7 @@ def test_settings_change_the_system_topics() -> None:
 
 @every
 @behaviour("TCM-10", "TCM-15", "TCM-16", "TCM-17", "NS-10", "INV-21", "INV-24", "TCM-34")
-def test_a_creation_takes_its_steps_in_order(profile: str) -> None:
+def test_creation_steps_are_in_order(profile: str) -> None:
     bench = TableBench(profile)
     seen: list[tuple[str, bool, int, bool]] = []
 
@@ -143,9 +143,13 @@ def test_a_creation_takes_its_steps_in_order(profile: str) -> None:
     assert bench.registered == ["T"]
 
 
+@pytest.fixture
+def bench() -> TableBench:
+    return TableBench()
+
+
 @behaviour("TCM-16", "PER-01", "INV-17", "LIV-01")
-def test_the_file_has_the_version_that_the_memory_has() -> None:
-    bench = TableBench()
+def test_file_has_the_version_in_memory(bench: TableBench) -> None:
     bench.scheduler.clock.time += 7
     for number in range(1, 4):
         bench.create(f"T{number}")
@@ -156,8 +160,7 @@ def test_the_file_has_the_version_that_the_memory_has() -> None:
 
 @behaviour("TCM-15", "INV-10", "INV-11", "HAZ-05")
 @pytest.mark.parametrize(("template", "created"), [(7, 6), (15, 14), (1, 0), (5, 4), (3, 2)])
-def test_the_permission_is_the_templates_without_inherit(template: int, created: int) -> None:
-    bench = TableBench()
+def test_the_permission_is_the_templates_without_inherit(bench: TableBench, template: int, created: int) -> None:
     bench.topics.update(TopicConfig("D", 8, 8, template))
     config = present(bench.create("T", "D"))
     assert config.perm == created
@@ -168,8 +171,7 @@ def test_the_permission_is_the_templates_without_inherit(template: int, created:
     ("client", "read", "write", "created"),
     [(4, 8, 8, 4), (8, 8, 8, 8), (9, 8, 8, 8), (4, 2, 8, 4), (4, 8, 2, 2), (0, 8, 8, 0), (-3, 8, 8, 0), (4, 8, 0, 0), (4, 8, -1, 0)],
 )
-def test_the_queues_are_the_smaller_of_the_clients_and_the_templates_write_count(client: int, read: int, write: int, created: int) -> None:
-    bench = TableBench()
+def test_queue_count_is_the_minimum_of_client_and_template(bench: TableBench, client: int, read: int, write: int, created: int) -> None:
     bench.topics.update(TopicConfig("D", read, write, 7))
     config = present(bench.create("T", "D", client))
     assert (config.read_queue_nums, config.write_queue_nums) == (created, created)
@@ -177,8 +179,7 @@ def test_the_queues_are_the_smaller_of_the_clients_and_the_templates_write_count
 
 
 @behaviour("TCM-15")
-def test_filter_type_is_inherited_and_order_is_not() -> None:
-    bench = TableBench()
+def test_filter_type_is_inherited_and_order_is_not(bench: TableBench) -> None:
     bench.topics.update(TopicConfig("D", 8, 8, 7, MULTI_TAG, 3, order=True))
     assert bench.create("T", "D", flag=1) == TopicConfig("T", 4, 4, 6, MULTI_TAG, 1, order=False)
 
@@ -193,8 +194,7 @@ def test_a_created_topic_keeps_within_its_template(client: int, read: int, write
 
 
 @behaviour("TCM-12")
-def test_no_template_no_topic(caplog: pytest.LogCaptureFixture) -> None:
-    bench = TableBench()
+def test_missing_template_creates_no_topic(bench: TableBench, caplog: pytest.LogCaptureFixture) -> None:
     assert bench.create("T", "nobody") is None
     assert bench.names == ["missing", "locked", "template", "refused"]
     assert bench.events[-1] == ("refused", True)
@@ -205,8 +205,7 @@ def test_no_template_no_topic(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @behaviour("TCM-12", "INV-23")
-def test_a_null_template_name_is_a_null_pointer_error_and_frees_the_lock() -> None:
-    bench = TableBench()
+def test_null_template_is_a_null_pointer_and_releases_the_lock(bench: TableBench) -> None:
     with pytest.raises(JavaError, match=r"java\.lang\.NullPointerException"):
         bench.create("T", None)
     assert not bench.topics.lock.held
@@ -214,8 +213,7 @@ def test_a_null_template_name_is_a_null_pointer_error_and_frees_the_lock() -> No
 
 
 @behaviour("TCM-13", "HAZ-02", "INV-16", "INV-18")
-def test_with_auto_creation_off_the_template_itself_loses_inherit() -> None:
-    bench = TableBench()
+def test_with_auto_creation_off_the_template_itself_loses_inherit(bench: TableBench) -> None:
     bench.create("before")
     bench.settings.auto_create_topic_enable = False
     version = bench.topics.data_version.copy()
@@ -233,8 +231,7 @@ def test_with_auto_creation_off_the_template_itself_loses_inherit() -> None:
 
 
 @behaviour("HAZ-03", "PER-04")
-def test_the_lost_permission_comes_back_from_the_file() -> None:
-    bench = TableBench()
+def test_start_restores_the_lost_permission_from_the_file(bench: TableBench) -> None:
     bench.settings.auto_create_topic_enable = False
     bench.create("T")
     bench.topics.update(TopicConfig("other"))
@@ -245,8 +242,7 @@ def test_the_lost_permission_comes_back_from_the_file() -> None:
 
 
 @behaviour("HAZ-03", "TCM-03", "PER-04")
-def test_a_template_from_the_file_is_there_with_auto_creation_off() -> None:
-    bench = TableBench()
+def test_stored_template_exists_with_auto_creation_off(bench: TableBench) -> None:
     bench.create("T")
     again = bench.restarted(auto_create_topic_enable=False)
     assert again.topics.select("TBW102") is None
@@ -263,8 +259,7 @@ def test_another_template_creates_with_auto_creation_off() -> None:
 
 
 @behaviour("TCM-14")
-def test_a_template_without_inherit_creates_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    bench = TableBench()
+def test_a_template_without_inherit_creates_nothing(bench: TableBench, caplog: pytest.LogCaptureFixture) -> None:
     assert bench.create("T", "SELF_TEST_TOPIC") is None
     assert bench.names == ["missing", "locked", "template", "inherit", "refused"]
     assert "has no perm" in caplog.text
@@ -275,8 +270,7 @@ def test_a_template_without_inherit_creates_nothing(caplog: pytest.LogCaptureFix
 
 
 @behaviour("TCM-10", "TCM-11", "TCM-04", "INV-17", "INV-19", "INV-23", "HAZ-10")
-def test_the_second_of_two_first_sends_finds_what_the_first_made() -> None:
-    bench = TableBench()
+def test_second_first_send_finds_the_topic_of_the_first(bench: TableBench) -> None:
     bench.stop = lambda task, name: name == "versioned" or (task.name == "second" and name == "found")
     first = bench.start("T")
     assert bench.topics.select("T") is not None
@@ -294,8 +288,7 @@ def test_the_second_of_two_first_sends_finds_what_the_first_made() -> None:
 
 
 @behaviour("TCM-10", "TCM-11", "INV-23")
-def test_a_known_topic_is_looked_for_under_the_lock() -> None:
-    bench = TableBench()
+def test_known_topic_is_looked_up_under_the_lock(bench: TableBench) -> None:
     bench.topics.update(TopicConfig("T", 2, 2))
     assert bench.create("T") == TopicConfig("T", 2, 2)
     assert bench.events == [("missing", False), ("locked", True), ("found", True)]
@@ -304,8 +297,7 @@ def test_a_known_topic_is_looked_for_under_the_lock() -> None:
 
 
 @behaviour("TCM-10", "HAZ-08", "INV-20", "INV-25")
-def test_the_lock_is_waited_for_three_seconds() -> None:
-    bench = TableBench()
+def test_lock_wait_times_out_after_three_seconds(bench: TableBench) -> None:
     bench.hold()
     late = bench.start("T")
     bench.scheduler.advance(2999)
@@ -317,8 +309,7 @@ def test_the_lock_is_waited_for_three_seconds() -> None:
 
 
 @behaviour("TCM-10", "HAZ-09", "HAZ-08")
-def test_the_lock_is_got_within_three_seconds() -> None:
-    bench = TableBench()
+def test_lock_is_granted_within_three_seconds(bench: TableBench) -> None:
     holder = bench.hold()
     late = bench.start("T")
     bench.scheduler.advance(2999)
@@ -329,8 +320,7 @@ def test_the_lock_is_got_within_three_seconds() -> None:
 
 
 @behaviour("TCM-10", "INV-23")
-def test_an_interrupted_wait_is_logged_and_gives_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    bench = TableBench()
+def test_interrupted_wait_is_logged_and_returns_none(bench: TableBench, caplog: pytest.LogCaptureFixture) -> None:
     holder = bench.hold()
     late = bench.start("T")
     bench.scheduler.interrupt(late, TaskInterrupted())
@@ -344,8 +334,7 @@ def test_an_interrupted_wait_is_logged_and_gives_nothing(caplog: pytest.LogCaptu
 
 
 @behaviour("TCM-18", "PER-01")
-def test_an_input_output_error_leaves_a_registered_topic_without_a_file(caplog: pytest.LogCaptureFixture) -> None:
-    bench = TableBench()
+def test_input_output_error_leaves_an_unsaved_registered_topic(bench: TableBench, caplog: pytest.LogCaptureFixture) -> None:
     with bench.failing(error=OSError("No space left on device")):
         config = present(bench.create())
         assert bench.topics.select("T") is config
@@ -358,8 +347,7 @@ def test_an_input_output_error_leaves_a_registered_topic_without_a_file(caplog: 
 
 @behaviour("TCM-18", "TCM-17", "INV-23", "HAZ-11")
 @pytest.mark.parametrize("back", [False, True])
-def test_a_runtime_error_in_persist_frees_the_lock_and_skips_the_registration(back: bool) -> None:
-    bench = TableBench()
+def test_runtime_error_in_persist_releases_the_lock_without_registration(bench: TableBench, back: bool) -> None:
     with bench.failing(error=JavaError("java.lang.RuntimeException", "broken")), pytest.raises(JavaError, match="broken"):
         bench.create_back("T") if back else bench.create("T")
     assert not bench.topics.lock.held
@@ -367,11 +355,11 @@ def test_a_runtime_error_in_persist_frees_the_lock_and_skips_the_registration(ba
     assert bench.registered == []
 
 
-# Creation by a message that comes back
+# Creation by a send-back
 
 
 @behaviour("TCM-22", "TCM-23", "INV-24", "NS-10")
-def test_a_send_back_creates_what_it_asks_for() -> None:
+def test_send_back_creates_its_topic() -> None:
     bench = TableBench(auto_create_topic_enable=False)
     assert bench.create_back("%RETRY%G", -1, 2, 3) == TopicConfig("%RETRY%G", -1, -1, 2, topic_sys_flag=3)
     steps = ["missing", "locked", "template", "built", "put", "versioned", "persisted", "unlocked", "register"]
@@ -383,8 +371,7 @@ def test_a_send_back_creates_what_it_asks_for() -> None:
 
 
 @behaviour("TCM-20", "INV-16", "HAZ-41")
-def test_a_send_back_keeps_what_is_there_and_takes_no_lock() -> None:
-    bench = TableBench()
+def test_send_back_keeps_an_existing_topic_without_a_lock(bench: TableBench) -> None:
     made = bench.create("%RETRY%G")
     bench.events.clear()
     bench.topics.lock.held = True
@@ -394,8 +381,7 @@ def test_a_send_back_keeps_what_is_there_and_takes_no_lock() -> None:
 
 
 @behaviour("TCM-21", "HAZ-08")
-def test_a_send_back_waits_three_seconds_too() -> None:
-    bench = TableBench()
+def test_send_back_waits_three_seconds_for_the_lock(bench: TableBench) -> None:
     bench.hold()
     before = bench.scheduler.clock.now()
     assert bench.create_back("%RETRY%G") is None
@@ -403,8 +389,7 @@ def test_a_send_back_waits_three_seconds_too() -> None:
 
 
 @behaviour("TCM-21", "INV-19")
-def test_a_send_back_looks_again_under_the_lock() -> None:
-    bench = TableBench()
+def test_send_back_repeats_the_look_up_under_the_lock(bench: TableBench) -> None:
     bench.stop = lambda task, name: task.name == "holder" and name == "built"
     holder = bench.start("%RETRY%G", name="holder")
     late = bench.scheduler.spawn(bench.topics.create_topic_in_send_message_back("%RETRY%G", 1, 6, 0), "late")
@@ -420,8 +405,7 @@ def test_a_send_back_looks_again_under_the_lock() -> None:
 
 
 @behaviour("TCM-30")
-def test_an_update_takes_no_lock_and_registers_nothing() -> None:
-    bench = TableBench()
+def test_an_update_takes_no_lock_and_registers_nothing(bench: TableBench) -> None:
     bench.topics.lock.held = True
     config = TopicConfig("T", 1, 2, 6)
     bench.topics.update(config)
@@ -432,8 +416,7 @@ def test_an_update_takes_no_lock_and_registers_nothing() -> None:
 
 
 @behaviour("TCM-31")
-def test_a_delete_counts_only_if_there_was_something(caplog: pytest.LogCaptureFixture) -> None:
-    bench = TableBench()
+def test_delete_advances_the_version_only_for_existing_topics(bench: TableBench, caplog: pytest.LogCaptureFixture) -> None:
     bench.topics.update(TopicConfig("T"))
     bench.topics.delete("nobody")
     assert bench.topics.data_version.counter == 1
@@ -445,8 +428,7 @@ def test_a_delete_counts_only_if_there_was_something(caplog: pytest.LogCaptureFi
 
 
 @behaviour("TCM-32")
-def test_unit_flags_are_single_bits_and_are_registered() -> None:
-    bench = TableBench()
+def test_unit_flags_are_single_bits_and_are_registered(bench: TableBench) -> None:
     bench.topics.update(TopicConfig("T"))
     for count, (bit, on, flag) in enumerate([(UNIT, True, 1), (UNIT_SUB, True, 3), (UNIT, False, 2), (UNIT_SUB, False, 0)], 1):
         bench.scheduler.complete(bench.topics.set_flag("T", bit, on))
@@ -460,8 +442,7 @@ def test_unit_flags_are_single_bits_and_are_registered() -> None:
 
 
 @behaviour("TCM-33")
-def test_only_a_known_topic_is_an_order_topic() -> None:
-    bench = TableBench()
+def test_only_a_known_topic_is_an_order_topic(bench: TableBench) -> None:
     bench.topics.update(TopicConfig("T", order=True))
     assert bench.topics.is_order_topic("T")
     assert not bench.topics.is_order_topic("TBW102")

@@ -1,4 +1,4 @@
-"""The gate for transactional messages, half messages, commit and rollback."""
+"""The check of transactional sends, half messages, commit and rollback."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ REMARK = "the broker[127.0.0.1] sending transaction message is forbidden"
 VALUES = [("true", True), ("TRUE", True), ("True", True), ("false", False), ("1", False), ("yes", False), (" true", False)]
 
 
-# The gate
+# The check of transactional sends
 
 
 @pytest.mark.parametrize(("value", "half"), VALUES)
 @with_half
 @behaviour("TRX-01", "M-73")
-def test_only_true_makes_a_half_message_or_is_refused(profile: str, value: str, half: bool) -> None:
+def test_only_true_prepares_a_message_or_is_refused(profile: str, value: str, half: bool) -> None:
     stand = Stand(profile)
     assert stand.send(properties={"TRAN_MSG": value}).code == SUCCESS
     assert stand.last().topic == (HALF_TOPIC if half else "T")
@@ -53,7 +53,7 @@ def test_only_true_makes_a_half_message_or_is_refused(profile: str, value: str, 
     ],
 )
 @behaviour("TRX-02", "SEND-26")
-def test_the_earliest_broker_refuses_a_property_that_it_can_parse_whatever_it_says(text: str, refused: bool) -> None:
+def test_earliest_broker_refuses_any_parsable_transaction_property(text: str, refused: bool) -> None:
     answer = Stand("P40", reject_transaction_message=True).send(properties=text)
     assert (answer.code, answer.remark) == ((NO_PERMISSION, REMARK) if refused else (SUCCESS, None))
 
@@ -71,7 +71,7 @@ def test_the_earliest_broker_knows_no_half_messages(profile: str) -> None:
 
 @every
 @behaviour("TRX-03", "HAZ-40", "INV-09", "M-74", "DLQ-04")
-def test_a_refused_message_leaves_its_topic_and_a_dead_one_also_that_of_dead_letters(profile: str) -> None:
+def test_refused_message_still_creates_its_topics(profile: str) -> None:
     stand = Stand(profile, reject_transaction_message=True)
     assert stand.send("new", properties={"TRAN_MSG": "true"}).code == NO_PERMISSION
     assert stand.send("new", properties={"TRAN_MSG": "true"}, queue_id=99).code == SYSTEM_ERROR
@@ -98,7 +98,7 @@ def test_a_half_message_waits_in_the_half_topic(profile: str) -> None:
 @pytest.mark.parametrize("flag", [PREPARED, ROLLBACK])
 @every
 @behaviour("TRX-05", "APP-04", "APP-10", "HAZ-12")
-def test_a_flag_without_the_property_passes_the_gate_and_no_queue_knows_the_message(profile: str, flag: int) -> None:
+def test_flag_without_the_property_stores_an_unqueued_message(profile: str, flag: int) -> None:
     stand = Stand(profile, reject_transaction_message=True)
     stand.send(queue_id=1)
     answer = stand.send(queue_id=1, sys_flag=flag)
@@ -111,7 +111,7 @@ def test_a_flag_without_the_property_passes_the_gate_and_no_queue_knows_the_mess
 
 @with_half
 @behaviour("HAZ-39", "TRX-04", "INV-45")
-def test_a_delayed_half_message_forgets_its_topic(profile: str) -> None:
+def test_delayed_half_message_loses_its_topic(profile: str) -> None:
     stand = Stand(profile)
     stand.send(properties={"TRAN_MSG": "true", "DELAY": "2"})
     message = stand.last()
@@ -121,7 +121,7 @@ def test_a_delayed_half_message_forgets_its_topic(profile: str) -> None:
 
 @behaviour("TRX-01", "HAZ-47")
 @pytest.mark.parametrize("profile", ["P45", "P49", "P494", "P533"])
-def test_a_retry_of_a_transactions_message_is_known_by_533_alone(profile: str) -> None:
+def test_only_533_recognizes_the_retry_of_a_half_message(profile: str) -> None:
     stand = Stand(profile)
     text = {"TRAN_MSG": "true", "DELAY": "3"}
     for times, properties in ((1, text), (0, text), (1, {"TRAN_MSG": "true"})):
@@ -135,7 +135,7 @@ def test_a_retry_of_a_transactions_message_is_known_by_533_alone(profile: str) -
 @pytest.mark.parametrize(("text", "half"), [("TRAN_MSG\x01true\x02TRAN_MSG\x01n\x02", False), ("TRAN_MSG\x01no\x02TRAN_MSG\x01true", True)])
 @with_half
 @behaviour("TRX-01", "SEND-26")
-def test_the_last_of_two_equal_names_decides_about_a_transaction(profile: str, text: str, half: bool) -> None:
+def test_last_duplicate_property_decides_about_a_transaction(profile: str, text: str, half: bool) -> None:
     stand = Stand(profile)
     stand.send(properties=text)
     assert (stand.last().topic == HALF_TOPIC) is half
@@ -144,7 +144,7 @@ def test_the_last_of_two_equal_names_decides_about_a_transaction(profile: str, t
 @pytest.mark.parametrize("bits", [PREPARED, COMMIT, ROLLBACK])
 @with_half
 @behaviour("TRX-04", "DLQ-06")
-def test_a_half_message_of_a_dead_one_knows_where_it_would_be_dead(profile: str, bits: int) -> None:
+def test_half_message_of_a_dead_letter_has_its_topic(profile: str, bits: int) -> None:
     stand = Stand(profile)
     answer = stand.send(
         "%RETRY%G", queue_id=2, sys_flag=bits | 1, properties={"TRAN_MSG": "true"}, reconsume_times=4, max_reconsume_times=4
@@ -158,7 +158,7 @@ def test_a_half_message_of_a_dead_one_knows_where_it_would_be_dead(profile: str,
 
 
 def prepared(profile: str = "P49", **settings: Any) -> Stand:
-    """A broker with a half message of T-3, at offset 0 of the log and of the half queue."""
+    """Return a broker with a half message of T-3, at offset 0 of the log and of the half queue."""
     stand = Stand(profile, **settings)
     stand.send(queue_id=3, sys_flag=PREPARED, properties={"TRAN_MSG": "true", "PGROUP": "pg", "UNIQ_KEY": "U"}, body=b"t", flag=4)
     return stand
@@ -191,14 +191,14 @@ def op_record(stand: Stand, message: Message) -> None:
 
 @behaviour("TRX-04")
 @pytest.mark.parametrize(("profile", "named"), [("P494", None), ("P533", "U")])
-def test_a_half_message_has_its_id_as_a_property_in_later_releases(profile: str, named: str | None) -> None:
+def test_later_releases_store_the_half_messages_id_as_property(profile: str, named: str | None) -> None:
     stored = parse_properties(prepared(profile).last().properties_text, exact=False)
     assert (stored["UNIQ_KEY"], stored.get("__transactionId__")) == ("U", named)
 
 
 @behaviour("TRX-05")
-def test_where_ends_are_gathered_one_record_of_a_queue_tells_of_all() -> None:
-    """It names the offsets in the order of the ends, and each once."""
+def test_batched_ends_are_one_record_per_queue() -> None:
+    """The record lists each offset once, in the order of the ends."""
     stand = Stand("P533")
     gathered = GatheredOperations(stand.broker)
     stand.scheduler.complete(gathered.write())
@@ -212,7 +212,7 @@ def test_where_ends_are_gathered_one_record_of_a_queue_tells_of_all() -> None:
 
 
 @behaviour("TRX-05")
-def test_ends_that_are_gathered_are_written_when_their_time_is_over() -> None:
+def test_batched_ends_are_written_after_their_interval() -> None:
     stand = prepared("P533")
     assert answered(end(stand)) == (SUCCESS, None)
     drive(stand.scheduler, stand.broker, Broker.PERIODIC)
@@ -224,7 +224,7 @@ def test_ends_that_are_gathered_are_written_when_their_time_is_over() -> None:
 
 @with_half
 @behaviour("TRX-04")
-def test_a_commit_puts_the_message_and_the_record_of_its_end(profile: str) -> None:
+def test_commit_puts_the_message_and_its_operation_record(profile: str) -> None:
     stand = prepared(profile)
     assert answered(end(stand)) == (SUCCESS, None)
     half, message, operation = stand.stored()
@@ -235,7 +235,7 @@ def test_a_commit_puts_the_message_and_the_record_of_its_end(profile: str) -> No
 
 
 @behaviour("TRX-04")
-def test_a_second_commit_puts_it_a_second_time() -> None:
+def test_second_commit_puts_the_message_again() -> None:
     stand = prepared()
     end(stand)
     assert answered(end(stand)) == (SUCCESS, None)
@@ -245,7 +245,7 @@ def test_a_second_commit_puts_it_a_second_time() -> None:
 
 
 @with_half
-def test_a_rollback_puts_the_record_of_its_end_alone(profile: str) -> None:
+def test_rollback_puts_the_operation_record_alone(profile: str) -> None:
     stand = prepared(profile)
     assert answered(end(stand, ROLLBACK)) == (SUCCESS, NOT_SET)
     half, operation = stand.stored()
@@ -262,13 +262,13 @@ WRONG = [
 
 @pytest.mark.parametrize(("changed", "remark"), WRONG)
 @pytest.mark.parametrize("outcome", [COMMIT, ROLLBACK])
-def test_what_does_not_fit_the_half_message(outcome: int, changed: dict[str, object], remark: str) -> None:
+def test_end_that_does_not_match_the_half_message_is_refused(outcome: int, changed: dict[str, object], remark: str) -> None:
     stand = prepared()
     assert answered(end(stand, outcome, **changed)) == (SYSTEM_ERROR, remark)
     assert len(stand.stored()) == 1
 
 
-def test_an_outcome_that_is_not_known_is_not_answered() -> None:
+def test_unknown_outcome_is_not_answered() -> None:
     stand = prepared()
     assert end(stand, NOT) is None
     assert len(stand.stored()) == 1
@@ -305,7 +305,7 @@ FINAL = [
 
 
 @pytest.mark.parametrize(("status", "code", "remark"), FINAL)
-def test_the_status_of_the_final_put(status: PutMessageStatus, code: int, remark: str | None) -> None:
+def test_answer_has_the_status_of_the_final_put(status: PutMessageStatus, code: int, remark: str | None) -> None:
     stand = prepared()
     puts: list[str] = []
 
@@ -328,7 +328,7 @@ def recorded() -> dict[int, Message]:
 
 @pytest.mark.parametrize("offset", [12472, 12788])
 @behaviour("TRX-04")
-def test_a_committed_message_is_the_recorded_one(offset: int) -> None:
+def test_committed_message_equals_the_recorded_message(offset: int) -> None:
     half, real = recorded()[12110], recorded()[offset]
     header = EndTransactionRequestHeader("pg", 4, 12110, COMMIT, "")
     made = committed(half, header, PROFILES["P49"])
@@ -339,7 +339,7 @@ def test_a_committed_message_is_the_recorded_one(offset: int) -> None:
 
 @pytest.mark.parametrize(("half", "offset"), [(12110, 12653), (12110, 12969), (13104, 13305)])
 @behaviour("TRX-04")
-def test_an_operation_record_is_the_recorded_one(half: int, offset: int) -> None:
+def test_operation_record_equals_the_recorded_record(half: int, offset: int) -> None:
     real = recorded()[offset]
     made = operation(recorded()[half], real.born_timestamp, ("127.0.0.1", 10911), trailing=False)
     names = "topic queue_id body flag sys_flag born_timestamp born_host store_host properties_text prepared_transaction_offset"
@@ -349,7 +349,7 @@ def test_an_operation_record_is_the_recorded_one(half: int, offset: int) -> None
 
 @pytest.mark.parametrize(("profile", "kept"), [("P45", False), ("P452", True), ("P460", True), ("P461", False), ("P494", False)])
 @behaviour("TRX-01", "TRX-04")
-def test_what_a_commit_writes_again_has_the_mark_up_to_460(profile: str, kept: bool) -> None:
+def test_committed_record_keeps_the_transaction_flag_up_to_460(profile: str, kept: bool) -> None:
     half = Message(HALF_TOPIC, 0, b"x", properties={"REAL_TOPIC": "T", "REAL_QID": "1", "TRAN_MSG": "true", "DELAY": "3"})
     header = EndTransactionRequestHeader("p", 0, 0, COMMIT, "")
     made = committed(half, header, PROFILES[profile])

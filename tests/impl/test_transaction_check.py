@@ -1,4 +1,4 @@
-"""Producers are asked for the outcome of their transactions, as a real 4.9.4 does."""
+"""The broker asks producers for the outcome of their transactions, as a real 4.9.4 does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRANSACTION = {"TRAN_MSG": "true", "PGROUP": "pg"}
 
 
 class Checked(Stand):
-    """A broker with a producer of the group pg on a connection of its own; its dispatcher keeps up."""
+    """A broker that dispatches at once, and a producer of the group pg on its own connection."""
 
     def __init__(self, profile: str = "P494", **settings: Any) -> None:
         super().__init__(profile, **settings)
@@ -34,7 +34,7 @@ class Checked(Stand):
         self.producer.written.clear()
 
     def half(self, body: bytes = b"t", born: int = 0, **properties: str) -> dict[str, str]:
-        """Send a half message, born so many milliseconds from now; its answer's fields. Time goes on by 10 seconds."""
+        """Send a half message, born this many milliseconds from now; return the answer's fields. Advance the clock by 10 seconds."""
         fields = {"sys_flag": 4, "flag": 7, "queue_id": 2, "born_timestamp": self.clock.now() + born}
         answer = self.send(body=body, properties=TRANSACTION | {"UNIQ_KEY": body.decode()} | properties, **fields)
         assert answer.code == 0 and answer.ext_fields is not None
@@ -45,7 +45,7 @@ class Checked(Stand):
         assert self.call(37, None, **fields, commitLogOffset=half.physical_offset, commitOrRollback=outcome).code == 0
 
     def round(self) -> list[Command]:
-        """One round, a second after the last thing; what the producer was asked in it."""
+        """Run one round, a second later; return the requests to the producer."""
         self.scheduler.advance(1000)
         self.broker.store.dispatch()
         self.producer.written.clear()
@@ -57,7 +57,7 @@ class Checked(Stand):
         return [message for message in self.stored() if message.topic == HALF_TOPIC]
 
     def offsets(self) -> tuple[int | None, int | None]:
-        """How far the half queue and the operation queue are."""
+        """Return the offsets of the half queue and the operation queue."""
         query = self.broker.offsets.query
         return query(CHECK_GROUP, HALF_TOPIC, 0), query(CHECK_GROUP, OP_HALF_TOPIC, 0)
 
@@ -66,8 +66,12 @@ def known(request: Command) -> Message:
     return present(record.decode(request.body or b"", exact=False))
 
 
-def test_an_old_half_message_is_put_once_more_and_its_producer_is_asked() -> None:
-    stand = Checked()
+@pytest.fixture
+def stand() -> Checked:
+    return Checked()
+
+
+def test_old_half_message_is_copied_and_its_producer_asked(stand: Checked) -> None:
     stand.half()
     (asked,) = stand.round()
     first, again = stand.halves()
@@ -90,8 +94,7 @@ def test_an_old_half_message_is_put_once_more_and_its_producer_is_asked() -> Non
     assert stand.offsets() == (1, None)
 
 
-def test_the_flag_of_a_message_is_lost_by_asking() -> None:
-    stand = Checked()
+def test_check_loses_the_messages_flag(stand: Checked) -> None:
     stand.half()
     stand.round()
     first, again = stand.halves()
@@ -100,16 +103,14 @@ def test_the_flag_of_a_message_is_lost_by_asking() -> None:
     assert next(message for message in stand.stored() if message.topic == "T").flag == 0
 
 
-def test_a_half_message_that_is_put_once_more_is_as_compressed_as_before() -> None:
-    stand = Checked()
+def test_copied_half_message_keeps_its_compression(stand: Checked) -> None:
     born = stand.clock.now() - 10_000
     stand.send(body=zlib.compress(b"t"), properties=TRANSACTION, sys_flag=5, born_timestamp=born)
     stand.round()
     assert [half.sys_flag & 1 for half in stand.halves()] == [1, 1]
 
 
-def test_a_half_message_whose_outcome_is_known_is_passed_over() -> None:
-    stand = Checked()
+def test_half_message_with_a_known_outcome_is_skipped(stand: Checked) -> None:
     for body in (b"a", b"b", b"c"):
         stand.half(body)
     a, b, c = stand.halves()
@@ -124,9 +125,8 @@ def test_a_half_message_whose_outcome_is_known_is_passed_over() -> None:
     assert c.queue_offset == 2
 
 
-def test_an_operation_record_waits_for_its_half_message() -> None:
-    """It is needed until its half message is reached, which is behind one that is too young."""
-    stand = Checked()
+def test_an_operation_record_waits_for_its_half_message(stand: Checked) -> None:
+    """It is needed until the round reaches its half message, which follows a message that is too young."""
     stand.half(b"a")
     stand.half(b"b")
     stand.end(COMMIT, stand.halves()[1])
@@ -150,7 +150,7 @@ def test_a_young_half_message_ends_the_round() -> None:
     assert [known(asked).body for asked in stand.round()] == [b"young", b"old"]
 
 
-def test_what_was_asked_is_asked_again_until_it_was_often_enough() -> None:
+def test_check_is_repeated_up_to_the_maximum() -> None:
     stand = Checked(transaction_check_max=3)
     stand.half()
     for times in ("1", "2", "3"):
@@ -166,17 +166,18 @@ def test_what_was_asked_is_asked_again_until_it_was_often_enough() -> None:
     assert stand.offsets() == (4, None)
 
 
-def test_a_message_older_than_the_files_are_kept_is_given_up_at_once() -> None:
+def test_message_older_than_the_retention_is_dropped() -> None:
     stand = Checked(file_reserved_time=1)
     stand.half(born=-3_600_000)
     assert stand.round() == []
     assert (stand.last().topic, stand.last().flag) == ("TRANS_CHECK_MAX_TIME_TOPIC", 7)
 
 
-def test_a_message_can_ask_for_time() -> None:
-    """While it has it, it goes to the end of the queue, and remembers where it was first. That it was committed meanwhile is not
-    seen any more: its operation record names an offset that the round has behind it."""
-    stand = Checked()
+def test_message_can_postpone_its_check(stand: Checked) -> None:
+    """During that time it moves to the end of the queue and remembers its first position.
+
+    A commit in the meantime is not detected: its operation record has an offset that the round has already passed.
+    """
     stand.half(CHECK_IMMUNITY_TIME_IN_SECONDS="30")
     for count in (2, 3):
         assert stand.round() == []
@@ -188,9 +189,8 @@ def test_a_message_can_ask_for_time() -> None:
     assert len(stand.round()) == 1
 
 
-def test_a_copy_ends_with_the_message_that_it_names() -> None:
-    """Its operation record is used up by that, so the message itself is asked for if it comes later."""
-    stand = Checked()
+def test_copy_is_done_with_its_original_message(stand: Checked) -> None:
+    """This uses up the operation record of the original, so the original is checked if it is reached later."""
     stand.half(b"copy", CHECK_IMMUNITY_TIME_IN_SECONDS="60", TRAN_PREPARED_QUEUE_OFFSET="1")
     stand.half(b"first")
     stand.end(COMMIT, stand.halves()[1])
@@ -202,24 +202,19 @@ IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 
 
 @pytest.mark.parametrize(("born", "properties"), [(0, {IMMUNITY: "x"}), (0, {IMMUNITY: "-1"}), (100_000, {})])
-def test_a_time_that_is_none_is_the_usual_one_and_a_message_of_the_future_is_asked_for_at_once(
-    born: int, properties: dict[str, str]
-) -> None:
-    stand = Checked()
+def test_invalid_check_time_is_the_default(stand: Checked, born: int, properties: dict[str, str]) -> None:
     stand.half(born=born, **properties)
     assert len(stand.round()) == 1
 
 
-def test_nobody_is_asked_where_nobody_is() -> None:
-    stand = Checked()
+def test_without_a_producer_no_check_is_sent(stand: Checked) -> None:
     stand.half()
     stand.broker.channel_closed(stand.producer)
     assert stand.round() == []
     assert len(stand.halves()) == 2
 
 
-def test_where_nobody_is_the_round_goes_on_to_the_next_half_message() -> None:
-    stand = Checked()
+def test_without_a_producer_the_round_continues(stand: Checked) -> None:
     for body in (b"a", b"b"):
         stand.half(body)
     stand.broker.channel_closed(stand.producer)
@@ -228,16 +223,14 @@ def test_where_nobody_is_the_round_goes_on_to_the_next_half_message() -> None:
     assert stand.offsets() == (2, None)
 
 
-def test_a_message_without_a_way_back_is_not_asked_for() -> None:
-    stand = Checked()
+def test_message_without_its_topic_is_not_checked(stand: Checked) -> None:
     message = Message(HALF_TOPIC, body=b"x", properties_text="PGROUP\x01pg\x02")
     stand.scheduler.complete(stand.broker.store.put_message(message))
     assert stand.round() == []
     assert stand.offsets() == (1, None)
 
 
-def test_a_store_that_takes_nothing_ends_the_round_after_a_minute() -> None:
-    stand = Checked()
+def test_unavailable_store_ends_the_round_after_a_minute(stand: Checked) -> None:
     stand.half()
     stand.put_gives(PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE))
     began = stand.clock.now()
@@ -246,15 +239,13 @@ def test_a_store_that_takes_nothing_ends_the_round_after_a_minute() -> None:
     assert stand.offsets() == (None, None)
 
 
-def test_a_round_makes_the_half_topic_with_one_queue_to_read_and_write() -> None:
-    stand = Checked()
+def test_round_creates_the_half_topic_with_one_queue(stand: Checked) -> None:
     assert HALF_TOPIC not in stand.known()
     assert stand.round() == []
     assert stand.broker.topics.table[HALF_TOPIC] == TopicConfig(HALF_TOPIC, 1, 1, READ | WRITE, topic_sys_flag=0)
 
 
-def test_what_is_not_an_operation_record_is_passed_over() -> None:
-    stand = Checked()
+def test_other_records_in_the_operation_queue_are_skipped(stand: Checked) -> None:
     for text, body in (("TAGS\x01x", b"0"), ("TAGS\x01d", b"nonsense")):
         message = Message(OP_HALF_TOPIC, body=body, properties_text=text)
         stand.scheduler.complete(stand.broker.store.put_message(message))
@@ -263,8 +254,7 @@ def test_what_is_not_an_operation_record_is_passed_over() -> None:
     assert len(stand.producer.written) == 1
 
 
-def test_many_operation_records_are_read_in_turns() -> None:
-    stand = Checked()
+def test_many_operation_records_are_read_in_batches(stand: Checked) -> None:
     for number in range(70):
         stand.half(str(number).encode())
     for half in stand.halves():
@@ -275,22 +265,20 @@ def test_many_operation_records_are_read_in_turns() -> None:
     assert stand.offsets() == (71, 70)
 
 
-def test_an_offset_that_is_not_there_any_more_is_corrected() -> None:
-    stand = Checked()
+def test_offset_before_the_queue_is_corrected(stand: Checked) -> None:
     stand.half()
     stand.broker.offsets.commit(CHECK_GROUP, HALF_TOPIC, 0, 50)
     assert stand.round() == []
     assert stand.offsets()[0] == 1
 
 
-def test_a_store_that_is_shut_down_ends_the_round() -> None:
-    stand = Checked()
+def test_a_store_that_is_shut_down_ends_the_round(stand: Checked) -> None:
     stand.half()
     stand.broker.store.shutdown = True
     assert stand.round() == []
 
 
-def test_the_service_makes_its_rounds() -> None:
+def test_service_runs_its_rounds() -> None:
     stand = Checked(transaction_check_interval=1000)
     (service,) = stand.broker.services()
     stand.scheduler.spawn(service.run(), service.name)
@@ -303,19 +291,19 @@ def test_the_service_makes_its_rounds() -> None:
     assert service.ended.done
 
 
-def test_who_does_not_ask() -> None:
+def test_brokers_that_do_not_check() -> None:
     assert Stand("P40").broker.services() == ()
     assert Stand("P494", broker_role="SLAVE").broker.services() == ()
 
 
-def test_the_first_offset_that_is_not_done() -> None:
+def test_first_unfinished_offset() -> None:
     assert first_open({3, 4, 6}, 3) == 5
     assert first_open({4}, 3) == 3
 
 
 @pytest.mark.parametrize("profile", ["P440", "P452", "P45"])
 @pytest.mark.parametrize("flags", [BORN_IPV6, STORE_IPV6, HOSTS_IPV6])
-def test_release_without_ipv6_asks_for_a_half_message_that_claims_it(profile: str, flags: int) -> None:
+def test_release_without_ipv6_checks_messages_with_an_ipv6_flag(profile: str, flags: int) -> None:
     stand = Checked(profile)
     stand.send(body=b"t", properties=TRANSACTION | {"UNIQ_KEY": "t"}, sys_flag=4 | flags, born_timestamp=stand.clock.now())
     (asked,) = stand.round()
@@ -323,7 +311,7 @@ def test_release_without_ipv6_asks_for_a_half_message_that_claims_it(profile: st
     assert (message.topic, message.body, message.sys_flag & flags) == ("T", b"t", flags)
 
 
-def test_producer_is_asked_for_the_half_message_of_an_ipv6_client() -> None:
+def test_producer_is_asked_about_an_ipv6_clients_half_message() -> None:
     stand = Checked("P494")
     stand.channel.remote = ("2001:0db8:0000:0000:0000:0000:0000:0001", 50001)
     stand.half()

@@ -1,3 +1,3 @@
-"""What all tests of this folder have."""
+"""Fixtures for all tests of this folder."""
 
 from remembered import nothing_remembered  # noqa: F401

@@ -1,7 +1,7 @@
-"""What can happen to a store's files, as data: each kind changes a file of a store that a broker wrote, and says which rule sees it, where.
+"""Corruptions of store files as data: each changes a file that a real broker wrote, and names the detecting rule and the location.
 
-The stores are `tests/data/store-mixed-*.tar.gz`: 4.9.4 and 5.3.3 with batches, delayed, transactional and sent-back messages, dead
-letters, several log files and index files. They are read as made-up ones are, by a few lines of struct.
+The stores are `tests/data/store-mixed-*.tar.gz`: 4.9.4 and 5.3.3 with batches, delayed, transactional and sent-back messages, dead letters,
+several log files and index files. A few lines of struct read them, as for generated stores.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FILE, QUEUE_FILE, SLOTS = 65536, 1000, 50
 
 
 class Damaged:
-    """A store that is being damaged."""
+    """A store to damage."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.records = read_records(root)
 
     def one(self, topic: str = "Orders", nth: int = 7, flags: int = 0, has: bytes = b"") -> Stored:
-        """Of the records of a topic with these flags, the one of a number, from the end if it is negative."""
+        """Return the record with this number among those of a topic with these flags, from the end if negative."""
         return [r for r in self.records if r.topic == topic and r.flags == flags and has in r.properties][nth]
 
     def log(self, offset: int) -> tuple[Path, int]:
@@ -49,18 +49,20 @@ class Damaged:
 
 
 def properties_at(r: Stored) -> int:
-    """Where its properties begin in a record."""
+    """Return where the properties begin in a record."""
     return r.size - len(r.properties)
 
 
 Place = int | None
-"""An offset that a finding has to have, None for any."""
+"""Required offset of a finding, None for any."""
 
 
 @dataclass(frozen=True)
 class Corruption:
-    """`do` corrupts a store; it gives the file (a part of its path) and the place. `rules`: beginnings of the ids of which one is found
-    there; empty for what the files do not show."""
+    """`do` corrupts a store and returns the file (a part of its path) and the offset.
+
+    `rules`: id prefixes, at least one of which must be found there; empty if the files do not show the corruption.
+    """
 
     name: str
     rules: tuple[str, ...]
@@ -74,12 +76,12 @@ def write(path: Path, at: int, data: bytes) -> None:
 
 
 def at_place(path: Path, at: int) -> tuple[str, int]:
-    """Where a finding about a byte of a log file has to be."""
+    """Return the required location of a finding about a byte of a log file."""
     return "/".join(path.parts[-2:]), at
 
 
 def field(at: int, form: str, change: Callable[[int], int], **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
-    """A number of a record changed; found at the record."""
+    """Change a number of a record; found at the record."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         r = d.one(**which)
@@ -92,7 +94,7 @@ def field(at: int, form: str, change: Callable[[int], int], **which: Any) -> Cal
 
 
 def text(old: bytes, new: bytes, **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
-    """A text in the properties of a record changed into one of the same length; found at the record."""
+    """Change a text in the properties of a record to another of the same length; found at the record."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         r = d.one(has=old, **which)  # type: ignore[arg-type]
@@ -105,7 +107,7 @@ def text(old: bytes, new: bytes, **which: Any) -> Callable[[Damaged], tuple[str,
 
 
 def span(at: Callable[[Stored], int], data: Callable[[Stored, bytes], bytes], **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
-    """Bytes of a record, from `at(record)` on, replaced by what `data` makes of the whole record; found at the record."""
+    """Replace bytes of a record, from `at(record)` on, by `data` of the whole record; found at the record."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         r = d.one(**which)
@@ -118,7 +120,7 @@ def span(at: Callable[[Stored], int], data: Callable[[Stored, bytes], bytes], **
 
 
 def origin(topic: str) -> Callable[[Damaged], tuple[str, Place]]:
-    """The physical offset in ORIGIN_MESSAGE_ID changed by one."""
+    """Change the physical offset in ORIGIN_MESSAGE_ID by one."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         r = d.one(topic, 0, has=b"ORIGIN_MESSAGE_ID")
@@ -132,7 +134,7 @@ def origin(topic: str) -> Callable[[Damaged], tuple[str, Place]]:
 
 
 def queue_entry(at: int, form: str, change: Callable[[int], int], **which: Any) -> Callable[[Damaged], tuple[str, Place]]:
-    """A number of a record's entry changed; found at the record, or the entry."""
+    """Change a number of a record's queue entry; found at the record, or the entry."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         r = d.one(**which)
@@ -145,7 +147,7 @@ def queue_entry(at: int, form: str, change: Callable[[int], int], **which: Any) 
 
 
 def table(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Damaged], tuple[str, Place]]:
-    """A table of config edited."""
+    """Edit a table of config."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         path = d.root / "config" / name
@@ -160,7 +162,7 @@ def table(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Da
 def file_of(
     choose: Callable[[Damaged], Path], change: Callable[[Path], object], where: str, place: Place = None
 ) -> Callable[..., tuple[str, Place]]:
-    """A whole file changed, such as cut, copied, swapped."""
+    """Change a whole file: truncate, copy, swap."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         change(choose(d))
@@ -170,7 +172,7 @@ def file_of(
 
 
 def header(at: int, form: str, change: Callable[[int], int], file: int = 0) -> Callable[[Damaged], tuple[str, Place]]:
-    """A number of an index file's header changed."""
+    """Change a number of an index file's header."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         path = d.indexes[file]
@@ -182,7 +184,7 @@ def header(at: int, form: str, change: Callable[[int], int], file: int = 0) -> C
 
 
 def key(at: int, form: str, change: Callable[[int], int], number: int = 20) -> Callable[[Damaged], tuple[str, Place]]:
-    """A number of an index entry changed; found at the entry."""
+    """Change a number of an index entry; found at the entry."""
 
     def do(d: Damaged) -> tuple[str, Place]:
         path, start = d.key(number)
@@ -199,7 +201,7 @@ def cut(path: Path, to: int) -> None:
 
 
 def _swap_records(d: Damaged) -> tuple[str, Place]:
-    """Two neighbours of one size in each other's place."""
+    """Swap two neighbouring records of equal size."""
     pairs = zip(d.records, d.records[1:], strict=False)
     first = next(a for a, b in pairs if a.size == b.size and b.offset == a.offset + a.size)
     path, at = d.log(first.offset)
@@ -209,7 +211,7 @@ def _swap_records(d: Damaged) -> tuple[str, Place]:
 
 
 def _over(d: Damaged) -> tuple[str, Place]:
-    """A record written over a later one of its size."""
+    """Write a record over a later record of its size."""
     size = d.one(nth=20).size
     first, second = [r for r in d.records if r.size == size][:2]
     path, at = d.log(first.offset)
@@ -218,7 +220,7 @@ def _over(d: Damaged) -> tuple[str, Place]:
 
 
 def _page(d: Damaged) -> tuple[str, Place]:
-    """A page of the log that was lost."""
+    """Lose a page of the log."""
     write(d.root / "commitlog" / f"{0:020}", 4096, bytes(4096))
     return "commitlog", max(r.offset for r in d.records if r.offset <= 4096)
 

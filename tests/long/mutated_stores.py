@@ -88,7 +88,7 @@ Files = dict[str, bytes]
 
 @functools.cache
 def sound(profile: str) -> Files:
-    """The files of a sound store: those that a real release wrote, and what this broker has added under the profile."""
+    """Return the files of a sound store: those that a real release wrote, and those that this broker added under the profile."""
     with tempfile.TemporaryDirectory() as name:
         with tarfile.open(DATA / f"store-mixed-{WRITTEN_BY[profile]}.tar.gz") as archive:
             archive.extractall(name, filter="data")
@@ -101,7 +101,7 @@ def sound(profile: str) -> Files:
 
 @functools.cache
 def record_places(profile: str) -> dict[str, list[int]]:
-    """Where records begin in each file of the log."""
+    """Return where records begin in each file of the log."""
     files = sound(profile)
     names = sorted(name for name in files if name.startswith("commitlog/"))
     found = read_log(b"".join(files[name] for name in names), FILE_SIZE, hosts_by_flag=PROFILES[profile].hosts_by_flag)
@@ -123,7 +123,7 @@ def write(root: Path, files: Files) -> None:
 
 
 def mutated(profile: str, random: Random) -> Files:
-    """A store in which some files are not as they were."""
+    """Return a store with mutations in some files."""
     files = dict(sound(profile))
     if random.random() < 0.5:
         files["abort"] = b""  # as after a crash
@@ -154,7 +154,7 @@ def _bytes(files: Files, name: str, random: Random, _: str) -> None:
 
 
 def _used(data: bytes) -> int:
-    """A length that rarely reaches far into the zeros at the end."""
+    """Return a length that rarely reaches far into the zeros at the end."""
     return max(1, min(len(data), len(data.rstrip(b"\0")) + 64))
 
 
@@ -176,7 +176,7 @@ def _length(files: Files, name: str, random: Random, _: str) -> None:
 
 
 def _file(files: Files, name: str, random: Random, _: str) -> None:
-    """The whole file: gone, empty, noise, another's, beside one of a strange name."""
+    """Mutate the whole file: delete, empty, fill with noise, replace, or add a neighbour of unusual size."""
     kind, other = random.randrange(7), random.choice(sorted(files))
     if kind == 0:
         del files[name]
@@ -196,7 +196,7 @@ def _file(files: Files, name: str, random: Random, _: str) -> None:
 
 
 def _record(files: Files, name: str, random: Random, profile: str) -> None:
-    """A field of a record: its size, magic number, flags, hosts, offsets or one of its lengths."""
+    """Mutate a field of a record: its size, magic number, flags, hosts, offsets or a length."""
     places = record_places(profile).get(name)
     if not places:
         return
@@ -227,7 +227,7 @@ def _record(files: Files, name: str, random: Random, profile: str) -> None:
 
 
 def _reread(files: Files, name: str, at: int, size: int) -> None:
-    """Make the record one that is whole if its store host is read as IPv6: the body's length is found 12 bytes later."""
+    """Make a record that is whole if its store host is read as IPv6: the body's length is found 12 bytes later."""
     data = files[name]
     (body,) = struct.unpack_from(">i", data, at + 84)
     if not 12 <= body <= size - 91 or at + size > len(data):
@@ -240,7 +240,7 @@ def _reread(files: Files, name: str, at: int, size: int) -> None:
 
 
 def _json(files: Files, name: str, random: Random, _: str) -> None:
-    """A table of config with another value in it, or another text."""
+    """Mutate a table of config: another value in it, or another text."""
     text = files[name].decode("utf-8", "replace")
     if random.random() < 0.3:
         files[name] = random.choice(TEXTS).encode("utf-8", "surrogatepass")
@@ -296,7 +296,7 @@ class Running:
         return self.broker.load()
 
     def use(self) -> None:
-        """Let the services run, put messages, read what is there, and stop."""
+        """Let the services run, put messages, read the existing messages, and stop."""
         broker, scheduler, store = self.broker, self.scheduler, self.broker.store
         scheduler.complete(broker.start())
         services = (*store.services(), *broker.services())
@@ -350,7 +350,7 @@ class Running:
         store.get_message(topic, queue_id, store.max_offset(topic, queue_id) - 1)
 
     def _tried(self, work: Work[Any]) -> None:
-        """Do something that may fail as it does in a release."""
+        """Run an operation that can fail as in a release."""
         with suppress(OSError, JavaError):
             self.scheduler.complete(work)
 
@@ -364,13 +364,15 @@ def running(root: Path, profile: str) -> Iterator[Running]:
         made.disk.close()
 
 
-# Looking for what must not be
+# Forbidden results
 
 
 @dataclass
 class Found:
-    """`failures` are texts with the number of their store. `longest_start` and `longest_run` are seconds, `megabytes` is the largest
-    memory of a process so far."""
+    """`failures` are texts with the number of their store.
+
+    `longest_start` and `longest_run` are seconds, `megabytes` is the largest memory of a process so far.
+    """
 
     stores: int = 0
     started: int = 0
@@ -382,7 +384,7 @@ class Found:
     failures: list[str] = field(default_factory=list)
 
     def add(self, other: Found) -> None:
-        """Take in what another search found."""
+        """Merge the results of another search."""
         self.stores += other.stores
         self.started += other.started
         self.refused += other.refused
@@ -407,7 +409,7 @@ class _Unforeseen(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         problem = record.exc_info[1] if record.exc_info else next((arg for arg in record.args or () if isinstance(arg, Exception)), None)
-        is_table = record.name.endswith(".persistence")  # whatever is wrong with a table leads to its backup (PER-03)
+        is_table = record.name.endswith(".persistence")  # any damage of a table falls back to its backup (PER-03)
         if problem is not None and not is_table and not isinstance(problem, OSError | JavaError):
             self.kept.append(f"{problem!r} {_where(problem)} in {record.getMessage()[:200]}")
 
@@ -459,7 +461,7 @@ def search(numbers: Iterable[int], seed: int = 0) -> Found:
 
 
 def search_on(processes: int, numbers: range, seed: int) -> Iterator[Found]:
-    """Search on some processes; yield all that was found so far after each chunk."""
+    """Search on some processes; yield the total after each chunk."""
     found, began = Found(), time.monotonic()
     chunks = [numbers[at : at + CHUNK] for at in range(0, len(numbers), CHUNK)]
     for part in on_processes(processes)(functools.partial(search, seed=seed), chunks):

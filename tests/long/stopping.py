@@ -1,4 +1,4 @@
-"""Start a command, send it a signal at a moment of its run, and measure how it ends."""
+"""Start a command, send it a signal during its run, and measure how it ends."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ TICKS: Final = os.sysconf("SC_CLK_TCK")
 PATIENCE: Final = 60.0
 """Seconds after which a command that does not end is killed."""
 UNDECIDED: Final = "before anything was decided"
-"""What a command prints that has no results yet."""
+"""Output of a command that has no results yet."""
 KEPT: Final = ("made/audit.part", "made/summary.json", "made/verdicts/*/_SUCCESS")
-"""Files that are there only after something was decided."""
+"""Files that exist only after something was decided."""
 COUNTED: Final = re.compile(r"(?:auditing|replaying case|mutants, run|level): [1-9][0-9,.]* of [0-9,.]+")
-"""Lines of progress that count what was decided."""
+"""Lines of progress that count decided items."""
 GRACE: Final = 1.0
-"""Seconds that the guardian has to remove folders after the command has ended."""
+"""Seconds in which the guardian removes folders after the command has ended."""
 _MARK: Final = "ROCKETPROOF_STOPPED_TRIAL"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command to stop. `seconds`: the moments are drawn from so many seconds of its run, or from all of it if it is shorter.
+    """A command to stop. `seconds`: the moments are drawn from this many seconds of its run, or from all of a shorter run.
 
-    `broker`: it starts brokers or Spark, and has more time to stop them. `served`: it runs until a signal, so its
-    code is 0. `needs`: it runs only where `STOPPED_WITH` names this. `cold`: nothing that it compiles was kept by an earlier run.
+    `broker`: it starts brokers or Spark, and has more time to stop them. `served`: it runs until a signal, so its code is 0. `needs`: it
+    runs only if `STOPPED_WITH` names this. `cold`: no compiled code of an earlier run is reused.
     """
 
     name: str
@@ -60,13 +60,13 @@ class Case:
 
     @property
     def limit(self) -> float:
-        """Seconds within which it ends."""
+        """Seconds within which it must end."""
         return 5.0 if self.broker else 2.0
 
 
 @dataclass
 class Trial:
-    """How a command ended. Times are seconds: `took` from the signal to the end, `cpu` what its processes computed meanwhile."""
+    """How a command ended. Times are seconds: `took` from the signal to the end, `cpu` computed by its processes meanwhile."""
 
     moment: float
     took: float
@@ -78,22 +78,22 @@ class Trial:
     finished: bool = False
 
     missing: list[str] = field(default_factory=list)
-    """Files of results that it was asked for and that are not whole."""
+    """Requested result files that are incomplete."""
     decided: list[str] = field(default_factory=list)
-    """What shows that something was decided."""
+    """Evidence that something was decided."""
 
     @property
     def undecided(self) -> bool:
-        """Whether it printed that it has no results."""
+        """Return whether it printed that it has no results."""
         return UNDECIDED in self.output
 
     @property
     def wrote(self) -> bool:
-        """Whether it ended with results, and all of them are in their files."""
+        """Return whether it ended with results, and all of them are in their files."""
         return not self.undecided and not self.missing
 
     def faults(self, case: Case, codes: Iterable[int]) -> list[str]:
-        """What is wrong with this end."""
+        """Return what is wrong with this end."""
         found = []
         if self.took > case.limit:
             found.append(f"it took {self.took:.1f} s")
@@ -110,13 +110,13 @@ class Trial:
 
 
 def moments(name: str, count: int, seconds: float) -> list[float]:
-    """So many moments in this time, drawn by the name, one in each part of it. Early parts are shorter: more happens there."""
+    """Draw this many moments in this time by the name, one in each part. Early parts are shorter, because more happens there."""
     draw = random.Random(name)
     return [seconds * ((number + draw.random()) / count) ** 2 for number in range(count)]
 
 
 def start(case: Case, folder: Path, mark: str) -> subprocess.Popen[bytes]:
-    """The command in a session of its own, with folders of its own."""
+    """Start the command in its own session, with its own folders."""
     (folder / "tmp").mkdir(parents=True, exist_ok=True)
     env = {**os.environ, "PYTHONPATH": PATH, "NO_COLOR": "1", "COLUMNS": "100", "TMPDIR": str(folder / "tmp"), _MARK: mark}
     env.pop("PYTEST_CURRENT_TEST", None)
@@ -140,7 +140,7 @@ def _hears() -> None:
 
 
 def run_time(case: Case, folder: Path) -> tuple[float, int | None]:
-    """Seconds that the command takes, at most the case's, and its exit code if it ended."""
+    """Return the seconds that the command takes, at most the case's, and its exit code if it ended."""
     mark = uuid4().hex
     process = start(case, folder, mark)
     began = time.monotonic()
@@ -156,7 +156,7 @@ def run_time(case: Case, folder: Path) -> tuple[float, int | None]:
 
 
 def stop(case: Case, folder: Path, moment: float, number: signal.Signals) -> Trial:
-    """Send the command a signal that long after it began: SIGINT to its group, as a terminal does, SIGTERM to itself."""
+    """Send the command a signal this long after its start: SIGINT to its group, as a terminal does, SIGTERM to itself."""
     mark = uuid4().hex
     process = start(case, folder, mark)
     try:
@@ -183,7 +183,7 @@ def stop(case: Case, folder: Path, moment: float, number: signal.Signals) -> Tri
 
 
 def results_of(arguments: Sequence[str]) -> list[str]:
-    """The files of results that a command line asks for, by their names in its folder. Files outside of it are none of them."""
+    """Return the result files in a command line, by their names in its folder. Files outside of it do not count."""
     found = []
     for option, value in pairwise(arguments):
         kind, _, name = value.partition(":")
@@ -197,7 +197,7 @@ def results_of(arguments: Sequence[str]) -> list[str]:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file of results is there, and has its end."""
+    """Return whether a result file exists and is complete."""
     try:
         text = path.read_text("utf-8")
         if path.suffix == ".xml":
@@ -212,7 +212,7 @@ def is_whole(path: Path) -> bool:
 
 
 def _catches(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the command handles SIGTERM: before that, Python starts, and a signal ends it."""
+    """Wait until the command handles SIGTERM; before that Python is starting, and a signal ends it."""
     while process.poll() is None:
         status = Path(f"/proc/{process.pid}/status").read_text()
         if int(status.partition("SigCgt:")[2].split()[0], 16) >> (signal.SIGTERM - 1) & 1:
@@ -221,7 +221,7 @@ def _catches(process: subprocess.Popen[bytes]) -> None:
 
 
 def _watched(process: subprocess.Popen[bytes], mark: str) -> tuple[int, float]:
-    """The exit code, and the CPU seconds of the command and its children as far as they could be seen."""
+    """Return the exit code, and the measured CPU seconds of the command and its children."""
     cpu, until = 0.0, time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
@@ -241,7 +241,7 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
 
 
 def marked(mark: str) -> dict[int, str]:
-    """The processes of a trial that still run, with their commands."""
+    """Return the running processes of a trial, with their commands."""
     found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
@@ -255,7 +255,7 @@ def marked(mark: str) -> dict[int, str]:
 
 
 def _cpu(pids: Iterable[int]) -> float:
-    """CPU seconds of the processes, and of their children that have ended."""
+    """Return the CPU seconds of the processes, and of their children that have ended."""
     total = 0
     for pid in pids:
         try:
@@ -267,7 +267,7 @@ def _cpu(pids: Iterable[int]) -> float:
 
 
 def _left(mark: str, folder: Path) -> list[str]:
-    """Processes and temporary folders that are left, when the guardian has had its time."""
+    """Return processes and temporary folders that remain after the guardian's time."""
     until = time.monotonic() + GRACE
     while True:
         found = [f"process {pid}: {command}" for pid, command in marked(mark).items()]
@@ -286,8 +286,10 @@ def _kill(pids: Iterable[int]) -> None:
 
 
 def trials(case: Case, base: Path, count: int, number: signal.Signals, seconds: float) -> Iterator[Trial]:
-    """The command stopped at so many moments, each time in a folder of its own; once more at a moment where it took too long, since
-    other programs may have kept the machine busy."""
+    """Stop the command at this many moments, each time in its own folder.
+
+    A run that took too long is repeated once, because other programs may have kept the machine busy.
+    """
     for at, moment in enumerate(moments(f"{case.name} {number.name}", count, seconds)):
         made = stop(case, base / f"{at:02}", moment, number)
         if made.took > case.limit:

@@ -1,4 +1,4 @@
-"""All mutants of the faults' small models, on two processes: what notices each, and nothing survives."""
+"""All mutants of the faults' small models, on two processes: each is detected, and none survives."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ PARTS = {"recovery": 212, "locks": 128, "expiry": 89, "news": 148, "patience": 1
 
 
 @pytest.mark.parametrize("scope", scopes(SENDING))
-def test_every_step_keeps_the_invariants_by_which_mutants_are_equal(scope: str) -> None:
+def test_steps_keep_the_invariants_that_make_mutants_equivalent(scope: str) -> None:
     specification = part(scope)
     assert isinstance(specification, Specification)
     stated = {formula(specification): sentence for sentence, formula in invariants.INVARIANTS.items()}
@@ -31,7 +31,7 @@ def tried(mutants: Sequence[SpecificationMutant], workers: int) -> MutationRepor
     return MutationRun(TrialByModels(), workers=workers).report(mutants)
 
 
-def test_two_processes_find_what_one_finds() -> None:
+def test_two_processes_find_the_same_as_one() -> None:
     sample = chosen(["locks"], 60, 1)
     assert tried(sample, 2).rows == tried(sample, 1).rows
 

@@ -1,4 +1,4 @@
-"""Injected corruptions of stores that 4.9.4 and 5.3.3 wrote: the audit finds them, at the place, with few findings.
+"""Injected corruptions of stores that 4.9.4 and 5.3.3 wrote: the audit finds them at their location, with few findings.
 
 `python tests/long/test_corruptions.py` prints the table of traces/docs/audit.md.
 """
@@ -24,12 +24,12 @@ from rocketproof_traces.common.pools import on_processes
 DATA = Path(__file__).parents[1] / "data"
 STORES = {"4.9.4": "P494", "5.3.3": "P533"}
 MOST = 12
-"""Findings that one corruption may bring."""
+"""Maximum number of findings per corruption."""
 
 
 @dataclass(frozen=True)
 class Met:
-    """What the audit said of a corrupted store besides what it says of the sound one. `there`: one of the wanted rules, at the place."""
+    """The audit's findings in a corrupted store that the sound store does not have. `there`: a required rule was found at the location."""
 
     corruption: Corruption
     there: bool
@@ -52,7 +52,7 @@ def audited(root: Path, profile: str) -> tuple[set[AuditFinding], list[str]]:
 
 
 def met(version: str, folder: Path) -> Iterator[Met]:
-    """Every corruption of the store of a release, each on a copy of its own, which lies at one path."""
+    """Audit every corruption of the store of a release, each on its own copy, always at the same path."""
     root = folder / "store"
     with tarfile.open(DATA / f"store-mixed-{version}.tar.gz") as archive:
         archive.extractall(folder, filter="data")
@@ -82,7 +82,7 @@ def _restored(root: Path, files: dict[Path, bytes]) -> None:
 
 
 @pytest.mark.parametrize("version", STORES)
-def test_corruptions_are_found_at_their_place(version: str, tmp_path: Path) -> None:
+def test_corruptions_are_found_at_their_location(version: str, tmp_path: Path) -> None:
     all_ = list(met(version, tmp_path))
     detectable = [one for one in all_ if one.corruption.rules]
     assert len(detectable) >= 110

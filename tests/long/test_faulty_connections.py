@@ -1,4 +1,7 @@
-"""Whole validations over connections with every fault, at rates that hide much: minutes, so only for those who name this folder."""
+"""Whole validations over connections with every fault, at rates that hide much.
+
+They take minutes, so they only run if the folder is named.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +44,11 @@ def run(
 
 
 def accusations(found: ValidationReport) -> list[str]:
-    return [f"{one.verdict.property}: {one.verdict.text}" for one in found.findings] + [row.id for row in found.vanished]
+    return [f"{finding.verdict.property}: {finding.verdict.text}" for finding in found.findings] + [row.id for row in found.vanished]
 
 
-def test_a_target_that_fails_mostly_by_its_connection_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = FaultyTarget(InProcess(PROFILE), {Fault.CLOSE_AFTER: 0.5}, seed=1, after=1)  # the broker does tell its settings
+def test_target_with_mostly_failing_connections_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = FaultyTarget(InProcess(PROFILE), {Fault.CLOSE_AFTER: 0.5}, seed=1, after=1)  # the broker reports its settings
     found = run(target, tmp_path / "r", 8, 1)
     assert accusations(found) == []
     assert found.exit_code == 3
@@ -56,7 +59,7 @@ def test_a_target_that_fails_mostly_by_its_connection_is_not_judged(tmp_path: Pa
     assert again(tmp_path / "r", None, ()).exit_code == 3
 
 
-def test_a_mildly_faulty_connection_is_told_and_nothing_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mildly_faulty_connection_is_reported_without_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = FaultyTarget(InProcess(PROFILE), {fault: 4 * rate for fault, rate in MILD.items()}, seed=5)
     found = run(target, tmp_path / "r", 10, 5)
     assert accusations(found) == []
@@ -89,9 +92,9 @@ def test_any_change_of_answers_is_judged_without_an_error(tmp_path: Path) -> Non
     assert again(tmp_path / "r", None, ()).exit_code == 1
 
 
-@pytest.mark.parametrize(("mutant", "programs"), [("M-15a", 100), ("M-76a", 160)])  # one in some hundred requests shows the second
-def test_a_planted_fault_is_found_behind_a_mildly_faulty_connection(tmp_path: Path, mutant: str, programs: int) -> None:
+@pytest.mark.parametrize(("mutant", "programs"), [("M-15a", 100), ("M-76a", 160)])  # about one request in several hundred shows the second
+def test_planted_fault_is_found_over_a_mildly_faulty_connection(tmp_path: Path, mutant: str, programs: int) -> None:
     target = FaultyTarget(SeededFault(mutant), MILD, seed=1)
-    found = run(target, tmp_path / "r", programs, 1, shrink=2, until=lambda one: any(not each.at for each in one.findings))
+    found = run(target, tmp_path / "r", programs, 1, shrink=2, until=lambda one: any(not finding.at for finding in one.findings))
     assert found.open and found.exit_code == 1
     assert all(not one.verdict.at for one in found.open)

@@ -1,8 +1,8 @@
-"""Frames that no client sends: what was acknowledged outlives a kill, and servers stay within their bounds and go on.
+"""Frames that no client sends: acknowledged messages survive a kill, and servers stay within their bounds and continue.
 
 The number of hostile frames is ROCKETPROOF_FRAMES, 5,000 by default; a million takes about half an hour:
 
-    ROCKETPROOF_FRAMES=1000000 pytest -n0 tests/long/test_fuzzed_frames.py -k "hostile and P494"
+ROCKETPROOF_FRAMES=1000000 pytest -n0 tests/long/test_fuzzed_frames.py -k "hostile and P494"
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from rocketproof_properties.validation.fuzz import fuzz
 
 FRAMES = int(os.environ.get("ROCKETPROOF_FRAMES", "5000"))
 MEMORY = 512 * 1024
-"""KiB that a process with a name server and a broker takes at most."""
+"""Maximum KiB of a process with a name server and a broker."""
 HELD_UP = 5.0
-"""Seconds of processor time for which one request keeps all others waiting, at most; a registration of 90,000 topics takes about one."""
+"""Maximum seconds of processor time for which a request blocks all others; a registration of 90,000 topics takes about one."""
 
 
 @pytest.mark.parametrize("profile", ["P40", "P49", "P494", "P533"])
-def test_a_store_outlives_frames_that_nobody_means_well(profile: str) -> None:
+def test_store_survives_hostile_frames(profile: str) -> None:
     found = fuzz(profile, 12_000, seed=5, per_round=3000)
     assert found.findings == []
     assert found.frames == 12_000 and found.kills == 4
@@ -33,7 +33,7 @@ def test_a_store_outlives_frames_that_nobody_means_well(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["P40", "P494", "P533"])
-def test_servers_go_on_within_their_bounds_under_hostile_frames(profile: str, tmp_path: Path) -> None:
+def test_servers_stay_within_bounds_under_hostile_frames(profile: str, tmp_path: Path) -> None:
     with servers(tmp_path, profile) as running:
         send_and_pull(running.broker, "Before")
         sent = attack(running, FRAMES, seed=7)

@@ -1,4 +1,4 @@
-"""Generated changes, tried: a few programs notice what any message shows, and a run goes on from its file."""
+"""Trials of generated changes: a few programs detect a change that any message shows, and a run resumes from its file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocketproof_properties.reports.choices import InputError
 SCHEMAS = Path(__file__).parents[2] / "properties" / "docs" / "schemas"
 
 
-def test_a_few_programs_notice_what_any_message_shows_and_not_what_none_reaches(tmp_path: Path) -> None:
+def test_few_programs_detect_reachable_changes_only(tmp_path: Path) -> None:
     found = sampling.changes("store/record", "store")
     shown = next(one for one in found if one.function == "encode" and one.kind == "dropped")
     hidden = next(
@@ -47,7 +47,7 @@ def test_a_few_programs_notice_what_any_message_shows_and_not_what_none_reaches(
         read_known(path, by_wire.FORMAT, report.options)
 
 
-def test_a_few_programs_notice_a_switch_that_any_message_shows_and_not_one_of_producers() -> None:
+def test_few_programs_detect_broker_switches_only() -> None:
     shown, hidden = switch_mutant("P494", SwitchChange("stores_parsed", False)), switch_mutant("P494", SwitchChange("notices_ends", True))
     report = MutationRun(TrialByWire("P494", programs=8, seed=2), workers=1).report([shown, hidden])
     assert {row.id: row.verdict for row in report.rows} == {"stores_parsed True → False": NOTICED, "notices_ends False → True": SURVIVED}

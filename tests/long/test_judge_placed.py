@@ -1,5 +1,4 @@
-"""Further cases of two releases: what lies elsewhere than its request asks for, and what is refused on the way there, is explained; and a
-lie about any of it is not."""
+"""Further cases of two releases: changed placements and earlier refusals are explained, false answers are not."""
 
 from __future__ import annotations
 
@@ -28,12 +27,12 @@ def recorded(profile: str) -> tuple[str, ...]:
 
 
 def judged(folder: Path, profile: str, rows: list[Row]) -> list[str]:
-    """The cases that are not explained."""
+    """Return the cases that are not explained."""
     path = folder / "recording.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = judge_recording(path, profile)
     assert not found.out_of_reach and found.cases == len(rows)
-    return [one.case.split()[0] for one in found.unexplained]
+    return [case.case.split()[0] for case in found.unexplained]
 
 
 def rows(profile: str, cfg: str, upto: int = 999) -> list[Row]:
@@ -100,7 +99,7 @@ LIES: dict[str, tuple[str, int, Lie]] = {
 
 @pytest.mark.behaviour("BACK-03", "BACK-05", "BACK-08", "BACK-12", "DLQ-02", "DLQ-04", "TRX-04", "CL-02", "APP-05", "BAT-04", "STO-02")
 @pytest.mark.parametrize("lie", LIES)
-def test_a_lie_is_not(tmp_path: Path, lie: str) -> None:
+def test_false_recording_is_not_explained(tmp_path: Path, lie: str) -> None:
     cfg, number, change = LIES[lie]
     told = rows("P494", cfg, number)
     change(told[-1])
@@ -109,7 +108,7 @@ def test_a_lie_is_not(tmp_path: Path, lie: str) -> None:
 
 @pytest.mark.behaviour("CL-08")
 def test_a_record_that_fits_no_file_takes_no_offset(tmp_path: Path) -> None:
-    """It is acknowledged with an offset, which the next one gets as well; a small record's offset is nobody else's."""
+    """It is acknowledged with an offset that the next record reuses; the offset of a small record is never reused."""
     recorder = Recorder()
     for size in (1, 2_000_000, 1, 1):
         recorder.send("w", body=bytes(size))
@@ -120,7 +119,7 @@ def test_a_record_that_fits_no_file_takes_no_offset(tmp_path: Path) -> None:
     assert judged(tmp_path, "P494", recorder.rows) == ["A-1"]
 
 
-def test_a_group_that_nobody_recorded_may_have_any_limit(tmp_path: Path) -> None:
+def test_group_without_recorded_settings_can_have_any_limit(tmp_path: Path) -> None:
     told = rows("P494", "A", 60)
     for row in told:
         row["request"].pop("body", None)

@@ -1,6 +1,6 @@
-"""On many random histories no verdict with a bound contradicts the one without, and the second opinion agrees (tests/traces).
+"""On many random histories no verdict with a bound contradicts the unbounded verdict, and the second opinion agrees (tests/traces).
 
-ROCKETPROOF_HISTORIES sets how many histories are judged.
+ROCKETPROOF_HISTORIES sets the number of histories.
 """
 
 from __future__ import annotations

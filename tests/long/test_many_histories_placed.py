@@ -1,4 +1,4 @@
-"""On many small histories of what comes to lie elsewhere, the judge says what an enumeration of all orders says (tests/traces)."""
+"""On many small histories with changed placements, the judge agrees with an enumeration of all orders (tests/traces)."""
 
 import pytest
 from placed_histories import KINDS, TooLarge, compared, printed
@@ -6,7 +6,7 @@ from placed_histories import KINDS, TooLarge, compared, printed
 HISTORIES = 15
 MOST = 1500  # states at one event
 
-# "everything" is left out: the judge asks for no group where a retry is stored, and so takes one to a group that nobody makes.
+# "everything" is omitted: the judge never checks the group of a stored retry, so it accepts one for a group that is never created.
 
 
 @pytest.mark.behaviour("BACK-03", "BACK-11", "BACK-12", "DLQ-01", "DLQ-03", "DLQ-04", "TRX-04", "CL-02")

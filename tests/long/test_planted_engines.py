@@ -1,4 +1,4 @@
-"""Faults planted into the engines: the comparison of generated models notices each within few of them."""
+"""Faults planted into the engines: the comparison of generated models detects each within few models."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from rocketproof_model.explicit.progress import SearchProgress
 
 pytestmark = pytest.mark.slow  # .ci/run runs it, not only .ci/nightly
 
-MOST = 60  # models made until a fault is noticed
+MOST = 60  # models generated until a fault is detected
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def forgotten_slot(patch: pytest.MonkeyPatch) -> None:
-    """Exchanging two elements leaves one field where it is."""
+    """Exchanging two elements forgets one field."""
     real = canonical._Columns.moves
     patch.setattr(canonical._Columns, "moves", lambda self, i, j: real(self, i, j)[1:])
 
@@ -44,7 +44,7 @@ def forgotten_name(patch: pytest.MonkeyPatch) -> None:
 
 
 def lost_bit(patch: pytest.MonkeyPatch) -> None:
-    """Of a bag or a number that needs two bits only one is stored."""
+    """Store only one bit of a bag or number that needs two."""
     real = kernel.layout
 
     def narrow(*words: Any, **more: Any) -> Any:
@@ -56,22 +56,22 @@ def lost_bit(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_weak_fairness(patch: pytest.MonkeyPatch) -> None:
-    """Weak fairness is not asked for."""
+    """Ignore weak fairness."""
     patch.setitem(liveness._LEVEL, "weak", UNFAIR)
 
 
 def strong_as_weak(patch: pytest.MonkeyPatch) -> None:
-    """What is asked of strongly fair actions is weak fairness."""
+    """Treat strong fairness as weak."""
     patch.setitem(liveness._LEVEL, "strong", WEAK)
 
 
 def weak_as_strong(patch: pytest.MonkeyPatch) -> None:
-    """What is asked of weakly fair actions is strong fairness."""
+    """Treat weak fairness as strong."""
     patch.setitem(liveness._LEVEL, "weak", STRONG)
 
 
 def lost_states(patch: pytest.MonkeyPatch) -> None:
-    """One in 64 of the new states is never expanded."""
+    """Never expand one in 64 of the new states."""
     real = workers.Worker.flush
 
     def flush(self: Any) -> None:
@@ -88,7 +88,7 @@ def _without(part: Any, words: int) -> Any:
 
 
 def skipped_states(patch: pytest.MonkeyPatch) -> None:
-    """A search that goes on begins with half of the level that was to be expanded."""
+    """Resume a search with half of the level to expand."""
     real = SearchProgress.restore
 
     def restore(self: SearchProgress, *words: Any) -> Any:
@@ -99,13 +99,13 @@ def skipped_states(patch: pytest.MonkeyPatch) -> None:
 
 
 def unsettled(patch: pytest.MonkeyPatch) -> None:
-    """On disk the last range of candidates is not looked at."""
+    """Skip the last range of candidates on disk."""
     real = external.ExternalSearch._ranges
     patch.setattr(external.ExternalSearch, "_ranges", lambda self: list(real(self))[:-1])
 
 
 def lost_recall(patch: pytest.MonkeyPatch) -> None:
-    """What a search had counted before its end is not taken up again."""
+    """Forget the counts of an interrupted search on resuming it."""
     patch.setattr(workers.WorkerResult, "recall", lambda self, numbers: None)
 
 
@@ -124,11 +124,11 @@ FAULTS: dict[Plant, SearchStrategy[Case]] = {
 
 
 RARE: dict[Plant, int] = {forgotten_name: 200}
-"""How many have to be made where few models show a fault: here symmetric ones with an element's name in another's columns."""
+"""Number of models for faults that few models show: here symmetric models with an element's name in another's columns."""
 
 
 @pytest.mark.parametrize("plant", FAULTS, ids=lambda plant: plant.__name__)
-def test_a_planted_fault_is_noticed(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_planted_fault_is_detected(plant: Plant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pool, "_ALONE", 0)
     plant(monkeypatch)
     with pytest.raises((AssertionError, RocketproofError)):

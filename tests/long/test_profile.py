@@ -1,4 +1,4 @@
-"""Which switches describe a broker: known values are found again, each with a program, and what no switch explains is said."""
+"""The switches that describe a broker: known values are found again, each with a program, and unexplained differences are reported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEPS: tuple[tuple[Step, ...], ...] = (
 
 def recorded(profile: str, folder: Path, programs: list[Program]) -> list[RecordedProgram]:
     found = Stage(InProcess(profile), folder, 0, Bounds(2)).record(programs)
-    assert sorted(found) == [one.number for one in programs]
+    assert sorted(found) == [program.number for program in programs]
     return list(found.values())
 
 
@@ -45,7 +45,7 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> list[RecordedProgram]:
     return recorded("P494", tmp_path_factory.mktemp("older"), programs)
 
 
-def test_each_proposed_value_is_the_brokers(older: list[RecordedProgram]) -> None:
+def test_each_proposed_value_is_that_of_the_broker(older: list[RecordedProgram]) -> None:
     found = explain(older, P533)
     assert not found.unexplained and not found.agreeing
     assert {"illegal_code", "stores_wait", "dlq_beyond", "wants_topic"} <= {one.switch for one in found.changes}
@@ -56,8 +56,8 @@ def test_each_proposed_value_is_the_brokers(older: list[RecordedProgram]) -> Non
         assert all(each.differences(P533, without) and not each.differences(P533, found.changes) for each in one.shown)
 
 
-def test_what_is_known_of_a_profile_with_the_same_values_is_what_a_second_look_finds(older: list[RecordedProgram]) -> None:
-    """After all the looks of a search, which read some switches and not others."""
+def test_reused_differences_equal_those_of_a_fresh_replay(older: list[RecordedProgram]) -> None:
+    """The search before has replayed profiles that read different switches."""
     chance = random.Random(1)
     explain(older, P533)
     saved = 0
@@ -75,7 +75,7 @@ def test_a_profile_that_fits_needs_no_switch(older: list[RecordedProgram]) -> No
     assert (found.proposals, found.unexplained, len(found.agreeing)) == ([], {}, len(older))
 
 
-def test_what_no_switch_explains_is_said_with_its_cause(older: list[RecordedProgram]) -> None:
+def test_unexplained_difference_is_reported_with_its_cause(older: list[RecordedProgram]) -> None:
     """The first program is answered with a code that no release has."""
     wrong = RecordedProgram.read(older[0].path)
     (asked,) = wrong.history.exchanges
@@ -88,7 +88,7 @@ def test_what_no_switch_explains_is_said_with_its_cause(older: list[RecordedProg
     assert cause.one.startswith("77:") and "täg" not in cause.one
 
 
-def test_switches_that_a_program_tells_are_confirmed(older: list[RecordedProgram]) -> None:
+def test_distinguishable_switches_are_confirmed(older: list[RecordedProgram]) -> None:
     wanted = [SwitchChange("illegal_code", 29), SwitchChange("stores_wait", True), SwitchChange("slave_rejects", True)]
     found = excluding(older, P494, (), wanted, lambda what, done, all_: None)
     assert {change: one.program.number for change, one in found.items()} == {wanted[0]: 1, wanted[1]: 2}
@@ -96,7 +96,7 @@ def test_switches_that_a_program_tells_are_confirmed(older: list[RecordedProgram
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[int, RecordedProgram]:
-    """The witnesses of P533 that need no setting, on a broker of it, by their number among the rows."""
+    """Record the witnesses of P533 that need no setting, on a broker of it, by their row number."""
     programs = [witnesses.program(row, number) for number, row in enumerate(rows(), 1)]
     return {one.program.number: one for one in recorded("P533", tmp_path_factory.mktemp("witnesses"), programs)}
 
@@ -105,7 +105,7 @@ def rows() -> list[dict[str, object]]:
     return [row for row in witnesses.rows() if row["profile"] == "P533" and not row["needs"]]
 
 
-def test_each_witness_tells_its_switch(seen: dict[int, RecordedProgram]) -> None:
+def test_each_witness_distinguishes_its_switch(seen: dict[int, RecordedProgram]) -> None:
     assert len(seen) > 15
     for number, row in enumerate(rows(), 1):
         name = str(row["switch"])
@@ -114,7 +114,7 @@ def test_each_witness_tells_its_switch(seen: dict[int, RecordedProgram]) -> None
         assert seen[number].differences(P533, (change,)), row
 
 
-def test_a_change_that_spoils_more_than_it_explains_is_not_proposed(older: list[RecordedProgram], seen: dict[int, RecordedProgram]) -> None:
+def test_change_that_causes_more_differences_is_not_proposed(older: list[RecordedProgram], seen: dict[int, RecordedProgram]) -> None:
     """One message was stored as by P494, and many as by P533."""
     found = explain([older[1], *seen.values()], P533)
     assert found.proposals == []
@@ -127,7 +127,7 @@ def test_values_of_switches_are_those_of_the_profiles() -> None:
     assert all(getattr(profile, name) in found for name, found in values().items() for profile in PROFILES.values())
 
 
-def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_writes_its_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiling, "_programs", lambda request, target: [Program(1, "test", STEPS[0]), Program(2, "test", STEPS[1])])
     folder, file = tmp_path / "report", tmp_path / "profile.json"
     command = ["profile", "inprocess:P494", "--from", "P533", "--report", str(folder), "--json", str(file), "--shrink", "1"]
@@ -155,6 +155,6 @@ def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.Capture
         (["--again", "nowhere", "--from", "P49", "--report", "x"], "--report with --again"),
     ],
 )
-def test_what_is_not_enough_is_said(given: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_incomplete_arguments_are_refused(given: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["profile", *given]) == 2
     assert said in capsys.readouterr().err

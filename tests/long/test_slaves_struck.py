@@ -1,6 +1,8 @@
-"""A slave beside its master under load, on the reference implementation whatever strikes: minutes, most of them waits."""
+"""A slave of a master under load and injected faults, on the reference implementation. It takes minutes, most of them waits."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -15,7 +17,7 @@ from rocketproof_properties.validation.faults.slaves import SETTINGS, STRIKES
 
 
 def struck() -> FaultTests:
-    """All strikes on the implementation as this process has it now, until one finds something."""
+    """Inject all strikes into the current implementation until one finds something."""
     target, found = Forked("P494"), FaultTests(SLAVE)
     try:
         slaves.run(target, found, len(STRIKES), seed=3, over=lambda: bool(found.wrong))
@@ -25,46 +27,34 @@ def struck() -> FaultTests:
 
 
 @pytest.mark.behaviour("FLU-07", "NS-08", "STO-01", "INV-06", "INV-27", "INV-36")
-def test_a_slave_is_as_its_master_whatever_strikes() -> None:
+def test_slave_equals_its_master_under_every_strike() -> None:
     found = struck()
     assert (found.wrong, found.unknown, found.rounds, found.states) == ([], [], len(STRIKES), len(STRIKES) + 1)
     assert found.acknowledged > 100
 
 
 async def believes(self: GroupTransferService, request: TransferRequest) -> bool:
-    """A master that takes every slave for as far as it is itself."""
+    """A master that treats every slave as fully caught up."""
     del self, request
     return True
 
 
-@pytest.mark.behaviour("FLU-07")
-def test_a_master_that_does_not_wait_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GroupTransferService, "_transferred", believes)
-    assert "copied" in {one.claim for one in struck().wrong}
-
-
 async def loses(self: CommitLog, where: int, data: bytes) -> bool:
-    """A slave whose bodies are others."""
+    """A slave that stores other bodies."""
     return await append(self, where, data.replace(b"r0c", b"r1c"))
 
 
 append = CommitLog.append_data
 
 
-@pytest.mark.behaviour("FLU-07", "AUX-55")
-def test_a_slave_that_has_other_bytes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CommitLog, "append_data", loses)
-    assert {"copied", "prefix"} <= {one.claim for one in struck().wrong}
-
-
 @pytest.mark.behaviour("REC-05")
-def test_a_slave_that_takes_no_delay_offsets_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slave_without_delay_offsets_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ScheduleMessageService, "take", lambda self, text: None)
     assert {one.claim for one in struck().wrong} == {"delay offset"}
 
 
 @pytest.mark.behaviour("FLU-07")
-def test_a_master_that_still_counts_a_slave_that_has_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_master_that_counts_a_disconnected_slave_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     def remembers(self: HAConnection) -> None:
         counted = self in self.service.connection_list
         close(self)
@@ -76,11 +66,21 @@ def test_a_master_that_still_counts_a_slave_that_has_gone_is_noticed(monkeypatch
 
 
 async def begins_anew(self: CommitLog, where: int, data: bytes) -> bool:
-    """A slave that takes nothing that lies behind its first file."""
+    """A slave that accepts nothing after its first file."""
     return await append(self, where, data) if where < int(SETTINGS["mappedFileSizeCommitLog"]) else False
 
 
 @pytest.mark.behaviour("FLU-07", "AUX-55")
-def test_a_slave_that_has_its_first_file_alone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CommitLog, "append_data", begins_anew)
-    assert "follows" in {one.claim for one in struck().wrong}
+@pytest.mark.parametrize(
+    ("owner", "method", "planted", "claims"),
+    [
+        (GroupTransferService, "_transferred", believes, {"copied"}),
+        (CommitLog, "append_data", loses, {"copied", "prefix"}),
+        (CommitLog, "append_data", begins_anew, {"follows"}),
+    ],
+)
+def test_planted_fault_of_replication_is_detected(
+    owner: type, method: str, planted: Callable[..., object], claims: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, method, planted)
+    assert claims <= {finding.claim for finding in struck().wrong}

@@ -1,12 +1,12 @@
 """Every long command stops soon after Ctrl-C or SIGTERM, with exit code 3, its results, and no process or folder left.
 
-`STOPPED_MOMENTS` is the number of moments of each command and signal (2 unless given). `STOPPED_TABLE` is a file that gets a row for each:
-median and longest seconds, CPU seconds, runs that left results, faults. `STOPPED_WITH` names what else may be started, such as `spark
-java`.
+`STOPPED_MOMENTS` is the number of moments of each command and signal (default 2). `STOPPED_TABLE` is a file that gets a row for each:
+median and longest seconds, CPU seconds, runs that left results, faults. `STOPPED_WITH` names further programs that may be started, such as
+`spark java`.
 
 All commands at 20 moments:
 
-    STOPPED_MOMENTS=20 STOPPED_WITH="spark java" STOPPED_TABLE=stopped.md pytest -n 4 -m '' tests/long/test_stopped_commands.py
+STOPPED_MOMENTS=20 STOPPED_WITH="spark java" STOPPED_TABLE=stopped.md pytest -n 4 -m '' tests/long/test_stopped_commands.py
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TABLE: Final = os.environ.get("STOPPED_TABLE")
 
 @cache
 def shared() -> Path:
-    """A folder with what cases read: a model, a history, a recording, a store, histories, a witness."""
+    """Return a folder with the inputs of the cases: a model, a history, a recording, a store, histories, a witness."""
     folder = Path(mkdtemp(prefix="stopped-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "wide.py").write_text(wide(MANY))
@@ -136,12 +136,12 @@ NAMES: Final = [case.name for case in cases()]
 
 
 def placed(case: Case) -> Case:
-    """The case with the paths of what it reads."""
+    """Return the case with the paths of its inputs."""
     return replace(case, arguments=[path(word[1:-1]) if word[:1] == "{" else word for word in case.arguments])
 
 
 def codes(case: Case, ended: int | None) -> set[int]:
-    """The exit codes that are right: of a server that of its orderly end; of others that of a stopped run, or that of a whole one."""
+    """Return the permitted exit codes: for a server that of its orderly end, otherwise that of a stopped or of a complete run."""
     return {0, STOPPED} if case.served else {STOPPED, 1} if ended is None else {STOPPED, ended}
 
 

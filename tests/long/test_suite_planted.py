@@ -1,6 +1,6 @@
-"""The suite is as good as what it notices: ten planted faults, each by an item whose text says what is wrong; without one, nothing.
+"""The suite detects ten planted faults, each by an item whose text describes the problem; without a fault no item fails.
 
-Which program shows a fault changes with the generators; what is asked for here does not.
+The program that shows a fault changes with the generators; the requirements here do not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from seeded import SeededFault
 from rocketproof_properties.validation.suite import items, shared
 
 pytest_plugins = ["pytester"]
-assert items, "it is imported before any pytest inside this one, which would forget it and all that it imports"
+assert items, "import it before any nested pytest, which would unload it and its imports"
 
 PROGRAMS = 160
 PLANTED: Final = {
@@ -30,14 +30,14 @@ PLANTED: Final = {
     "M-87": ("INV-43", r"expected true, found false \(INV-43\.host\)"),
     "M-105": ("INV-48", r"expected above 0, found 0 \(INV-48\.chain\)"),
 }
-"""By the fault, the item that has to notice it, and what it has to say of it."""
+"""By fault, the item that must detect it, and the required text."""
 FRAME: Final = (
     r"expected under P494: holds; contradicted in \d+ of \d+ programs",
     r"what differs: \S",
     r"the shortest program that shows it, [12] requests?:",
     r"history: \S+ page: \S+ program: \S+ run it alone: python \S+ BROKER$",
 )
-"""What each text has, in this order."""
+"""Required parts of each text, in this order."""
 Run = Callable[..., pytest.RunResult]
 
 
@@ -46,7 +46,7 @@ def on(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the suite on a served broker with a planted fault, in an empty folder."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    monkeypatch.setattr(shared, "SHRINK", 300.0)  # until it is smallest, however slow the machine is
+    monkeypatch.setattr(shared, "SHRINK", 300.0)  # shrink completely, however slow the machine is
 
     def run(fault: str, *arguments: str) -> pytest.RunResult:
         with SeededFault(fault).open() as running:
@@ -59,7 +59,7 @@ def on(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def said(found: pytest.RunResult, item: str) -> str:
-    """The text of an item's failure, on one line: where lines end depends on how long a place is."""
+    """Return the text of an item's failure on one line, because line breaks depend on the length of a location."""
     lines = found.outlines
     begin = next(n for n, line in enumerate(lines) if _begins(line) and f" rocketproof::{item} " in line)
     end = next(n for n in range(begin + 1, len(lines)) if lines[n].startswith(("===", "---")) or _begins(lines[n]))
@@ -71,7 +71,7 @@ def _begins(line: str) -> bool:
 
 
 @pytest.mark.parametrize(("fault", "item", "wrong"), [(fault, *text) for fault, text in PLANTED.items()], ids=PLANTED)
-def test_a_planted_fault_fails_an_item_whose_text_says_what_is_wrong(on: Run, fault: str, item: str, wrong: str) -> None:
+def test_planted_fault_fails_an_item_that_describes_it(on: Run, fault: str, item: str, wrong: str) -> None:
     found = on(fault)
     assert found.ret == pytest.ExitCode.TESTS_FAILED
     text = said(found, item)
@@ -85,4 +85,4 @@ def test_without_a_fault_no_item_fails(on: Run) -> None:
     assert found.ret == pytest.ExitCode.OK
     outcomes = found.parseoutcomes()
     assert outcomes["passed"] > 35 and set(outcomes) == {"passed", "skipped"}
-    assert found.stdout.str().count("VIOLATED") == 0  # a word of -v
+    assert found.stdout.str().count("VIOLATED") == 0  # printed by -v

@@ -1,4 +1,4 @@
-"""Programs behind which a process ends, on brokers in processes of their own: what is lost is known, and accuses nobody else."""
+"""Programs followed by a kill, on brokers in separate processes: the lost messages are known violations, and nothing else is."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LOST: dict[str, tuple[Step, ...]] = {
 
 
 @pytest.mark.behaviour("HAZ-49", "HAZ-50", "HAZ-51", "INV-06", "REC-02")
-def test_what_nothing_can_read_again_is_a_known_violation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unreadable_message_is_a_known_violation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     programs = [Program(number, "", (*steps, *END), ENDED) for number, steps in enumerate(LOST.values(), 1)]
     programs.append(Program(4, "", (("send", {}), *END), ENDED))
     monkeypatch.setattr(validation, "generate", lambda choice: programs)
     report = validate(ValidationRequest(Served("P494"), tmp_path / "r", programs=4, shrink=0))
-    assert [one.verdict for one in report.findings] == []
+    assert [finding.verdict for finding in report.findings] == []
     lost = {row.condition: row for row in report.rows if row.id == "INV-06.records" and row.expected == "violated"}
     assert {condition: (row.tried, row.broken) for condition, row in lost.items()} == dict.fromkeys(about.UNREAD, (1, 1))
     assert all("HAZ-" in row.reason for row in lost.values())

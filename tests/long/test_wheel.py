@@ -1,4 +1,4 @@
-"""The wheel without the clone: each command works in an empty folder, or says in one line what it lacks."""
+"""The wheel without the clone: each command works in an empty folder, or names in one line what it lacks."""
 
 import json
 import os
@@ -62,14 +62,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel; what it depends on is this environment's, which has no wheel but a clone that it does not see."""
+    """Return an environment with the wheel.
+
+    It uses the dependencies of the current environment, but not its clone.
+    """
     home = tmp_path_factory.mktemp("installed")
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--offline", "--python", sys.executable, str(home)], check=True)
     found = home / "bin" / "python"
     subprocess.run([*uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(found), str(wheel)], check=True)
     inside = next(home.glob("lib/*/site-packages"))
-    (inside / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")  # the files *.pth in it are not read
+    (inside / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")  # *.pth files in it are not read
     return found
 
 
@@ -78,7 +81,7 @@ def call(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedPro
     return subprocess.run([python, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=100, check=False)
 
 
-def test_every_command_works_in_an_empty_folder_or_says_what_it_lacks(python: Path, tmp_path: Path) -> None:
+def test_commands_work_in_an_empty_folder_or_name_the_lack(python: Path, tmp_path: Path) -> None:
     place = call(python, tmp_path, "-c", "import rocketproof; print(rocketproof.__file__)").stdout
     assert str(ROOT) not in place and "site-packages" in place
     names = {name for name in app if not name.startswith("-")}

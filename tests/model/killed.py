@@ -1,4 +1,4 @@
-"""A search in a process of its own that is killed where it stops to wait."""
+"""A search in its own process that is killed while it waits for input."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def killed(program: str, folder: Path) -> None:
-    """Run a program that is given the folder, writes an empty line and reads its input; kill -9 it then."""
+    """Run a program with this folder as its argument. Kill it with -9 after it has written an empty line and reads its input."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", program, str(folder)]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:

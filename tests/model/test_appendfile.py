@@ -1,4 +1,4 @@
-"""An append file holds the appended data, wherever its buffers and blocks end."""
+"""An append file has the appended data, wherever its buffers and blocks end."""
 
 import errno
 import os
@@ -40,7 +40,7 @@ def test_appended_data_is_in_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
         file.sync()
         at += count
         assert file.end == 8 * at and content(path, file.end) == list(range(at))
-        file.append(words(9, 3))  # in no one's record
+        file.append(words(9, 3))  # in no finished record
         file.close()
 
 

@@ -1,4 +1,4 @@
-"""The limit of retries and the delay levels: the one formula as numbers, next to what the rules of the behaviour say."""
+"""The limit of retries and the delay levels: the formula as numbers, compared with the rules of the behaviour."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rocketproof_spec.bounds import DELAY_LEVELS, DELAYS, DELAYS_TEXT, delays_of
     ("requested", "version", "group", "limit"),
     [(None, 399, 16, 16), (None, 399, 2, 2), (5, 121, 2, 5), (5, 120, 2, 2), (0, 399, 16, 0), (-1, 399, 16, -1), (None, 0, 3, 3)],
 )
-def test_the_limit_is_the_requests_if_it_may_name_one(requested: int | None, version: int, group: int, limit: int) -> None:
+def test_limit_is_the_requests_if_it_can_name_one(requested: int | None, version: int, group: int, limit: int) -> None:
     assert retry_limit_of(requested, version, group) == limit
 
 
 @pytest.mark.behaviour("DLQ-03")
-def test_a_group_that_nobody_has_configured_retries_16_times() -> None:
+def test_unconfigured_group_retries_16_times() -> None:
     assert retry_limit_of(None, 399) == 16
 
 
 @pytest.mark.behaviour("DLQ-03", "BACK-12")
 @pytest.mark.parametrize(("times", "beyond", "dead"), [(15, False, False), (16, False, True), (16, True, False), (17, True, True)])
-def test_a_message_is_dead_at_its_limit_or_one_beyond_it(times: int, beyond: bool, dead: bool) -> None:
+def test_message_is_dead_at_its_limit_or_after_it(times: int, beyond: bool, dead: bool) -> None:
     assert is_given_up(times, 16, beyond=beyond) is dead
 
 

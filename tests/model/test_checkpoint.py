@@ -1,4 +1,4 @@
-"""A search that was ended in between, however often and by whatever, finds what it would have found at once."""
+"""An interrupted search finds the same as an uninterrupted search, for any number and cause of interruptions."""
 
 import errno
 import json
@@ -29,14 +29,14 @@ WIDE = Tuning(word_bits=10, homes=8, block=2)
 
 
 def summary(found: Exploration) -> object:
-    """All that must be as without an end in between."""
+    """Return everything that must equal an uninterrupted search."""
     outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
     sizes = (found.states, found.transitions, found.depth, found.deadlocks, found.sizes)
     return sizes, found.coverage, outcomes, [np.sort(level).tolist() for level in found.levels()]
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), WIDE], ids=["one word", "many words"])
-def test_it_goes_on_from_any_limit_with_any_workers(tmp_path: Path, tuning: Tuning) -> None:
+def test_search_continues_from_any_limit_with_any_workers(tmp_path: Path, tuning: Tuning) -> None:
     instance, folder = MODEL.given(), tmp_path / "progress"
     whole = explore(instance, tuning=tuning)
     runs, found = 0, None
@@ -50,7 +50,7 @@ def test_it_goes_on_from_any_limit_with_any_workers(tmp_path: Path, tuning: Tuni
     assert not folder.exists(), "the search is over"
 
 
-def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
+def test_memory_limit_keeps_the_checkpoint(tmp_path: Path) -> None:
     instance = MODEL.given()
     explore(instance, limits=Limits(states=900), checkpoint=SearchCheckpoint(tmp_path))
     kept = (tmp_path / "search.json").read_bytes()
@@ -59,7 +59,7 @@ def test_little_memory_leaves_what_was_saved(tmp_path: Path) -> None:
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
-def test_a_process_that_is_killed_loses_little(tmp_path: Path) -> None:
+def test_killed_process_loses_little(tmp_path: Path) -> None:
     program = (
         "import routing, sys, pathlib\n"
         "from rocketproof_model.explicit.checkpoint import SearchCheckpoint\nfrom rocketproof_model.search import explore\n"
@@ -86,12 +86,12 @@ def test_ctrl_c_keeps_the_last_whole_level(tmp_path: Path, monkeypatch: pytest.M
 
     with monkeypatch.context() as patch:
         patch.setattr(_Search, "_report_progress", interrupt)
-        found = explore(instance, checkpoint=SearchCheckpoint(tmp_path))
-    assert found.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 6
+        exploration = explore(instance, checkpoint=SearchCheckpoint(tmp_path))
+    assert exploration.reason == INTERRUPTED and len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 6
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
-def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) -> None:
+def test_full_disk_ends_the_search_and_keeps_the_checkpoint(tmp_path: Path) -> None:
     class Full(SearchCheckpoint):
         def append(self, parts: Sequence[np.ndarray]) -> None:
             if len(self.sums) == 7:
@@ -101,15 +101,15 @@ def test_a_full_disk_ends_the_search_and_what_was_saved_stays(tmp_path: Path) ->
             super().append(parts)
 
     instance = MODEL.given()
-    found = explore(instance, checkpoint=Full(tmp_path, 0.0))
-    assert (found.finished, found.reason) == (False, DISK)
-    assert {o.reason for o in found.outcomes if o.verdict == "unknown"} == {DISK}
+    exploration = explore(instance, checkpoint=Full(tmp_path, 0.0))
+    assert (exploration.finished, exploration.reason) == (False, DISK)
+    assert {o.reason for o in exploration.outcomes if o.verdict == "unknown"} == {DISK}
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
-def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: BaseException) -> None:
-    """The first attempt fails half way, the one at the search's end does not."""
+def test_partly_written_level_is_written_again(tmp_path: Path, end: BaseException) -> None:
+    """The first attempt fails half way, the attempt at the search's end succeeds."""
 
     class Failing(SearchCheckpoint):
         failed = False
@@ -123,13 +123,13 @@ def test_a_level_that_was_written_in_part_is_written_again(tmp_path: Path, end: 
             super().append(parts)
 
     instance = MODEL.given()
-    found = explore(instance, checkpoint=Failing(tmp_path, 0.0))
-    assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
+    exploration = explore(instance, checkpoint=Failing(tmp_path, 0.0))
+    assert exploration.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
     assert len(json.loads((tmp_path / "search.json").read_text())["record"]["sizes"]) == 8
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
 
 
-def test_saving_waits_for_its_time(tmp_path: Path) -> None:
+def test_saving_waits_for_its_interval(tmp_path: Path) -> None:
     saved: list[int] = []
 
     class Noted(SearchCheckpoint):
@@ -146,7 +146,7 @@ def test_saving_waits_for_its_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cost", [0.1, 2.0, 5.0])
 def test_saving_takes_a_fiftieth_of_the_time(tmp_path: Path, cost: float) -> None:
-    """By a clock that goes on by what each piece of work takes: a level a second, and saving."""
+    """On a clock that each piece of work advances: a level takes a second, and so does saving."""
     now = 0.0
 
     def work(seconds: float) -> None:
@@ -162,7 +162,7 @@ def test_saving_takes_a_fiftieth_of_the_time(tmp_path: Path, cost: float) -> Non
     assert 9 * cost / now <= 0.02 and now <= 10 * (max(30.0, 50 * cost) + cost + 1)
 
 
-def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:
+def test_checkpoint_of_another_search_is_refused(tmp_path: Path) -> None:
     instance, stopped = MODEL.given(), Limits(states=500)
     explore(instance, limits=stopped, checkpoint=SearchCheckpoint(tmp_path))
     other = routing.model(B=2, P=1, M=2, K=1, C=1).given()
@@ -180,7 +180,7 @@ def test_what_is_not_this_searchs_is_refused(tmp_path: Path) -> None:
         explore(instance, checkpoint=SearchCheckpoint(tmp_path / "file"))
 
 
-def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> None:
+def test_second_search_in_a_folder_is_refused(tmp_path: Path) -> None:
     instance, question = MODEL.given(), SearchCheckpoint(tmp_path)
     explore(instance, limits=Limits(states=500), checkpoint=question)
     program = "import pathlib, sys\nfrom rocketproof_model.explicit.checkpoint import SearchCheckpoint\n"
@@ -190,7 +190,7 @@ def test_two_searches_in_one_folder_the_second_is_refused(tmp_path: Path) -> Non
         with pytest.raises(RocketproofError, match=rf"{tmp_path} is in use by another search, process {other.pid}; wait until it ends"):
             explore(instance, checkpoint=SearchCheckpoint(tmp_path))
         other.kill()
-    assert (tmp_path / "lock").read_text() == str(other.pid), "what a killed search leaves"
+    assert (tmp_path / "lock").read_text() == str(other.pid), "the files of a killed search"
     assert summary(explore(instance, checkpoint=SearchCheckpoint(tmp_path))) == summary(explore(instance))
     assert not tmp_path.exists()
 
@@ -214,7 +214,7 @@ VALUES = st.recursive(
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files that a search which has ended early leaves, one in memory and one on disk."""
+    """Return the files of an interrupted search, in memory and on disk."""
     folder, files = tmp_path_factory.mktemp("kept"), {}
     explore(MODEL.given(), limits=Limits(states=500), checkpoint=SearchCheckpoint(folder))
     files |= {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -261,4 +261,4 @@ def test_any_damage_names_the_file_and_the_remedy(
     except RocketproofError as error:
         found = str(error)
     named = isinstance(found, str) and re.search(rf"{folder / name} is damaged.*; .*remove {folder} to search from the start", found)
-    assert named or (name == "runs" and found == undisturbed), "damage passes only in a block that nothing asked for"
+    assert named or (name == "runs" and found == undisturbed), "damage is accepted only in a block that is never read"

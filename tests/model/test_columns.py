@@ -1,4 +1,4 @@
-"""Column programs: which columns they read, what they take, and how broken rows are found. Meaning is tested in tests/agreement."""
+"""Column programs: the columns they read, the arrays they accept, and how broken rows are found. tests/agreement tests their meaning."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_columns_are_named_as_elements_are_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3, 8191, 8192, 8193, 20_000])
-def test_broken_rows_are_found_wherever_they_are(rows: int) -> None:
-    """Also at the borders of the blocks that are looked at together, and with more terms than a word has bits."""
+def test_broken_rows_are_found_anywhere(rows: int) -> None:
+    """Also at the borders of the blocks that are processed together, and with more terms than bits in a word."""
     chance = np.random.default_rng(rows)
     terms = {f"t{k}": P["till"] != k for k in range(150)}
     till = np.where(chance.random(rows) < 0.01, chance.integers(0, 150, rows), 1000)
@@ -62,7 +62,7 @@ def test_broken_rows_are_found_wherever_they_are(rows: int) -> None:
         assert answers[f"t{k}"].tolist() == [t != k and t <= 2**62 for t in till.tolist()]
 
 
-def test_a_bound_program_decides_what_its_arrays_hold_now() -> None:
+def test_bound_program_reads_the_current_arrays() -> None:
     till, later = np.zeros(20_000, np.int64), np.zeros(20_000, np.int64)
     bound = program(same=after(P["till"]) == P["till"], small=P["till"] < 9).bind({"till": till}, {"till": later})
     assert len(bound.broken(20_000)) == 0
@@ -73,12 +73,12 @@ def test_a_bound_program_decides_what_its_arrays_hold_now() -> None:
     assert np.flatnonzero(bound.failed(5) & 1).tolist() == [3]
 
 
-def test_an_array_that_would_have_to_be_copied_is_not_bound() -> None:
+def test_array_that_needs_a_copy_is_not_bound() -> None:
     with pytest.raises(ModelError, match="column till cannot be bound"):
         program(small=P["till"] < 9).bind({"till": np.zeros(20, np.int64)[::2]})
 
 
-def test_answers_can_be_asked_for_some_rows_and_terms() -> None:
+def test_answers_can_be_restricted_to_rows_and_terms() -> None:
     answers = program(a=P["till"] < 5, b=P["till"] < 3, c=P["till"] + 0 * P["till"] < 1).run({"till": np.arange(7)})
     found = answers.broken(np.array([6, 3, 0]), ["b", "c"])
     assert list(zip(found.row.tolist(), found.term.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 1), (1, 2)]
@@ -119,7 +119,7 @@ def test_indices_that_depend_on_the_row() -> None:
         assert (answers["in the second"][k], answers.fault("in the second")[k]) == ((10 + j, False) if 0 <= j < 3 else (0, True))
 
 
-def test_a_value_outside_its_type_matters_only_where_it_is_read() -> None:
+def test_value_outside_its_type_matters_only_when_read() -> None:
     items = P["items"]
     terms = {"lazy": implies(items[0].sold, items[0].price < 2000), "eager": items[0].price < 2000}
     answers = program(**terms).run({"items.sold[0]": np.array([False, True, True]), "items.price[0]": np.array([1001, 1001, 1000])})
@@ -143,7 +143,7 @@ def test_every_kind_of_integers(kind: str) -> None:
     ("lo", "hi", "kind"),
     [(0, 127, "int8"), (-128, 126, "int8"), (-128, 127, "int8"), (1, 255, "uint8"), (0, 254, "uint8"), (0, 255, "uint8")],
 )
-def test_what_no_value_is_depends_on_the_type_and_the_column(lo: int, hi: int, kind: str) -> None:
+def test_missing_values_depend_on_type_and_column(lo: int, hi: int, kind: str) -> None:
     model = Model("one")
     x = model.var("x", Int(lo, hi), init=hi)
     numbers = np.arange(np.iinfo(kind).min, np.iinfo(kind).max + 1).astype(kind)

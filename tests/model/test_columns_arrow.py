@@ -1,4 +1,4 @@
-"""Arrow batches as columns: readable values become codes; what has no code is a fault in its row only."""
+"""Arrow batches as columns: readable values become codes; a value without a code is a fault in its row only."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_columns_of_another_type_are_refused(asked: ColumnProgram, name: str, ar
         asked.over(pa.record_batch({name: array}))
 
 
-def test_a_name_that_means_two_things_is_refused() -> None:
+def test_ambiguous_name_is_refused() -> None:
     asked = program(t=Expr("par", ("count",), Int(0, 9)) < COUNT)
     with pytest.raises(ModelError, match="a variable and a parameter"):
         asked.over(pa.record_batch({"count": [1]}))

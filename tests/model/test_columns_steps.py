@@ -1,4 +1,4 @@
-"""Recorded steps in bulk: what no interpreter would be asked, such as values outside their types. The rest is in tests/agreement."""
+"""Recorded steps in bulk: inputs that an interpreter never gets, such as values outside their types. tests/agreement has the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rocketproof_model.result import Move
 
 
 def lamps() -> Instance:
-    """Two lamps with a dimmer, and a switch that turns one of them up by 1 to 3, below 10."""
+    """Build two lamps with a dimmer, and a switch that turns a lamp up by 1 to 3, below 10."""
     model = Model("lamps")
     lamp = model.index("Lamp", 2)
     light = model.var("light", Int(0, 9), over=lamp, init=0)
@@ -47,7 +47,7 @@ LAMPS = lamps()
 
 
 def steps(*rows: tuple[tuple[int, ...], str, tuple[int, ...], tuple[int, ...]]) -> RecordedSteps:
-    """Rows of (lights and uses before, action, its parameters, the same after)."""
+    """Return rows of (lights and uses before, action, its parameters, lights and uses after)."""
     return RecordedSteps.of(LAMPS, [(before, Move(action, args), later) for before, action, args, later in rows])
 
 
@@ -87,8 +87,8 @@ def test_sound_steps() -> None:
         ),
     ],
 )
-def test_a_step_that_is_none(row: Any, expected: list[tuple[Any, ...]]) -> None:
-    """The first of three rows is sound, and the last: what is said is said of the one between."""
+def test_invalid_step_is_reported(row: Any, expected: list[tuple[Any, ...]]) -> None:
+    """The first and the last of three rows are sound; the report is about the row between."""
     found = said(steps(SOUND, row, SOUND))
     assert found == [(1, *each) for each in expected]
 
@@ -126,7 +126,7 @@ def test_other_claims_and_other_processes() -> None:
     assert said(steps(SOUND), pickle.loads(pickle.dumps(program))) == expected
 
 
-def test_a_model_of_nothing_but_guards() -> None:
+def test_model_of_guards_alone() -> None:
     model = Model("nothing")
 
     @model.action(n=Int(0, 3))

@@ -20,14 +20,14 @@ from rocketproof_model.routines import compiled
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package whose files the test changes, with its own cache."""
     monkeypatch.setenv("ROCKETPROOF_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(compiled, "_directory", compiled._directory.__wrapped__)  # each call is that of another process
+    monkeypatch.setattr(compiled, "_directory", compiled._directory.__wrapped__)  # each call reads the package as another process would
     made = tmp_path / "toys"
     made.mkdir()
     return made
 
 
 def use(package: Path, text: str, hours_ago: float) -> Path:
-    """The folder of a version of the package, with a file in it, last used `hours_ago`."""
+    """Create the folder of a package version with a file in it, last used `hours_ago`."""
     (package / "one.py").write_text(text)
     folder = compiled._directory(package)
     (folder / "inner").mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def test_folders_of_other_names_stay(package: Path) -> None:
     assert len([path for path in parent.iterdir() if path not in others]) == diskcache.KEPT
 
 
-def test_a_function_with_a_removed_folder_is_compiled_and_cached_again(package: Path) -> None:
+def test_function_with_a_removed_folder_is_cached_again(package: Path) -> None:
     add = _add(package)
     assert add(1, 2) == 3
     folder = compiled._directory(package)

@@ -1,4 +1,4 @@
-"""Models made of models, and history variables."""
+"""Models composed of models, and history variables."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def counter(top: int = 2) -> tuple[Model, Expr]:
     return m, x
 
 
-def test_two_counters_beside_each_other_have_the_product_of_their_states() -> None:
+def test_two_counters_have_the_product_of_their_states() -> None:
     single = search.explore(counter()[0].given(), []).states
     m = Model("pair")
     (left, x), (right, y) = counter(), counter()
     mine, its = include(m, left, "left"), include(m, right, "right")
     m.always("apart", ~((mine(x) == 2) & (its(y) == 2)), "they never both end")
-    found = search.explore(m.given())
-    assert found.states == single**2
+    exploration = search.explore(m.given())
+    assert exploration.states == single**2
     assert m.sentences == {"top": "how far it counts"}
-    assert {o.property.id: o.verdict for o in found.outcomes} == {"left small": "holds", "right small": "holds", "apart": "violated"}
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == {"left small": "holds", "right small": "holds", "apart": "violated"}
     assert labelled(m.given(), initial(m.given())) == {
         "left_x": "0",
         "left_busy": "False",
@@ -56,7 +56,7 @@ def test_two_counters_beside_each_other_have_the_product_of_their_states() -> No
     }
 
 
-def test_a_shared_variable_is_one() -> None:
+def test_shared_variable_exists_once() -> None:
     m = Model("pair")
     m.var("lock", Bool, init=False)
     for name in ("left", "right"):
@@ -66,16 +66,16 @@ def test_a_shared_variable_is_one() -> None:
     assert search.explore(m.given(), []).states == 3 * 3 * 2  # the counts, and the lock
 
 
-def test_a_history_variable_changes_nothing_but_itself() -> None:
+def test_history_variable_changes_only_itself() -> None:
     m, x = counter()
     plain = search.explore(m.given(), []).states
     most = history(m, "most", Int(0, 3), init=0, becomes=lambda h: maximum(h, after(x)))
     steps = history(m, "steps", Int(0, 9), init=0, becomes=lambda h: h + 1)
     m.always("remembered", most == x, "the counter never falls")
     m.always("counted", steps <= 5, "there are five steps")
-    found = search.explore(m.given())
-    assert found.states == plain
-    assert {o.property.id: o.verdict for o in found.outcomes} == {"small": "holds", "remembered": "holds", "counted": "holds"}
+    exploration = search.explore(m.given())
+    assert exploration.states == plain
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == {"small": "holds", "remembered": "holds", "counted": "holds"}
 
 
 MISTAKES: dict[str, tuple[Any, str]] = {

@@ -1,4 +1,4 @@
-"""Sets, bags and sequences: what they mean, beside Python's own, in walks that the interpreter makes; and how they read."""
+"""Sets, bags and sequences: their meaning, compared with Python's in random walks of the interpreter; and their text form."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Message = Record(kind=Enum("ask", "tell"), about=Record(number=Int(-1, 1), sure=
 
 
 def of_pairs(kind: str) -> Model:
-    """One container of pairs; actions add, remove and move."""
+    """Build a container of pairs; actions add, remove and move pairs."""
     m = Model(kind)
     held = m.var("held", BagOf(SHAPE, 2) if kind == "bag" else SetOf(SHAPE), init=())
 
@@ -71,7 +71,7 @@ def of_pairs(kind: str) -> Model:
 
 
 @pytest.mark.parametrize("kind", ["set", "bag"])
-def test_walks_beside_pythons_own(kind: str) -> None:
+def test_walks_agree_with_python(kind: str) -> None:
     model = of_pairs(kind)
     instance, rng = model.given(), random.Random(kind)
     state, mine = initial(instance), Counter[tuple[str, int]]()
@@ -141,7 +141,7 @@ def test_sequences_read_as_sequences() -> None:
 
 
 def test_equal_sequences_are_one_state() -> None:
-    """A queue of at most two numbers of two values has seven values, however often it was filled and emptied."""
+    """A queue of at most two numbers of two values has seven values, however its content was reached."""
     m = Model("queue")
     q = m.var("q", SeqOf(Int(4, 5), 2), init=())
 
@@ -172,7 +172,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize("wrong", MISFITS)
-def test_what_does_not_fit_is_an_error_of_the_model(wrong: str) -> None:
+def test_full_container_is_an_error_of_the_model(wrong: str) -> None:
     m = Model("overflow")
     q = m.var("q", SeqOf(Int(0, 1), 1), init=(1,) if wrong == "append" else ())
     x = m.var("x", Int(0, 1), init=0)
@@ -219,8 +219,8 @@ def test_mistakes_are_refused(mistake: str) -> None:
 
 
 @pytest.mark.parametrize("of", [Int(0, 1), SHAPE], ids=["a value", "a variable for each member"])
-def test_adding_and_removing_happen_in_their_order(of: Any) -> None:
-    """Also where two elements of an array turn out to be one."""
+def test_additions_and_removals_are_applied_in_order(of: Any) -> None:
+    """Also if two elements of an array are the same."""
     m = Model("order")
     s = m.var("s", SetOf(of), over=Bool, init=())
     first, second = (0, 1) if of is not SHAPE else (("x", 0), ("y", 1))
@@ -233,7 +233,7 @@ def test_adding_and_removing_happen_in_their_order(of: Any) -> None:
 
     @m.action(i=Bool, j=Bool)
     def swap(a: Any, i: Any, j: Any) -> None:
-        """The same, and the first one is taken out of the second place."""
+        """The same, and the first value is removed from the second place."""
         put(a, i, j)
         a.remove(s[j], first)
 
@@ -259,7 +259,7 @@ def test_only_containers_are_added_to(what: Any) -> None:
 @pytest.mark.parametrize(
     "text", ["lane[left].length == 2", "lane[right, 0].about.number + 1 == 1", "lane[left, 1].kind == tell", "held == -1", "held == None"]
 )
-def test_what_is_held_is_read_from_text(text: str) -> None:
+def test_container_values_are_read_from_text(text: str) -> None:
     m = lanes()
     assert read(show(read(text, m)), m) is read(text, m)
 
@@ -273,7 +273,7 @@ def test_a_cell_is_read_by_its_member() -> None:
 # -- sequences made of sequences ------------------------------------------------------------------------------------------------
 
 
-def test_slices_concatenations_and_choices_are_those_of_lists() -> None:
+def test_slices_concatenations_and_choices_equal_those_of_lists() -> None:
     m = Model("lists")
     q, p = m.var("q", SeqOf(Int(0, 2), 3), init=()), m.var("p", SeqOf(Int(0, 2), 2), init=())
     i, j = m.var("i", Int(0, 4), init=0), m.var("j", Int(0, 4), init=0)
@@ -307,7 +307,7 @@ def test_slices_concatenations_and_choices_are_those_of_lists() -> None:
 # -- small sets, which are values ------------------------------------------------------------------------------------------------
 
 
-def test_small_sets_are_asked_and_made_as_in_python() -> None:
+def test_small_sets_have_the_operations_of_python() -> None:
     m = Model("sets")
     P = m.index("P", 3)
     s, t = m.var("s", SetOf(P), init=()), m.var("t", SetOf(Int(-1, 1)), init=())

@@ -1,4 +1,4 @@
-"""The content of a model is the same wherever its lines stand, and another one for any change of what it says."""
+"""The content of a model does not depend on its lines, and changes with any change of its meaning."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CLAIMS = {
 
 
 def built(text: str) -> Model:
-    """The model that a text builds."""
+    """Build the model from a text."""
     names: dict[str, Any] = {"Model": Model, "Int": Int}
     exec(compile(text, "model.py", "exec"), names)
     model: Model = names["m"]
@@ -54,7 +54,7 @@ def built(text: str) -> Model:
 
 
 def digests(text: str) -> tuple[str, str]:
-    """Of the model that a text builds, and of its claim."""
+    """Return the content of the model and of its claim, built from a text."""
     model = built(text)
     return Contents().model(model), Contents().claim(model.properties[0])
 

@@ -1,4 +1,4 @@
-"""Terms of any depth: no form of a term limits how deep it may be."""
+"""Terms of any depth: no form of a term limits its depth."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ USUAL, LARGE = 600, {"conjunction": 5_000, "disjunction": 5_000, "choices": 2_00
 
 
 def conjunction(x: Expr, size: int) -> Expr:
-    """The left side is the deep one."""
+    """Nest on the left side."""
     return reduce(lambda whole, k: whole & (x + (k % 7 + 1) != k + 60), range(size), x < 30)
 
 
 def disjunction(x: Expr, size: int) -> Expr:
-    """The right side is the deep one."""
+    """Nest on the right side."""
     return reduce(lambda whole, k: (x + (k % 7 + 1) == k + 60) | whole, range(size), x < 30)
 
 
@@ -41,7 +41,7 @@ def choices(x: Expr, size: int) -> Expr:
 
 
 def without_value(x: Expr, size: int) -> Expr:
-    """Remainders may have no value, so no part of the chain may be computed before it is needed."""
+    """Remainders can have no value, so no part of the chain may be computed before it is needed."""
     return reduce(lambda whole, k: ite(x + 1 == k + 60, rem(k, x), whole), range(size), x) < 40
 
 
@@ -56,7 +56,7 @@ CASES += [pytest.param((name, size), id=f"large {name}", marks=pytest.mark.night
 
 @pytest.fixture(params=CASES, scope="module")
 def deep(request: pytest.FixtureRequest) -> tuple[Instance, Expr]:
-    """An instance whose guard is deep, and this guard."""
+    """Return an instance with a deep guard, and this guard."""
     name, size = request.param
     model = Model("deep")
     x = model.var("x", Int(0, 31), init=0)

@@ -19,7 +19,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_written_content_is_read_and_only_its_owner_has_access(file: Path) -> None:
+def test_written_content_is_readable_by_its_owner_only(file: Path) -> None:
     assert diskcache.read(file) == b"machine code"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in file.parent.iterdir()] == ["one.o"]

@@ -1,4 +1,4 @@
-"""A search that goes on in files finds what one in memory finds, with little memory and many runs, and after any end in between."""
+"""A search that continues in files finds the same as a search in memory: with little memory, many runs, and after any interruption."""
 
 import errno
 import random
@@ -30,7 +30,7 @@ LITTLE = Limits(memory=1, disk=1 << 30)
 
 
 def summary(found: Exploration) -> object:
-    """All that must be as in memory."""
+    """Return everything that must be as in memory."""
     outcomes = [
         (o.property.id, o.verdict, o.reason, o.details, None if o.witness is None else (o.witness.moves, o.witness.states))
         for o in found.outcomes
@@ -45,7 +45,7 @@ def whole() -> object:
 
 @dataclass
 class Spied:
-    """How often each phase was begun, and the phase to end the search at with this exception."""
+    """Counts how often each phase began; raises this exception to end the search at a phase."""
 
     counts: dict[str, int]
     at: tuple[str, int] | None = None
@@ -77,32 +77,32 @@ def spied(monkeypatch: pytest.MonkeyPatch, at: tuple[str, int] | None = None, en
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("tuning", [NARROW, WIDE], ids=["one word", "many words"])
-def test_it_finds_what_a_search_in_memory_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuning: Tuning, workers: int) -> None:
+def test_search_on_disk_finds_the_same_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuning: Tuning, workers: int) -> None:
     with spied(monkeypatch) as spy:
-        found = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path / "kept"))
-    assert found.finished and summary(found) == summary(explore(MODEL.given(), tuning=tuning))
-    assert spy.counts["_spill"] > 3 * found.depth and spy.counts["_enter"] > 3 * spy.counts["_enter_candidates"], (
+        exploration = explore(MODEL.given(), workers=workers, tuning=tuning, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path / "kept"))
+    assert exploration.finished and summary(exploration) == summary(explore(MODEL.given(), tuning=tuning))
+    assert spy.counts["_spill"] > 3 * exploration.depth and spy.counts["_enter"] > 3 * spy.counts["_enter_candidates"], (
         "few runs: this shows nothing"
     )
-    assert 0 < found.disk and not (tmp_path / "kept").exists()
+    assert 0 < exploration.disk and not (tmp_path / "kept").exists()
     with pytest.raises(LimitReached, match="memory"):
-        found.levels()
+        exploration.levels()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), OSError(errno.ENOSPC, "no space left on device")], ids=["ctrl-c", "full disk"])
 @pytest.mark.parametrize("phase", ["_convert", "_mark", "_expand", "_spill", "_enter_candidates", "_enter", "_save"])
-def test_it_goes_on_from_an_end_in_any_phase(
+def test_search_on_disk_continues_after_any_phase(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, end: BaseException, whole: object
 ) -> None:
     instance, at = MODEL.given(), {"_convert": 1, "_enter": 40, "_spill": 30}.get(phase, 5)
     began = explore(instance, limits=Limits(states=300), tuning=NARROW, checkpoint=SearchCheckpoint(tmp_path, 0.0))
     assert began.reason == STATES
     with spied(monkeypatch, (phase, at), end):
-        found = explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path, 0.0))
-    assert found.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
-    assert found.depth >= began.depth
-    assert {o.reason for o in found.outcomes if o.verdict == "unknown"} == {found.reason}
+        exploration = explore(instance, tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path, 0.0))
+    assert exploration.reason == (INTERRUPTED if isinstance(end, KeyboardInterrupt) else DISK)
+    assert exploration.depth >= began.depth
+    assert {o.reason for o in exploration.outcomes if o.verdict == "unknown"} == {exploration.reason}
     gone_on = explore(instance, tuning=NARROW, workers=2, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
     assert summary(gone_on) == whole
 
@@ -128,7 +128,7 @@ def test_a_process_that_is_killed_loses_little(tmp_path: Path, whole: object) ->
     assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))) == whole
 
 
-def test_files_may_not_be_larger_than_said(tmp_path: Path, whole: object) -> None:
+def test_disk_limit_ends_the_search(tmp_path: Path, whole: object) -> None:
     enough = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
     half = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=enough.disk // 2), checkpoint=SearchCheckpoint(tmp_path))
     assert half.reason == DISK and 1 < half.depth < enough.depth and half.disk <= enough.disk // 2
@@ -136,19 +136,19 @@ def test_files_may_not_be_larger_than_said(tmp_path: Path, whole: object) -> Non
     assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))) == whole
 
 
-def test_a_system_that_refuses_larger_files_ends_it_like_a_full_disk(tmp_path: Path, whole: object) -> None:
+def test_file_size_limit_ends_the_search_like_a_full_disk(tmp_path: Path, whole: object) -> None:
     was = resource.getrlimit(resource.RLIMIT_FSIZE)
     explore(MODEL.given(), tuning=NARROW, limits=Limits(states=10))  # compiled, and kept
     resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, was[1]))
     try:
-        found = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
+        exploration = explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, was)
-    assert found.reason == DISK and found.depth > 1
+    assert exploration.reason == DISK and exploration.depth > 1
     assert summary(explore(MODEL.given(), tuning=NARROW, limits=LITTLE, checkpoint=SearchCheckpoint(tmp_path))) == whole
 
 
-def test_limits_of_states_and_time_end_it_after_whole_levels(tmp_path: Path) -> None:
+def test_state_and_time_limits_end_after_whole_levels(tmp_path: Path) -> None:
     some = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, states=1000), checkpoint=SearchCheckpoint(tmp_path))
     assert some.reason == STATES and some.states == sum(some.sizes) > 1000
     late = explore(MODEL.given(), tuning=NARROW, limits=Limits(memory=1, disk=1 << 30, seconds=0.0), checkpoint=SearchCheckpoint(tmp_path))
@@ -156,7 +156,7 @@ def test_limits_of_states_and_time_end_it_after_whole_levels(tmp_path: Path) -> 
     assert late.disk > 0, "files that an earlier search has written are its own too"
 
 
-def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
+def test_incompatible_options_are_refused(tmp_path: Path) -> None:
     instance = MODEL.given()
     with pytest.raises(RocketproofError, match=r"a limit of disk without a folder for the states; give a checkpoint"):
         explore(instance, limits=LITTLE)
@@ -213,7 +213,7 @@ def test_several_initial_states(tmp_path: Path) -> None:
     assert summary(found[0]) == summary(found[1]) and found[0].states == 4096
 
 
-# -- what it is made of ---------------------------------------------------------------------------------------------------
+# -- parts of a search on disk ---------------------------------------------------------------------------------------------
 
 
 def order(words: int, leading: int) -> StateOrder:
@@ -233,7 +233,7 @@ def flat(states: list[tuple[int, ...]]) -> np.ndarray:
     return np.array(states, dtype=np.int64).ravel()
 
 
-def test_what_only_grows_leads() -> None:
+def test_increasing_prefix_leads() -> None:
     rng = random.Random(3)
     rows = [(rng.randrange(1 << 40), at // 100, rng.randrange(9)) for at in range(5000)]
     assert leading_word(flat(rows), 200, 3) == 1

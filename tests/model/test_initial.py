@@ -1,4 +1,4 @@
-"""Models that start in several states: every engine starts in each of them, and in no other."""
+"""Models with several initial states: every engine starts in each of them, and in no other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocketproof_model.transforms.widening import widened
 
 
 def counters() -> Model:
-    """Two counters that start anywhere with a sum of 3; one of them goes round."""
+    """Build two counters that start at any values with the sum 3; the first wraps around."""
     m = Model("counters")
     x, y = m.var("x", Int(0, 3), init=ANY), m.var("y", Int(0, 3), init=one_of(0, 2, 3))
     up = m.var("up", Bool, init=True)
@@ -37,7 +37,7 @@ def counters() -> Model:
 STARTS = [(0, 3, 1), (1, 2, 1), (3, 0, 1)]
 
 
-def test_the_initial_states_are_those_that_fulfil_the_condition() -> None:
+def test_initial_states_satisfy_the_condition() -> None:
     instance = counters().given()
     assert list(initials(instance)) == STARTS
     assert initial(instance) == STARTS[0]
@@ -46,23 +46,23 @@ def test_the_initial_states_are_those_that_fulfil_the_condition() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_search_starts_in_all_of_them(workers: int) -> None:
-    found = search.explore(counters().given(), workers=workers)
-    assert (found.states, found.transitions, found.depth) == (12, 12 + 3, 4)
-    paths = {o.property.id: o.witness.states for o in found.outcomes if o.witness is not None}
+def test_search_starts_in_all_initial_states(workers: int) -> None:
+    exploration = search.explore(counters().given(), workers=workers)
+    assert (exploration.states, exploration.transitions, exploration.depth) == (12, 12 + 3, 4)
+    paths = {o.property.id: o.witness.states for o in exploration.outcomes if o.witness is not None}
     assert paths == {"small": ((0, 3, 1), (1, 3, 1)), "not two": ((1, 2, 1),)}
     verdicts = {o.property.id: (o.verdict, None if o.witness is None else o.witness.states[0]) for o in liveness.check(counters().given())}
     assert verdicts == {"three": ("holds", None), "y falls": ("violated", (1, 2, 1))}
 
 
-def test_bounded_checking_starts_in_all_of_them() -> None:
+def test_bounded_checking_starts_in_all_initial_states() -> None:
     outcomes = {o.property.id: o for o in symbolic.bounded(counters().given(), depth=1)}
     assert [outcomes[name].verdict for name in ("small", "not two")] == ["violated", "violated"]
     assert outcomes["not two"].witness is not None and outcomes["not two"].witness.states == ((1, 2, 1),)
 
 
-def test_a_proof_begins_with_all_of_them() -> None:
-    """The claim is true of the first initial state and false of the second."""
+def test_proof_starts_in_all_initial_states() -> None:
+    """The claim is true in the first initial state and false in the second."""
     instance = counters().given()
     begins = certificate.smt2(instance, instance.model.property("not two")).partition("(reset)")[0]
     solver: Any = z3.Solver()
@@ -70,7 +70,7 @@ def test_a_proof_begins_with_all_of_them() -> None:
     assert solver.check() == z3.sat
 
 
-def test_a_simulation_draws_one_for_each_run() -> None:
+def test_simulation_draws_an_initial_state_for_each_run() -> None:
     instance = counters().given()
     found = simulate.estimate(instance, {f"y is {k}": instance.model.variable("y")[()] == k for k in range(4)}, runs=3000, steps=0, seed=1)
     shares = [tally.count / found.runs for tally in found.tallies]
@@ -79,7 +79,7 @@ def test_a_simulation_draws_one_for_each_run() -> None:
     assert [sum(state[1] == k for state in walks) for k in range(4)] == [tally.count for tally in found.tallies]
 
 
-def test_a_set_may_start_as_any_subset() -> None:
+def test_set_can_start_as_any_subset() -> None:
     m = Model("subsets")
     m.var("s", SetOf((Bool, Int(0, 1))), init=ANY)
     m.var("t", SetOf(Int(4, 5)), init=ANY)
@@ -112,7 +112,7 @@ def one_of_equals(m: Model) -> Any:
     m.initially(x[0])
 
 
-def test_a_symmetric_index_may_start_as_any_of_its_elements() -> None:
+def test_variable_can_start_as_any_symmetric_element() -> None:
     m = Model("equals")
     index = symmetric(m)
     x = m.var("x", index, init=ANY)
@@ -143,14 +143,14 @@ def test_mistakes_are_refused(mistake: str) -> None:
         make(Model("mistakes"))
 
 
-def test_a_wider_sequence_is_shown_as_one() -> None:
+def test_wider_sequence_is_shown_as_a_sequence() -> None:
     m = Model("queue")
     m.var("q", SeqOf(Int(0, 3), 2), init=(3, 1))
     instance = widened(m, {"q": Int(0, 30)}).given()
     assert labelled(instance, initial(instance)) == {"q": "<3, 1>"}
 
 
-def test_a_wider_model_starts_as_the_narrow_one() -> None:
+def test_wider_model_starts_like_the_narrow_model() -> None:
     m = widened(counters(), {"x": Int(0, 30)})
     assert list(initials(m.given())) == STARTS
     assert next(e.type for e in walk(*m.starts) if e.op == "ref") == Int(0, 30)

@@ -1,4 +1,4 @@
-"""What must not be left half done is not: a signal waits for the end of the block, and is not lost."""
+"""A block that must complete does complete: a signal waits for its end and is not lost."""
 
 import signal
 import threading
@@ -8,7 +8,7 @@ import pytest
 from rocketproof_model.interrupts import interrupt, uninterrupted
 
 
-def test_ctrl_c_comes_behind_the_block() -> None:
+def test_ctrl_c_is_raised_after_the_block() -> None:
     done = []
 
     def work() -> None:
@@ -22,7 +22,7 @@ def test_ctrl_c_comes_behind_the_block() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_error_inside_is_raised_and_handlers_are_as_before() -> None:
+def test_error_inside_is_raised_and_handlers_are_restored() -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ValueError, match="inside"), uninterrupted():
         raise ValueError("inside")
@@ -53,7 +53,7 @@ def test_a_thread_that_computes_is_interrupted() -> None:
             ended.append("interrupted")
 
     thread = threading.Thread(target=work, daemon=True)
-    interrupt(thread)  # it has not begun
+    interrupt(thread)  # the thread has not begun
     thread.start()
     assert begun.wait(30)
     interrupt(thread)

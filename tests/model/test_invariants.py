@@ -1,4 +1,4 @@
-"""Invariants found by machine, and the certificates of what they prove, which other ways than the ones that found them check."""
+"""Invariants found by machine, and the certificates of their proofs, which independent methods check."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOLVER = Path(sys.executable).parent / "z3"
 
 
 def answers(text: str) -> list[str]:
-    """What z3's own program, which reads nothing but the text, says of each obligation."""
+    """Return the answer of z3's own program for each obligation; it reads nothing but the text."""
     done = subprocess.run([SOLVER, "-in", "-T:60"], input=text, capture_output=True, text=True, check=False)
     return done.stdout.split()
 
@@ -42,7 +42,7 @@ def terms_of(text: str, instance: Instance) -> list[Expr]:
 
 
 def is_inductive(instance: Instance, invariant: list[Expr]) -> bool:
-    """By the interpreter alone, over all states of the variables' types: the initial state is inside, and no step leads out."""
+    """Decide with the interpreter alone, over all states of the variables' types: the initial state is inside, and no step leaves."""
 
     def inside(state: tuple[int, ...]) -> bool:
         return all(interpreter.holds(instance, term, state) for term in invariant)
@@ -55,7 +55,7 @@ def is_inductive(instance: Instance, invariant: list[Expr]) -> bool:
 
 
 @pytest.mark.nightly
-def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_ways() -> None:
+def test_certificate_of_two_phase_commit_passes_two_independent_checks() -> None:
     instance = two_phase_commit.model(2).given()
     claims = [claim for claim in instance.model.properties if claim.kind in ("always", "step")]
     assert [induction(instance, claim).verdict for claim in claims] == ["not inductive"] * 2
@@ -65,14 +65,14 @@ def test_two_phase_commit_is_proved_and_its_certificate_checked_in_two_other_way
         assert answers(text) == ["unsat"] * 3
         needed = list(outcome.details["invariants"])
         assert refusal(instance, claim, needed) == ""
-        assert all(refusal(instance, claim, [*needed[:k], *needed[k + 1 :]]) for k in range(0, len(needed), 5)), "one of them can go"
+        assert all(refusal(instance, claim, [*needed[:k], *needed[k + 1 :]]) for k in range(0, len(needed), 5)), "one of them is redundant"
         invariant = terms_of(text, instance)
         assert is_inductive(instance, invariant)
         asked = [instance.model.claim(str(k), "part of the invariant", "always", term) for k, term in enumerate(invariant)]
         assert {o.verdict for o in search.explore(instance, asked).outcomes} == {"holds"}
 
 
-def test_a_certificate_of_what_is_not_inductive_is_refused() -> None:
+def test_certificate_without_an_inductive_invariant_is_refused() -> None:
     instance = two_phase_commit.model(2).given()
     claim = instance.model.property("consistent")
     assert answers(smt2(instance, claim)) == ["unsat", "sat", "unsat"]
@@ -88,7 +88,7 @@ def test_a_certificate_of_what_is_not_inductive_is_refused() -> None:
 
 
 @pytest.mark.nightly
-def test_spacer_proves_without_a_hint_and_its_counterexamples_are_paths_of_the_model() -> None:
+def test_spacer_proves_without_hints_and_refutes_with_real_paths() -> None:
     instance = two_phase_commit.model(2).given()
     outcomes = {claim.id: spacer.prove(instance, claim) for claim in instance.model.properties if claim.kind != "leads_to"}
     assert {id_: o.verdict for id_, o in outcomes.items()} == dict.fromkeys(outcomes, "holds")
@@ -107,8 +107,8 @@ def test_spacer_proves_without_a_hint_and_its_counterexamples_are_paths_of_the_m
 
 
 @pytest.mark.parametrize("prover", [spacer.prove, lambda instance, claim: prove(instance, [claim])[0]], ids=["spacer", "invariants"])
-def test_few_are_needed_however_many_are_found(prover: Callable[..., Outcome]) -> None:
-    """Arrays over a Maybe, a Bool and a name, of which the claim is about one element; the others only change with it."""
+def test_proof_keeps_only_the_needed_invariants(prover: Callable[..., Outcome]) -> None:
+    """The model has arrays over a Maybe, a Bool and a name. The claim is about a single element; the others only change with it."""
     m = Model("rooms")
     lamp = m.var("lamp", Bool, over=Maybe(Bool), init=False)
     door, key = m.var("door", Bool, over=(Bool, Enum("in", "out")), init=False), m.var("key", Bool, init=False)
@@ -140,7 +140,7 @@ def test_few_are_needed_however_many_are_found(prover: Callable[..., Outcome]) -
     assert refusal(m.given(), claim, needed) == ""
 
 
-def test_spacer_finds_an_error_of_the_model_and_what_cannot_go_on() -> None:
+def test_spacer_finds_model_errors_and_deadlocks() -> None:
     m = Model("counter")
     x = m.var("x", Int(0, 3), init=0)
     room = m.constant("room", Bool, True)
@@ -169,7 +169,7 @@ def _working(instance: Instance, r: Expr) -> Expr:
 
 
 def ticket() -> Model:
-    """A lock by tickets: who draws is served in turn; the numbers are unbounded, so to say."""
+    """Build a ticket lock: a process that draws a ticket is served in turn. The numbers are practically unbounded."""
     m = Model("tickets")
     drawn = m.var("drawn", Int(0, 2**40), init=0)
     served = m.var("served", Int(0, 2**40), init=0)
@@ -202,7 +202,7 @@ def ticket() -> Model:
 
 
 @pytest.mark.nightly
-def test_what_few_states_suggest_is_proved_for_numbers_that_no_search_reaches() -> None:
+def test_invariants_from_few_states_are_proved_for_large_numbers() -> None:
     instance = ticket().given()
     claims = list(instance.model.properties)
     outcomes = {o.property.id: o for o in prove(instance, claims, states=50)}
@@ -227,7 +227,7 @@ def test_an_error_that_no_invariant_excludes_is_no_proof() -> None:
 
     @m.action()
     def turn(a):  # type: ignore[no-untyped-def]
-        """Between 0 and 4; beyond 6 it would leave its type."""
+        """Between 0 and 4; above 6 it would leave its type."""
         a.set(x, ite(x < 4, x + 1, ite(x == 4, 0, x + 4)))
 
     claim = m.always("small", x <= 8, "it is small")
@@ -237,10 +237,10 @@ def test_an_error_that_no_invariant_excludes_is_no_proof() -> None:
     assert answers(smt2(m.given(), claim)) == ["unsat", "sat", "sat"]
 
 
-def test_candidates_are_true_of_the_states_that_suggest_them() -> None:
+def test_candidates_hold_in_the_states_that_suggest_them() -> None:
     instance = two_phase_commit.model(2).given()
-    found = search.explore(instance, [])
-    codes = found.graph().codes()
+    exploration = search.explore(instance, [])
+    codes = exploration.graph().codes()
     candidates = suggested(instance, codes)
     assert isinstance(candidates, Candidates)
     assert not any(candidates.broken(state).any() for state in codes.tolist())
@@ -250,7 +250,7 @@ def test_candidates_are_true_of_the_states_that_suggest_them() -> None:
         assert not interpreter.holds(instance, candidates.term(instance, k), state)
 
 
-def test_a_limit_ends_it() -> None:
+def test_limit_ends_the_proof() -> None:
     instance = two_phase_commit.model().given()
     (outcome,) = prove(instance, [instance.model.property("consistent")], limits=Limits(seconds=0))
     assert (outcome.verdict, outcome.reason) == ("unknown", "time")

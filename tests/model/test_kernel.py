@@ -1,4 +1,4 @@
-"""Kernels do what the interpreter does: successors in order, formulas, coverage, and faults in the checking form."""
+"""Kernels agree with the interpreter: successors in order, formulas, coverage, and faults in the checking form."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ FORMS = [(checked, unroll, bits) for checked in (True, False) for unroll in (1, 
 
 
 def busy_model() -> Model:
-    """Every kind of type and operation, dynamic and computed indices, a constant, conditional and row-like updates."""
+    """Build a model with every kind of type, operation, index and update."""
     m = Model("busy")
     node, slot = m.index("Node", 3), m.index("Slot", 2)
     strict = m.constant("strict", Bool, True)
@@ -81,7 +81,7 @@ def busy_model() -> Model:
 
 
 def reachable(instance: Instance, most: int = 400) -> Iterator[State]:
-    """The first states of a plain breadth-first search."""
+    """Return the first states of a plain breadth-first search."""
     start = interpreter.initial(instance)
     seen, queue = {start}, [start]
     for state in queue:
@@ -93,7 +93,7 @@ def reachable(instance: Instance, most: int = 400) -> Iterator[State]:
 
 
 class Caller:
-    """One kernel with its buffers."""
+    """A kernel with its buffers."""
 
     def __init__(self, instance: Instance, **form: object) -> None:
         properties = instance.model.properties
@@ -150,7 +150,7 @@ def test_one_kernel_serves_all_constants() -> None:
 
 
 @pytest.mark.parametrize("unroll", [1, 64])
-def test_coverage_is_what_the_interpreter_meets(unroll: int) -> None:
+def test_coverage_equals_that_of_the_interpreter(unroll: int) -> None:
     instance = busy_model().given()
     call = Caller(instance, unroll=unroll)
     taken = {action.name: 0 for action in instance.model.actions}
@@ -171,7 +171,7 @@ def test_coverage_is_what_the_interpreter_meets(unroll: int) -> None:
     assert any(found.one_sided()) or any(t and f for t, f in found.guards.values()), "the model must make some difference"
 
 
-def test_many_guards_have_coverage_of_their_own() -> None:
+def test_each_of_many_guards_has_its_own_coverage() -> None:
     m = Model("many")
     x = m.var("x", Int(0, 40), init=0)
 
@@ -203,7 +203,7 @@ def test_more_formulas_than_a_mask_holds() -> None:
 
 
 def faulty(what: str) -> Model:
-    """One action that has no value in some states, by `what`."""
+    """Build a model with an action that has no value in some states, chosen by `what`."""
     m = Model(f"faulty {what}")
     node = m.index("Node", 3)
     x = m.var("x", Int(0, 5), init=0)
@@ -234,7 +234,7 @@ def faulty(what: str) -> Model:
 
 @pytest.mark.parametrize("what", ["range", "index", "none", "rem", "target", "fine"])
 @pytest.mark.parametrize("word_bits", [8, 63])
-def test_the_checking_form_finds_what_the_interpreter_refuses(what: str, word_bits: int) -> None:
+def test_checking_form_finds_the_interpreters_errors(what: str, word_bits: int) -> None:
     instance = faulty(what).given()
     checked = Caller(instance, checked=True, word_bits=word_bits)
     unchecked = Caller(instance, checked=False, word_bits=word_bits)
@@ -247,7 +247,7 @@ def test_the_checking_form_finds_what_the_interpreter_refuses(what: str, word_bi
             except EvaluationError:
                 faults += 1
                 assert checked.successors(state) is None, state
-                assert unchecked.successors(state) is not None, "the unchecked form goes on"
+                assert unchecked.successors(state) is not None, "the unchecked form continues"
             else:
                 assert checked.successors(state) == wanted == unchecked.successors(state)
     assert (faults > 0) == (what != "fine")
@@ -271,7 +271,7 @@ def test_an_array_larger_than_a_word() -> None:
 
     @m.action(c=cell)
     def mark(a, c):  # type: ignore[no-untyped-def]
-        """Write what stands elsewhere, and move there."""
+        """Write the value from another element, and move there."""
         a.guard("other", tape[c] != tape[at], "the cells differ")
         a.set(tape[at], tape[c])
         a.set(at, c)
@@ -294,7 +294,7 @@ def test_routing_agrees_in_its_first_states() -> None:
 TEXT = "define i64 @answer() {\n  ret i64 42\n}\n"
 
 
-def test_a_compiled_text_is_found_again_and_a_damaged_one_rebuilt(tmp_path: Path) -> None:
+def test_compiled_source_is_reused_and_a_damaged_file_rebuilt(tmp_path: Path) -> None:
     program = (
         "import ctypes; from rocketproof_model.routines import native; "
         f"l = native.compile_text({TEXT!r}, ('answer',)); print(l.cached, ctypes.CFUNCTYPE(ctypes.c_int64)(l.addresses['answer'])())"

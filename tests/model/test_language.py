@@ -1,4 +1,4 @@
-"""A wrongly built model is refused when it is built, in one line that names the line of the mistake and a remedy."""
+"""A wrongly built model is refused when it is built, with a single line that names the line of the mistake and a remedy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ LEAST, MOST = -(2**31), 2**31 - 1
 
 
 def declared() -> SimpleNamespace:
-    """A model with a variable of each type and no action."""
+    """Build a model with a variable of each type and no action."""
     m = Model("small")
     a, b = m.index("A", 3), m.index("B", 2)
     row = Record(k=Bool, n=Int(0, 3))
@@ -132,7 +132,7 @@ def other() -> SimpleNamespace:
     return declared()
 
 
-# What is done wrong, and words of the answer.
+# The mistake, and words of the answer.
 MISTAKES: dict[str, tuple[Callable[[SimpleNamespace], Any], str]] = {
     # Types and declarations
     "empty Int": (lambda d: Int(3, 0), "is empty"),
@@ -336,13 +336,13 @@ def test_a_mistake_is_refused_with_its_place(mistake: str) -> None:
 
 
 @pytest.mark.parametrize("ends", [(2**40,), (2**11, 2**11)])
-def test_an_action_with_too_many_instances_is_refused_by_every_engine_that_asks_them_all(ends: tuple[int, ...]) -> None:
+def test_too_many_instances_are_refused_by_exhaustive_engines(ends: tuple[int, ...]) -> None:
     d = declared()
     line = act.__code__.co_firstlineno + len(inspect.getsourcelines(act)[0]) - 1
     act(d, lambda a, **given: None, **{f"p{k}": Int(1, end) for k, end in enumerate(ends)})
     instance = d.m.given()
     (action,) = d.m.actions
-    # Steps that are given are followed: a judge knows what was asked.
+    # Given steps are followed: a judge knows the requested arguments.
     assert interpreter.effect(instance, interpreter.initial(instance), action, ends) == interpreter.initial(instance)
     engines: list[Callable[[], Any]] = [
         lambda: list(interpreter.successors(instance, interpreter.initial(instance))),
@@ -356,7 +356,7 @@ def test_an_action_with_too_many_instances_is_refused_by_every_engine_that_asks_
         assert refusal.value.place == f"{__file__}:{line}"
 
 
-def test_ite_of_two_names_takes_its_type_from_where_it_stands() -> None:
+def test_ite_of_two_names_has_the_type_of_its_context() -> None:
     d = declared()
     act(d, lambda a: [
         a.set(d.e, ite(d.f, "blue", ite(d.x == 1, "red", "blue"))),
@@ -392,7 +392,7 @@ def test_the_place_is_the_line_of_the_mistake() -> None:
     assert refusal.value.place == f"{__file__}:{properties.__code__.co_firstlineno + 2}", "the line of `wrong`"
 
 
-def test_a_parameter_is_not_the_one_of_the_same_name_in_another_action() -> None:
+def test_equally_named_parameters_of_two_actions_differ() -> None:
     d = declared()
     kept: list[Expr] = []
     act(d, lambda a, i: kept.append(i), i=d.A)
@@ -448,7 +448,7 @@ def test_java_abs_of_the_least_int_stays_negative(x: int, result: int) -> None:
 @pytest.mark.parametrize("x", range(-9, 10))
 @pytest.mark.parametrize("y", range(-5, 6))
 def test_types_of_terms_hold_their_values(x: int, y: int) -> None:
-    """The interval that a term is given holds every value it can have; only then may engines rely on it."""
+    """A term's interval must hold every value that the term can have; only then can engines rely on it."""
     p, q = free("p", Int(-9, 9)), free("q", Int(-5, 5))
     terms = [p + q, p - q, p * q, p & q, p | q, without_bits(p, q), minimum(p, q), maximum(p, q), java_abs(p), ite(p < q, p, q), -p]
     terms += [rem(p, q)] if y else []
@@ -459,7 +459,7 @@ def test_types_of_terms_hold_their_values(x: int, y: int) -> None:
         assert term.type.lo <= number <= term.type.hi, f"{term} is {number}, outside {term.type}"
 
 
-def test_and_or_and_ite_do_not_ask_what_does_not_matter() -> None:
+def test_and_or_and_ite_are_lazy() -> None:
     broken = rem(WORD, DIVISOR) == 0
     p = free("p", Bool)
     for term, known, result in ((p & broken, 0, 0), (p | broken, 1, 1), (ite(p, True, broken), 1, 1), (ite(p, broken, True), 0, 1)):
@@ -470,7 +470,7 @@ def test_and_or_and_ite_do_not_ask_what_does_not_matter() -> None:
         value(broken & p, p=0, w=1, d=0)
 
 
-def test_terms_without_value_and_values_out_of_their_types_are_errors() -> None:
+def test_missing_values_and_values_outside_types_are_errors() -> None:
     d = declared()
     act(d, lambda a, i: [a.guard("below", d.x < 4, "always"), a.set(d.x, d.x + 3), a.set(d.arr[d.x + i], 1)], i=d.A)
     at = d.m.given()
@@ -485,7 +485,7 @@ def test_terms_without_value_and_values_out_of_their_types_are_errors() -> None:
         value(d.mb.get == 1, state)
 
 
-def test_an_initial_value_may_not_leave_its_type_by_a_constant() -> None:
+def test_initial_value_with_a_constant_stays_in_its_type() -> None:
     m = Model("init")
     k = m.constant("k", Int(0, 9), 0)
     m.var("x", Int(0, 3), init=k)
@@ -507,7 +507,7 @@ def test_updates_read_the_state_before() -> None:
     assert [step.state for step in successors(m.given(), (0, 1))] == [(1, 0)]
 
 
-def test_variables_that_are_attributes_of_one_object_change_places_at_once() -> None:
+def test_fields_of_one_object_can_be_swapped() -> None:
     m = Model("swap")
     both = SimpleNamespace(x=m.var("x", Int(0, 1), init=0), y=m.var("y", Int(0, 1), init=1))
 
@@ -519,18 +519,18 @@ def test_variables_that_are_attributes_of_one_object_change_places_at_once() -> 
     assert [step.state for step in successors(m.given(), (0, 1))] == [(1, 0)]
 
 
-def test_which_parts_act_is_said_above_an_action_or_in_it() -> None:
+def test_acting_parts_are_declared_by_decorator_or_body() -> None:
     m = Model("parts")
     x, place = m.var("x", Bool, init=False), m.index("Place", 2)
 
     @m.action(part="disk", sends_to="client")
     def above(a: Any) -> None:
-        """It is said above."""
+        """Declared by the decorator."""
         a.set(x, True)
 
     @m.action(part="disk", takes_from="client", p=place)
     def both(a: Any, p: Any) -> None:
-        """What the body says counts."""
+        """The body's declaration counts."""
         a.by(p)
         a.set(x, False)
 
@@ -539,7 +539,7 @@ def test_which_parts_act_is_said_above_an_action_or_in_it() -> None:
     assert (str(second.by), second.to, second.source) == ("p", None, "client")
 
 
-def test_a_record_says_what_its_fields_are_and_start_with() -> None:
+def test_record_declares_its_fields_and_initial_values() -> None:
     m = Model("two")
     inner = Record(most=Field(Int(0, 3), 3, "how much it takes"))
     row = Record(n=Field(Int(0, 3), 1, "how many"), on=Field(Bool, False, "whether it is on"), inner=Field(inner, inner.start, "more"))
@@ -547,7 +547,7 @@ def test_a_record_says_what_its_fields_are_and_start_with() -> None:
 
     @m.action()
     def fill(a: Any) -> None:
-        """The first is switched on, and filled if it was off; the second begins anew."""
+        """The first is switched on, and filled if it was off; the second restarts."""
         a.update(t[0], when=~t[0].on, n=t[0].inner.most, on=True)
         a.set(t[1], row.start)
 
@@ -557,7 +557,7 @@ def test_a_record_says_what_its_fields_are_and_start_with() -> None:
     assert [step.state for step in successors(m.given(), (1, 2, 1, 1, 3, 0))] == [(1, 1, 1, 0, 3, 3)]
 
 
-def test_guards_are_asked_in_order() -> None:
+def test_guards_are_evaluated_in_order() -> None:
     d = declared()
     act(d, lambda a: [a.guard("some", d.mb.is_some, "there is one"), a.guard("first", d.mb.get == 0, "it is the first")])
     at = d.m.given()
@@ -584,7 +584,7 @@ def test_quantifiers_range_over_the_index() -> None:
     assert value(implies(d.arr[0] == 2, d.f), state)
 
 
-def test_rows_compare_choose_and_look_ahead_field_by_field() -> None:
+def test_rows_are_compared_and_chosen_field_by_field() -> None:
     d = declared()
     row = ite(d.f, d.t[1], d.Row(k=True, n=2))
     assert show(row.n) == "(t[1].n if f else 2)"
@@ -614,7 +614,7 @@ def test_constants_are_folded_as_they_would_be_evaluated() -> None:
     assert show(all_of([rem(-7, 3) == -1, wrap32(2**31) == LEAST, java_abs(-5) == 5, without_bits(7, 2) == 5])) == "True"
 
 
-def test_terms_print_as_a_person_writes_them() -> None:
+def test_terms_print_in_readable_form() -> None:
     d = declared()
     printed = {
         "((x + 1) * arr[pos])": (d.x + 1) * d.arr[d.pos],
@@ -632,7 +632,7 @@ def test_terms_print_as_a_person_writes_them() -> None:
     assert [show(term) for term in printed.values()] == list(printed)
 
 
-def test_a_lemma_speaks_of_wider_leaves() -> None:
+def test_lemma_uses_wider_leaves() -> None:
     d = declared()
     term = d.x + d.arr[d.pos] <= d.c
 

@@ -1,4 +1,4 @@
-"""Packing loses nothing, whatever the width of a word, and lanes of one index lie at one distance."""
+"""Packing loses nothing, whatever the width of a word, and the lanes of an index have a constant distance."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def _mixed() -> Model:
 
 
 @given(word_bits=st.sampled_from([8, 11, 16, 63]), draw=st.data())
-def test_unpacking_gives_back_what_was_packed(word_bits: int, draw: st.DataObject) -> None:
+def test_unpacking_inverts_packing(word_bits: int, draw: st.DataObject) -> None:
     model = _mixed()
     places = layout(model, word_bits)
     state = tuple(draw.draw(st.sampled_from(v.type.codes())) for v in model.variables for _ in v.elements())
@@ -43,7 +43,7 @@ def test_fields_do_not_overlap(word_bits: int) -> None:
         taken[word] |= mask << shift
 
 
-def test_unpacking_many_is_unpacking_each() -> None:
+def test_unpacking_many_equals_unpacking_each() -> None:
     model = _mixed()
     places = layout(model, 11)
     rng = np.random.default_rng(4)

@@ -75,7 +75,7 @@ def test_a_formula_without_value_is_no_lemma() -> None:
     assert lemma(implies(divisor > 0, inside(rem(u, divisor), divisor))).verdict == "holds"
 
 
-def test_a_premise_that_nothing_satisfies_proves_nothing() -> None:
+def test_unsatisfiable_premise_proves_nothing() -> None:
     for vacuous in (
         implies(n < 1, x == y),
         implies((x > y) & (x < y), x == y),
@@ -87,7 +87,7 @@ def test_a_premise_that_nothing_satisfies_proves_nothing() -> None:
     assert lemma(implies(n < 1, x == y) & implies(x == 0, x < 1)).verdict == "holds"
 
 
-def test_a_lemma_speaks_of_the_models_own_terms() -> None:
+def test_lemma_uses_the_models_own_terms() -> None:
     m = Model("queue")
     Queue = m.index("Queue", 4)
     most = m.constant("most", Int(0, 8), 3)

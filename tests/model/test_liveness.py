@@ -1,4 +1,4 @@
-"""Liveness against second opinions: subsets of states by brute force, and networkx with a recursion of its own."""
+"""Liveness against second opinions: brute force over subsets of states, and networkx with its own recursion."""
 
 import itertools
 import random
@@ -21,7 +21,7 @@ from rocketproof_model.search import explore
 
 
 def space_of(instance):
-    """The state graph by the interpreter alone."""
+    """Build the state graph with the interpreter alone."""
     labels = Labels.of(instance)
     number = {(move.action, move.args): k for k, move in enumerate(labels.moves)}
     states, numbers, edges = [initial(instance)], {initial(instance): 0}, []
@@ -43,7 +43,7 @@ def decided(instance, claim=None):
 
 
 def graph_model(size, actions, formula, goal):
-    """A model that walks on the nodes 0..size-1: `actions` maps a name to (fairness, {source: target})."""
+    """Build a model that walks on the nodes 0..size-1: `actions` maps a name to (fairness, {source: target})."""
     m = Model("walk")
     at = m.var("at", Int(0, size - 1), init=0)
     for name, (fair, edges) in actions.items():
@@ -72,7 +72,7 @@ def random_walk(rng, size, count):
 
 
 def is_fair(nodes, actions):
-    """Whether a path that visits just `nodes` again and again, along all their edges, is fair by WF_vars and SF_vars."""
+    """Return whether a path that visits just `nodes` repeatedly, along all their edges, is fair by WF_vars and SF_vars."""
     for fair, edges in actions.values():
         taken = any(s in nodes and t in nodes and s != t for s, t in edges.items())
         enabled = [s for s in nodes if edges.get(s, s) != s]
@@ -82,7 +82,7 @@ def is_fair(nodes, actions):
 
 
 def shortest_prefix(size, actions, formula, goal, fair_nodes):
-    """Length of the shortest path through the formula into `fair_nodes`, by distances in networkx; None if there is none."""
+    """Return the length of the shortest path through the formula into `fair_nodes`, by distances in networkx; None without a path."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(size))
     graph.add_edges_from(e for _, edges in actions.values() for e in edges.items())
@@ -96,7 +96,7 @@ def shortest_prefix(size, actions, formula, goal, fair_nodes):
 
 
 def by_subsets(size, actions, formula, goal):
-    """Second opinion 1: try every set of nodes without the goal as the set that a path visits for ever."""
+    """Second opinion 1: try every set of nodes without the goal as the set that a path visits forever."""
     fair_nodes = set()
     calm = [s for s in range(size) if s not in goal]
     for count in range(1, len(calm) + 1):
@@ -110,7 +110,7 @@ def by_subsets(size, actions, formula, goal):
 
 
 def by_networkx(size, actions, formula, goal):
-    """Second opinion 2: components of networkx, and a recursion that drops one node set at a time."""
+    """Second opinion 2: components of networkx, and a recursion that drops a set of nodes at a time."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(size))
     graph.add_edges_from(e for _, edges in actions.values() for e in edges.items())
@@ -194,7 +194,9 @@ def test_larger_random_walks_agree_with_networkx(seed):
 
 
 def fewest_steps_round(actions, home, goal):
-    """Steps of the shortest fair walk from a node back to it without the goal, breadth first over all that a walk saw and did."""
+    """Count the steps of the shortest fair walk from a node back to it without the goal, by breadth-first search over everything a walk
+    visits.
+    """
     start = (home, frozenset([home]), frozenset())
     level, seen, steps = [start], {start}, 0
     while level:
@@ -217,7 +219,7 @@ def fewest_steps_round(actions, home, goal):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_behind_the_shortest_prefix_the_loop_is_the_shortest(seed):
+def test_loop_after_the_shortest_prefix_is_the_shortest(seed):
     rng = random.Random(600 + seed)
     loops = []
     while len(loops) < 20:
@@ -232,7 +234,7 @@ def test_behind_the_shortest_prefix_the_loop_is_the_shortest(seed):
         graph = nx.DiGraph()
         graph.add_nodes_from(range(size))
         graph.add_edges_from(e for _, edges in actions.values() for e in edges.items())
-        # With every state in the formula an obligation pends wherever the goal does not hold.
+        # With every state in the formula, an obligation is pending wherever the goal does not hold.
         entries = [s for s, far in nx.single_source_shortest_path_length(graph, 0).items() if far == outcome.depth and s not in goal]
         shortest = min(filter(None, (fewest_steps_round(actions, home, goal) for home in entries)))
         assert outcome.details["shortest_loop"]
@@ -241,7 +243,7 @@ def test_behind_the_shortest_prefix_the_loop_is_the_shortest(seed):
     assert max(loops) > 2
 
 
-def test_a_loop_too_many_to_compare_is_fair_and_says_so(monkeypatch):
+def test_loop_is_fair_and_marked_if_too_many_to_compare(monkeypatch):
     monkeypatch.setattr(cycles, "_MOST", 0)
     rng = random.Random(600)
     for _ in range(30):
@@ -275,7 +277,7 @@ def test_needed_and_sufficient_fairness_agree_with_the_second_opinion(seed):
         assert not any(holds_without(fair - enough | {k}) for k in enough), "a smaller set would do"
 
 
-def test_strengthening_that_is_promised_makes_the_property_hold():
+def test_suggested_strengthening_makes_the_property_hold():
     rng = random.Random(300)
     promised = 0
     for _ in range(80):
@@ -291,7 +293,7 @@ def test_strengthening_that_is_promised_makes_the_property_hold():
     assert promised > 5
 
 
-# 0 -> 1 -> 0 ... with an exit to the goal 2 at node 1 only: enabled again and again, never all the time.
+# 0 -> 1 -> 0 ... with an exit to the goal 2 at node 1 only: enabled repeatedly, never continuously.
 FLICKER = {"go": (None, {0: 1, 1: 0}), "exit": (None, {1: 2})}
 
 
@@ -299,7 +301,7 @@ def flicker(**fair):
     return graph_model(3, {k: (fair.get(k), e) for k, (_, e) in FLICKER.items()}, [0], [2])
 
 
-def test_weak_fairness_does_not_force_an_exit_that_is_open_now_and_then():
+def test_weak_fairness_does_not_force_an_intermittently_enabled_exit():
     outcome = decided(flicker(go="weak", exit="weak"))
     check_witness(outcome)
     assert outcome.verdict == "violated"
@@ -309,22 +311,35 @@ def test_weak_fairness_does_not_force_an_exit_that_is_open_now_and_then():
     assert outcome.details["strengthen"] == {"exit": "strong"}
 
 
-def test_strong_fairness_forces_it_and_both_assumptions_are_needed():
+def test_strong_fairness_forces_the_exit_and_both_are_needed():
     outcome = decided(flicker(go="weak", exit="strong"))
     assert outcome.verdict == "holds"
     assert outcome.reason == "exhausted"
     assert outcome.details["needs_fairness"] == ["go", "exit"]
 
 
-def test_a_part_of_a_component_can_be_fair_where_the_whole_is_not():
-    # exit is neglected on the way round by 2, but between 0 and 1 it is never enabled and go happens all the time.
-    actions = {"go": ("strong", {0: 1, 1: 0}), "round": (None, {1: 2, 2: 0}), "exit": ("strong", {2: 3})}
-    outcome = decided(graph_model(4, actions, [0], [3]))
+@pytest.mark.parametrize(
+    ("actions", "formula", "goal", "loop", "length", "note"),
+    [
+        # exit is neglected on the cycle through 2, but between 0 and 1 it is never enabled, and go happens continuously.
+        ({"go": ("strong", {0: 1, 1: 0}), "round": (None, {1: 2, 2: 0}), "exit": ("strong", {2: 3})}, 0, 3, 0, 2, ""),
+        ({"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 1})}, 3, 4, 3, 6, ""),
+        ({"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 2})}, 2, 1, 2, 4, ""),
+        # The first path to 3 meets the goal at 1; the second has the formula at 2 and then no goal.
+        ({"left": ("weak", {0: 1, 1: 3}), "right": ("weak", {0: 2, 2: 3}), "rest": ("weak", {3: 3})}, 2, 1, 2, 2, ""),
+        ({"go": ("strong", {0: 1, 1: 2})}, 0, 3, 2, 2, "it ends in a state that no step changes"),
+        ({"go": ("strong", {0: 1}), "rest": ("strong", {1: 1})}, 0, 2, 1, 1, "it ends in a state that no step changes"),
+    ],
+    ids=["part of a component", "formula in the cycle", "goal before the cycle", "pending by path", "deadlock", "unchanging steps"],
+)
+def test_violation_has_the_shortest_fair_lasso(actions, formula, goal, loop, length, note):
+    outcome = decided(graph_model(5, actions, [formula], [goal]))
     check_witness(outcome)
-    assert [m.action for m in outcome.witness.moves] == ["go", "go"]
+    assert (outcome.verdict, outcome.witness.loop, len(outcome.witness)) == ("violated", loop, length)
+    assert note in outcome.witness.note
 
 
-def test_without_fairness_it_may_stay_where_it_is():
+def test_without_fairness_the_walk_can_stay():
     outcome = decided(flicker(exit="strong"))
     check_witness(outcome)
     assert (outcome.witness.loop, len(outcome.witness)) == (0, 0)
@@ -339,15 +354,8 @@ def test_starvation_by_an_unfair_rival_is_named():
     assert decided(graph_model(2, {**busy, "finish": ("weak", {0: 1})}, [0], [1])).verdict == "holds"
 
 
-def test_a_deadlock_short_of_the_goal_violates_whatever_is_fair():
-    outcome = decided(graph_model(4, {"go": ("strong", {0: 1, 1: 2})}, [0], [3]))
-    check_witness(outcome)
-    assert outcome.witness.loop == len(outcome.witness) == 2
-    assert "it ends in a state that no step changes" in outcome.witness.note
-
-
-def test_a_step_that_changes_nothing_does_not_count_for_fairness():
-    # TLC finds no violation: SF_at(act) asks for a step of act that changes `at`, and such a one is possible at 1 again and again.
+def test_unchanging_step_does_not_count_for_fairness():
+    # TLC finds no violation: SF_at(act) requires a step of act that changes `at`, and at 1 such a step is possible repeatedly.
     walk = {"tick": ("weak", {0: 1, 1: 0}), "act": ("strong", {0: 0, 1: 2})}
     outcome = decided(graph_model(3, walk, [0, 1, 2], [2]))
     assert outcome.verdict == "holds"
@@ -358,36 +366,13 @@ def test_a_step_that_changes_nothing_does_not_count_for_fairness():
     assert weaker.details["strengthen"] == {"act": "strong"}
 
 
-def test_a_state_where_all_steps_change_nothing_is_an_end():
-    outcome = decided(graph_model(3, {"go": ("strong", {0: 1}), "rest": ("strong", {1: 1})}, [0], [2]))
-    check_witness(outcome)
-    assert outcome.witness.loop == len(outcome.witness) == 1
-    assert "it ends in a state that no step changes" in outcome.witness.note
-
-
-def test_a_formula_that_becomes_true_only_inside_the_cycle_is_seen():
-    outcome = decided(graph_model(5, {"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 1})}, [3], [4]))
-    check_witness(outcome)
-    assert outcome.witness.loop == 3
-    assert len(outcome.witness) == 6
-
-
-def test_a_goal_on_the_cycle_is_reached_again_after_each_formula():
-    # A search that remembers visited states but not what is pending in them errs on such cycles.
+def test_goal_on_the_cycle_follows_each_formula():
+    # A search that remembers visited states but not their pending obligations fails on such cycles.
     ring = {"go": ("weak", {0: 1, 1: 2, 2: 0})}
     assert decided(graph_model(3, ring, [0, 1, 2], [1])).verdict == "holds"
-    assert decided(graph_model(4, {"go": ("weak", {0: 1, 1: 2, 2: 3, 3: 2})}, [2], [1])).verdict == "violated"
 
 
-def test_two_paths_that_meet_are_told_apart_by_what_is_pending():
-    # One path to 3 meets the goal at 1 first, the other has the formula at 2 and then no goal.
-    actions = {"left": ("weak", {0: 1, 1: 3}), "right": (None, {0: 2, 2: 3}), "rest": ("weak", {3: 3})}
-    outcome = decided(graph_model(4, actions, [2], [1]))
-    check_witness(outcome)
-    assert outcome.verdict == "violated"
-
-
-def test_fairness_is_that_of_each_instance():
+def test_fairness_applies_to_each_instance():
     m = Model("two")
     Who = m.index("Who", 2)
     done = m.var("done", Bool, over=Who, init=False)
@@ -395,7 +380,7 @@ def test_fairness_is_that_of_each_instance():
 
     @m.action(fair="weak", w=Who)
     def serve(a, w):
-        """One of the two is served, again and again."""
+        """An element is served, any number of times."""
         a.set(done[w], True)
         a.set(busy, ~busy)
 
@@ -419,12 +404,12 @@ def test_the_bound_that_stops_a_fair_action_is_named():
     assert "bound 'room' stops tick" in outcome.witness.note
 
 
-def test_a_formula_that_never_holds_is_called_vacuous():
+def test_formula_that_never_holds_is_vacuous():
     assert decided(graph_model(3, {"go": ("weak", {0: 1})}, [2], [1])).details["vacuous"]
     assert not decided(graph_model(3, {"go": ("weak", {0: 1})}, [0], [1])).details["vacuous"]
 
 
-def test_time_that_is_over_ends_it():
+def test_time_limit_ends_the_search():
     instance = flicker()
     space, states = space_of(instance)
     nothing = np.zeros(len(states), bool)
@@ -445,8 +430,8 @@ def test_a_component_of_fifty_thousand_states_is_searched_without_recursion():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_components_are_judged_in_pieces_by_threads(workers):
-    # Pairs of nodes that lead to each other; of every other pair a label leads away that is strongly fair and never taken.
+def test_threads_share_the_components(workers):
+    # Pairs of nodes that reach each other; from every second pair a strongly fair label leads away that is never taken.
     pairs = 70_000
     first, away = np.arange(pairs) * 2, np.arange(1, pairs, 2) * 2
     columns = ((first, first + 1, 0), (first + 1, first, 0), (away, np.full(len(away), 2 * pairs), 1))
@@ -492,7 +477,7 @@ def test_the_compiled_search_gives_the_same_answers(seed):
 
 
 def routes(**fair):
-    """The routing model with these actions fair, and claims about every broker's registration and the topic's creation."""
+    """Build the routing model with these actions fair, and claims about every broker's registration and the topic's creation."""
     m = routing.model()
     m.actions = [replace(a, fair=fair.get(a.name)) for a in m.actions]
     registered, created = m.variable("registered"), m.variable("created")
@@ -505,7 +490,7 @@ def decided_by_search(model):
     return [o.verdict for o in check(model.given())]
 
 
-def test_fairness_that_the_routing_model_needs():
+def test_fairness_needed_by_the_routing_model():
     fair = {"fetch_route": "weak", "send": "strong", "handle": "weak", "register": "strong", "refresh": "weak"}
     outcomes = {o.property.id: o for o in check(routes(**fair).given(), workers=2)}
     assert {key: o.verdict for key, o in outcomes.items()} == {"registers": "holds", "appears": "holds"}
@@ -514,7 +499,7 @@ def test_fairness_that_the_routing_model_needs():
     assert outcomes["appears"].details["needs_fairness"] == ["fetch_route", "send", "handle"]
 
 
-def test_a_witness_is_the_same_for_any_number_of_workers():
+def test_witness_does_not_depend_on_the_number_of_workers():
     instance = routes(register="strong", handle="weak", fetch_route="weak").given()
     exploration = explore(instance, [])
     one, two = check(instance, exploration=exploration), check(instance, workers=2)
@@ -539,7 +524,7 @@ def test_limits_give_unknown_with_the_reason():
     assert {o.verdict for o in too_little} == {"unknown"} != {o.verdict for o in enough}
 
 
-def test_ctrl_c_keeps_what_was_decided():
+def test_ctrl_c_keeps_decided_verdicts():
     instance = routes(register="strong").given()
 
     def stop(progress):
@@ -549,7 +534,7 @@ def test_ctrl_c_keeps_what_was_decided():
     assert [(o.verdict, o.reason) for o in outcomes] == [("holds", "exhausted"), ("unknown", INTERRUPTED)]
 
 
-def test_a_formula_without_a_value_is_an_error_as_in_the_interpreter():
+def test_formula_without_a_value_is_an_error():
     m = Model("hole")
     Who = m.index("Who", 2)
     who = m.var("who", Maybe(Who), init=None)

@@ -1,4 +1,4 @@
-"""A Maybe of a record or of a tuple, and records with sets, bags and sequences in a variable: what they mean, and how they read."""
+"""A Maybe of a record or tuple, and records with sets, bags and sequences in a variable: their meaning and their text form."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ Vote = Record(term=Int(-1, 1), sure=Bool, why=Maybe(Enum("a", "b")))
 
 
 def ballots() -> Model:
-    """Two places, each with a vote or none; votes are given, moved and taken back."""
+    """Build two places, each with a vote or none; votes are given, moved and taken back."""
     m = Model("ballots")
     Place = m.index("Place", ["left", "right"])
     vote = m.var("vote", Maybe(Vote), over=Place, init=lambda p: None if p else Vote(term=1, sure=True, why=None))
 
     @m.action(p=Place, given=Maybe(Vote))
     def give(a: Any, p: Any, given: Any) -> None:
-        """A vote comes, or none."""
+        """A vote is given, or none."""
         a.guard("free", vote[p].is_none, "nothing is there")
         a.set(vote[p], given)
 
     @m.action(p=Place)
     def move(a: Any, p: Any) -> None:
-        """The vote goes to the other place, in the term before; what has no value there is an error."""
+        """The vote goes to the other place, in the previous term; a missing value there is an error."""
         a.set(vote[1], ite(p == 0, Vote(term=-1, sure=vote[0].get.sure, why=vote[0].get.why), None))
         a.set(vote[0], ite(p == 0, None, Vote(term=vote[1].get.term, sure=True, why="b")))
 
@@ -65,7 +65,7 @@ def ballots() -> Model:
     return m
 
 
-def test_walks_beside_pythons_own() -> None:
+def test_maybe_walks_agree_with_python() -> None:
     model = ballots()
     instance, rng = model.given(), random.Random(17)
     state, mine = initial(instance), {0: {"term": 1, "sure": True, "why": None}, 1: None}
@@ -118,14 +118,14 @@ def test_none_is_one_state_and_reads_as_none() -> None:
     ("init", "count"),
     [(ANY, 19), (one_of(None, Vote(term=0, sure=True, why="a"), Vote(term=0, sure=True, why=None)), 3), (lambda: ANY, 19)],
 )
-def test_it_starts_as_any_of_its_values(init: Any, count: int) -> None:
+def test_maybe_can_start_as_any_value(init: Any, count: int) -> None:
     m = Model("starts")
     vote = m.var("vote", Maybe(Vote), init=init)
     assert len(list(initials(m.given()))) == count
     assert all(holds(m.given(), vote.is_value, state) for state in initials(m.given()))
 
 
-def test_a_record_starts_as_one_of_some_rows() -> None:
+def test_record_can_start_as_any_of_some_rows() -> None:
     m, row = Model("rows"), Record(a=Bool, b=Int(0, 1))
     m.var("row", row, over=Bool, init=one_of(row(a=True, b=0), row(a=False, b=1)))
     assert {tuple(labelled(m.given(), state).values()) for state in initials(m.given())} == {
@@ -133,7 +133,7 @@ def test_a_record_starts_as_one_of_some_rows() -> None:
     }
 
 
-def test_witness_files_tell_none_in_a_maybe_from_none() -> None:
+def test_witness_files_distinguish_none_in_a_maybe_from_none() -> None:
     model = ballots()
     instance = model.given()
     moves = (Move("drop", (0,)), Move("give", (0, 1, 1, 1)), Move("give", (1, 3, 2, 3)))

@@ -1,4 +1,4 @@
-"""What is said of frequent mistakes: what is wrong, the line of the model, and what to write instead."""
+"""Messages about frequent mistakes name the problem, the line of the model, and the fix."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ BUILT: dict[str, tuple[Callable[[Parts], Any], str, str]] = {
 
 
 @pytest.mark.parametrize("mistake", BUILT)
-def test_mistake_is_named_with_its_line_and_its_fix(mistake: str) -> None:
+def test_message_names_mistake_line_and_fix(mistake: str) -> None:
     make, problem, remedy = BUILT[mistake]
     with pytest.raises(ModelError) as refused:
         make(Parts())
@@ -145,7 +145,7 @@ RUN: dict[str, tuple[Callable[[Parts], Any], str]] = {
 
 
 @pytest.mark.parametrize("mistake", RUN)
-def test_error_of_a_state_is_named_with_its_fix_and_the_state(mistake: str) -> None:
+def test_message_of_a_state_error_names_fix_and_state(mistake: str) -> None:
     make, words = RUN[mistake]
     d = Parts()
     make(d)
@@ -156,7 +156,7 @@ def test_error_of_a_state_is_named_with_its_fix_and_the_state(mistake: str) -> N
         assert words in str(found.value) and "in state q=<" in str(found.value), str(found.value)
 
 
-def test_compiled_functions_say_the_same_of_a_missing_item() -> None:
+def test_compiled_functions_report_a_missing_item_identically() -> None:
     d = Parts()
     d.act(lambda a: a.set(d.k, d.q[d.k]))
     instance = d.m.given()
@@ -164,7 +164,7 @@ def test_compiled_functions_say_the_same_of_a_missing_item() -> None:
         Functions(instance)["action"].effect(initial(instance), ())
 
 
-def test_model_without_initial_state_is_named_with_the_line_that_excludes_all() -> None:
+def test_message_names_the_line_that_excludes_all_initial_states() -> None:
     d = Parts()
     d.m.initially(d.k == 1)  # this line
     line = next(n for n, text in enumerate(HERE.read_text().splitlines(), 1) if text.endswith("# this line"))
@@ -175,7 +175,7 @@ def test_model_without_initial_state_is_named_with_the_line_that_excludes_all() 
         assert "no initial state: the variables' init= allows none in which (k == 1)" in refused.value.problem
 
 
-def test_eventually_is_called_by_its_name() -> None:
+def test_message_names_eventually() -> None:
     d = Parts()
     claim = d.m.eventually("again", d.k == 0, "k is 0 again and again")
     assert formula_text(claim) == "(k == 0) again and again"
@@ -187,8 +187,10 @@ def test_eventually_is_called_by_its_name() -> None:
     assert [o.verdict for o in liveness.check(d.m.given())] == ["holds"]
 
 
-def test_sets_that_are_joined_in_a_comparison_are_no_conditions() -> None:
-    """`|` and `&` of a set and members bind more tightly than a comparison, and mean what they say."""
+def test_sets_joined_in_a_comparison_are_no_conditions() -> None:
+    """`
+    ` and `&` of a set and members bind more tightly than a comparison, and have their usual meaning.
+    """
     parts = Parts()
     s = parts.s
     for made, meant in ((s == s | (0,), s == (s | (0,))), (s <= s | (0,), s <= (s | (0,))), (s == (0,) & s, s == ((0,) & s))):

@@ -1,4 +1,4 @@
-"""An error of a model comes with its path in every engine, and does not hide what was decided before it."""
+"""Every engine reports an error of a model with its path and keeps the verdicts decided before it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocketproof_traces.witness.truth import truths
 
 
 def counter() -> Model:
-    """It counts on, beyond its type."""
+    """Build a counter that counts beyond its type."""
     m = Model("counter")
     x = m.var("x", Int(0, 3), init=0)
 
@@ -43,7 +43,7 @@ def bound(instance: Instance) -> object:
 
 
 def follows(witness: Witness) -> bool:
-    """Whether a witness is a path of the interpreter from the initial state."""
+    """Return whether a witness is a path of the interpreter from the initial state."""
     assert witness.states[0] == interpreter.initial(witness.instance)
     for before, move, then in zip(witness.states, witness.moves, witness.states[1:], strict=False):
         action = witness.instance.model.named(move.action)
@@ -53,7 +53,7 @@ def follows(witness: Witness) -> bool:
 
 
 @pytest.mark.parametrize("engine", [explored, bound])
-def test_what_was_decided_before_the_error_is_told_with_it(engine: Callable[[Instance], object]) -> None:
+def test_error_carries_the_verdicts_decided_before_it(engine: Callable[[Instance], object]) -> None:
     with pytest.raises(ModelFault, match=r"^x becomes 4 by inc\(\), outside Int\(0, 3\), after 3 steps, in state x=3$") as raised:
         engine(counter().given())
     fault = raised.value
@@ -73,7 +73,7 @@ def test_what_was_decided_before_the_error_is_told_with_it(engine: Callable[[Ins
     assert str(again) == "said"
 
 
-def test_a_random_walk_has_the_path_too() -> None:
+def test_error_in_a_random_walk_has_its_path() -> None:
     m = counter()
     with pytest.raises(ModelFault, match="x becomes 4") as raised:
         simulate.estimate(m.given(), m.properties, runs=3, steps=10, seed=1)
@@ -81,30 +81,20 @@ def test_a_random_walk_has_the_path_too() -> None:
     assert len(raised.value.witness) == 3
 
 
-def test_an_error_in_a_property_is_that_propertys() -> None:
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("engine", [explored, bound])
+def test_error_in_a_property_has_its_path(engine: Callable[[Instance], object], step: bool) -> None:
     m = counter()
     x = m.variable("x")[()]
-    odd = m.always("divides", rem(6, x - 2) == 0, "6 is divided")
-    for engine in (explored, bound):
-        with pytest.raises(ModelFault, match="remainder by zero, in property divides, after 2 steps, in state x=2") as raised:
-            engine(m.given())
-        assert raised.value.witness.property is odd
-        assert len(raised.value.witness) == 2
-        assert truths(raised.value.witness)[-1].word == "no value"
+    claim = (m.step if step else m.always)("divides", rem(6, (after(x) if step else x) - 2) == 0, "6 is divided")
+    with pytest.raises(ModelFault, match="remainder by zero, in property divides, after 2 steps, in state x=2") as raised:
+        engine(m.given())
+    witness = raised.value.witness
+    assert witness.property is claim and follows(witness) and len(witness) == 2 and witness.states[-1] == (2,)
+    assert truths(witness)[-1].word == "no value"
 
 
-def test_an_error_in_a_step_has_that_step_in_its_path() -> None:
-    m = counter()
-    x = m.variable("x")[()]
-    m.step("divides", rem(6, after(x) - 2) == 0, "6 is divided")
-    for engine in (explored, bound):
-        with pytest.raises(ModelFault, match="remainder by zero, in property divides, after 2 steps, in state x=2") as raised:
-            engine(m.given())
-        assert follows(raised.value.witness)
-        assert raised.value.witness.states[-1] == (2,)
-
-
-def test_an_error_in_what_must_be_reached_has_its_path() -> None:
+def test_error_in_a_reachable_formula_has_its_path() -> None:
     m = Model("lane")
     Node = m.index("Node", 3)
     at = m.var("at", Maybe(Node), init=0)
@@ -126,7 +116,7 @@ def test_an_error_in_what_must_be_reached_has_its_path() -> None:
     assert raised.value.witness.property is claim
 
 
-def test_the_claim_about_an_action_asks_only_where_it_is_enabled() -> None:
+def test_claim_about_an_action_is_evaluated_only_where_enabled() -> None:
     m = Model("table")
     Node = m.index("Node", 2)
     on = m.var("on", Bool, over=Node, init=False)
@@ -163,7 +153,7 @@ ERRORS: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 @pytest.mark.parametrize("error", ERRORS)
-def test_the_claim_about_an_action_tells_the_error_at_the_paths_end(error: str) -> None:
+def test_claim_about_an_action_reports_the_final_error(error: str) -> None:
     m = Model("errors")
     Node = m.index("Node", 2)
     x, at, y = m.var("x", Int(0, 9), init=0), m.var("at", Maybe(Node), init=None), m.var("y", Node, over=Node, init=0)
@@ -197,7 +187,7 @@ def test_an_error_in_unreachable_states_is_a_counterexample_to_induction() -> No
     assert outcome.witness.states == ((3,),)
 
 
-def test_the_path_to_an_error_is_one_of_the_models_where_orbits_are_searched() -> None:
+def test_error_path_under_symmetry_is_a_path_of_the_model() -> None:
     m = Model("ring")
     Node = m.index("Node", 3, symmetric=True)
     x = m.var("x", Int(0, 2), over=Node, init=0)

@@ -1,4 +1,4 @@
-"""Mutants by machine: which are made of a small model, that one kernel serves all, and where each differs."""
+"""Generated mutants of a small model: which exist, that a single kernel serves all, and where each differs."""
 
 import random
 
@@ -16,7 +16,7 @@ Light = Enum("red", "green", "amber")
 
 
 def crossing() -> Model:
-    """Two lights; a car passes on green."""
+    """Build two lights; a car passes on green."""
     m = Model("crossing")
     road = m.index("Road", 2)
     light = m.var("light", Light, over=road, init="red")
@@ -88,11 +88,11 @@ stop: light set to the next value
 """
 
 
-def test_each_guard_and_each_assignment_has_its_mutants_and_bounds_have_none() -> None:
+def test_guards_and_assignments_have_mutants_and_bounds_have_none() -> None:
     assert [mutant.id for mutant in mutants(crossing())] == EXPECTED.split("\n")[1:-1]
 
 
-def test_no_two_mutants_of_the_specification_have_one_id_or_change_nothing() -> None:
+def test_specification_mutants_have_unique_ids_and_change_something() -> None:
     for name in ("tiny", "recovery"):
         made = mutants(part(name).model)
         assert len({mutant.id for mutant in made}) == len(made) > 200
@@ -106,13 +106,13 @@ def test_no_two_mutants_of_the_specification_have_one_id_or_change_nothing() -> 
 
 
 def counts(instance: Instance) -> tuple[int, int, int]:
-    found = search.explore(instance, [])
-    return found.states, found.transitions, found.depth
+    exploration = search.explore(instance, [])
+    return exploration.states, exploration.transitions, exploration.depth
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", ["patience", "tiny"])
-def test_a_mutant_compiled_with_all_others_is_the_one_compiled_alone(scope: str) -> None:
+def test_mutant_behaves_the_same_compiled_alone_or_together(scope: str) -> None:
     model = part(scope).model
     every = mutants(model)
     together = with_mutants(model, every)
@@ -128,7 +128,7 @@ def test_a_mutant_compiled_with_all_others_is_the_one_compiled_alone(scope: str)
         assert results[0] == results[1], every[number].id
 
 
-def test_the_states_in_which_a_mutant_differs_are_those_that_the_interpreter_finds() -> None:
+def test_differing_states_are_those_of_the_interpreter() -> None:
     model = crossing()
     every = mutants(model)
     together = with_mutants(model, every)
@@ -148,7 +148,7 @@ def test_the_states_in_which_a_mutant_differs_are_those_that_the_interpreter_fin
         for state in found:
             step = differences.steps(instance, state)
             assert bool(step) or isinstance(steps(instance, graph.state(state)), str)
-    assert differing == len(every) - 2, "there are never more than 3 cars, so that 'counted' may be dropped or say 4"
+    assert differing == len(every) - 2, "there are never more than 3 cars, so 'counted' can be dropped or be 4"
 
 
 def steps(instance: Instance, state: interpreter.State) -> list[tuple[str, interpreter.State]] | str:

@@ -1,4 +1,4 @@
-"""`until`, `within` and `eventually_always` against their meaning on paths, by networkx and plain loops, engine by engine."""
+"""`until`, `within` and `eventually_always` against their definitions on paths, by networkx and plain loops, for each engine."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Walk = Mapping[str, tuple[str | None, Mapping[int, int]]]
 
 
 def edges_of(actions: Walk, clock: str = "") -> set[tuple[int, int, bool]]:
-    """The steps, and whether each counts: it changes something, and is of the clock."""
+    """Return the steps, and whether each counts: it changes something and belongs to the clock."""
     return {(s, t, s != t and clock in ("", name)) for name, (_, edges) in actions.items() for s, t in edges.items()}
 
 
 def breaks_within(actions: Walk, formula: list[int], goal: list[int], steps: int, clock: str) -> int | None:
-    """Steps of the shortest path with as many counted steps behind a state of the formula, and no goal from there on."""
+    """Return the length of the shortest path with `steps` counted steps after a state of the formula and no goal from there on."""
     graph = nx.DiGraph()
     nodes = {0} | {n for _, edges in actions.values() for pair in edges.items() for n in pair}
     for node in nodes:
@@ -40,7 +40,7 @@ def breaks_within(actions: Walk, formula: list[int], goal: list[int], steps: int
 
 
 def breaks_until(actions: Walk, hold: list[int], goal: list[int], when: list[int] | None) -> int | None:
-    """Steps of the shortest path to a state with neither, behind states that hold and are no goal."""
+    """Return the length of the shortest path to a state with neither, after states that hold and are no goal."""
     graph = nx.DiGraph()
     nodes = {0} | {n for _, edges in actions.values() for pair in edges.items() for n in pair}
     for node in nodes:
@@ -57,7 +57,7 @@ def breaks_until(actions: Walk, hold: list[int], goal: list[int], when: list[int
 
 
 def fair_sets(size: int, actions: Walk, allowed: list[int]) -> list[set[int]]:
-    """The sets of allowed nodes that a fair path may visit for ever."""
+    """Return the sets of allowed nodes that a fair path can visit forever."""
     found = []
     for count in range(1, len(allowed) + 1):
         for subset in map(set, itertools.combinations(allowed, count)):
@@ -77,7 +77,7 @@ def distances(actions: Walk) -> dict[int, int]:
 
 
 def shows(outcome: Outcome, steps: int | None) -> None:
-    """The verdict, and a path of the model itself of that length."""
+    """Assert the verdict, and that the witness is a path of the model with this length."""
     assert outcome.verdict == ("holds" if steps is None else "violated"), outcome.property.id
     if steps is not None:
         assert outcome.witness is not None and len(outcome.witness) == steps
@@ -99,7 +99,7 @@ def any_node(instance: Instance, nodes: list[int]) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_bounded_response_is_broken_by_the_path_that_plain_distances_give(seed: int) -> None:
+def test_within_is_violated_by_the_shortest_path(seed: int) -> None:
     rng, verdicts = random.Random(seed), set()
     for case in range(12):
         size = rng.randint(3, 6)
@@ -116,7 +116,7 @@ def test_bounded_response_is_broken_by_the_path_that_plain_distances_give(seed: 
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_until_is_broken_by_a_state_or_by_waiting_for_ever(seed: int) -> None:
+def test_until_is_violated_by_a_state_or_endless_waiting(seed: int) -> None:
     rng, verdicts = random.Random(50 + seed), set()
     for case in range(6):
         size = rng.randint(3, 6)
@@ -146,7 +146,7 @@ def test_until_is_broken_by_a_state_or_by_waiting_for_ever(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_holds_in_the_end_is_refuted_by_the_nearest_fair_loop_through_a_failure(seed: int) -> None:
+def test_eventually_always_is_refuted_by_the_nearest_fair_loop(seed: int) -> None:
     rng, verdicts = random.Random(90 + seed), set()
     for _ in range(12):
         size = rng.randint(3, 6)
@@ -181,13 +181,13 @@ def counter() -> Model:
 
     @m.action()
     def rest(a: Any) -> None:
-        """Nothing happens, or somebody gets upset."""
+        """Nothing happens, or the mood changes."""
         a.set(calm, False, when=n == 2)
 
     return m
 
 
-def test_a_step_that_changes_nothing_does_not_count_and_each_initial_state_does() -> None:
+def test_unchanging_steps_do_not_count_and_initial_states_do() -> None:
     m = counter()
     n = m.variable("n")[()]
     three = m.within("three", n == 0, n == 3, "3 comes soon", steps=3, clock="tick")
@@ -204,7 +204,7 @@ def test_a_step_that_changes_nothing_does_not_count_and_each_initial_state_does(
     assert walked.verdict == "violated" and walked.witness is not None and len(walked.witness.states[0]) == 2
 
 
-def test_a_limit_and_an_error_of_a_formula_are_told_of_the_model_itself() -> None:
+def test_limits_and_formula_errors_refer_to_the_original_model() -> None:
     m = counter()
     n = m.variable("n")[()]
     claim = m.until("small", n <= 3, n == 4, "it grows")
@@ -217,7 +217,7 @@ def test_a_limit_and_an_error_of_a_formula_are_told_of_the_model_itself() -> Non
     assert fault.outcomes[0].reason == MODEL_ERROR
 
 
-def test_an_included_model_brings_them_along() -> None:
+def test_included_model_keeps_its_path_properties() -> None:
     m, other = Model("both"), counter()
     n = other.variable("n")[()]
     other.within("in time", n == 0, n == 3, "3 comes soon", steps=3, clock="tick")
@@ -235,7 +235,7 @@ def test_an_included_model_brings_them_along() -> None:
         (lambda m, n: m.until("u", n, n == 3, "s"), "u"),
     ],
 )
-def test_wrong_ones_are_refused_when_they_are_made(wrong: Any, said: str) -> None:
+def test_invalid_path_properties_are_refused_at_declaration(wrong: Any, said: str) -> None:
     m = counter()
     with pytest.raises(ModelError, match=said):
         wrong(m, m.variable("n")[()])

@@ -1,4 +1,4 @@
-"""Routines mean what Python would mean by them, in words of 64 bits; what no routine can say is refused with its place."""
+"""Routines have Python's meaning in words of 64 bits; a statement that no routine can express is refused with its line."""
 
 import ctypes
 import random
@@ -170,11 +170,11 @@ def no_bytes(a: int) -> int:
 
 
 @pytest.mark.parametrize("function", [unknown_name, no_operation, no_statement, no_loop, no_bytes, looped])
-def test_what_no_routine_can_say_is_refused(function: Callable[..., int]) -> None:
+def test_inexpressible_statements_are_refused(function: Callable[..., int]) -> None:
     with pytest.raises(SyntaxError, match=rf"routine {function.__name__}, line \d+: no routine can say '.+'"):
         compile_routine(function)
 
 
-def test_python_runs_no_word() -> None:
+def test_word_operations_need_compilation() -> None:
     with pytest.raises(NotImplementedError):
         get(0, 0)

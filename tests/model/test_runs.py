@@ -1,4 +1,4 @@
-"""Runs of states behave as sets, whatever the width, and states whose hashes are equal stay apart."""
+"""Runs of states behave as sets for any width, and states with equal hashes stay distinct."""
 
 import random
 
@@ -12,7 +12,7 @@ WORD = (1 << 64) - 1
 
 
 def mix(word: int) -> int:
-    """The hash's mixing, in Python's own numbers."""
+    """Compute the hash's mixing with Python's numbers."""
     word ^= word >> 32
     word = word * 0x9E3779B97F4A7C15 & WORD
     word ^= word >> 29
@@ -21,7 +21,7 @@ def mix(word: int) -> int:
 
 
 def hash_of(state: tuple[int, ...]) -> int:
-    """A state's hash as a signed word."""
+    """Return a state's hash as a signed word."""
     found = mix(state[0] & WORD)
     for word in state[1:]:
         found = mix(found ^ word & WORD)
@@ -29,7 +29,7 @@ def hash_of(state: tuple[int, ...]) -> int:
 
 
 def colliding(first: tuple[int, int], word: int) -> tuple[int, int]:
-    """A state that begins with another word and has the same hash."""
+    """Return a state with another first word and the same hash."""
     second = mix(first[0]) ^ first[1] ^ mix(word)
     return word, second - (1 << 64) if second >> 63 else second
 
@@ -77,7 +77,7 @@ def test_states_of_equal_hash_are_different_states() -> None:
     assert rows(runs.unseen(everything, [runs.run_of(flat(twins), 2)], 2), 2) == [state]
     one = np.array(state, dtype=np.int64)
     slots = np.zeros(8, dtype=np.uint32)
-    compile_routine(numbering.number_states, WIDTH=2)(address(one), 1, address(slots), 7)  # the graph's table hashes alike
+    compile_routine(numbering.number_states, WIDTH=2)(address(one), 1, address(slots), 7)  # the graph's table has the same hashes
     assert slots[hash_of(state) & 7] == 1
 
 

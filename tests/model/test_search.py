@@ -1,4 +1,4 @@
-"""The search finds the interpreter's states, the peers' counts, and one witness whatever the workers and the layout."""
+"""The search finds the interpreter's states and the published counts, and the same witness for any workers and layout."""
 
 import signal
 import threading
@@ -31,7 +31,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ring(size: int = 4, broken: bool = False) -> Model:
-    """A token goes round; nodes work while they hold it; with `broken` it can be doubled once."""
+    """Build a token ring; nodes work while they hold the token; with `broken` it can be doubled once."""
     m = Model("ring")
     node = m.index("Node", size)
     token = m.var("token", Bool, over=node, init=lambda n: n == 0)
@@ -56,7 +56,7 @@ def ring(size: int = 4, broken: bool = False) -> Model:
 
     @m.action(n=node)
     def copy(a, n):  # type: ignore[no-untyped-def]
-        """Somebody makes a second token."""
+        """A second token is made."""
         a.guard("spare", spare, "there is a spare token")
         a.guard("none", ~token[n], "the node has none")
         a.set(token[n], True)
@@ -79,7 +79,7 @@ def ite_next(n, size):  # type: ignore[no-untyped-def]
 
 
 def counter(top: int = 6) -> Model:
-    """Counts up by one or two and stops."""
+    """Build a model that counts up by one or two and stops."""
     m = Model("counter")
     x = m.var("x", Int(0, top), init=0)
 
@@ -119,7 +119,7 @@ class Plain:
                     queue.append(step.state)
 
     def first(self, instance: Instance, claim_id: str) -> int | None:
-        """The length of the shortest witness."""
+        """Return the length of the shortest witness."""
         claim = instance.model.property(claim_id)
         if claim.kind == "step":
             found = [self.depth[s] + 1 for s, step in self.steps if not interpreter.holds(instance, claim.formula, s, step.state)]
@@ -133,13 +133,13 @@ class Plain:
 
 
 def summary(found: Exploration) -> object:
-    """All that must not depend on workers."""
+    """Return everything that must not depend on workers."""
     outcomes = [(o.property.id, o.verdict, o.reason, o.details, o.witness and (o.witness.moves, o.witness.states)) for o in found.outcomes]
     return found.states, found.transitions, found.depth, found.deadlocks, found.coverage, outcomes
 
 
 def replayed(found: Exploration) -> None:
-    """Each witness is a path of the interpreter to a state (or step) that decides its property."""
+    """Assert that each witness is a path of the interpreter to a state (or step) that decides its property."""
     for outcome in found.outcomes:
         witness, claim = outcome.witness, outcome.property
         if witness is None:
@@ -158,15 +158,15 @@ def replayed(found: Exploration) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("checked", [True, False])
-def test_routing_small_has_the_peers_counts(workers: int, checked: bool) -> None:
-    found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=workers, checked=checked)
-    assert (found.states, found.transitions, found.depth) == (326684, 1506411, 17)
-    assert found.finished and not found.reason
-    assert found.outcome("skew").details["satisfying"] == 4374
-    assert {o.property.id: o.verdict for o in found.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
-    witness = found.outcome("skew").witness
+def test_routing_small_has_the_known_counts(workers: int, checked: bool) -> None:
+    exploration = explore(routing.model(**routing.SCOPES["small"]).given(), workers=workers, checked=checked)
+    assert (exploration.states, exploration.transitions, exploration.depth) == (326684, 1506411, 17)
+    assert exploration.finished and not exploration.reason
+    assert exploration.outcome("skew").details["satisfying"] == 4374
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
+    witness = exploration.outcome("skew").witness
     assert witness is not None and len(witness) == 6
-    replayed(found)
+    replayed(exploration)
 
 
 @pytest.mark.usefixtures("threads")
@@ -177,26 +177,30 @@ def test_all_workers_and_forms_agree_with_the_interpreter(model: Model, tuning: 
     plain = Plain(instance)
     summaries = []
     for workers in (1, 2, 3):
-        found = explore(instance, workers=workers, tuning=TUNINGS[tuning])
-        assert (found.states, found.transitions, found.deadlocks) == (len(plain.depth), plain.transitions, plain.deadlocks)
-        assert found.depth == max(plain.depth.values()) + 1
-        replayed(found)
-        for outcome in found.outcomes:
+        exploration = explore(instance, workers=workers, tuning=TUNINGS[tuning])
+        assert (exploration.states, exploration.transitions, exploration.deadlocks) == (
+            len(plain.depth),
+            plain.transitions,
+            plain.deadlocks,
+        )
+        assert exploration.depth == max(plain.depth.values()) + 1
+        replayed(exploration)
+        for outcome in exploration.outcomes:
             shortest = plain.first(instance, outcome.property.id)
             assert (outcome.witness and len(outcome.witness)) == shortest, outcome.property.id
             decided = "holds" if outcome.property.kind == "reachable" else "violated"
             other = "violated" if outcome.property.kind == "reachable" else "holds"
             assert outcome.verdict == (other if shortest is None else decided), outcome.property.id
-        summaries.append(summary(found))
+        summaries.append(summary(exploration))
     assert summaries[0] == summaries[1] == summaries[2]
 
 
-def test_coverage_names_what_never_happened() -> None:
-    found = explore(ring().given())
-    assert found.coverage.never() == [("copy", "spare")]
-    assert found.coverage.taken["copy"] == 0
-    assert found.coverage.guards["copy", "none"] == (False, False)
-    assert sum(found.coverage.taken.values()) == found.transitions - 1
+def test_coverage_names_actions_that_never_happened() -> None:
+    exploration = explore(ring().given())
+    assert exploration.coverage.never() == [("copy", "spare")]
+    assert exploration.coverage.taken["copy"] == 0
+    assert exploration.coverage.guards["copy", "none"] == (False, False)
+    assert sum(exploration.coverage.taken.values()) == exploration.transitions - 1
 
 
 def test_the_table_grows_without_losing_states() -> None:
@@ -222,20 +226,20 @@ def test_constants_need_no_other_kernel() -> None:
     assert one.kernel.succ == other.kernel.succ
 
 
-def test_only_the_properties_asked_are_decided() -> None:
+def test_only_selected_properties_are_decided() -> None:
     model = ring()
-    found = explore(model.given(), [model.property("one")])
-    assert [o.property.id for o in found.outcomes] == ["one"]
+    exploration = explore(model.given(), [model.property("one")])
+    assert [o.property.id for o in exploration.outcomes] == ["one"]
     assert explore(model.given(), []).outcomes == []
     with pytest.raises(KeyError):
-        found.outcome("alive")
+        exploration.outcome("alive")
 
 
-def test_it_stops_when_enough_is_decided() -> None:
+def test_search_stops_when_enough_is_decided() -> None:
     model, all_ = counter(60), ["slow", "below"]
-    found = explore(model.given(), [model.property("slow")], enough=bool)
-    assert found.outcome("slow").verdict == "violated"
-    assert (found.finished, found.reason, found.depth) == (False, "decided", 2)
+    exploration = explore(model.given(), [model.property("slow")], enough=bool)
+    assert exploration.outcome("slow").verdict == "violated"
+    assert (exploration.finished, exploration.reason, exploration.depth) == (False, "decided", 2)
     both = explore(model.given(), list(map(model.property, all_)), enough=lambda decided: sorted(p.id for p in decided) == sorted(all_))
     assert both.outcome("below").verdict == "violated"
     one = explore(model.given(), list(map(model.property, all_)), enough=bool)
@@ -243,27 +247,27 @@ def test_it_stops_when_enough_is_decided() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_limit_of_states_ends_it_without_a_verdict(workers: int) -> None:
+def test_state_limit_ends_the_search_without_a_verdict(workers: int) -> None:
     model = routing.model(**routing.SCOPES["small"])
-    found = explore(model.given(), workers=workers, limits=Limits(states=50_000))
-    assert not found.finished
-    assert found.reason == STATES
-    assert 50_000 < found.states < 150_000
-    assert (found.outcome("append").verdict, found.outcome("append").reason) == ("unknown", STATES)
-    assert found.outcome("skew").verdict == "holds"
-    assert found.outcome("skew").witness is not None
+    exploration = explore(model.given(), workers=workers, limits=Limits(states=50_000))
+    assert not exploration.finished
+    assert exploration.reason == STATES
+    assert 50_000 < exploration.states < 150_000
+    assert (exploration.outcome("append").verdict, exploration.outcome("append").reason) == ("unknown", STATES)
+    assert exploration.outcome("skew").verdict == "holds"
+    assert exploration.outcome("skew").witness is not None
     with pytest.raises(LimitReached, match=STATES):
-        found.graph()
+        exploration.graph()
 
 
-def test_a_limit_that_is_just_enough_is_none() -> None:
+def test_sufficient_state_limit_has_no_effect() -> None:
     model = ring()
     whole = explore(model.given())
     assert explore(model.given(), limits=Limits(states=whole.states)).finished
     assert not explore(model.given(), limits=Limits(states=whole.states - 1)).finished
 
 
-def test_limits_of_time_and_memory_end_it() -> None:
+def test_time_and_memory_limits_end_the_search() -> None:
     instance = routing.model(**routing.SCOPES["small"]).given()
     late = explore(instance, limits=Limits(seconds=0.0))
     assert (late.reason, late.outcome("append").verdict) == (TIME, "unknown")
@@ -273,7 +277,7 @@ def test_limits_of_time_and_memory_end_it() -> None:
 
 
 @pytest.mark.usefixtures("threads")
-def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruption_keeps_established_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = routing.model(**routing.SCOPES["small"]).given()
     explore(instance, limits=Limits(states=10))  # compiled
     told: list[Progress] = []
@@ -288,12 +292,12 @@ def test_an_interruption_keeps_what_was_established(monkeypatch: pytest.MonkeyPa
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals arrive in the main thread only")
     monkeypatch.setattr(search._Search, "_report_progress", interrupt)
-    found = explore(instance, workers=2)
+    exploration = explore(instance, workers=2)
     assert told
-    assert (found.finished, found.reason) == (False, INTERRUPTED)
-    assert found.outcome("append").verdict == "unknown"
-    assert found.outcome("skew").verdict == "holds"
-    replayed(found)
+    assert (exploration.finished, exploration.reason) == (False, INTERRUPTED)
+    assert exploration.outcome("append").verdict == "unknown"
+    assert exploration.outcome("skew").verdict == "holds"
+    replayed(exploration)
 
 
 def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,9 +318,9 @@ def test_memory_is_measured_while_workers_take_from_the_level(monkeypatch: pytes
 def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task, "_REPORT", 0.0)
     told: list[Progress] = []
-    found = explore(ring().given(), report=told.append)
+    exploration = explore(ring().given(), report=told.append)
     assert [p.depth for p in told] == sorted(p.depth for p in told)
-    assert told[-1].states == found.states
+    assert told[-1].states == exploration.states
     assert told[0].engine == "explicit"
 
 
@@ -338,7 +342,7 @@ def test_the_checking_form_names_action_variable_and_state(workers: int) -> None
     with pytest.raises(EvaluationError, match=r"x becomes 6 by climb\(k=2\), outside Int\(0, 5\), after 2 steps, in state x=4, y=5"):
         explore(overflowing().given(), workers=workers)
     unchecked = explore(overflowing().given(), workers=workers, checked=False)
-    assert unchecked.finished, "the unchecked form goes on, and keeps other variables whole"
+    assert unchecked.finished, "the unchecked form continues and keeps other variables intact"
     assert {state[1] for state in map(tuple, unchecked.graph().codes().tolist())} == {5}
 
 
@@ -357,8 +361,8 @@ def test_a_property_without_value_is_named() -> None:
 def test_the_graph_is_the_interpreters(tuning: str) -> None:
     instance = ring(3, True).given()
     plain = Plain(instance)
-    found = explore(instance, workers=2, tuning=TUNINGS[tuning])
-    graph = found.graph()
+    exploration = explore(instance, workers=2, tuning=TUNINGS[tuning])
+    graph = exploration.graph()
     states = [tuple(codes) for codes in graph.codes().tolist()]
     assert states[0] == interpreter.initial(instance)
     assert set(states) == set(plain.depth)
@@ -371,15 +375,15 @@ def test_the_graph_is_the_interpreters(tuning: str) -> None:
     for k, state in enumerate(states):
         assert graph.state(k) == state
         assert (graph.source[graph.first[k] : graph.first[k + 1]] == k).all()
-    assert len(edges) == graph.first[-1] == found.transitions - 1
-    assert graph.of(instance.model.named("copy")).sum() == found.coverage.taken["copy"]
+    assert len(edges) == graph.first[-1] == exploration.transitions - 1
+    assert graph.of(instance.model.named("copy")).sum() == exploration.coverage.taken["copy"]
     assert (explore(instance, tuning=TUNINGS[tuning]).graph().states == graph.states).all()
     with pytest.raises(LimitReached):
-        found.graph(most=5)
+        exploration.graph(most=5)
 
 
 @pytest.mark.slow
-def test_a_graph_may_leave_out_steps_that_change_nothing() -> None:
+def test_graph_can_omit_unchanging_steps() -> None:
     m = Model("walk")
     x = m.var("x", Int(0, 40_000), init=0)
 
@@ -388,8 +392,8 @@ def test_a_graph_may_leave_out_steps_that_change_nothing() -> None:
         """Go on."""
         a.set(x, ite(x + by > 40_000, 0, x + by))
 
-    found = explore(m.given())
-    whole, moving = found.graph(), found.graph(staying=False, workers=2)
+    exploration = explore(m.given())
+    whole, moving = exploration.graph(), exploration.graph(staying=False, workers=2)
     assert (whole.states == moving.states).all()
     kept = np.flatnonzero(whole.source != whole.target)
     assert len(kept) == 2 * 40_001 and len(whole.target) == 3 * 40_001
@@ -403,17 +407,17 @@ def test_a_model_without_actions_has_one_state() -> None:
     x = m.var("x", Bool, init=True)
     m.always("true", x, "it stays")
     m.deadlock_free("alive", "it moves")
-    found = explore(m.given())
-    assert (found.states, found.transitions, found.depth, found.deadlocks) == (1, 1, 1, 1)
-    assert [o.verdict for o in found.outcomes] == ["holds", "violated"]
-    witness = found.outcome("alive").witness
+    exploration = explore(m.given())
+    assert (exploration.states, exploration.transitions, exploration.depth, exploration.deadlocks) == (1, 1, 1, 1)
+    assert [o.verdict for o in exploration.outcomes] == ["holds", "violated"]
+    witness = exploration.outcome("alive").witness
     assert witness is not None and witness.states == ((1,),)
-    assert found.graph().first.tolist() == [0, 0]
+    assert exploration.graph().first.tolist() == [0, 0]
 
 
 def test_arrays_stay_small() -> None:
-    found = explore(routing.model(**routing.SCOPES["small"]).given(), workers=1)
-    assert found.bytes_per_state <= 40
+    exploration = explore(routing.model(**routing.SCOPES["small"]).given(), workers=1)
+    assert exploration.bytes_per_state <= 40
 
 
 def test_a_path_of_no_steps_is_a_witness() -> None:
@@ -424,8 +428,8 @@ def test_a_path_of_no_steps_is_a_witness() -> None:
     assert witness is not None and len(witness) == 0 and witness
 
 
-def test_a_long_witness_makes_no_workers_for_its_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each level asks the kernel twice. A worker of its own for each question took most of the time of a long witness."""
+def test_long_witness_creates_no_workers_for_its_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level queries the kernel twice. A new worker for each query took most of the time of a long witness."""
     made = 0
 
     class Counted(account.Worker):
@@ -449,7 +453,7 @@ def test_a_long_witness_makes_no_workers_for_its_levels(monkeypatch: pytest.Monk
     assert witness is not None and witness.states == tuple((k,) for k in range(2_001)) and made <= 2
 
 
-def test_a_path_is_followed_by_one_call_and_in_pieces_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_is_the_same_in_one_call_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moves are the first in model order, with and without symmetry."""
     calls = 0
 
@@ -468,12 +472,12 @@ def test_a_path_is_followed_by_one_call_and_in_pieces_alike(monkeypatch: pytest.
             found[most, symmetry] = {o.property.id: (o.witness.moves, o.witness.states) for o in outcomes if o.witness is not None}
     assert found[1 << 15, False] == found[1, False] and found[1 << 15, True] == found[1, True]
     assert max(len(moves) for moves, _ in nonempty(found[1, False].values())) > 2
-    assert calls <= 2, "each step of a path asked the kernel from Python"
+    assert calls <= 2, "each step of a path called the kernel from Python"
 
 
 @pytest.mark.parametrize("same", [False, True], ids=["another instance", "the same instance"])
-def test_a_model_that_has_grown_is_asked_anew(same: bool) -> None:
-    """A wide variable comes first in the words of a state, so that all others lie elsewhere than before."""
+def test_extended_model_is_compiled_again(same: bool) -> None:
+    """A wide variable is the first in the words of a state, so all other variables move."""
     model = Model("grows")
     n = model.var("n", Int(0, 2), init=0)
 

@@ -14,14 +14,14 @@ from rocketproof_model.explicit.pool import SearchPool, ThreadEnd
 
 
 def waiting(ended: ThreadEnd) -> SearchPool:
-    """A pool that waits for one thread and for nothing else."""
+    """A pool that waits for a single thread."""
     pool = SearchPool.__new__(SearchPool)
     pool.running, pool.interrupted, pool.shared = [ended], False, np.zeros(loops.SHARED, dtype=np.int64)
     return pool
 
 
 def interrupted_at(number: int, work: Any) -> bool:
-    """Run `work` with Ctrl-C after `number` lines and returns of Python. Return whether it was reached."""
+    """Run `work` with Ctrl-C after `number` lines and returns of Python. Return whether this point was reached."""
     left = [number]
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:

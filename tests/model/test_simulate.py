@@ -1,4 +1,4 @@
-"""Simulation: known probabilities, the same walks in kernel and interpreter, weights, and what a seed fixes."""
+"""Simulation: known probabilities, the same walks in kernel and interpreter, weights, and determinism by seed."""
 
 import math
 from statistics import NormalDist
@@ -17,7 +17,7 @@ from rocketproof_model.simulate import _Walks, check, estimate, walk
 
 
 def gambler(up=0.6, down=0.4, start=3, top=6):
-    """A walk on 0..top with the given weights, which goes nowhere from both ends."""
+    """Build a walk on 0..top with the given weights that stops at both ends."""
     m = Model("gambler")
     at = m.var("at", Int(0, top), init=start)
 
@@ -43,7 +43,7 @@ def gambler(up=0.6, down=0.4, start=3, top=6):
 
 
 def test_the_generator_is_splitmix64():
-    generator = Generator(1234567)  # the outputs that are published for this seed
+    generator = Generator(1234567)  # the published outputs for this seed
     for expected in (6457827717110365317, 3203168211198807973, 9817491932198370423):
         assert generator.uniform() == (expected >> 11) * 2.0**-53
 
@@ -75,7 +75,7 @@ def test_never_and_always_seen_have_exact_bounds():
 
 
 @pytest.mark.parametrize(("up", "down"), [(0.6, 0.4), (1.0, 1.0), (3.0, 5.0)])
-def test_a_biased_walk_reaches_the_top_as_often_as_it_should(up, down):
+def test_biased_walk_reaches_the_top_with_its_probability(up, down):
     m = gambler(up, down)
     found = estimate(m.given(), [m.property("rich"), m.property("not poor")], runs=20_000, steps=2_000, seed=7)
     ratio = down / up
@@ -84,11 +84,11 @@ def test_a_biased_walk_reaches_the_top_as_often_as_it_should(up, down):
     assert rich.interval[0] < exact < rich.interval[1], f"{rich.interval} does not contain {exact}"
     assert poor.interval[0] < 1 - exact < poor.interval[1]
     assert rich.interval[1] - rich.interval[0] < 0.02
-    assert rich.count == rich.last, "who is at the top stays there"
+    assert rich.count == rich.last, "a walk stays at the top"
     assert rich.count + poor.count == found.runs == found.deadlocks
 
 
-def test_a_state_passed_through_counts_in_some_state_but_not_in_the_last():
+def test_passed_state_counts_for_some_but_not_for_last():
     m = gambler()
     at = m.variable("at")[()]
     found = estimate(m.given(), {"four": at == 4}, runs=500, steps=2_000, seed=1)
@@ -136,7 +136,7 @@ def test_a_seed_fixes_the_result_and_another_changes_it():
     assert first != other
 
 
-def test_every_run_is_the_interpreter_s_and_so_is_the_coverage():
+def test_runs_and_coverage_equal_those_of_the_interpreter():
     instance = routing.model().given()
     model = instance.model
     skew = model.property("skew")
@@ -166,14 +166,14 @@ def test_every_run_is_the_interpreter_s_and_so_is_the_coverage():
     assert coverage.guards == {key: tuple(sides) for key, sides in guards.items()}
 
 
-def test_weights_are_shares_and_zero_means_only_if_nothing_else_is_enabled():
+def test_weights_are_shares_and_zero_is_a_last_resort():
     m = Model("weights")
     n = m.var("n", Int(0, 40), init=0)
     idle = m.var("idle", Int(0, 1), init=0)
 
     @m.action(weight=3)
     def often(a):
-        """Thrice as often."""
+        """Weight three."""
         a.guard("room", n < 30, "there is room")
         a.set(n, n + 1)
 
@@ -197,7 +197,7 @@ def test_weights_are_shares_and_zero_means_only_if_nothing_else_is_enabled():
     assert low < 0.75 < high
 
 
-def test_outcomes_say_what_was_seen_and_nothing_more():
+def test_outcomes_state_only_observed_facts():
     m = gambler()
     outcomes = {o.property.id: o for o in check(m.given(), runs=200, steps=100, seed=9)}
     verdicts = {key: (o.verdict, o.reason) for key, o in outcomes.items()}
@@ -223,7 +223,7 @@ def test_outcomes_say_what_was_seen_and_nothing_more():
             assert behind in [s.state for s in successors(m.given(), before) if s.action.name == move.action]
 
 
-def test_more_claims_than_one_mask_holds():
+def test_more_claims_than_bits_of_a_mask():
     m = gambler()
     at = m.variable("at")[()]
     found = estimate(m.given(), {f"{k}": at == k % 7 for k in range(150)}, runs=50, steps=200, seed=1, until=at == 6)
@@ -233,7 +233,7 @@ def test_more_claims_than_one_mask_holds():
     assert counts[6] == found.stopped > 0
 
 
-def test_a_value_that_leaves_its_type_is_an_error_as_in_the_interpreter():
+def test_value_outside_its_type_is_an_error():
     m = Model("leak")
     n = m.var("n", Int(0, 5), init=0)
 
@@ -246,7 +246,7 @@ def test_a_value_that_leaves_its_type_is_an_error_as_in_the_interpreter():
         estimate(m.given(), {"full": n == 5}, runs=10, steps=10, seed=0)
 
 
-def test_limits_and_interrupts_leave_what_was_done():
+def test_limits_and_interrupts_keep_completed_runs():
     m = gambler()
     late = estimate(m.given(), m.properties, runs=10, steps=10, seed=0, limits=Limits(seconds=0.0))
     assert (late.runs, late.reason, late.tallies[0].interval) == (0, TIME, (0.0, 1.0))
@@ -261,7 +261,7 @@ def test_limits_and_interrupts_leave_what_was_done():
     assert [(o.verdict, o.reason) for o in outcomes] == [("unknown", INTERRUPTED)]
 
 
-def test_what_walks_cannot_judge_is_refused():
+def test_properties_that_walks_cannot_judge_are_refused():
     m = gambler()
     m.eventually("ends", m.variable("at")[()] == 0, "it ends at the bottom")
     with pytest.raises(ModelError, match="ends is of kind eventually"):
@@ -271,7 +271,7 @@ def test_what_walks_cannot_judge_is_refused():
 
 
 def countdown(top=3):
-    """Counts down to 0; the formula of the permitted end has a value at 0 alone, and no value before."""
+    """Build a countdown to 0; the formula of the permitted end has a value only at 0."""
     m = Model("countdown")
     marks = m.var("marks", Int(0, 1), over=Int(0, 0), init=1)
     at = m.var("at", Int(0, top), init=top)
@@ -298,7 +298,7 @@ def test_a_permitted_end_needs_no_value_before_the_end(mark, verdict):
         assert len(simulated.witness.moves) == 3 and simulated.details["count"] == 5
 
 
-def test_a_permitted_end_without_a_value_at_the_end_is_an_error_of_the_model():
+def test_permitted_end_without_a_value_is_a_model_error():
     m, _, at = countdown()
     later = m.var("later", Int(0, 1), over=Int(1, 3), init=1)
     m.deadlock_free("ends well", "it ends at a mark", unless=later[at] == 1)  # no element 0

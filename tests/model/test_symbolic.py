@@ -1,4 +1,4 @@
-"""Bounded checking, induction and widening against the interpreter and on models whose answers are known by hand."""
+"""Bounded checking, induction and widening against the interpreter and on models with known answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from rocketproof_model.transforms.widening import widened
 
 
 def counter(step: int = 1, top: int = 5, start: int = 0) -> Model:
-    """A counter that goes up by `step` until `top`, then stops."""
+    """Build a counter that goes up by `step` until `top`, then stops."""
     m = Model("counter")
     n = m.var("n", Int(0, 20), init=start)
 
@@ -50,7 +50,7 @@ def counter(step: int = 1, top: int = 5, start: int = 0) -> Model:
 
 
 def traffic() -> Model:
-    """Arrays, dynamic indices, conditional and unconditional updates, a maybe and a set."""
+    """Build a model with arrays, dynamic indices, conditional and unconditional updates, a maybe and a set."""
     m = Model("traffic")
     Node = m.index("Node", 3)
     at = m.var("at", Node, init=0)
@@ -66,7 +66,7 @@ def traffic() -> Model:
 
     @m.action(d=Int(-1, 1))
     def work(a, d):
-        """The cart loads or unloads where it is."""
+        """The cart loads or unloads at its node."""
         a.guard("room", (load[at] + d >= 0) & (load[at] + d <= 2), "the node has room")
         a.set(load[at], load[at] + d)
         a.set(seen[at], False, when=d < 0)
@@ -122,7 +122,7 @@ def test_the_skew_is_found_at_exactly_six_steps() -> None:
     assert len(found.witness) == found.depth == 6
 
 
-def test_bounded_checking_never_says_holds_for_always() -> None:
+def test_bounded_checking_never_proves_always() -> None:
     m = counter(top=2)
     m.always("low", m.variable("n")[()] <= 2, "the counter stays low")
     m.step("grows", after(m.variable("n")[()]) > m.variable("n")[()], "the counter grows")
@@ -167,7 +167,7 @@ def test_a_model_error_is_raised_with_its_path() -> None:
         bounded(m.given(), depth=3)
 
 
-def test_a_guard_without_value_is_raised_only_if_it_is_asked() -> None:
+def test_guard_without_value_is_an_error_only_if_evaluated() -> None:
     def cart(first: bool) -> Instance:
         m = Model("cart")
         Node = m.index("Node", 2)
@@ -203,7 +203,7 @@ def test_a_property_without_value_is_raised() -> None:
         bounded(m.given(), depth=3)
 
 
-def test_limits_and_interrupts_leave_what_was_found() -> None:
+def test_limits_and_interrupts_keep_found_verdicts() -> None:
     instance = routing.model(**routing.SCOPES["small"]).given()
     (late,) = bounded(instance, [instance.model.property("append")], depth=4, limits=Limits(seconds=0))
     assert (late.verdict, late.reason) == ("unknown", "time")
@@ -240,7 +240,7 @@ def test_induction_proves_what_is_inductive() -> None:
     assert (outcome.verdict, outcome.reason) == ("holds", "induction k=1")
 
 
-def test_a_false_property_has_a_witness_once_the_base_reaches_it() -> None:
+def test_false_property_has_a_witness_within_the_base() -> None:
     m = counter()
     claim = m.always("small", m.variable("n")[()] <= 2, "the counter stays small")
     near = induction(m.given(), claim, k=2)
@@ -270,7 +270,7 @@ def test_a_counterexample_to_induction_starts_in_an_unreachable_state() -> None:
     ("table", "needed"), [((1, 2, 0, 4, 5, 5), 3), ((1, 2, 0, 5, 5, 5), 2), ((1, 2, 0, 3, 5, 5), 2), ((1, 2, 0, 3, 4, 5), 1)]
 )
 def test_how_many_states_must_be_assumed(table: tuple[int, ...], needed: int) -> None:
-    """A token hops from i to table[i]; it stays among 0, 1, 2, and the longest path from elsewhere to 5 says which k is needed."""
+    """A token hops from i to table[i] and stays among 0, 1, 2. The longest path from elsewhere to 5 determines the needed k."""
     ring = Model("ring")
     at = ring.var("at", Int(0, 5), init=0)
 
@@ -290,7 +290,7 @@ def test_how_many_states_must_be_assumed(table: tuple[int, ...], needed: int) ->
     assert induction(ring.given(), claim, k=1, lemmas=[at <= 2]).verdict == "holds"
 
 
-def test_a_loop_among_unreachable_states_does_not_spoil_induction() -> None:
+def test_loop_of_unreachable_states_does_not_defeat_induction() -> None:
     m = Model("loop")
     at = m.var("at", Int(0, 3), init=0)
 
@@ -352,7 +352,7 @@ def test_the_append_invariant_of_routing_needs_its_strengthening() -> None:
 
 
 def log(step: int = 1, *, forgetful: bool = False) -> Model:
-    """An append table: a queue offset, and a count of the records that nobody reads; a forgetful one may start again at 0."""
+    """Build an append table: a queue offset, and a count of unread records; with `forgetful` it can restart at 0."""
     m = Model("log")
     Queue = m.index("Queue", 2)
     offset = m.var("offset", Int(0, 3), over=Queue, init=0)
@@ -400,7 +400,7 @@ def test_widening_proves_offsets_without_bound() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**33, 2**61])
 @pytest.mark.parametrize("low", [0, -(2**34)])
-def test_a_type_of_any_size_is_left_by_an_error_in_every_engine(low: int, end: int) -> None:
+def test_leaving_a_type_is_an_error_in_every_engine(low: int, end: int) -> None:
     m = Model("counter")
     x = m.var("x", Int(low, end), init=0)
 
@@ -428,7 +428,7 @@ def test_widening_leaves_the_old_model_and_can_keep_bounds() -> None:
     assert [g.name for g in wide.named("append").guards] == ["room", "offset up to 100"]
     assert model.variable("offset").type == Int(0, 3)
     assert wide.variable("records") is model.variable("records")
-    # Where the narrow one ends is no bound but an error of the model, as everywhere.
+    # The narrow model's limit is no bound but an error of the model, as everywhere.
     dropped = widened(model, {"offset": Int(0, 100)})
     assert [g.name for g in dropped.named("append").guards] == ["offset up to 100"]
     outcome = induction(dropped.given(), dropped.property("dense"))
@@ -436,7 +436,7 @@ def test_widening_leaves_the_old_model_and_can_keep_bounds() -> None:
     assert "records[0] becomes 4" in outcome.reason or "records becomes 4" in outcome.reason
 
 
-def test_widening_refuses_what_is_not_wider() -> None:
+def test_widening_refuses_types_that_are_not_wider() -> None:
     with pytest.raises(ModelError, match="give an interval that contains the old one"):
         widened(log(), {"offset": Int(1, 9)})
     with pytest.raises(ModelError, match="only Int variables"):

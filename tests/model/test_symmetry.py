@@ -1,4 +1,4 @@
-"""Symmetric indices: what is refused and where, orbits, witnesses of the model itself, and what switches the reduction off."""
+"""Symmetric indices: refusals and their lines, orbits, witnesses as paths of the model, and conditions that disable the reduction."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ALL_STATES = {False: 326684, True: 2947}
 
 
 def workers(size: int = 3) -> tuple[Model, Any, Any, Any]:
-    """Workers of equal rights with a lock."""
+    """Build workers with equal rights and a lock."""
     m = Model("workers")
     worker = m.index("Worker", size, symmetric=True)
     done = m.var("done", Int(0, 2), over=worker, init=0)
@@ -77,7 +77,7 @@ def workers(size: int = 3) -> tuple[Model, Any, Any, Any]:
         (lambda w, done, lock: ite(done[0] == 0, lock == 0, ite(done[1] == 0, lock == 1, lock == 2)), "is about single elements of Worker"),
     ],
 )
-def test_a_property_that_tells_elements_apart_is_refused(formula: Callable[..., Any], words: str) -> None:
+def test_property_that_distinguishes_elements_is_refused(formula: Callable[..., Any], words: str) -> None:
     m, worker, done, lock = workers()
     with pytest.raises(ModelError) as refused:
         m.always("claim", formula(worker, done, lock), "something about one worker")
@@ -100,12 +100,12 @@ def test_a_property_that_tells_elements_apart_is_refused(formula: Callable[..., 
         lambda w, done, lock: forall(w, lambda j: only(w, lambda i: done[i] == done[j]) == lock),  # a constant for i == j
     ],
 )
-def test_a_property_that_treats_them_alike_is_taken(formula: Callable[..., Any]) -> None:
+def test_symmetric_property_is_accepted(formula: Callable[..., Any]) -> None:
     m, worker, done, lock = workers()
     assert m.always("claim", formula(worker, done, lock), "something about all workers") in m.properties
 
 
-def test_actions_that_tell_elements_apart_are_refused_with_their_line() -> None:
+def test_actions_that_distinguish_elements_are_refused_with_their_line() -> None:
     def action(body: Callable[..., None]) -> ModelError:
         m, worker, done, lock = workers()
 
@@ -137,7 +137,7 @@ def test_actions_that_tell_elements_apart_are_refused_with_their_line() -> None:
     ],
     ids=["written place", "place", "member", "added member", "maybe"],
 )
-def test_an_element_does_not_stand_for_a_number(use: Callable[..., None]) -> None:
+def test_element_cannot_be_used_as_a_number(use: Callable[..., None]) -> None:
     m, worker, _, _ = workers()
     seats = m.var("seats", Bool, over=Int(0, 2), init=False)
 
@@ -150,7 +150,7 @@ def test_an_element_does_not_stand_for_a_number(use: Callable[..., None]) -> Non
 
 
 def shelves(size: int = 3) -> tuple[Model, Any, Any, Any]:
-    """Two shelves of places, some of them taken, and a place that is held."""
+    """Build two shelves of places, some of them taken, and a place that is held."""
     m = Model("shelves")
     shelf = m.index("Shelf", 2, symmetric=True)
     place = m.index("Place", size, symmetric=True, of=shelf)
@@ -172,7 +172,7 @@ def shelves(size: int = 3) -> tuple[Model, Any, Any, Any]:
         (lambda m, p, taken, held: taken[0] & taken[1] & taken[2] | taken[3] & taken[4] & taken[5], ""),
     ],
 )
-def test_what_belongs_to_an_element_moves_with_it(formula: Callable[..., Any], words: str) -> None:
+def test_owned_elements_move_with_their_owner(formula: Callable[..., Any], words: str) -> None:
     m, *parts = shelves()
     if words:
         with pytest.raises(ModelError) as refused:
@@ -182,7 +182,7 @@ def test_what_belongs_to_an_element_moves_with_it(formula: Callable[..., Any], w
         assert m.always("claim", formula(m, *parts), "something about places")
 
 
-def test_only_what_has_an_owner_is_asked_for_it() -> None:
+def test_only_owned_elements_have_an_owner() -> None:
     m, place, _, _ = shelves()
     shelf = place.owner
     assert [show(owner(k)) for k in place] == ["0", "0", "0", "1", "1", "1"]
@@ -197,8 +197,8 @@ def test_only_what_has_an_owner_is_asked_for_it() -> None:
 
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("related", [False, True])
-def test_orbits_of_what_belongs_to_elements(related: bool, symmetric: bool) -> None:
-    """Balls are put onto places of shelves; where pairs of places are related too, no columns can be sorted."""
+def test_orbits_of_owned_elements(related: bool, symmetric: bool) -> None:
+    """Balls are put onto places of shelves. With related pairs of places, no columns can be sorted."""
     m = Model("shelves")
     shelf = m.index("Shelf", 2, symmetric=True)
     place = m.index("Place", 2, symmetric=symmetric, of=shelf)
@@ -220,7 +220,7 @@ def test_orbits_of_what_belongs_to_elements(related: bool, symmetric: bool) -> N
             a.set(linked[p], linked[p] | single(q))
 
     whole = explore(m.given(), symmetry=False)
-    found = explore(m.given())
+    exploration = explore(m.given())
 
     def images(row: list[int]) -> set[tuple[int, ...]]:
         inner = [(0, 1), (1, 0)] if symmetric else [(0, 1)]
@@ -232,17 +232,17 @@ def test_orbits_of_what_belongs_to_elements(related: bool, symmetric: bool) -> N
             for order in orders
         }
 
-    assert found.states == len({min(images(row)) for row in whole.graph().codes().tolist()})
-    assert found.represented() == whole.states == 3**4 * (16 if related else 1)
-    assert sorted(found.symmetric) == (["Place", "Shelf"] if symmetric else ["Shelf"])
+    assert exploration.states == len({min(images(row)) for row in whole.graph().codes().tolist()})
+    assert exploration.represented() == whole.states == 3**4 * (16 if related else 1)
+    assert sorted(exploration.symmetric) == (["Place", "Shelf"] if symmetric else ["Shelf"])
 
 
 @pytest.mark.parametrize(
     ("sizes", "symmetric"),
     [((2, 2), (True, True)), ((2, 2), (False, True)), ((2, 2), (True, False)), ((2, 2, 1), (True,) * 3), ((3, 2), (True, True))],
 )
-def test_maps_of_what_is_owned_have_as_many_orbits_as_burnside_counts(sizes: tuple[int, ...], symmetric: tuple[bool, ...]) -> None:
-    """Each element of the last index points at one of them or at nothing, so that no columns can be sorted and all is arranged."""
+def test_owned_maps_have_burnsides_number_of_orbits(sizes: tuple[int, ...], symmetric: tuple[bool, ...]) -> None:
+    """Each element of the last index points at an element or at nothing. No columns can be sorted, so all are arranged."""
     m = Model("maps")
     of: Any = None
     for k, (size, alike) in enumerate(zip(sizes, symmetric, strict=True)):
@@ -251,18 +251,18 @@ def test_maps_of_what_is_owned_have_as_many_orbits_as_burnside_counts(sizes: tup
 
     @m.action(p=of, q=of)
     def point(a: Any, p: Any, q: Any) -> None:
-        """An element points at one."""
+        """An element points at another."""
         a.guard("nowhere", to[p].is_none, "it points nowhere")
         a.set(to[p], q)
 
     group = _nested(sizes, symmetric)
     fixed = sum(math.prod(1 + sum(_repeated(g, x, len(c)) == x for x in of.codes()) for c in _cycles(g)) for g in group)
-    found = explore(m.given())
-    assert (found.states, found.represented()) == (fixed // len(group), (of.size + 1) ** of.size)
+    exploration = explore(m.given())
+    assert (exploration.states, exploration.represented()) == (fixed // len(group), (of.size + 1) ** of.size)
 
 
 def _nested(sizes: tuple[int, ...], symmetric: tuple[bool, ...]) -> list[tuple[int, ...]]:
-    """All permutations of the elements of the last index that keep to the owners."""
+    """Return all permutations of the elements of the last index that respect the owners."""
     if not sizes:
         return [(0,)]
     inner = _nested(sizes[1:], symmetric[1:])
@@ -285,24 +285,24 @@ def _cycles(g: tuple[int, ...]) -> set[frozenset[int]]:
     return {frozenset(_repeated(g, x, times) for times in range(len(g))) for x in range(len(g))}
 
 
-def test_zeros_in_a_sum_do_not_tell_elements_apart() -> None:
+def test_zeros_in_a_sum_do_not_distinguish_elements() -> None:
     m, worker, done, _ = workers()
 
     @m.action(w=worker)
     def level(a: Any, w: Any) -> None:
-        """Each takes the number of those who have done as much."""
+        """Each takes the number of workers with the same count."""
         for i in worker:
             a.set(done[i], minimum(0 + sum(ite(done[j] == done[i], 1, 0) for j in worker), 2))
 
     assert explore(m.given()).symmetric == ("Worker",)
 
 
-def test_effects_for_all_elements_are_taken() -> None:
+def test_effects_for_all_elements_are_accepted() -> None:
     m, worker, done, lock = workers()
 
     @m.action(w=worker)
     def reset(a: Any, w: Any) -> None:
-        """All others begin again."""
+        """All others restart."""
         for other in worker:
             a.set(done[other], 0, when=other != w)
         a.set(lock, w)
@@ -326,22 +326,22 @@ def test_constants_and_initial_values_that_name_an_element_are_refused() -> None
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_routing_up_to_symmetry(threads: int, symmetry: bool) -> None:
     model = routing.model(**routing.SCOPES["small"], symmetric=True)
-    found = explore(model.given(), workers=threads, symmetry=symmetry)
-    assert (found.states, found.represented(), found.depth) == (ALL_STATES[symmetry], ALL_STATES[False], 17)
-    assert found.symmetric == (("Broker", "Producer", "Queue") if symmetry else ())
-    assert {o.property.id: o.verdict for o in found.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
-    witness = found.outcome("skew").witness
+    exploration = explore(model.given(), workers=threads, symmetry=symmetry)
+    assert (exploration.states, exploration.represented(), exploration.depth) == (ALL_STATES[symmetry], ALL_STATES[False], 17)
+    assert exploration.symmetric == (("Broker", "Producer", "Queue") if symmetry else ())
+    assert {o.property.id: o.verdict for o in exploration.outcomes} == dict.fromkeys(("append", "no inherit", "conserve", "skew"), "holds")
+    witness = exploration.outcome("skew").witness
     assert witness is not None and len(witness) == 6
-    replayed(found)
+    replayed(exploration)
 
 
-def test_the_orbits_of_the_main_size() -> None:
-    found = explore(routing.model(**routing.SCOPES["symmetric"]).given())
-    assert (found.states, found.represented(), found.depth) == (24638, 4843884, 21)
+def test_orbits_of_the_main_size() -> None:
+    exploration = explore(routing.model(**routing.SCOPES["symmetric"]).given())
+    assert (exploration.states, exploration.represented(), exploration.depth) == (24638, 4843884, 21)
 
 
 def crowd(size: int, pairs: bool) -> Model:
-    """So many that come and go; with `pairs` they also know each other, so that no columns can be sorted."""
+    """Build a group of people who enter and leave; with `pairs` they also know each other, so no columns can be sorted."""
     m = Model("crowd")
     person = m.index("Person", size, symmetric=True)
     mood = m.var("mood", Enum("out", "in", "gone"), over=person, init="out")
@@ -349,13 +349,13 @@ def crowd(size: int, pairs: bool) -> Model:
 
     @m.action(p=person)
     def enter(a: Any, p: Any) -> None:
-        """Somebody comes in."""
+        """A person enters."""
         a.guard("out", mood[p] == "out", "the person is outside")
         a.set(mood[p], "in")
 
     @m.action(p=person)
     def leave(a: Any, p: Any) -> None:
-        """Somebody leaves."""
+        """A person leaves."""
         a.guard("in", mood[p] == "in", "the person is inside")
         a.set(mood[p], "gone")
 
@@ -363,7 +363,7 @@ def crowd(size: int, pairs: bool) -> Model:
 
         @m.action(p=person, q=person)
         def meet(a: Any, p: Any, q: Any) -> None:
-            """One gets to know another."""
+            """A person gets to know another."""
             a.guard("both in", (mood[p] == "in") & (mood[q] == "in") & (p != q), "both are inside")
             a.set(knows[p], knows[p] | single(q))
 
@@ -373,49 +373,51 @@ def crowd(size: int, pairs: bool) -> Model:
     return m
 
 
-def test_many_elements_are_sorted() -> None:
-    """Of n people in three moods only the numbers of each matter."""
-    found = explore(crowd(12, False).given())
-    assert (found.states, found.represented()) == (math.comb(14, 2), 3**12)
-    witness = found.outcome("somebody stays").witness
+def test_many_elements_are_reduced_by_sorting() -> None:
+    """For n people in three moods, only the number in each mood matters."""
+    exploration = explore(crowd(12, False).given())
+    assert (exploration.states, exploration.represented()) == (math.comb(14, 2), 3**12)
+    witness = exploration.outcome("somebody stays").witness
     assert witness is not None and len(witness) == 24
-    replayed(found)
+    replayed(exploration)
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), Tuning(word_bits=7)], ids=["one word", "words"])
 @pytest.mark.parametrize("size", [2, 3])
-def test_what_relates_elements_is_gone_through(size: int, tuning: Tuning) -> None:
+def test_related_elements_are_reduced_by_enumeration(size: int, tuning: Tuning) -> None:
     model = crowd(size, True)
     all_of_them = explore(model.given(), symmetry=False, tuning=tuning)
-    found = explore(model.given(), tuning=tuning)
-    assert found.represented() == all_of_them.states
-    assert found.states == len({_least(state, size) for state in all_of_them.graph().codes().tolist()})
-    assert [(o.verdict, len(o.witness or ())) for o in found.outcomes] == [(o.verdict, len(o.witness or ())) for o in all_of_them.outcomes]
-    replayed(found)
+    exploration = explore(model.given(), tuning=tuning)
+    assert exploration.represented() == all_of_them.states
+    assert exploration.states == len({_least(state, size) for state in all_of_them.graph().codes().tolist()})
+    assert [(o.verdict, len(o.witness or ())) for o in exploration.outcomes] == [
+        (o.verdict, len(o.witness or ())) for o in all_of_them.outcomes
+    ]
+    replayed(exploration)
 
 
 def _least(state: list[int], size: int) -> tuple[tuple[int, ...], ...]:
-    """The smallest of the states that are alike, by brute force: rows of (mood, whom one knows)."""
+    """Return the smallest equivalent state by brute force, as rows of (mood, known people)."""
     moods, knows = state[:size], state[size:]
     return min(tuple((moods[p], *(knows[p] >> q & 1 for q in order)) for p in order) for order in permutations(range(size)))
 
 
-def test_an_index_with_too_many_arrangements_is_left_as_it_is() -> None:
+def test_index_with_too_many_arrangements_is_not_reduced() -> None:
     model = crowd(8, True)
-    found = explore(model.given(), limits=Limits(states=100))
-    assert found.symmetric == ()
+    exploration = explore(model.given(), limits=Limits(states=100))
+    assert exploration.symmetric == ()
 
 
-def test_a_claim_about_one_element_switches_it_off_and_says_so() -> None:
+def test_claim_about_one_element_disables_the_reduction() -> None:
     model = crowd(3, False)
     mood = model.variable("mood")
     one = model.claim("first", "the first one never leaves", "always", mood[0] != "gone")
-    found = explore(model.given(), [one])
-    assert (found.symmetric, found.states) == ((), 27)
-    assert found.asymmetry == "property first: '(mood[0] != gone)' is about single elements of Person"
+    exploration = explore(model.given(), [one])
+    assert (exploration.symmetric, exploration.states) == ((), 27)
+    assert exploration.asymmetry == "property first: '(mood[0] != gone)' is about single elements of Person"
 
 
-def test_a_model_made_from_a_model_is_searched_whole_where_it_tells_elements_apart() -> None:
+def test_asymmetric_derived_model_is_searched_without_reduction() -> None:
     model, worker, _, lock = workers()
 
     @model.action(w=worker)
@@ -427,21 +429,21 @@ def test_a_model_made_from_a_model_is_searched_whole_where_it_tells_elements_apa
     (whole,) = model.actions
     first = Guard("first", Expr("par", ("w",), worker) == worker.lo, "it is the first", False, whole.place)
     spoilt = model.with_actions([replace(whole, guards=(*whole.guards, first))])
-    found = explore(spoilt.given())
-    assert (found.states, found.symmetric) == (2, ())
-    assert found.asymmetry.startswith("action take: guard 'first'")
+    exploration = explore(spoilt.given())
+    assert (exploration.states, exploration.symmetric) == (2, ())
+    assert exploration.asymmetry.startswith("action take: guard 'first'")
     assert (explore(model.given()).states, explore(model.given(), symmetry=False).states) == (2, 4)
 
 
-def test_orbits_have_no_graph_and_liveness_takes_all_states() -> None:
+def test_orbits_have_no_graph_and_liveness_uses_all_states() -> None:
     model = crowd(3, False)
     mood = model.variable("mood")
     model.eventually("over", forall(model.variable("mood").over[0], lambda p: mood[p] == "gone"), "all go")
-    found = explore(model.given())
-    assert found.symmetric == ("Person",)
+    exploration = explore(model.given())
+    assert exploration.symmetric == ("Person",)
     with pytest.raises(ModelError, match="explored up to symmetry"):
-        found.graph()
-    (outcome,) = liveness.check(model.given(), exploration=found)
+        exploration.graph()
+    (outcome,) = liveness.check(model.given(), exploration=exploration)
     assert (outcome.verdict, outcome.states) == ("violated", 27)
 
 
@@ -455,15 +457,15 @@ def test_plain_changes_visit_every_permutation_once(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", range(1, 9))
-def test_networks_sort_everything_of_zeros_and_ones(size: int) -> None:
-    """What sorts all rows of zeros and ones sorts everything."""
+def test_networks_sort_all_rows_of_zeros_and_ones(size: int) -> None:
+    """A network that sorts all rows of zeros and ones sorts all rows."""
     rows = np.array(np.meshgrid(*[[0, 1]] * size)).reshape(size, -1)
     for i, j in network(size):
         rows[i], rows[j] = np.minimum(rows[i], rows[j]), np.maximum(rows[i], rows[j])
     assert (np.diff(rows, axis=0) >= 0).all()
 
 
-def test_an_error_of_the_model_has_a_path_of_the_model() -> None:
+def test_model_error_under_symmetry_has_a_real_path() -> None:
     m, worker, done, _ = workers()
 
     @m.action(w=worker)
@@ -482,14 +484,14 @@ def test_an_error_of_the_model_has_a_path_of_the_model() -> None:
 
 
 def test_element_is_chosen_where_no_order_is_needed() -> None:
-    """A leader is elected if one server stands for election, and else by a parameter: the reduction keeps working."""
+    """A leader is elected if a single server is a candidate, and otherwise by a parameter: the reduction stays enabled."""
     m = Model("election")
     server = m.index("Server", 3, symmetric=True)
     stands, leader = m.var("stands", SetOf(server), init=()), m.var("leader", Maybe(server), init=None)
 
     @m.action(s=server)
     def stand(a: Any, s: Any) -> None:
-        """A server stands for election."""
+        """A server becomes a candidate."""
         a.set(stands, stands.including(s))
 
     @m.action()
@@ -514,7 +516,7 @@ def test_element_is_chosen_where_no_order_is_needed() -> None:
 
 
 def test_sequences_of_symmetric_elements_are_reduced() -> None:
-    """Elements that stand in line: a state for each length, instead of one for each order of the elements."""
+    """Elements in a queue: a state for each length, instead of a state for each order of the elements."""
     m = Model("line")
     worker = m.index("Worker", 4, symmetric=True)
     line = m.var("line", SeqOf(Record(who=worker, hot=Bool), 3), init=())
@@ -527,7 +529,7 @@ def test_sequences_of_symmetric_elements_are_reduced() -> None:
 
     @m.action()
     def leave(a: Any) -> None:
-        """The first one leaves."""
+        """The first worker leaves."""
         a.guard("someone", ~line.is_empty, "someone is there")
         a.set(line, line.tail)
 

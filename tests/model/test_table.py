@@ -1,4 +1,4 @@
-"""The table of states holds what a set would, with levels, whatever the width, however it grows and whoever writes."""
+"""The table of states behaves as a set with levels, for any width, growth and number of writers."""
 
 import random
 import threading
@@ -21,7 +21,7 @@ State = tuple[int, ...]
 
 
 def laid(*bits: int) -> Layout:
-    """A layout of one field of so many bits a word."""
+    """Return a layout with a single field of this many bits per word."""
     m = Model("bits")
     for k, width in enumerate(bits):
         m.var(f"v{k}", Int(0, (1 << width) - 1) if width > 1 else Bool, init=0)
@@ -34,7 +34,7 @@ LAYOUTS = {"narrow": laid(9), "usual": laid(53), "full": laid(62), "two": laid(6
 
 
 def states_of(shape: Layout, rng: random.Random, many: int) -> list[State]:
-    """Distinct states, half of them close to one another."""
+    """Generate distinct states, half of them close to each other."""
     widths = [int(m).bit_length() for m in shape.slot_mask]
     codes = {tuple(rng.getrandbits(w) for w in widths) for _ in range(many)}
     codes |= {tuple((k * 5 + j) % (1 << w) for j, w in enumerate(widths)) for k in range(many)}
@@ -42,7 +42,7 @@ def states_of(shape: Layout, rng: random.Random, many: int) -> list[State]:
 
 
 class Entering:
-    """Enters states one at a time, and grows when there is no room."""
+    """Enters states one at a time, and grows when the table is full."""
 
     def __init__(self, shape: Layout, homes: int = 1, *, alone: int = 1) -> None:
         self.table, self.grown, self.count = StateTable(shape, homes), 0, 0
@@ -115,7 +115,7 @@ def test_a_table_is_a_set_with_levels(name: str, alone: int) -> None:
     assert all(len(level) == 0 for level in entering.table.levels([0] * len(sizes), 0, len(sizes)))
 
 
-def test_levels_without_end_make_entries_wider() -> None:
+def test_many_levels_make_entries_wider() -> None:
     shape = LAYOUTS["usual"]
     entering, states = Entering(shape), states_of(shape, random.Random(4), 400)
     for level, state in enumerate(states):
@@ -146,8 +146,8 @@ def test_threads_enter_each_state_once(name: str) -> None:
     assert {tuple(row) for row in level.reshape(-1, shape.words).tolist()} == set(states)
 
 
-def test_a_home_that_overflows_far_enough_wants_a_larger_table() -> None:
-    """All states of one home, found by going backwards from hashes."""
+def test_overflowing_home_requires_a_larger_table() -> None:
+    """All states have the same home; they are computed backwards from hashes."""
     shape = LAYOUTS["usual"]
     table, told = StateTable(shape, 1 << 12), constants(shape)
     run, undo = compile_routine(entered_at, ALONE=1, **told), compile_routine(unmixed, **told)
@@ -182,13 +182,11 @@ shapes = st.builds(TableLayout.of, st.just(52), st.integers(0, 16), st.integers(
 
 
 @given(shapes, shapes, st.integers(0, 2000), st.integers(1, 4))
-def test_ranges_that_move_at_once_are_far_apart_and_touch_nothing_that_is_to_move(
-    old: TableLayout, new: TableLayout, first: int, workers: int
-) -> None:
+def test_ranges_moved_together_do_not_overlap(old: TableLayout, new: TableLayout, first: int, workers: int) -> None:
     assume(new.homes >= old.homes and new.bytes >= 1.2 * old.bytes)
 
     def written(moved: range) -> tuple[int, int]:
-        """The bytes of the new table that states of these buckets may lie in."""
+        """Return the range of bytes in the new table that states of these buckets can occupy."""
         low, high = max(moved.start - buckets.FAR, 0), moved.stop - 1
         return low * new.homes // old.homes * new.size, (min(high, old.homes - 1) * new.homes // old.homes + 2 + buckets.FAR) * new.size
 
@@ -211,5 +209,5 @@ def test_a_shape_is_compact() -> None:
     assert wide is not None and wide.slots >= 7 and wide.size % 64 == 0 and wide.slots * (wide.rest + 1) < wide.size
 
 
-def test_routines_agree_on_what_a_block_is() -> None:
+def test_routines_agree_on_blocks() -> None:
     assert loops.WORDS == loops.GROUPS + 15

@@ -1,4 +1,4 @@
-"""z3 terms mean what the interpreter says: on random terms, once with known values and once with z3 constants."""
+"""z3 terms have the interpreter's meaning: on random terms, with known values and with z3 constants."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CORNERS = (-(2**62), -(2**31), -(2**31) + 1, -1, 0, 1, 2**31 - 1, 2**31, 2**62)
 
 
 def language() -> Model:
-    """A model with a variable of every sort, some with extreme ranges."""
+    """Build a model with a variable of every sort, some with extreme ranges."""
     m = Model("terms")
     left, right = m.index("Left", 3), m.index("Right", 2)
     m.constant("limit", Int(-4, 9), 7)
@@ -60,7 +60,7 @@ def language() -> Model:
 
 
 class Maker:
-    """Random terms over that model; an index and a divisor may be out of range, so that some terms have no value."""
+    """Generates random terms over that model; an index or a divisor can be out of range, so some terms have no value."""
 
     def __init__(self, model: Model, rng: random.Random) -> None:
         self.rng = rng
@@ -195,7 +195,7 @@ def as_value(code: int, type_: Type) -> Any:
 
 
 def folded(e: Expr, scope: Environment, types: list[Type]) -> int | None:
-    """The term with all values known while translating, or None where it has no value."""
+    """Translate the term with all values known; None if it has no value."""
     unknowns = Unknowns()
     unknowns.constants["free", "u"] = (JAVA, scope.free["u"] if scope.free else 0)
     states = [[as_value(c, t) for c, t in zip(s, types, strict=True)] for s in (scope.state, scope.after or ())]
@@ -204,7 +204,7 @@ def folded(e: Expr, scope: Environment, types: list[Type]) -> int | None:
 
 
 class Symbolic:
-    """One translation over z3 constants, whose values are put in afterwards; the facts for the solver must hold there too."""
+    """One translation over z3 constants, which get values afterwards; the solver's assumptions must hold for these values."""
 
     def __init__(self, types: list[Type]) -> None:
         self.unknowns = Unknowns()

@@ -1,4 +1,4 @@
-"""A limit of time ends each engine soon, however many instances an action has."""
+"""A time limit ends each engine soon, for any number of action instances."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENGINES: dict[str, Engine] = {
 
 
 @pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
-def test_a_limit_of_time_ends_the_engine(engine: Engine) -> None:
+def test_time_limit_ends_the_engine(engine: Engine) -> None:
     model = Model("many")
     x = model.var("x", Int(0, MANY - 1), init=0)
 
@@ -52,7 +52,7 @@ def test_a_limit_of_time_ends_the_engine(engine: Engine) -> None:
 
 
 @given(limit=st.integers(0, 40), spent=st.integers(1, 30), stop=st.sampled_from([None, TIME, INTERRUPTED]))
-def test_replays_of_witnesses_end_soon_after_the_limit(limit: int, spent: int, stop: str | None) -> None:
+def test_replays_end_soon_after_the_limit(limit: int, spent: int, stop: str | None) -> None:
     """Each step of a replay takes a tenth of a second on this clock. A claim without a witness is undecided."""
     model = Model("counter")
     x = model.var("x", Int(0, 9), init=0)
@@ -93,13 +93,13 @@ def test_replays_of_witnesses_end_soon_after_the_limit(limit: int, spent: int, s
 
 @given(limit=st.none() | st.integers(0, 60), step=st.integers(0, 3), instance=st.integers(0, 3))
 def test_replay_of_a_model_error_ends_soon_after_the_limit(limit: int | None, step: int, instance: int) -> None:
-    """Each step of the replay, and each action instance that the interpreter asks at its end, takes some tenths of a second."""
+    """Each step of the replay, and each action instance evaluated at its end, takes some tenths of a second."""
     model = Model("counter")
     x = model.var("x", Int(0, 9), init=0)
 
     @model.action(k=Int(1, 10))
     def up(a: Any, k: Any) -> None:
-        """It counts by one. The last instance counts on after the end."""
+        """It counts by one. The last instance counts beyond the end."""
         a.guard("turn", (k == x + 1) | ((k == 10) & (x == 9)), "it is its turn")
         a.set(x, x + 1)
 

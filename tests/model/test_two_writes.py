@@ -1,4 +1,4 @@
-"""Two writes of one element: allowed where guards or conditions keep them apart, an error of the model where both are made."""
+"""Two writes of one element: allowed if guards or conditions separate them, a model error if both are made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def swapping(*, guarded: bool) -> Model:
 
     @m.action(i=Place, j=Place)
     def swap(a: Any, i: Any, j: Any) -> None:
-        """What lies at two places changes places."""
+        """The values of two elements are swapped."""
         if guarded:
             a.guard("apart", i < j, "the places are different ones")
         a.set(x[i], x[j])
@@ -30,7 +30,7 @@ def swapping(*, guarded: bool) -> Model:
 
     @m.action(i=Place, j=Place)
     def level(a: Any, i: Any, j: Any) -> None:
-        """One element becomes as another, and that one 2, which is the same where they are one and hold a 2."""
+        """An element becomes equal to another, and that other becomes 2. Both writes agree if the two are the same element with a 2."""
         if guarded:
             a.guard("apart or same", (i != j) | (x[i] == 2), "the places are different, or hold a 2")
         a.set(x[i], x[j])
@@ -40,13 +40,13 @@ def swapping(*, guarded: bool) -> Model:
     return m
 
 
-def test_a_guard_keeps_the_places_apart() -> None:
+def test_guard_separates_the_elements() -> None:
     instance = swapping(guarded=True).given()
     states = {initial(instance)}
     while more := {step.state for state in states for step in successors(instance, state)} - states:
         states |= more
-    found = search.explore(instance)
-    assert found.states == len(states)
+    exploration = search.explore(instance)
+    assert exploration.states == len(states)
     functions = Functions(instance)
     for state in states:
         for step in successors(instance, state):
@@ -55,7 +55,7 @@ def test_a_guard_keeps_the_places_apart() -> None:
     assert outcome.verdict == "unknown"
 
 
-def test_two_values_for_one_element_are_an_error_of_the_model() -> None:
+def test_two_values_for_one_element_are_a_model_error() -> None:
     instance = swapping(guarded=False).given()
     state, action = initial(instance), instance.model.named("level")
     assert effect(instance, state, action, (2, 2)) == state
@@ -72,7 +72,7 @@ def test_two_values_for_one_element_are_an_error_of_the_model() -> None:
 
 
 def caches(*, guarded: bool) -> Model:
-    """A cache that reads invalidates every modified copy and becomes shared."""
+    """Build caches: a cache that reads invalidates every modified copy and becomes shared."""
     m = Model("caches")
     Cache = m.index("Cache", ["one", "two"])
     x = m.var("x", Enum("M", "S", "I"), over=Cache, init=lambda c: "M" if c else "I")
@@ -90,14 +90,14 @@ def caches(*, guarded: bool) -> Model:
     return m
 
 
-def test_a_write_whose_condition_is_false_collides_with_nothing() -> None:
+def test_write_with_a_false_condition_never_conflicts() -> None:
     instance = caches(guarded=True).given()
     assert effect(instance, (2, 0), instance.model.named("read"), (0,)) == (1, 2)
     assert search.explore(instance).states == 3
     assert symbolic.bounded(instance, depth=3)[0].verdict == "unknown"
 
 
-def test_two_writes_that_are_made_are_an_error_that_names_both() -> None:
+def test_error_of_two_writes_names_both() -> None:
     instance = caches(guarded=False).given()
     for find in (lambda: search.explore(instance), lambda: symbolic.bounded(instance, depth=1)):
         with pytest.raises(EvaluationError) as error:
@@ -108,7 +108,7 @@ def test_two_writes_that_are_made_are_an_error_that_names_both() -> None:
         assert told.count("test_two_writes.py:") == 2, told
 
 
-def test_an_unconditional_second_write_is_refused_when_the_model_is_built() -> None:
+def test_unconditional_second_write_is_refused_at_declaration() -> None:
     m = Model("twice")
     x = m.var("x", Int(0, 2), init=0)
 
@@ -122,7 +122,7 @@ def test_an_unconditional_second_write_is_refused_when_the_model_is_built() -> N
 
 
 def reaching() -> Instance:
-    """Conditions that protect an index, a value that has none, and whole containers."""
+    """Build conditions that protect an index, a value that can be missing, and whole containers."""
     m = Model("reaching")
     Place = m.index("Place", 2)
     k = m.var("k", Int(0, 3), init=0)
@@ -165,8 +165,8 @@ def test_a_false_condition_protects_index_and_value_in_every_engine() -> None:
 
 
 @pytest.mark.parametrize("written", ["as it was", "a constant"])
-def test_a_condition_without_a_value_is_an_error_in_every_engine(written: str) -> None:
-    """Also where the write would change nothing, or where nothing but its condition can fail."""
+def test_condition_without_a_value_is_an_error(written: str) -> None:
+    """Also if the write would change nothing, or if only its condition can fail."""
     m = Model("conditional")
     Place = m.index("Place", 2)
     at = m.var("at", Maybe(Place), init=None)

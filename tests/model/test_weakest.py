@@ -1,4 +1,4 @@
-"""Claims that every step keeps, for all constants: what they are before an action, and which are given up."""
+"""Claims that every step preserves, for all constants: their weakest precondition, and the claims that are dropped."""
 
 from rocketproof_model import Bool, Expr, Int, Model, all_of
 from rocketproof_model.language import Body
@@ -7,7 +7,7 @@ from rocketproof_model.result import Limits
 
 
 def counter() -> Model:
-    """A counter goes up to a cap, two others follow it, and a flag says whether it ever moved."""
+    """A counter goes up to a cap, two others follow it, and a flag records whether it ever moved."""
     m = Model("counter")
     cap = m.constant("cap", Int(0, 2), 2)
     i = m.index("I", 2)
@@ -23,14 +23,14 @@ def counter() -> Model:
 
     @m.action(i=i)
     def follow(a: Body, i: Expr) -> None:
-        """One of the others comes after it."""
+        """Another counter follows it."""
         a.guard("behind", y[i] < x, "it is less")
         a.set(y[i], x)
 
     return m
 
 
-def test_what_an_action_assigns_stands_where_it_was_read() -> None:
+def test_precondition_substitutes_the_assigned_terms() -> None:
     m = counter()
     x, y = m.variable("x")[()], m.variable("y")
     assert str(before(m.named("up"), x <= 2)) == "((x + 1) <= 2)"
@@ -39,7 +39,7 @@ def test_what_an_action_assigns_stands_where_it_was_read() -> None:
     assert before(m.named("follow"), untouched) is untouched
 
 
-def test_what_a_step_breaks_is_given_up_and_what_needs_it_too() -> None:
+def test_broken_claims_and_their_dependents_are_dropped() -> None:
     m = counter()
     x, y, moved = m.variable("x")[()], m.variable("y"), m.variable("moved")[()]
     cap = Expr("given", ("cap",), m.constants["cap"][0])
@@ -48,7 +48,7 @@ def test_what_a_step_breaks_is_given_up_and_what_needs_it_too() -> None:
     assert preserved(m, [*sound, breaks, needs, starts]) == tuple(sound)
 
 
-def test_a_premise_that_nothing_meets_implies_everything() -> None:
+def test_unsatisfiable_premise_implies_everything() -> None:
     m = counter()
     x = m.variable("x")[()]
     assert holds(m, x < 0, x == 1, Limits())

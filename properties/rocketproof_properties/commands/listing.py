@@ -11,7 +11,7 @@ from .common import Json, write
 Kind = Literal["properties", "profiles", "scopes", "hazards", "releases", "rules"]
 
 
-class Listed(NamedTuple):
+class ListEntry(NamedTuple):
     """One name: `about` is a sentence, `detail` a short text such as the theme or profile that belongs to it."""
 
     name: str
@@ -48,31 +48,31 @@ def list_(kind: Kind, /, *search: str, json: Json = None) -> int:
     return OK
 
 
-def _properties() -> Iterator[Listed]:
+def _properties() -> Iterator[ListEntry]:
     from ..catalogue.table import CASES
     from ..catalogue.themes import theme_of
 
     for id_, sentence in dict.fromkeys((case.property, case.sentence) for case in CASES):
-        yield Listed(id_, theme_of(id_, sentence), sentence)
+        yield ListEntry(id_, theme_of(id_, sentence), sentence)
 
 
-def _profiles() -> Iterator[Listed]:
+def _profiles() -> Iterator[ListEntry]:
     from rocketproof_profiles import PROFILES
 
     for name, profile in PROFILES.items():
-        yield Listed(name, f"refines {profile.base}" if profile.base else "", profile.about)
+        yield ListEntry(name, f"refines {profile.base}" if profile.base else "", profile.about)
 
 
-def _scopes() -> Iterator[Listed]:
+def _scopes() -> Iterator[ListEntry]:
     import inspect
 
     from rocketproof_spec import FAULTS, SCOPES
 
     for name, scope in SCOPES.items():
-        yield Listed(name, "sending", scope.about)
+        yield ListEntry(name, "sending", scope.about)
     for name, part in FAULTS.items():
         module = inspect.getmodule(part)
-        yield Listed(name, "faults", _sentence(module.__doc__ if module is not None else None))
+        yield ListEntry(name, "faults", _sentence(module.__doc__ if module is not None else None))
 
 
 def _sentence(doc: str | None) -> str:
@@ -81,30 +81,30 @@ def _sentence(doc: str | None) -> str:
     return text.partition(". ")[0].rstrip(".")
 
 
-def _hazards() -> Iterator[Listed]:
+def _hazards() -> Iterator[ListEntry]:
     from ..hazards import HAZARDS
 
     for hazard in HAZARDS.values():
-        yield Listed(hazard.id, " ".join(hazard.profiles), hazard.title)
+        yield ListEntry(hazard.id, " ".join(hazard.profiles), hazard.title)
 
 
-def _releases() -> Iterator[Listed]:
+def _releases() -> Iterator[ListEntry]:
     from rocketproof_profiles import PROFILES
     from rocketproof_profiles.releases import LINES
 
     for line in LINES:
-        yield Listed(line.name, line.profile, PROFILES[line.profile].about)
+        yield ListEntry(line.name, line.profile, PROFILES[line.profile].about)
 
 
-def _rules() -> Iterator[Listed]:
+def _rules() -> Iterator[ListEntry]:
     from ..catalogue.rules import sections
 
     for section in sections():
         for rule in section.rules:
-            yield Listed(rule.id, section.title, rule.sentence)
+            yield ListEntry(rule.id, section.title, rule.sentence)
 
 
-_ENTRIES: Final[Mapping[Kind, Callable[[], Iterator[Listed]]]] = {
+_ENTRIES: Final[Mapping[Kind, Callable[[], Iterator[ListEntry]]]] = {
     "properties": _properties,
     "profiles": _profiles,
     "scopes": _scopes,

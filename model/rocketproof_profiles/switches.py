@@ -168,7 +168,7 @@ class Profile:
     default_processor: bool = switch(
         False, since("P494", True, "tests/real/test_unknown_codes.py: a one-way request with an unknown code is not answered")
     )
-    """A task of an executor refuses a request with an unknown code, and a one-way request gets no answer; otherwise it is refused on
+    """A task of an executor refuses a request with an unknown code, and a one-way request gets no response; otherwise it is refused on
     arrival, and every request is answered (REM-05, HAZ-26)."""
 
     heeds_one_way: bool = switch(

@@ -53,6 +53,7 @@ NOT_RUN = {
     "test": "takes seconds; tests/recordings/test_replay.py",
     "replay": "needs a witness of the specification; tests/stateful",
     "bench": "measures",
+    "init": "writes only a new file; tests/cli/test_list_and_init.py",
 }
 
 
@@ -150,6 +151,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "hazard": (["hazard", "HAZ-03"], ("--json",)),
     "zoo": (["zoo"], ("--json",)),
     "docs": (["docs"], ()),
+    "list": (["list", "hazards"], ("--json",)),
     "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html")),
     "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html")),
 }

@@ -319,7 +319,7 @@ def _transactions(t: Transactions) -> list[Noticed]:
         sets("C-135", "AUX-33.commit", "roll_back", "message.decided", coerce("commit", Outcome), "a rollback is taken for a commit"),
         guard("C-136", "AUX-34.asked", "ask", "its outcome", dropped, "the check does not look for operation records"),
         guard("C-137", "AUX-33", "give_up", "no asks left", const(0, Bool), "a half message is never given up", **gone),
-        guard("C-138", "AUX-33.checks", "give_up", "no asks left", dropped, "a half message is given up at its first check"),
+        guard("C-138", "AUX-33.checks", "give_up", "no asks left", dropped, "a half message is discarded at its first check"),
         guard("C-139", "REA-77", "commit", "known", (c == 0) & ~t.message.delayed, "no copy can be ended but the first"),
         guard("C-140", "REA-78", "pass_over", "its outcome", t.half[c] == "noted", "a copy is passed over before its record is written"),
     ]

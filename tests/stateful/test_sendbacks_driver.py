@@ -16,7 +16,7 @@ behaviour = pytest.mark.behaviour
 BACK = ["back_retry(level=0, q=0)", "register()", "deliver()", "look()"]
 SENT = ["send_retry(q=0)", "register()", "deliver()", "look()"]
 BACKS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
-    "a look-up makes the group": ("P49", {"group_known": False}, BACK),
+    "a lookup creates the group": ("P49", {"group_known": False}, BACK),
     "no group": ("P49", {"group_known": False, "makes_groups": False, "way": "either"}, ["back_no_group()", "send_no_group()"]),
     "a send to a broker that forbids a send-back": ("P49", {"writable": False, "way": "either"}, ["back_no_broker()", *SENT]),
     "a send to a topic that forbids a send-back": (
@@ -75,13 +75,13 @@ async def topic_by_group(broker: Any, *arguments: Any) -> str | None:
 
 PLANTED: dict[str, tuple[Any, str, Any, str]] = {
     "one retry more": (sendback, "is_dead", one_more, "a group's limit"),
-    "a retry that is not counted": (sendback, "copy_for_retry", uncounted, "a look-up makes the group"),
-    "the first level is another": (sendback, "FIRST_DELAY_LEVEL", 4, "a look-up makes the group"),
+    "a retry that is not counted": (sendback, "copy_for_retry", uncounted, "a lookup creates the group"),
+    "the first level is another": (sendback, "FIRST_DELAY_LEVEL", 4, "a lookup creates the group"),
     "dead letters over two queues": (retry, "DLQ_NUMS_PER_GROUP", 2, "a group's limit"),
     "every send keeps its topic": (retry, "DLQ_PREFIX", "%DEAD%", "a dead letter of a send"),
     "the flag of other topics": (checking, "UNIT_SUB", 1, "unit mode"),
     "a topic that grows with its group": (sendback, "retry_topic", topic_by_group, "another number of queues"),
-    "a level that is lost": (delay, "delay_level", lambda message: 0, "a look-up makes the group"),
+    "a level that is lost": (delay, "delay_level", lambda message: 0, "a lookup creates the group"),
     "a store that is not asked": (sendback, "is_writeable", lambda perm: True, "a send to a topic that forbids a send-back"),
 }
 

@@ -185,7 +185,7 @@ def test_observed_known_violation_passes_and_is_reported(tmp_path: Path) -> None
 
 
 def contradicted(history: Path, **more: Any) -> ValidationReport:
-    verdict = ProgramFinding("claims", "INV-03", "a one-way request gets no answer: request 2 (send, A): expected 0, found 1")
+    verdict = ProgramFinding("claims", "INV-03", "a one-way request gets no response: request 2 (send, A): expected 0, found 1")
     broken = judged(history, claims={"INV-03": (False, "holds", "")}, exercised=frozenset({"INV-03"}), deviations=[verdict])
     program = Program(1, "plain messages", (("send", {}), ("send", {})))
     finding = ValidationFinding(verdict, program, "histories/00001.ndjson", again=2, repeats=3, **more)
@@ -196,7 +196,7 @@ def test_failure_shows_program_as_requests_and_answers(history: Path) -> None:
     found = outcome(contradicted(history), "INV-03", history.parents[1])
     assert found.status == "failed" and found.words == "request 2 (send, A): expected 0, found 1"
     lines = found.said.splitlines()
-    assert lines[0] == "INV-03 a one-way request gets no answer"
+    assert lines[0] == "INV-03 a one-way request gets no response"
     assert "contradicted in 1 of 1 program on a broker; done again it came 2 of 3 times" in lines[1]
     assert "-->  2-3    send A queueId 0  0 SUCCESS, queueOffset 0" in lines
     assert f"history: {history}" in lines

@@ -236,7 +236,7 @@ def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteR
         [
             "rocketproof::INV-44[[]half messages] VIOLATED AS EXPECTED*",
             "rocketproof::INV-02 PASSED*",
-            "*_ rocketproof::INV-03 a one-way request gets no answer _*",
+            "*_ rocketproof::INV-03 a one-way request gets no response _*",
             "the table",
             "FAILED rocketproof::INV-03 - *INV-03 a one-way request*",
             "SKIPPED [[]1] rocketproof::INV-04: not exercised: no program that could contradict it among 3 programs",
@@ -246,7 +246,7 @@ def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteR
         ]
     )
     cases = {case.get("name"): case for case in Xml.parse(pytester.path / "out.xml").iter("testcase")}
-    failed = cases["INV-03 a one-way request gets no answer"]
+    failed = cases["INV-03 a one-way request gets no response"]
     assert "the table" in (failed.findtext("failure") or "")
     told = {element.get("name"): element.get("value") for element in failed.iter("property")}
     assert told["rocketproof_profile"] == "P494" and told["rocketproof_expected"] == "holds" and told["rocketproof_history"] == "a/1.ndjson"
@@ -330,7 +330,7 @@ def test_xdist_processes_share_one_run(inner: Run, broker: tuple[str, ...], pyte
     assert [path.name for path in (pytester.path / ".rocketproof" / "suite").iterdir()] == ["1"]
     assert len(list((pytester.path / ".rocketproof" / "suite" / "1" / "histories").glob("*.ndjson"))) == 12
     names = [case.get("name") for case in Xml.parse(pytester.path / "out.xml").iter("testcase")]
-    assert "INV-03 a one-way request gets no answer" in names
+    assert "INV-03 a one-way request gets no response" in names
 
 
 def test_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

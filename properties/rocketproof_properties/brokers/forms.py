@@ -8,9 +8,11 @@ from typing import Final, Literal, NamedTuple
 from rocketproof_profiles import PAIR
 from rocketproof_protocol.numbers import java_int
 
+from ..reports.choices import is_release
+
 KNOWN: Final = Path(__file__).with_name("known")
 """The folder with descriptions of other brokers. A file's stem is the target's name."""
-KINDS: Final = ("apache:4.9.4", "apache:4.9.4+apache:5.3.3", "served", "inprocess", "rust", "alibaba", "FILE.toml")
+KINDS: Final = ("4.9.4", "apache:4.9.4", "apache:4.9.4+apache:5.3.3", "served", "inprocess", "rust", "alibaba", "FILE.toml")
 """Examples of the targets that can be started."""
 _PORTS: Final = 65_536
 
@@ -23,7 +25,9 @@ class TargetForm(NamedTuple):
 
 
 def form_of(text: str) -> TargetForm | None:
-    """Return the form of a text, None if it names no target."""
+    """Return the form of a text, None if it names no target. The number of a release means apache:RELEASE."""
+    if is_release(text):
+        return TargetForm("apache", text)
     kind, colon, rest = text.partition(":")
     if PAIR in text and any(part.startswith("apache:") for part in text.split(PAIR)):
         return TargetForm("pair", text)

@@ -55,28 +55,28 @@ def _queue_in_order(v: Answering) -> Expr:
 
 ONE = _claim(
     "INV-01",
-    "a request that waits for an answer and whose task ends gets exactly one",
+    "a two-way request whose task ends gets exactly one response",
     "always",
     _each(lambda row: one_answer(row.stage == "over", row.one_way, row.answers)),
 )
-NOT_TWO = _claim("INV-02", "no request gets two answers", "always", _each(lambda row: not_two_answers(row.answers)))
-NONE = _claim("INV-03", "a one-way request gets no answer", "always", _each(lambda row: no_answer(row.one_way, row.answers)))
+NOT_TWO = _claim("INV-02", "no request gets two responses", "always", _each(lambda row: not_two_answers(row.answers)))
+NONE = _claim("INV-03", "a one-way request gets no response", "always", _each(lambda row: no_answer(row.one_way, row.answers)))
 OVER = _claim(
     "AUX-12",
-    "the requests that an executor has accepted eventually end",
+    "every request that an executor has accepted eventually ends",
     "leads_to",
     lambda v: (_is_pending(v), ~_is_pending(v)),
 )
-QUEUE = _claim("AUX-11", "the queue has no gaps, and nothing waits while the thread is free", "always", _queue_in_order)
+QUEUE = _claim("AUX-11", "the executor's queue has no gaps, and no request waits while the thread is free", "always", _queue_in_order)
 LOST = _claim(
     "REA-50",
-    "a request ends unanswered: its put has failed, and the executor has no room for the error answer",
+    "a request ends without a response: its put failed, and the executor's queue is full",
     "reachable",
     lambda v: _silent(v, ~v.future_throws),
 )
 LATE = _claim(
     "REA-51",
-    "the error answer of a put waits for a thread",
+    "the error response of a put waits for a thread",
     "reachable",
     lambda v: exists(v.Request, lambda r: v.job[r].stage == "reply queued"),
 )
@@ -96,42 +96,42 @@ def _read(d: Dispatching) -> Expr:
     return (d.request.kind == "send") & ~unreadable & (d.answer.written > 0)
 
 
-OPAQUE = _of_dispatch("INV-04", "an answer has the opaque of its request", "always", lambda d: implies(d.answer.written > 0, d.answer.own))
+OPAQUE = _of_dispatch("INV-04", "a response has the opaque of its request", "always", lambda d: implies(d.answer.written > 0, d.answer.own))
 MARKER = _of_dispatch(
-    "INV-05", "the marker -1 of an undecided answer is never written", "always",
+    "INV-05", "the code -1 of an undecided response is never sent", "always",
     lambda d: implies(d.answer.written > 0, d.answer.code != "undecided"),
 )  # fmt: skip
 NAMED = _of_dispatch(
-    "AUX-69", "an answer to a send with a readable header contains region and trace switch", "always",
+    "AUX-69", "the response to a send with a readable header contains region and trace switch", "always",
     lambda d: implies(_read(d), d.answer.ext),
 )  # fmt: skip
 NAMED_REFUSAL = _of_dispatch(
-    "AUX-69.decided", "an answer made by preSend contains region and trace switch, and a position exactly if it is SUCCESS", "always",
+    "AUX-69.decided", "a response of preSend contains region and trace switch, and a position exactly if its code is SUCCESS", "always",
     lambda d: implies(_read(d) & (d.answer.code != "exception"), d.answer.ext & (d.answer.place == (d.answer.code == "SUCCESS"))),
 )  # fmt: skip
 IN_TIME = _of_dispatch(
-    "AUX-69.early", "a broker that does not accept requests yet neither checks nor stores a send", "always",
+    "AUX-69.early", "a broker that does not accept requests yet neither validates nor stores a send", "always",
     lambda d: implies(
         d.early & (d.request.kind == "send"),
         (d.stored == "nothing") & (d.request.step != "checked") & (d.answer.code != "refused"),
     ),
 )  # fmt: skip
 ALL_HOOKS = _of_dispatch(
-    "AUX-69.hooks", "all hooks are called before a send, even if one throws, and after it in releases that do so", "always",
+    "AUX-69.hooks", "all hooks are called before a send, even if one throws; after a send, in releases that do so", "always",
     lambda d: implies((d.seen.stats != "none") | (d.stored != "nothing"), (d.seen.before == HOOKS) == d.hooks)
     & implies(d.seen.stats != "none", (d.seen.after == HOOKS) == d.after_hooks),
 )  # fmt: skip
 SILENT = _of_dispatch(
-    "REA-155", "a request whose code has no send header ends without an answer", "reachable",
+    "REA-155", "a request whose code has no send header ends without a response", "reachable",
     lambda d: (d.request.kind == "no header") & (d.request.step == "over") & (d.answer.written == 0) & ~d.request.one_way,
 )  # fmt: skip
 FRESH = _of_dispatch(
-    "REA-156", "a topic is deleted between its check and its use, and the request is answered", "reachable",
+    "REA-156", "a topic is deleted between check and use, and the request gets a response", "reachable",
     lambda d: (d.request.step == "over") & ~d.topic & (d.answer.written > 0),
 )  # fmt: skip
-ITEMS = _of_dispatch("REA-157", "a batch is stored as its items", "reachable", lambda d: d.stored == "items")
+ITEMS = _of_dispatch("REA-157", "a batch is stored as one record per item", "reachable", lambda d: d.stored == "items")
 UNHEARD = _of_dispatch(
-    "REA-158", "a send that waits for an answer ends without one", "reachable",
+    "REA-158", "a two-way send ends without a response", "reachable",
     lambda d: (d.request.step == "over") & (d.request.kind == "send") & ~d.request.one_way & (d.answer.written == 0),
 )  # fmt: skip
 COUNTED = _of_dispatch("REA-159", "hooks are called with SEND_FAILURE", "reachable", lambda d: d.seen.stats == "SEND_FAILURE")
@@ -142,9 +142,9 @@ def _exchanged() -> list[HistoryClaim]:
     return [
         claim_about("INV-01", ONE.sentence, "exchange", one_answer(e.ended, e.oneWay, e.answers), 1, e.answers),
         claim_about("INV-02", NOT_TWO.sentence, "exchange", not_two_answers(e.answers), 1, e.answers),
-        claim_about("INV-03", "a one-way request gets no answer", "exchange", no_answer(e.oneWay, e.answers), 0, e.answers),
-        claim_about("INV-04", "an answer has the opaque of its request", "exchange", e.sameOpaque, True, e.sameOpaque),
-        claim_about("INV-05", "the marker -1 of an undecided answer is never written", "exchange", ~e.undecided, False, e.undecided),
+        claim_about("INV-03", "a one-way request gets no response", "exchange", no_answer(e.oneWay, e.answers), 0, e.answers),
+        claim_about("INV-04", "a response has the opaque of its request", "exchange", e.sameOpaque, True, e.sameOpaque),
+        claim_about("INV-05", "the code -1 of an undecided response is never sent", "exchange", ~e.undecided, False, e.undecided),
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def _marked(p: ConsumerProgress) -> Expr:
 
 DELIVERED = Claim(
     "AUX-48",
-    "a message that is acknowledged and flushed is delivered some time",
+    "a message that is acknowledged and flushed is eventually delivered",
     "leads_to",
     lambda p: (_marked(p) & ~p.got, p.got),
     part=ConsumerProgress,
@@ -29,10 +29,10 @@ ONCE = Claim(
     lambda p: implies(p.running & after(p.running) & (after(p.place) == p.place + 1), p.place >= p.delivered),
     part=ConsumerProgress,
 )
-STAYS = Claim("AUX-49", "what a consumer was given stays in the log", "always", lambda p: p.delivered <= p.written, part=ConsumerProgress)
+STAYS = Claim("AUX-49", "a delivered message stays in the log", "always", lambda p: p.delivered <= p.written, part=ConsumerProgress)
 READABLE = Claim(
     "AUX-49.flushed",
-    "with synchronous flush nothing can be read that is not on the device",
+    "with synchronous flush, only messages on the device can be read",
     "always",
     lambda p: implies(p.sync, p.entries <= p.flushed),
     part=ConsumerProgress,
@@ -40,14 +40,14 @@ READABLE = Claim(
 WITHIN = Claim("AUX-49.offset", "a group's offset is within its queue", "always", lambda p: p.committed <= p.written, part=ConsumerProgress)
 STANDS = Claim(
     "AUX-49.reset",
-    "an offset that was set stands until a consumer has asked for it",
+    "an offset that an administrator sets stays until a consumer queries it",
     "step",
     lambda p: implies(p.moved & after(p.moved), after(p.committed) == p.committed),
     part=ConsumerProgress,
 )
 DISPATCH = Claim(
     "AUX-49.dispatch",
-    "a record gets its entry when it is written, and where the release and the flush ask for that when it is flushed, whatever the numbers",
+    "a record gets its entry when it is written, or when it is flushed if release and flush mode require it, for all numbers",
     "lemma",
     lambda p: wide(implies(condition(p.model.named("dispatch"), "behind") & (p.flushed <= p.written), _dispatched(p))),
     part=ConsumerProgress,
@@ -60,15 +60,23 @@ def _dispatched(p: ConsumerProgress) -> Expr:
 
 
 GIVEN = Claim("REA-108", "the marked message is delivered", "reachable", lambda p: p.got, part=ConsumerProgress)
-BEYOND = Claim("REA-109", "a consumer is beyond its queue", "reachable", lambda p: p.running & (p.place > p.entries), part=ConsumerProgress)
+BEYOND = Claim(
+    "REA-109",
+    "a consumer's offset is beyond the end of its queue",
+    "reachable",
+    lambda p: p.running & (p.place > p.entries),
+    part=ConsumerProgress,
+)
 SKIPPED = Claim(
     "REA-110",
-    "a message is written below the offset from which a consumer goes on",
+    "a message is written below the offset at which a consumer continues",
     "reachable",
     lambda p: _marked(p) & ~p.got & p.running & (p.place >= p.marked),
     part=ConsumerProgress,
 )
-BEHIND = Claim("REA-111", "the offsets' file is behind", "reachable", lambda p: p.saved < p.committed, part=ConsumerProgress)
+BEHIND = Claim(
+    "REA-111", "the offset file is older than the offsets in memory", "reachable", lambda p: p.saved < p.committed, part=ConsumerProgress
+)
 
 CLAIMS = [DELIVERED, ONCE, STAYS, READABLE, WITHIN, STANDS, DISPATCH, GIVEN, BEYOND, SKIPPED, BEHIND]
 

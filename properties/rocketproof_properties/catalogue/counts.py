@@ -16,12 +16,15 @@ def _histories() -> list[HistoryClaim]:
     return [
         claim_about(
             "INV-54",
-            "the messages counted for all topics are those that sends appended",
+            "the total message count is the number of messages that sends appended",
             "count",
             implies(c.whole, same), c.sent, c.counted,
         ),
         claim_about(
-            "INV-55", "the messages counted for a topic are those that were sent to it", "count", implies(~c.whole, same), c.sent, c.counted
+            "INV-55",
+            "the message count of a topic is the number of messages sent to it",
+            "count",
+            implies(~c.whole, same), c.sent, c.counted,
         ),
     ]  # fmt: skip
 

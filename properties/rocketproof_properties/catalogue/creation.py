@@ -57,26 +57,26 @@ def _refused(s: Specification) -> Expr:
 
 REFUSED = Claim(
     "INV-08",
-    "a request that the validity checks refuse leaves the topic table unchanged, and no name that they refuse is ever in it",
+    "a request that the validity checks reject does not change the topic table, and no rejected name is ever in the table",
     "always",
     _refused,
 )
 ERROR = Claim(
     "INV-09",
-    "any error answer leaves the topic table unchanged",
+    "a request with an error response does not change the topic table",
     "always",
     lambda s: _jobs(s, lambda r: implies(answered(r, *ERRORS), ~r.touched)),
 )
 NONE = Claim("INV-14", "with autoCreateTopicEnable=false no send creates an ordinary topic", "always", lambda s: _created_by_send(s, True))
 NOT_TEMPLATE = Claim(
     "INV-15",
-    "with autoCreateTopicEnable=false nothing but a retry topic is created from TBW102",
+    "with autoCreateTopicEnable=false only retry topics are created from TBW102",
     "always",
     lambda s: _created_by_send(s, False),
 )
 ONCE = Claim(
     "INV-19",
-    "concurrent first sends make one topic and one registration from creation",
+    "concurrent first sends create one topic and cause one registration",
     "always",
     lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: (s.creations[b, t] <= 1) & (s.announcements[b, t] <= 1))),
 )
@@ -98,7 +98,7 @@ UNLOCKED = Claim(
         lambda p: forall(s.Broker, lambda b: implies(moves(s.job[p], "unlocked", "checked") & (s.job[p].broker == b), s.lock[b] != p)),
     ),
 )
-DOWN = Claim("ACT-01", "the permission of TBW102 only ever goes from 7 to 6 in one run", "step", _template_perm)
+DOWN = Claim("ACT-01", "during one run, the permission of TBW102 changes at most once, from 7 to 6", "step", _template_perm)
 GROWS = Claim(
     "ACT-02",
     "the topic table only grows in one run",
@@ -110,13 +110,13 @@ GROWS = Claim(
 
 CREATED = Claim(
     "REA-01",
-    "a first message creates its topic and is answered SUCCESS",
+    "a first message creates its topic and gets the response SUCCESS",
     "reachable",
     lambda s: exists(s.Producer, lambda p: answered(s.job[p], "SUCCESS") & s.job[p].created),
 )
 SAW = Claim(
     "REA-02",
-    "a request waits for the lock that another one's creation holds",
+    "a request waits for the lock that the creation of another request holds",
     "reachable",
     lambda s: exists(
         s.Producer, lambda p: exists(s.Broker, lambda b: (s.job[p].phase == "missing") & (s.job[p].broker == b) & s.lock[b].is_some)
@@ -124,7 +124,7 @@ SAW = Claim(
 )
 LATE = Claim(
     "REA-03",
-    "a lock timeout is answered as a missing topic although auto-creation is on (HAZ-08)",
+    "a lock timeout is reported as a missing topic although auto-creation is on (HAZ-08)",
     "reachable",
     lambda s: (
         s.given("auto_create")
@@ -133,7 +133,7 @@ LATE = Claim(
 )
 VISIBLE = Claim(
     "REA-04",
-    "a message is stored to a topic that is not yet in the file (HAZ-10)",
+    "a message is stored for a topic that is not yet in the file (HAZ-10)",
     "reachable",
     lambda s: exists(
         s.Producer,
@@ -154,13 +154,13 @@ VISIBLE = Claim(
 )
 FORBIDDEN = Claim(
     "REA-05",
-    "a send is refused with NO_PERMISSION",
+    "a send is rejected with NO_PERMISSION",
     "reachable",
     lambda s: exists(s.Producer, lambda p: answered(s.job[p], "NO_PERMISSION")),
 )
 UNSERVED = Claim(
     "AUX-93",
-    "a request that comes to a broker that does not run waits there",
+    "a request to a stopped broker waits until the broker runs",
     "step",
     lambda s: forall(
         (s.Producer, s.Broker),
@@ -170,7 +170,7 @@ UNSERVED = Claim(
 )
 ON_ITS_WAY = Claim(
     "AUX-94",
-    "a creation that is announced is on its way to the name server, whether that knows the broker or not",
+    "an announced creation is on its way to the name server, whether the name server knows the broker or not",
     "step",
     lambda s: forall(
         (s.Broker, s.Topic),
@@ -179,7 +179,7 @@ ON_ITS_WAY = Claim(
 )
 FORGOTTEN = Claim(
     "REA-06",
-    "after a restart the broker has lost a topic that it had acknowledged a message to",
+    "after a restart, the broker has lost a topic for which it had acknowledged a message",
     "reachable",
     lambda s: (
         (s.crashes > 0)
@@ -200,7 +200,7 @@ FORGOTTEN = Claim(
 
 STARTED = Claim(
     "AUX-15",
-    "a broker starts with the data version and the topics that its file has",
+    "a broker starts with the data version and the topics of its file",
     "step",
     lambda s: forall(
         s.Broker,
@@ -213,7 +213,7 @@ STARTED = Claim(
 )
 STARTED_LATER = Claim(
     "REA-58",
-    "after a start the data version is above 0, and no topic was created since",
+    "after a start, the data version is above 0, and no topic has been created since then",
     "reachable",
     lambda s: (
         (s.crashes > 0) & exists(s.Broker, lambda b: s.up[b] & (s.version[b] > 0) & forall(s.Topic, lambda t: s.creations[b, t] == 0))
@@ -222,13 +222,13 @@ STARTED_LATER = Claim(
 
 ENDS = Claim(
     "END-01",
-    "nothing stops before every client has its answers",
+    "no deadlock: every client gets its responses",
     "deadlock_free",
     lambda s: all_of((s.job[p].phase == "idle") & (s.sent[p] >= s.given("sends")) for p in s.Producer),
 )
 ZERO = Claim(
     "REA-07",
-    "a negative queue id on a topic without writable queues is answered as an error (HAZ-07)",
+    "a negative queue id for a topic without writable queues gets an error response (HAZ-07)",
     "reachable",
     lambda s: exists(s.Producer, lambda p: answered(s.job[p], "SYSTEM_ERROR") & (s.job[p].queue < 0)),
 )

@@ -144,7 +144,7 @@ RULES = [*_stored(), *_queues(), *_offsets()]
 def _histories() -> list[HistoryClaim]:
     k, r = vocabulary()["kept"].row, vocabulary()["record"].row
     schedule, send = k.topicClass == "schedule", k.kind == "send"
-    sentence = "a delayed record is in the queue of its level and names the topic and queue asked for"
+    sentence = "a delayed record is in the queue of its level and names its target topic and queue"
     by_name = (k.askedClass == "schedule") | (k.realClass == "none")
     placed = implies(send & schedule & k.realAsked & (k.askedQueue >= 0), k.realQueueId == k.askedQueue)
     return [
@@ -220,19 +220,23 @@ def _within(d: Delays) -> Expr:
 
 PLACED = Claim(
     "INV-45.state",
-    "a delayed message waits in the queue of its level, capped, and names the topic and the queue that were asked for",
+    "a delayed message waits in the queue of its capped level and names its target topic and queue",
     "always",
     _each(lambda d, row, _: (row.level == d.levels) & (row.asked != HALF)),
     part=Delays,
 )
-CAPPED = Claim("INV-45.clamp", "a level above the last is the last, any other stays, for all levels", "lemma", _capped, part=Delays)
+CAPPED = Claim("INV-45.clamp", "a level above the last becomes the last; all others stay, for every level", "lemma", _capped, part=Delays)
 DELIVERED = Claim(
-    "AUX-25", "a delayed message whose time has come is delivered", "leads_to", lambda d: (_waits(d), ~_waits(d)), part=Delays
+    "AUX-25", "a delayed message whose time has come is eventually delivered", "leads_to", lambda d: (_waits(d), ~_waits(d)), part=Delays
 )
 CORRECTED = Claim(
-    "AUX-26", "a start goes on where delayOffset.json says, no further than the queue goes, for all numbers", "lemma", _within, part=Delays
+    "AUX-26",
+    "a start continues at the offset in delayOffset.json, at most at the end of the queue, for all numbers",
+    "lemma",
+    _within,
+    part=Delays,
 )
-INSIDE = Claim("AUX-27", "a scan stands in its queue or at its end", "always", lambda d: d.queue.next <= d.queue.length, part=Delays)
+INSIDE = Claim("AUX-27", "a scan position is in its queue or at its end", "always", lambda d: d.queue.next <= d.queue.length, part=Delays)
 IN_TIME = Claim(
     "AUX-28",
     "a delayed message is not delivered before its time",
@@ -242,17 +246,21 @@ IN_TIME = Claim(
 )
 ONCE = Claim(
     "AUX-29",
-    "each end of the process makes at most one delivery happen again",
+    "each crash repeats at most one delivery",
     "always",
     lambda d: total(d.Entry, lambda e: maximum(d.entry[e].out - 1, 0)) <= d.ended,
     part=Delays,
 )
 NOTED = Claim(
-    "AUX-30", "what the scan has passed is in the table that is written", "always", lambda d: d.queue.offset == d.queue.next, part=Delays
+    "AUX-30",
+    "the written offset table contains everything that the scan has passed",
+    "always",
+    lambda d: d.queue.offset == d.queue.next,
+    part=Delays,
 )
 OWN = Claim(
     "AUX-31",
-    "a delayed message is delivered under the topic and the queue that were asked for",
+    "a delayed message is delivered to its target topic and queue",
     "always",
     _each(lambda d, row, _: implies(row.out > 0, (row.place == row.asked) & (row.place != NOWHERE))),
     part=Delays,
@@ -260,19 +268,23 @@ OWN = Claim(
 TWICE = Claim("REA-70", "a message is delivered twice", "reachable", lambda d: exists(d.Entry, lambda e: d.entry[e].out == 2), part=Delays)
 BEYOND = Claim(
     "REA-71",
-    "messages are sent behind a loss of power to places that delayOffset.json takes for delivered",
+    "after a power loss, messages are stored below the offset in delayOffset.json and count as delivered",
     "reachable",
     lambda d: d.up & exists(d.Entry, lambda e: (e < d.queue.length) & (e < d.queue.next) & (d.entry[e].out == 0) & (d.ended > 0)),
     part=Delays,
 )
 AHEAD = Claim(
-    "REA-72", "a loss of power leaves less than delayOffset.json says", "reachable", lambda d: d.queue.stored > d.queue.length, part=Delays
+    "REA-72",
+    "a power loss leaves fewer messages than delayOffset.json counts",
+    "reachable",
+    lambda d: d.queue.stored > d.queue.length,
+    part=Delays,
 )
 AMID = Claim(
-    "REA-73", "a scan has delivered a message and is about to deliver another", "reachable", lambda d: d.scanning & (d.queue.next == 1),
+    "REA-73", "a scan has delivered one message and is about to deliver the next", "reachable", lambda d: d.scanning & (d.queue.next == 1),
     part=Delays,
 )  # fmt: skip
-INTO_HALF = Claim("REA-74", "a delayed half message comes into the half topic", "reachable", lambda d: d.halves > 0, part=Delays)
+INTO_HALF = Claim("REA-74", "a delayed half message is delivered to the half topic", "reachable", lambda d: d.halves > 0, part=Delays)
 
 CLAIMS = [PLACED, CAPPED, DELIVERED, CORRECTED, INSIDE, IN_TIME, ONCE, NOTED, OWN, TWICE, BEYOND, AHEAD, AMID, INTO_HALF]
 

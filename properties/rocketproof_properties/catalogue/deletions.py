@@ -66,42 +66,42 @@ def _ends(row: Row) -> Expr:
 
 ROUTED = Claim(
     "AUX-95",
-    "when nothing is under way, a name server lists no topic on a running broker that the broker does not have",
+    "when nothing is in progress, a name server lists no topic for a running broker that the broker does not have",
     "always",
     lambda s: implies(s.quiet, _topics(s, lambda b, t: implies(s.up[b] & (s.route[b, t].entries > 0), s.config[b, t].known))),
     _deletes,
 )
 AGAIN = Claim(
     "AUX-96",
-    "a queue whose topic was deleted begins at 0 again: nothing but a record counts its offset up",
+    "a queue of a deleted topic starts at 0 again: only records increase its offset",
     "step",
     lambda s: _queues(s, lambda b, t, q: _counts(s, b, t, q)),
     _deletes,
 )
 ONCE = Claim(
     "AUX-99",
-    "no queue offset is given twice, though the topic is deleted and made again in between",
+    "no queue offset is assigned twice, although the topic is deleted and created again in between",
     "step",
     _once,
     _deletes,
 )
 STORED = Claim(
     "AUX-97",
-    "a message that was accepted is stored, though its topic is deleted",
+    "an accepted message is stored although its topic is deleted",
     "step",
     lambda s: forall(s.Producer, lambda p: implies(_ends(s.job[p]), after(s.job[p].appended) == 1)),
     _deletes,
 )
 MISSED = Claim(
     "AUX-98",
-    "a message that was accepted is refused only where its topic was deleted",
+    "an accepted message is rejected only if its topic was deleted",
     "step",
     lambda s: forall(s.Producer, lambda p: implies(_ends(s.job[p]) & ~_gone(s, s.job[p]), after(s.job[p].answer) == "SUCCESS")),
     _deletes,
 )
 SETTLED = Claim(
     "AUX-100",
-    "a queue that a record has begun anew never goes on where it was",
+    "a queue that started at 0 again never continues at its old offset",
     "step",
     lambda s: _queues(
         s,
@@ -111,7 +111,7 @@ SETTLED = Claim(
 )
 STALE = Claim(
     "REA-164",
-    "a name server that has heard of the table since a topic was deleted lists the topic all the same",
+    "a name server lists a deleted topic although it received the broker's table after the deletion",
     "reachable",
     lambda s: _topics(
         s,
@@ -124,7 +124,7 @@ STALE = Claim(
 )
 MADE_AGAIN = Claim(
     "REA-165",
-    "a topic that had records is deleted and made again, and its queue has a record that is the first",
+    "a topic with records is deleted and created again, and its queue has a record with offset 0",
     "reachable",
     lambda s: _queues(
         s,
@@ -135,7 +135,7 @@ MADE_AGAIN = Claim(
 )
 GONE = Claim(
     "REA-166",
-    "the topic of an accepted message is gone before the message is stored",
+    "the topic of an accepted message is deleted before the message is stored",
     "reachable",
     lambda s: exists(s.Producer, lambda p: (s.job[p].phase == "append") & _gone(s, s.job[p])),
     _deletes,

@@ -17,55 +17,55 @@ def _reached(id_: str, sentence: str, formula: Callable[[Device], Expr]) -> Clai
 
 ON_DEVICE = Claim(
     "INV-06.device",
-    "with synchronous flush a message that was answered PUT_OK is on the device",
+    "with synchronous flush, a message with PUT_OK is on the device",
     "always",
     lambda d: implies(d.sync, d.acknowledged <= d.forced),
     part=Device,
 )
-KEPT = Claim("INV-06.kept", "a message that was answered PUT_OK stays", "always", lambda d: d.acknowledged <= d.written, part=Device)
-ANSWERED = Claim("LIV-09.device", "a put is answered, whatever the device does", "leads_to", lambda d: (d.waits, ~d.waits), part=Device)
+KEPT = Claim("INV-06.kept", "a message with PUT_OK is never lost", "always", lambda d: d.acknowledged <= d.written, part=Device)
+ANSWERED = Claim("LIV-09.device", "a put gets a response, whatever the device does", "leads_to", lambda d: (d.waits, ~d.waits), part=Device)
 TAKEN = Claim(
     "AUX-40",
-    "a store whose pool has lent all its buffers has one again",
+    "a store whose pool has lent all buffers eventually has a free buffer",
     "leads_to",
     lambda d: (is_deficient(d), ~is_deficient(d)),
     part=Device,
 )
 NAMED = Claim(
     "AUX-41",
-    "a put whose message is not flushed in time is told so",
+    "a put whose message is not flushed in time gets FLUSH_DISK_TIMEOUT",
     "step",
     lambda d: implies(d.waits & ~after(d.waits) & (d.flushed < d.written) & (after(d.faults) == d.faults), after(d.answer) == LATE),
     part=Device,
 )
 FOUND = Claim("AUX-42", "an acknowledged message can be looked up", "always", lambda d: d.answer != "not found", part=Device)
 CLOSED_STORE = Claim(
-    "AUX-43", "a store that must not be written stores nothing", "step", lambda d: d.writable | (after(d.written) <= d.written), part=Device
+    "AUX-43", "a store that is not writable stores nothing", "step", lambda d: d.writable | (after(d.written) <= d.written), part=Device
 )
 COUNTED = Claim(
     "AUX-44",
-    "a put counts as failed if it stored nothing, and no other does",
+    "a put counts as failed exactly if it stored nothing",
     "step",
     lambda d: implies(_becomes(d, ILLEGAL), after(d.failed) == d.failed + 1) & (_becomes(d, ILLEGAL) | (after(d.failed) <= d.failed)),
     part=Device,
 )
 WRITTEN_BACK = Claim(
     "AUX-45",
-    "an acknowledged message is on the device some time",
+    "an acknowledged message is eventually on the device",
     "leads_to",
     lambda d: (d.acknowledged > d.forced, d.acknowledged <= d.forced),
     part=Device,
 )
 ORDERED = Claim(
     "AUX-46",
-    "nothing is forced or believed flushed that is not in the files, nor is anything there that was not written",
+    "only written data is in the files, and only data in the files counts as flushed",
     "always",
     lambda d: (d.forced <= d.committed) & (d.flushed <= d.committed) & (d.committed <= d.written),
     part=Device,
 )
 COMMITS = Claim(
     "AUX-47",
-    "a commit brings something to the files, and no more than was written, whatever the numbers",
+    "a commit moves data to the files, and no more than was written, for all numbers",
     "lemma",
     lambda d: wide(implies(condition(d.model.named("commit"), "in a buffer") & (d.committed >= 0), _between(d))),
     part=Device,
@@ -84,18 +84,22 @@ def _becomes(d: Device, answer: str) -> Expr:
 
 
 BUFFERED = _reached("REA-100", "an acknowledged message is in a buffer only", lambda d: d.acknowledged > d.committed)
-REJECTED = _reached("REA-101", "a send is rejected for want of a buffer", lambda d: d.answer == BUSY)
-LATE_AND_SAFE = _reached("REA-102", "a put is late, and its message on the device", lambda d: (d.answer == LATE) & (d.forced >= d.written))
+REJECTED = _reached("REA-101", "a send is rejected because no buffer is free", lambda d: d.answer == BUSY)
+LATE_AND_SAFE = _reached(
+    "REA-102", "a put times out although its message is on the device", lambda d: (d.answer == LATE) & (d.forced >= d.written)
+)
 GAP = _reached(
     "REA-103",
-    "a later file is flushed, and the device has a gap before it",
+    "a later file is flushed while the device has a gap before it",
     lambda d: (d.flushed > d.units) & (d.forced < d.units),
 )
 FOUND_ONE = _reached("REA-104", "an acknowledged message is looked up", lambda d: d.answer == "found")
-REFUSED = _reached("REA-105", "a full disk refuses a put", lambda d: d.answer == CLOSED)
+REFUSED = _reached("REA-105", "a put fails because the disk is full", lambda d: d.answer == CLOSED)
 FAILED = _reached("REA-106", "a put is counted as failed", lambda d: d.failed > 0)
 FLUSHED_ALONE = _reached(
-    "REA-107", "a message is on the device, and its slave missing", lambda d: (d.answer == NO_SLAVE) & (d.forced >= d.written)
+    "REA-107",
+    "a message is on the device although its put reports a missing slave",
+    lambda d: (d.answer == NO_SLAVE) & (d.forced >= d.written),
 )
 
 CLAIMS = [

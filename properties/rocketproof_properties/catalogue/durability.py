@@ -16,35 +16,35 @@ from .claim import SEEDS, Case, Claim, cases
 
 BUSY_ENDS = Claim(
     "LIV-05",
-    "a page cache that is busy is free again when no put runs",
+    "a busy page cache becomes free when no put runs",
     "leads_to",
     lambda f: (f.age == "busy", (f.age != "busy") & ~in_lock(f)),
     part=Flushing,
 )
 ANSWERED = Claim(
     "LIV-09",
-    "a put that waits for a synchronous flush is answered",
+    "a put that waits for a synchronous flush eventually gets its response",
     "leads_to",
     lambda f: (_waits(f), ~_waits(f)),
     part=Flushing,
 )
 TRUE = Claim(
     "LIV-09.denied",
-    "the group commit denies a flush, which is answered FLUSH_DISK_TIMEOUT, only for a record that is not on the device",
+    "the group commit reports FLUSH_DISK_TIMEOUT only for a record that is not on the device",
     "step",
     lambda f: forall(f.Put, lambda p: implies(_denied(f, p), f.flushed < f.put[p].next)),
     part=Flushing,
 )
 ON_DEVICE = Claim(
     "LIV-09.confirmed",
-    "a put is answered PUT_OK only when its record is on the device",
+    "a put gets PUT_OK only after its record is on the device",
     "always",
     lambda f: forall(f.Put, lambda p: implies(f.put[p].answer == "PUT_OK", f.flushed >= f.put[p].next)),
     part=Flushing,
 )
 FAR = Claim(
     "REA-55",
-    "the group commit denies a record that two flushes did not reach",
+    "the group commit reports a timeout for a record that two flushes did not reach",
     "reachable",
     lambda f: exists(f.Put, lambda p: (f.put[p].answer == "denied") & (f.flushed > 0) & (f.flushed < f.put[p].next)),
     part=Flushing,
@@ -60,31 +60,39 @@ def _waits(f: Flushing) -> Expr:
     return exists(f.Put, lambda p: (f.put[p].step == "requested") | (f.put[p].step == "read"))
 
 
-TORN = Claim("REA-56", "a loss of power leaves a torn record", "reachable", lambda r: r.torn, part=Recovery)
+TORN = Claim("REA-56", "a power loss leaves a torn record", "reachable", lambda r: r.torn, part=Recovery)
 BEYOND = Claim(
-    "REA-57", "a loss of power leaves entries whose records are lost", "reachable", lambda r: ~r.up & (r.entries > r.written), part=Recovery
+    "REA-57",
+    "a power loss leaves queue entries whose records are lost",
+    "reachable",
+    lambda r: ~r.up & (r.entries > r.written),
+    part=Recovery,
 )
 
 SURVIVES = Claim(
     "INV-06.pair",
-    "a message that waits and is answered PUT_OK survives the loss of the master",
+    "a message that waits for its slave and gets PUT_OK survives the loss of the master",
     "always",
     lambda p: p.acknowledged <= p.copied,
     part=MasterAndSlave,
 )
 TOLD = Claim(
-    "LIV-09.pair", "a put that waits for the slave is answered", "leads_to", lambda p: (_waiting(p), ~_waiting(p)), part=MasterAndSlave
+    "LIV-09.pair",
+    "a put that waits for the slave eventually gets its response",
+    "leads_to",
+    lambda p: (_waiting(p), ~_waiting(p)),
+    part=MasterAndSlave,
 )
 HIDDEN = Claim(
     "AUX-54",
-    "a put whose flush is late is told so",
+    "a put whose flush is late gets FLUSH_DISK_TIMEOUT",
     "always",
     lambda p: implies(p.late & ~_waiting(p), p.answer == "FLUSH_DISK_TIMEOUT"),
     part=MasterAndSlave,
 )
 BEHIND = Claim(
     "AUX-55",
-    "the slave has no more than the master, and has it before it says so",
+    "the slave's log is no longer than the master's, and the slave reports only what it has",
     "always",
     lambda p: (p.pushed <= p.copied) & (p.copied <= p.written),
     part=MasterAndSlave,
@@ -98,7 +106,7 @@ TABLE = Claim(
 )
 ROUTE = Claim(
     "AUX-57",
-    "a topic with a route has a master that runs",
+    "a topic with a route has a running master",
     "always",
     lambda p: implies(p.routed, p.alive | p.promoted),
     part=MasterAndSlave,
@@ -112,7 +120,7 @@ QUIET = Claim(
 )
 JUST = Claim(
     "AUX-59",
-    "a waiting put is denied for the slave only while it has not told of the record, and what is denied is not acknowledged",
+    "a waiting put gets a slave error only while the slave has not reported the record, and is then not acknowledged",
     "step",
     lambda p: implies(
         _waiting(p) & ~after(_waiting(p)) & (after(p.answer) != "PUT_OK"),
@@ -122,7 +130,7 @@ JUST = Claim(
 )
 DENIED = Claim(
     "REA-124",
-    "a message is on the slave though its put was answered that it is not, as late or as there is no slave",
+    "a message is on the slave although its put got FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE",
     "reachable",
     lambda p: (p.written > 0) & (p.copied == p.written) & ((p.answer == "FLUSH_SLAVE_TIMEOUT") | (p.answer == "SLAVE_NOT_AVAILABLE")),
     part=MasterAndSlave,
@@ -141,7 +149,7 @@ TAKES_OVER = Claim(
     lambda p: p.promoted & p.copied_topic & (p.copied == p.records),
     part=MasterAndSlave,
 )
-REFUSED = Claim("REA-127", "a slave refuses a message", "reachable", lambda p: p.answer == "SERVICE_NOT_AVAILABLE", part=MasterAndSlave)
+REFUSED = Claim("REA-127", "a slave rejects a message", "reachable", lambda p: p.answer == "SERVICE_NOT_AVAILABLE", part=MasterAndSlave)
 
 
 def _waiting(p: MasterAndSlave) -> Expr:

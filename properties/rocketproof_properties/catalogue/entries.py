@@ -158,7 +158,7 @@ RULES = [*_of_records(), *_hosts(), *_unclaimed(), *_ledger()]
 def _histories() -> list[HistoryClaim]:
     e, i = vocabulary()["exchange"].row, vocabulary()["id"].row
     taken = accepted(e) & sends(e)
-    sentence = "an answered id is the store host and place of the message's record, and no two are equal"
+    sentence = "the message id in a response is store host and position of the record, and no two are equal"
     here = e.entryThere & (e.stored > 0) & (e.entryOffset == e.firstStored)
     return [
         HistoryClaim(
@@ -177,7 +177,7 @@ def _histories() -> list[HistoryClaim]:
         ),
         claim_about(
             "INV-44",
-            "the answered queue and offset lead to the message under the topic it was sent to, but for a queue below 0",
+            "queue and offset in a response lead to the message in its topic, except for a queue id below 0",
             "exchange",
             implies(taken & (e.answeredQueue >= 0), here), e.firstStored, e.entryOffset,
         ),

@@ -58,21 +58,21 @@ LISTED = Claim(
 )
 WITHIN = Claim(
     "AUX-107",
-    "a group that queries its offset gets no offset beyond the queue's end",
+    "an offset query never returns an offset beyond the end of the queue",
     "always",
     lambda s: _committed(s, lambda committed, end, _, __: _begins(s, committed, end) <= end),
     _has_offsets,
 )
 BEHIND = Claim(
     "REA-169",
-    "a group that queries its offset gets an offset beyond the queue's end",
+    "an offset query returns an offset beyond the end of the queue",
     "reachable",
     lambda s: _committed(s, lambda committed, end, _, __: _begins(s, committed, end) > end, exists),
     _has_offsets,
 )
 THERE = Claim(
     "REA-170",
-    "a group in the broker's table has committed the end of a queue with messages, whose topic the broker has",
+    "a known group has committed the end of a queue with messages of an existing topic",
     "reachable",
     lambda s: _committed(s, lambda committed, end, topic, group: (committed > 0) & (committed == end) & topic.known & group.listed, exists),
     _has_offsets,

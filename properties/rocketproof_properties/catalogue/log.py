@@ -106,35 +106,35 @@ STORED = Claim(
 )
 NOTHING = Claim(
     "INV-07",
-    "an error answer means that no record was appended",
+    "an error response means that no record was appended",
     "always",
     lambda s: forall(s.Producer, lambda p: implies(answered(s.job[p], *ERRORS), s.job[p].appended == 0)),
     lambda s: not stores(s),
 )
 NOTHING_WRITTEN = Claim("INV-07.log", NOTHING.sentence, "step", _written_not, stores)
-ROOM = Claim("INV-38", "the free space of a file is 0 or at least a smallest blank", "always", _free, stores)
+ROOM = Claim("INV-38", "the free space of a file is 0 or at least the smallest blank", "always", _free, stores)
 ROOM_ALL = Claim("INV-38.lemma", ROOM.sentence, "lemma", _free_all, stores)
 FORWARD = Claim(
-    "ACT-03", "the written and the flushed position never go back, and flushed never passes written", "step", _positions, stores
+    "ACT-03", "the written and the flushed position never decrease, and flushed never exceeds written", "step", _positions, stores
 )
-ROLLED = Claim("REA-20", "a record rolls into the next file", "reachable", lambda s: _rolled(s, flushed=False), stores)
+ROLLED = Claim("REA-20", "a record that does not fit goes to the next file", "reachable", lambda s: _rolled(s, flushed=False), stores)
 FLUSHED = Claim("REA-21", "the whole log is flushed after a roll", "reachable", lambda s: _rolled(s, flushed=True), stores)
 
 PLACED = Claim(
     "AUX-01",
-    "a request under way is at a broker, and only an answered one has stored anything",
+    "a request in progress is at a broker, and only a request with a response has stored anything",
     "always",
     lambda s: forall(
         s.Producer,
         lambda p: ((s.job[p].phase == "idle") | s.job[p].broker.is_some) & ((s.job[p].phase == "answered") | (s.job[p].appended == 0)),
     ),
 )
-BEHIND = Claim("AUX-02", "the flushed position does not pass the written one", "always", _behind, stores)
+BEHIND = Claim("AUX-02", "the flushed position never exceeds the written position", "always", _behind, stores)
 
 
 SURVIVES = Claim(
     "INV-06.start",
-    "a record whose put was answered is there after a start",
+    "a record whose put was acknowledged exists after a restart",
     "always",
     lambda r: implies(r.up, r.acknowledged <= r.written),
     part=Recovery,
@@ -151,7 +151,7 @@ KEPT = Claim(
 )
 CONFIRMED = Claim(
     "ACT-03.controller",
-    "what is confirmed and what is dispatched are within the log of a running replica",
+    "the confirmed and the dispatched position are within the log of a running replica",
     "always",
     lambda c: forall(c.Replica, lambda r: implies(c.up[r], (c.confirmed[r] <= c.length[r]) & (c.entries[r] <= c.length[r]))),
     part=Controller,
@@ -197,17 +197,17 @@ def _histories() -> list[HistoryClaim]:
     return [
         claim_about(
             "INV-06.records",
-            "what is answered as stored is one record a message, with the body that was sent",
+            "an acknowledged message is stored as one record with the body that was sent",
             "exchange",
             implies(accepted(e) & sends(e), stored), e.messages, e.stored,
         ),
         claim_about(
             "INV-07.records",
-            "a send or send-back that is answered with an error has appended no record",
+            "a send or send-back with an error response appends no record",
             "exchange",
             implies(refused, e.stored == 0), 0, e.stored,
         ),
-        HistoryClaim("INV-38.records", "behind a record its file is full or has room for a blank", named(RULES, "INV-38.stored")),
+        HistoryClaim("INV-38.records", "after a record, its file is full or has space for a blank", named(RULES, "INV-38.stored")),
     ]  # fmt: skip
 
 

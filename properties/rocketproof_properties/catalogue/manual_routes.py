@@ -40,35 +40,35 @@ LISTED = Claim(
 )
 HAD = Claim(
     "AUX-113.had",
-    "and no topic that the broker does not have",
+    "and it lists no topic that the broker does not have",
     "always",
     lambda s: _routes(s, lambda b, t: implies(s.route[b, t].entries > 0, s.config[b, t].known)),
     _has_manual_routes,
 )
 SAME = Claim(
     "AUX-113.same",
-    "and with the queues that the broker has",
+    "and it lists the topics with the broker's queue counts",
     "always",
     lambda s: _routes(s, lambda b, t: implies(s.config[b, t].known & (s.route[b, t].entries > 0), _is_registered(s, b, t))),
     _has_manual_routes,
 )
 BACK = Claim(
     "AUX-114",
-    "a topic that a broker has and the name server has forgotten is listed again some time",
+    "a topic that a broker has and the name server has lost is eventually listed again",
     "leads_to",
     lambda s: (s.config[0, s.scope.subject].known & (s.route[0, s.scope.subject].entries == 0), s.route[0, s.scope.subject].entries > 0),
     _has_manual_routes,
 )
 CLOSED = Claim(
     "REA-175",
-    "a topic that the broker takes messages for is listed without write permission",
+    "a topic for which the broker accepts messages is listed without write permission",
     "reachable",
     lambda s: s.quiet & (s.config[0, s.scope.subject].perm == 6) & (s.route[0, s.scope.subject].perm == 4),
     _has_manual_routes,
 )
 MADE = Claim(
     "REA-176",
-    "a topic that a message makes is listed, while one that was there before is forgotten",
+    "a topic created by a message is listed, while an older topic is missing",
     "reachable",
     lambda s: s.quiet & (s.route[0, 1].entries > 0) & s.config[0, 1].known & (s.route[0, s.scope.subject].entries == 0),
     _has_manual_routes,

@@ -70,22 +70,26 @@ def _entries(s: Specification) -> Expr:
     )
 
 
-TABLE = Claim("INV-34", "the queue offset table counts the NOT and COMMIT records of each queue", "always", _table, stores)
+TABLE = Claim("INV-34", "the queue offset table has the number of NOT and COMMIT records of each queue", "always", _table, stores)
 NEXT = Claim(
     "INV-34.next", "queue offsets of NOT and COMMIT records are 0, 1, 2 and so on, without gap or repetition", "step", _next_offset, stores
 )
-ZERO = Claim("INV-35", "PREPARED and ROLLBACK records have queue offset 0 and leave the table as it is", "step", _prepared, stores)
-DISPATCHED = Claim("INV-36", "a consume queue that has caught up has as many entries as the table counts", "always", _entries, stores)
-OFFSETS = Claim("INV-34.start", "queue offsets go on without gap or repetition after a start", "always", lambda r: ~r.odd, part=Recovery)
+ZERO = Claim("INV-35", "PREPARED and ROLLBACK records have queue offset 0 and do not change the offset table", "step", _prepared, stores)
+DISPATCHED = Claim(
+    "INV-36", "a consume queue that has caught up has as many entries as the offset table counts", "always", _entries, stores
+)
+OFFSETS = Claim(
+    "INV-34.start", "queue offsets continue without gap or repetition after a restart", "always", lambda r: ~r.odd, part=Recovery
+)
 ENTRIES = Claim(
     "INV-36.start",
-    "a consume queue that has caught up has as many entries as the table counts, after a start too",
+    "a consume queue that has caught up has as many entries as the offset table counts, also after a restart",
     "always",
     lambda r: implies(r.up & (r.entries == r.written), r.offset == r.entries),
     part=Recovery,
 )
 ELECTED = Claim(
-    "INV-34.controller", "queue offsets go on without gap or repetition under a new master", "always", lambda c: ~c.odd, part=Controller
+    "INV-34.controller", "queue offsets continue without gap or repetition under a new master", "always", lambda c: ~c.odd, part=Controller
 )
 CLAIMS = [TABLE, NEXT, ZERO, DISPATCHED, OFFSETS, ENTRIES, ELECTED]
 
@@ -163,11 +167,11 @@ RULES = [*_offsets(), *_first(), *_ledger()]
 
 def _histories() -> list[HistoryClaim]:
     q = vocabulary()["counter"].row
-    uncounted = "prepared and rolled back records have queue offset 0 and count in no queue"
+    uncounted = "prepared and rolled-back records have queue offset 0 and count in no queue"
     return [
         HistoryClaim(
             "INV-34.records",
-            "the records of a queue that count have the offsets 0, 1, 2 in the order of the log",
+            "the counted records of a queue have the offsets 0, 1, 2, … in the order of the log",
             named(RULES, "INV-34.stored", "INV-34.again", "INV-34.first"),
         ),
         HistoryClaim(
@@ -180,7 +184,7 @@ def _histories() -> list[HistoryClaim]:
         ),
         claim_about(
             "INV-36.records",
-            "a queue has as many entries as its next offset says when everything is dispatched",
+            "once everything is dispatched, a queue has as many entries as its next offset",
             "counter",
             q.entries == q.nextOffset, q.nextOffset, q.entries,
         ),

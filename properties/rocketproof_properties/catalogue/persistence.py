@@ -72,46 +72,46 @@ def _broken(row: Row) -> Expr:
 
 
 _ROWS: list[tuple[str, str, Callable[[Persistence], Expr], Callable[[Persistence], Expr]]] = [
-    ("REA-30", "before the first step: main and backup are as they were", lambda p: p.phase == "begun", lambda p: _unchanged(p, p.bak)),
+    ("REA-30", "before the first step: main file and backup are unchanged", lambda p: p.phase == "begun", lambda p: _unchanged(p, p.bak)),
     (
         "REA-31",
-        "while the temporary file is written: it is partial, main and backup are as they were",
+        "while the temporary file is written: it is partial; main file and backup are unchanged",
         lambda p: (p.phase == "tmp truncated") | (p.phase == "tmp half"),
         lambda p: _unchanged(p, p.bak) & _broken(p.tmp),
     ),
     (
         "REA-32",
-        "after the temporary file is written: it is complete, main and backup are as they were",
+        "after the temporary file is written: it is complete; main file and backup are unchanged",
         lambda p: p.phase == "tmp written",
         lambda p: _unchanged(p, p.bak) & _whole(p.tmp, p.new),
     ),
     (
         "REA-33",
-        "while the backup is written: it is partial, and the main file is the only good one",
+        "while the backup is written: it is partial, and only the main file is complete",
         lambda p: (p.phase == "bak truncated") | (p.phase == "bak half"),
         lambda p: (p.main == p.old) & _broken(p.bak) & _whole(p.tmp, p.new),
     ),
     (
         "REA-34",
-        "after the backup is written: main and backup are both the old file",
+        "after the backup is written: main file and backup are both the old file",
         lambda p: p.phase == "bak written",
         lambda p: (p.main == p.old) & (p.bak == p.old) & _whole(p.tmp, p.new),
     ),
     (
         "REA-35",
-        "between delete and rename: no main file, the backup is the old one, and the temporary file has what is lost",
+        "between delete and rename: no main file, an old backup, and the new table only in the temporary file",
         lambda p: (p.phase == "main deleted") & (p.old.text != "missing"),
         lambda p: (p.main.text == "missing") & (p.bak == p.old) & _whole(p.tmp, p.new),
     ),
     (
         "REA-36",
-        "between delete and rename, without an old file: neither main nor backup, and a start finds nothing",
+        "between delete and rename without an old file: no main file and no backup; a restart finds no topic",
         lambda p: (p.phase == "main deleted") & (p.old.text == "missing"),
         lambda p: (p.main.text == "missing") & (p.bak == p.backup) & _whole(p.tmp, p.new),
     ),
     (
         "REA-37",
-        "after the rename: main is the new file, and there is no temporary one",
+        "after the rename: the main file is new, and there is no temporary file",
         lambda p: p.phase == "idle",
         lambda p: _whole(p.main, p.promised) & (p.tmp.text == "missing"),
     ),
@@ -145,34 +145,36 @@ def _claim(id_: str, sentence: str, kind: Any, formula: Callable[[Persistence], 
 
 
 IN_FILE = _claim("INV-22", "a registered topic is in the file", "always", _in_file)
-RECOVERABLE = _claim("INV-22.start", "a start would find every registered topic, in the file or in its backup", "always", _recoverable)
-OLD_OR_NEW = _claim("INV-26", "after an end inside a persist, a start finds the old file's table or the new one", "step", _old_or_new)
-PRESENT = _claim("INV-27", "a start finds every topic whose persist returned before", "step", _present)
-NOTHING = _claim("INV-28", "a start that finds nothing comes before any table was whole on the disk", "step", _nothing)
-PARSABLE = _claim("INV-29", "once a persist returned, main file or backup can be parsed", "always", _parsable)
-WINDOWS = _claim("AUX-10", "a process that ends inside a persist leaves the files as its window says", "always", _windows)
-ROWS = [_claim(id_, f"the process ends {sentence}", "reachable", partial(_row, at=at, left=left)) for id_, sentence, at, left in _ROWS]
+RECOVERABLE = _claim("INV-22.start", "a restart would find every registered topic, in the file or in its backup", "always", _recoverable)
+OLD_OR_NEW = _claim(
+    "INV-26", "after a crash inside persist, a restart finds the table of the old file or of the new file", "step", _old_or_new
+)
+PRESENT = _claim("INV-27", "a restart finds every topic whose persist returned before the crash", "step", _present)
+NOTHING = _claim("INV-28", "a restart finds no topic only if no complete table was ever on the disk", "step", _nothing)
+PARSABLE = _claim("INV-29", "once persist has returned, the main file or the backup can be parsed", "always", _parsable)
+WINDOWS = _claim("AUX-10", "a crash inside persist leaves the files in the state of its crash window", "always", _windows)
+ROWS = [_claim(id_, f"crash {sentence}", "reachable", partial(_row, at=at, left=left)) for id_, sentence, at, left in _ROWS]
 UNSYNCED = _claim(
     "REA-38",
-    "the power fails after the rename: the main file is empty or garbage, and a start finds the backup's older table",
+    "power loss after the rename: the main file is empty or garbage, and a restart finds the older table of the backup",
     "reachable",
     lambda p: _ended(p) & (p.phase == "idle") & _broken(p.main) & (p.bak.text == "whole") & ~_has(p.bak.topics, p.promised),
 )
 GARBAGE_BACKUP = _claim(
     "REA-39",
-    "a garbage main file is copied over the good backup, the process ends before the rename, and load() is false",
+    "a garbage main file is copied over the good backup; a crash before the rename; load() returns false",
     "reachable",
     lambda p: _copied(p, "broken"),
 )
 EMPTY_BACKUP = _claim(
     "REA-40",
-    "an empty main file is copied over the good backup, the process ends before the rename, and load() finds nothing",
+    "an empty main file is copied over the good backup; a crash before the rename; load() finds no topic",
     "reachable",
     lambda p: _copied(p, "empty"),
 )
 SECOND_CRASH = _claim(
     "REA-41",
-    "a second end between delete and rename, after a start from the backup: the backup is still the one of before the first",
+    "a second crash between delete and rename after a start from the backup: the backup is still from before the first crash",
     "reachable",
     lambda p: (
         _ended(p)
@@ -185,7 +187,7 @@ SECOND_CRASH = _claim(
 )
 STALE = _claim(
     "REA-42",
-    "the name server keeps a topic that the broker has lost",
+    "the name server has a topic that the broker has lost",
     "reachable",
     lambda p: (p.life == "runs") & (p.phase == "idle") & ~_has(p.memory, p.registered),
 )

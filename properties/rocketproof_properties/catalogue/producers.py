@@ -46,17 +46,17 @@ def _once(s: Starting) -> Expr:
     return ((s.call.step == "over") & (s.call.mode == "asynchronous")) == called
 
 
-RUNNING = _of_producer("AUX-65", "a producer that does not run sends nothing, and looks at no message", "step", _running)
+RUNNING = _of_producer("AUX-65", "a producer that does not run sends nothing and validates no message", "step", _running)
 ONCE = _of_producer(
-    "AUX-65.callback", "a callback gets a result or an exception, once", "always", lambda s: _once(s) & (s.call.callbacks < 2)
+    "AUX-65.callback", "a callback is called once, with a result or an exception", "always", lambda s: _once(s) & (s.call.callbacks < 2)
 )
-ORDER = _of_producer("AUX-66", "what a message is refused for is the first that is wrong", "always", _order)
+ORDER = _of_producer("AUX-66", "a message is rejected for its first defect", "always", _order)
 OWN_QUEUE = _of_producer(
-    "AUX-66.queue", "a request's queue id is one of its broker's", "always",
+    "AUX-66.queue", "the queue id of a request exists on its broker", "always",
     lambda s: implies(s.call.step == "sent", ~s.call.other | (s.call.queue == 0)),
 )  # fmt: skip
 LOSER = _of_producer(
-    "AUX-67", "a producer whose group is taken may be started again", "always",
+    "AUX-67", "a producer whose group is already in use can be started again", "always",
     lambda s: forall(s.Producer, lambda p: implies((s.call.said == "taken") & (s.call.by == p), s.life[p].state == "CREATE_JUST")),
 )  # fmt: skip
 ONE_OWNER = _of_producer(
@@ -66,11 +66,11 @@ ONE_OWNER = _of_producer(
     ),
 )  # fmt: skip
 PUBLISHES = _of_producer(
-    "AUX-67.template", "a producer that runs publishes the template", "always",
+    "AUX-67.template", "a running producer publishes the template topic", "always",
     lambda s: forall(s.Producer, lambda p: implies(s.life[p].state == "RUNNING", s.life[p].template)),
 )  # fmt: skip
 FAILED = _of_producer(
-    "AUX-68", "after a failed start there is no other, of the producer or of its instance", "step",
+    "AUX-68", "after a failed start, neither the producer nor its instance can start again", "step",
     lambda s: forall(
         s.Producer,
         lambda p: implies((s.life[p].state == "START_FAILED") & (s.life[p].start == "none"), after(s.life[p].state) == "START_FAILED"),
@@ -78,23 +78,23 @@ FAILED = _of_producer(
     & implies((s.instance == "START_FAILED") & ~starting(s), after(s.instance) == "START_FAILED"),
 )  # fmt: skip
 IN_USE = _of_producer(
-    "AUX-68.group", "a group in the instance's table has a producer that runs or is being started", "always",
+    "AUX-68.group", "a group in the instance's table has a producer that runs or starts", "always",
     lambda s: forall(s.Producer, lambda p: (s.life[p].group == "none") | (s.life[p].state == "RUNNING") | (s.life[p].start != "none")),
 )  # fmt: skip
-FOREIGN = _of_producer("REA-150", "a broker refuses a retry's queue id", "reachable", lambda s: s.call.said == "illegal queue")
+FOREIGN = _of_producer("REA-150", "a broker rejects the queue id of a retry", "reachable", lambda s: s.call.said == "illegal queue")
 BOTH = _of_producer(
     "REA-151", "both producers run, each with its group", "reachable", lambda s: forall(s.Producer, lambda p: s.life[p].state == "RUNNING")
 )
 WAITS = _of_producer(
-    "REA-152", "a producer waits for the instance that another one starts", "reachable",
+    "REA-152", "a producer waits for the instance that another producer starts", "reachable",
     lambda s: exists(s.Producer, lambda p: s.life[p].start == "waits"),
 )  # fmt: skip
 CUT_OFF = _of_producer(
-    "REA-153", "a producer is shut down while a request is out, and its callback hears that it does not run", "reachable",
+    "REA-153", "a producer is shut down during a request, and its callback gets the error that it does not run", "reachable",
     lambda s: (s.call.said == "not running") & (s.call.code != "none"),
 )  # fmt: skip
 UNROUTED = _of_producer(
-    "REA-154", "a good message has no route", "reachable", lambda s: (s.call.said == "no route") | (s.call.said == "no name server")
+    "REA-154", "a valid message has no route", "reachable", lambda s: (s.call.said == "no route") | (s.call.said == "no name server")
 )
 
 CLAIMS = [

@@ -135,7 +135,7 @@ def _answered() -> list[HistoryClaim]:
     return [
         claim_about(
             "INV-30.records",
-            "an answered queue id is one of the topic's, from 0 to the larger count",
+            "the queue id in a response is from 0 to below the larger queue count of the topic",
             "exchange",
             implies(accepted(e) & sends(e) & e.topicKnown, (queue >= 0) & legal_queue(queue, e.readQueueNums, e.writeQueueNums)),
             bound, queue,

@@ -222,13 +222,13 @@ def _histories() -> list[HistoryClaim]:
     return [
         HistoryClaim(
             "INV-37",
-            "records follow each other without gaps, blanks end files, and each record says where it is",
+            "records follow each other without gaps, blanks end files, and each record contains its own position",
             (*unread, *named(RULES, "INV-37.stored")),
         ),
         claim_about("INV-39", "no record crosses the end of a file", "place", p.size <= p.rest, p.rest, p.size),
         HistoryClaim("INV-40", "a record's size is 91 bytes and its body, topic and properties", (*unread, *named(RULES, "INV-40.stored"))),
-        HistoryClaim("INV-40.limit", "no record, or no body where that is limited, is larger than the limit", named(RULES, "INV-40.limit")),
-        HistoryClaim("INV-41", "a record's checksum is its body's CRC-32 without the sign bit", named(RULES, "INV-41.stored")),
+        HistoryClaim("INV-40.limit", "no record (in some releases: no body) exceeds the size limit", named(RULES, "INV-40.limit")),
+        HistoryClaim("INV-41", "a record's checksum is the CRC-32 of its body without the sign bit", named(RULES, "INV-41.stored")),
         HistoryClaim("INV-42", "store times never decrease along the log", named(RULES, "INV-42.stored")),
         claim_about(
             "INV-56",

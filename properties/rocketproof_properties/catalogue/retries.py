@@ -80,19 +80,19 @@ def _whose_limit(s: Sendbacks) -> Expr:
 
 RIGHTLY = _claim(
     "INV-47.states",
-    "a dead letter was retried to the limit, or was given up by its consumer",
+    "a dead letter was retried up to the limit, or its consumer gave it up",
     "always",
     lambda s: implies(s.message.topic == "dead", s.message.given_up | is_dead(s.message.times, s.limit, beyond=False)),
 )
 GROWS = _claim(
     "INV-48.step",
-    "each time that a message comes back it counts one retry more",
+    "each return of a message increases its number of retries by one",
     "step",
     lambda s: after(s.message.times) == s.message.times + _once(_appended(s)),
 )
 ROUNDS = _claim(
     "INV-48.rounds",
-    "a message comes back no more often than the limit says, and once more as a dead letter",
+    "a message returns at most as often as the limit, and once more as a dead letter",
     "always",
     lambda s: (
         (s.message.times <= s.limit) | ((s.message.topic == "dead") & (s.message.place != "taken") & (s.message.times == s.limit + 1))
@@ -100,13 +100,13 @@ ROUNDS = _claim(
 )
 FIRST = _claim(
     "INV-49.states",
-    "however often a message comes back, RETRY_TOPIC is the topic of its first record",
+    "RETRY_TOPIC is the topic of a message's first record, however often it returns",
     "always",
     lambda s: (s.message.first == "orders") | ((s.message.first == "none") & (s.message.topic == "orders") & (s.message.times == 0)),
 )
 ORIGIN = _claim(
     "INV-50.states",
-    "a record that was sent back names the id of its origin",
+    "a returned record names the id of its original record",
     "always",
     lambda s: implies(s.message.times > 0, s.message.origin),
 )
@@ -117,50 +117,50 @@ TAKEN = _claim(
     lambda s: implies((s.last.asked == "back") & (s.last.answer == "SUCCESS"), s.last.appended == 1),
 )
 NOTHING = _claim(
-    "INV-07.backs", "who is refused when a message is returned has appended no record", "always",
+    "INV-07.backs", "a rejected return of a message appends no record", "always",
     lambda s: implies(_refused(s), s.last.appended == 0),
 )  # fmt: skip
 UNTIMED = _claim(
-    "INV-07.flush", "a send-back waits for no flush, so that it is never answered FLUSH_DISK_TIMEOUT", "always",
+    "INV-07.flush", "a send-back never gets FLUSH_DISK_TIMEOUT, because it does not wait for a flush", "always",
     lambda s: implies(s.last.asked == "back", s.last.answer != "FLUSH_DISK_TIMEOUT"),
 )  # fmt: skip
 CLEAN = _claim(
-    "INV-09.backs", "who is refused when a message is returned has not changed the topic table", "always",
+    "INV-09.backs", "a rejected return of a message does not change the topic table", "always",
     lambda s: implies(_refused(s), ~s.last.made),
 )  # fmt: skip
 PLACED = _claim(
-    "INV-44.backs", "the queue in the answer to a retried message is the one that it is in, or will be after its delay", "always",
+    "INV-44.backs", "the queue in the response to a retried message is its queue, now or after its delay", "always",
     _answered_queue,
 )  # fmt: skip
 BURIED = _claim(
-    "LIV-06.states", "a message that is never consumed becomes a dead letter", "leads_to",
+    "LIV-06.states", "a message that is never consumed eventually becomes a dead letter", "leads_to",
     lambda s: (s.message.place == "taken", _is_dead_letter(s)),
 )  # fmt: skip
 EXACTLY = _claim(
     "LIV-06.rounds",
-    "a dead letter that was not given up has been delivered as often as the limit says, and once before",
+    "a dead letter that no consumer gave up was delivered once more than the retry limit",
     "always",
     lambda s: implies((s.message.topic == "dead") & ~s.message.given_up, s.message.times == s.limit + 1),
 )
 AT_ONCE = _claim(
-    "AUX-20", "a dead letter waits on no delay level", "always",
+    "AUX-20", "a dead letter has no delay level", "always",
     lambda s: (s.message.topic != "dead") | (s.message.place == "stored"),
 )  # fmt: skip
 READABLE = _claim("AUX-21", "dead letters can be read", "always", lambda s: s.dead.is_none | ((s.dead.get & READ) == READ))
 COUNTS = _claim(
-    "AUX-22", "a retry topic has as many queues as its group retries over", "always",
+    "AUX-22", "a retry topic has as many queues as its group's retryQueueNums", "always",
     lambda s: (s.retry.queues == 0) | (s.retry.queues == s.group.queues),
 )  # fmt: skip
 LISTED = _claim(
-    "AUX-23", "a message to be retried is in a queue that its topic has, where consumers look", "always",
+    "AUX-23", "a retried message is in an existing read queue of its topic", "always",
     lambda s: implies(s.message.topic == "retry", s.message.queue < s.retry.queues),
 )  # fmt: skip
 UNIT = _claim(
-    "AUX-24", "a retry topic that a consumer in unit mode makes is flagged so", "always",
+    "AUX-24", "a retry topic created by a consumer in unit mode has the unit flag", "always",
     lambda s: implies((s.constant["existing"] == 0) & (s.retry.queues > 0), s.retry.flag == _once(s.constant["unit_mode"], UNIT_SUB)),
 )  # fmt: skip
 LEVEL_ALL = _claim(
-    "INV-45.lemma", "a send-back waits on a level from 1 to 18, which grows with each retry where the broker chooses it", "lemma", _level
+    "INV-45.lemma", "a send-back waits at a level from 1 to 18, which grows with each retry if the broker chooses it", "lemma", _level
 )
 LIMIT_ALL = _claim("INV-48.lemma", "only requests of version 121 and later name the limit", "lemma", _whose_limit)
 AGREE_ALL = _claim(
@@ -170,15 +170,15 @@ AGREE_ALL = _claim(
     lambda s: implies(_not_given_up(s), _last_round(s, "back_bury") == _last_round(s, "send_bury")),
 )
 _REACHED: list[tuple[str, str, Callable[[Sendbacks], Any]]] = [
-    ("REA-60", "a message is dead after 17 deliveries", lambda s: _is_dead_letter(s) & (s.message.times >= 17) & ~s.message.given_up),
-    ("REA-61", "a consumer has its message for the third time", lambda s: (s.message.place == "taken") & (s.message.times == 2)),
-    ("REA-62", "a retry waits on the last delay level", lambda s: (s.message.topic == "retry") & (s.message.delay == DELAY_LEVELS)),
-    ("REA-63", "a message that may not be given back is sent and stored", lambda s: (s.last.asked == "send") & (s.last.appended == 1)),
-    ("REA-64", "a look-up makes the group", lambda s: s.group.known & ~s.constant["group_known"]),
-    ("REA-65", "a dead letter has its delay behind it", lambda s: _is_dead_letter(s) & (s.message.delay > 0)),
-    ("REA-66", "a send is stored and answered with a timeout", lambda s: (s.last.appended == 1) & (s.last.answer == "FLUSH_DISK_TIMEOUT")),
-    ("REA-67", "a refused request has made the retry topic", lambda s: _refused(s) & s.last.made),
-    ("REA-68", "a message is given up, and nothing of it is stored", lambda s: s.message.place == "given up"),
+    ("REA-60", "17 deliveries make a dead letter", lambda s: _is_dead_letter(s) & (s.message.times >= 17) & ~s.message.given_up),
+    ("REA-61", "a consumer gets its message for the third time", lambda s: (s.message.place == "taken") & (s.message.times == 2)),
+    ("REA-62", "a retry waits at the last delay level", lambda s: (s.message.topic == "retry") & (s.message.delay == DELAY_LEVELS)),
+    ("REA-63", "a message that cannot be sent back is sent and stored", lambda s: (s.last.asked == "send") & (s.last.appended == 1)),
+    ("REA-64", "a lookup creates the group", lambda s: s.group.known & ~s.constant["group_known"]),
+    ("REA-65", "a dead letter has already waited for its delay", lambda s: _is_dead_letter(s) & (s.message.delay > 0)),
+    ("REA-66", "a send is stored and gets a timeout response", lambda s: (s.last.appended == 1) & (s.last.answer == "FLUSH_DISK_TIMEOUT")),
+    ("REA-67", "a rejected request has created the retry topic", lambda s: _refused(s) & s.last.made),
+    ("REA-68", "a message is given up and is stored nowhere", lambda s: s.message.place == "given up"),
 ]  # fmt: skip
 REACHED = {id_: _claim(id_, sentence, "reachable", formula) for id_, sentence, formula in _REACHED}
 
@@ -190,7 +190,7 @@ CLAIMS = [
 _BACK: dict[str, Any] = {"condition": "a consumer gives its message back"}
 _SEND: dict[str, Any] = {"condition": "a consumer sends its message to the retry topic", "given": {"way": "sends"}}
 _EITHER: dict[str, Any] = {"condition": "a consumer does either", "given": {"way": "either"}}
-_DEFAULT: dict[str, Any] = {"condition": "a look-up makes the group", "given": {"group_known": False, "limit": 16}}
+_DEFAULT: dict[str, Any] = {"condition": "a lookup creates the group", "given": {"group_known": False, "limit": 16}}
 _NO_QUEUES: dict[str, Any] = {"condition": "a group without retry queues", "given": {"group_queues": 0}}
 _NO_LIMIT: dict[str, Any] = {"condition": "requests name no limit", "given": {"names_limit": False, "way": "either"}}
 _NO_GROUP: dict[str, Any] = {
@@ -368,12 +368,12 @@ def _histories() -> list[HistoryClaim]:
     k, e = vocabulary()["kept"].row, vocabulary()["exchange"].row
     limit = retry_limit(k.retryMaxTimes, k.version, k.namesLimit, k.maxReconsumeTimes)
     dead = (k.finalClass == "dead") & (k.askedClass != "dead") & is_(k.kind, "send", "send_back")
-    grows = "each send-back counts one retry more, and retries do not exceed the limit"
+    grows = "each send-back increases the retries by one, and retries do not exceed the limit"
     back = k.kind == "send_back"
     return [
         claim_about(
             "INV-47",
-            "a dead letter was retried to the limit, was given up by its consumer, or was sent as one",
+            "a dead letter was retried up to the limit, was given up by its consumer, or was sent as a dead letter",
             "kept",
             implies(dead & ~k.givenUp, is_dead(k.times, limit, beyond=False)), limit, k.times,
         ),
@@ -389,9 +389,9 @@ def _histories() -> list[HistoryClaim]:
             ),
         ),
         HistoryClaim(
-            "INV-49", "however often a message comes back, RETRY_TOPIC is the topic of its first record", named(RULES, "INV-49.chain")
+            "INV-49", "RETRY_TOPIC is the topic of a message's first record, however often it returns", named(RULES, "INV-49.chain")
         ),
-        HistoryClaim("INV-50", "a record that was sent back names the id of its origin", named(RULES, "INV-50.stored")),
+        HistoryClaim("INV-50", "a returned record names the id of its original record", named(RULES, "INV-50.stored")),
         claim_about(
             "INV-51",
             "a send-back that succeeds has appended a record",
@@ -400,7 +400,7 @@ def _histories() -> list[HistoryClaim]:
         ),
         HistoryClaim(
             "LIV-06",
-            "a message that is never consumed is a dead letter after its retries, 16 unless the group says otherwise",
+            "a message that is never consumed is a dead letter after its retries: 16, or the group's own limit",
             program=_given_up,
         ),
     ]  # fmt: skip

@@ -71,39 +71,39 @@ READ_ONLY = Claim(
 NO_WRITE = Claim("INV-53", "a topic without write permission stores nothing", "step", _writable)
 KNOWN = Claim(
     "INV-58",
-    "every queue data in a route belongs to a broker that the name server knows",
+    "every QueueData in a route belongs to a broker that the name server knows",
     "always",
     lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: implies(s.route[b, t].entries > 0, s.live[b]))),
 )
 SINGLE = Claim(
     "INV-59",
-    "a route has at most one queue data for a topic and broker",
+    "a route has at most one QueueData for each topic and broker",
     "always",
     lambda s: forall(s.Broker, lambda b: forall(s.Topic, lambda t: s.route[b, t].entries <= 1)),
 )
 REPEATED = Claim(
     "AUX-92",
-    "an attempt that failed is repeated at a queue that the producer knows, of another broker if it knows one",
+    "a failed attempt is repeated on a known queue, of another broker if the producer knows one",
     "step",
     lambda s: forall(s.Producer, lambda p: _repeated(s, p)),
     lambda s: s.scope.routes,
 )
 SKEW = Claim(
     "LIV-03",
-    "once the topic exists, every broker gets it, however long messages are sent",
+    "once the topic exists, every broker eventually gets it if messages are sent for ever",
     "leads_to",
     lambda s: (_somewhere(s), _everywhere(s)),
     lambda s: s.scope.brokers > 1 and s.scope.routes,
 )
 TEMPLATE = Claim(
     "LIV-08",
-    "with auto-create off the route of TBW102 becomes unavailable",
+    "with auto-creation off, the route of TBW102 eventually disappears",
     "leads_to",
     lambda s: (~s.given("auto_create"), all_of(s.route[b, 0].entries == 0 for b in s.Broker)),
 )
 ABSORBED = Claim(
     "REA-10",
-    "the auto-create skew is reached: one broker alone has the topic and every producer's list",
+    "auto-creation skew: one broker alone has the topic and is in every producer's route",
     "reachable",
     _skew,
     lambda s: s.scope.brokers > 1 and s.scope.routes,
@@ -163,17 +163,15 @@ def _arriving(body: Any) -> Any:
 
 SAME = Claim(
     "INV-18.stored",
-    "a name server that has stored the version of the broker's table has the table's topics as they are",
+    "a name server that has stored the version of the broker's table has exactly the table's topics",
     "always",
     _servers(lambda r, n: implies(r.live[n] & (r.stored[n] == r.version), _agrees(r, n))),
     part=Registrations,
 )
-ALL = Claim(
-    "LIV-01.all", "what the broker has is in the end what each name server has", "leads_to", _in_the_end(_agrees), part=Registrations
-)
+ALL = Claim("LIV-01.all", "each name server eventually has the broker's topics", "leads_to", _in_the_end(_agrees), part=Registrations)
 CREATED = Claim(
     "LIV-01.created",
-    "a topic of the broker has a route at each name server in the end",
+    "a topic of the broker eventually has a route at each name server",
     "leads_to",
     _in_the_end(_knows),
     part=Registrations,
@@ -187,7 +185,7 @@ FIRST = Claim(
 )
 FORWARD = Claim(
     "AUX-51",
-    "a name server goes from no version back to an older one",
+    "a name server that has no version stores an older version",
     "step",
     _servers(lambda r, n: implies(r.live[n] & after(r.live[n]), after(r.stored[n]) >= r.stored[n])),
     part=Registrations,
@@ -215,35 +213,35 @@ STRANGER = Claim(
 )
 BARE = Claim(
     "AUX-82",
-    "a topic that arrives without a version is taken as it is, and the stored version stays",
+    "a topic that arrives without a version is stored, and the stored version stays unchanged",
     "step",
     lambda r: all_of(implies(_arrives_bare(r, n, s), _takes_bare(r, n, s)) for n in r.Server for s in r.Sender),
     part=Registrations,
 )
 IGNORED = Claim(
     "REA-120",
-    "a registration of the stored version has a topic that the name server does not have so",
+    "a registration with the stored version has a topic that differs from the name server's",
     "reachable",
     _arriving(lambda r, n, s: r.live[n] & (r.letter[n, s].version == r.stored[n]) & _adds(r, n, s)),
     part=Registrations,
 )
 LATE = Claim(
     "REA-121",
-    "a registration of an older version than the stored one is on its way",
+    "a registration with an older version than the stored one is in transit",
     "reachable",
     _arriving(lambda r, n, s: r.live[n] & (r.letter[n, s].version < r.stored[n])),
     part=Registrations,
 )
 FORGOTTEN = Claim(
     "REA-122",
-    "a name server has a topic that the broker does not have any more",
+    "a name server has a topic that the broker no longer has",
     "reachable",
     lambda r: exists(r.Server, lambda n: exists(r.Topic, lambda t: (r.config[t] == "none") & (r.route[n, t] != "none"))),
     part=Registrations,
 )
 UNKNOWN = Claim(
     "REA-123",
-    "a registration is on its way to a name server that does not know the broker",
+    "a registration is in transit to a name server that does not know the broker",
     "reachable",
     _arriving(lambda r, n, s: ~r.live[n]),
     part=Registrations,
@@ -276,10 +274,10 @@ def _tables() -> list[HistoryClaim]:
     once = r.times <= 1
     return [
         claim_about(
-            "INV-59.tables", "the name server has one queue data of a broker for a topic", "route", implies(~r.isAddress, once), 1, r.times
+            "INV-59.tables", "the name server has one QueueData per broker and topic", "route", implies(~r.isAddress, once), 1, r.times
         ),
         claim_about(
-            "INV-60", "the name server has an address under one id of a broker's name", "route", implies(r.isAddress, once), 1, r.times
+            "INV-60", "the name server has each address under one id of a broker name", "route", implies(r.isAddress, once), 1, r.times
         ),
     ]  # fmt: skip
 

@@ -34,7 +34,7 @@ def _inherits(s: Specification) -> Expr:
 
 LOST = Claim(
     "AUX-101",
-    "while autoCreateTopicEnable is true, topics may be made from TBW102, whatever it was before",
+    "while autoCreateTopicEnable is true, topics can be created from TBW102, whatever the earlier value",
     "always",
     lambda s: implies(s.given("auto_create"), _inherits(s)),
     _configures,
@@ -55,14 +55,14 @@ TEMPLATE = Claim(
 )
 IN_VAIN = Claim(
     "REA-167",
-    "autoCreateTopicEnable is true again, nothing is under way, and no topic may be made from TBW102",
+    "autoCreateTopicEnable is true again, nothing is in progress, and no topic can be created from TBW102",
     "reachable",
     lambda s: s.quiet & s.given("auto_create") & ~_inherits(s),
     _configures,
 )
 LIMITED = Claim(
     "REA-168",
-    "a topic is listed without write permission on a broker that runs, because the broker may not write",
+    "a running broker without write permission lists a topic without write permission",
     "reachable",
     lambda s: s.quiet & ~s.given("broker_writable") & (s.route[0, s.scope.subject].perm == READ),
     _configures,

@@ -97,42 +97,42 @@ def _lemma_of_items(z: Sizes) -> Expr:
 
 READS_BACK = Claim(
     "INV-40.read",
-    "the lengths in a record add up to its size, so that it can be read",
+    "the lengths in a record add up to its size",
     "always",
     lambda z: ~_bad(z),
     part=Sizes,
 )
 SURVIVES = Claim(
     "INV-06.sizes",
-    "what was acknowledged and flushed is there after a start, however the process ended",
+    "a message that was acknowledged and flushed exists after a restart, however the process ended",
     "step",
     lambda z: implies(~z.up & after(z.up), after(z.written) == z.written),
     part=Sizes,
 )
 HAS_ENTRIES = Claim(
     "INV-36.sizes",
-    "what the dispatcher has passed has an entry in its consume queue",
+    "every record that the dispatcher has passed has an entry in its consume queue",
     "always",
     lambda z: all_of(implies((z.dispatched > number) & (z.written > number), z.at(number, "built")) for number in range(z.places)),
     part=Sizes,
 )
 AS_SENT = Claim(
     "AUX-35",
-    "a message is stored with the properties that it was sent with, and the broker's own",
+    "a message is stored with its own properties and the broker's",
     "always",
     lambda z: z.job.answer != "stored otherwise",
     part=Sizes,
 )
 REFUSED = Claim(
     "INV-07.sizes",
-    "what a limit refuses is not stored, and nothing else is refused",
+    "a message is rejected exactly if it exceeds a limit, and is then not stored",
     "step",
     lambda z: implies(_answered(z) & ~_stored(z), (after(z.written) == z.written) & any_of(row[3] for row in limits(z))),
     part=Sizes,
 )
 WITHIN = Claim(
     "INV-40.within",
-    "what is stored is within every limit that is tested, and takes a place for each message",
+    "a stored batch is within every tested limit and takes one place per message",
     "step",
     lambda z: implies(
         _answered(z) & _stored(z),
@@ -142,7 +142,7 @@ WITHIN = Claim(
 )
 ILLEGAL = Claim(
     "AUX-36",
-    "a topic that is too long is refused as such before its contents are looked at",
+    "a topic that is too long is rejected before its characters are validated",
     "step",
     lambda z: implies(
         _answered(z) & (z.job.topic == "more characters"),
@@ -153,14 +153,14 @@ ILLEGAL = Claim(
 )
 BEYOND = Claim(
     "REA-90",
-    "the dispatcher is beyond the log's end, so that the next record is passed over",
+    "the dispatcher is beyond the end of the log and will skip the next record",
     "reachable",
     lambda z: z.up & (z.dispatched > z.written),
     part=Sizes,
 )
 PASSED = Claim(
     "REA-91",
-    "a record behind one that cannot be read has its entry",
+    "a record after an unreadable record has its entry",
     "reachable",
     lambda z: any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.places - 1)),
     part=Sizes,
@@ -174,17 +174,21 @@ LARGEST = Claim(
 )
 LOST = Claim(
     "REA-93",
-    "records that could be read and were dispatched are gone after a start",
+    "readable and dispatched records are lost after a restart",
     "reachable",
     lambda z: ~z.up & any_of(z.at(number, "unreadable", "unequal") & z.at(number + 1, "built") for number in range(z.places - 1)),
     part=Sizes,
 )
 LENGTHS = Claim(
-    "INV-40.lemma", "a length is read as it was written up to 127 bytes of a topic and 32767 of properties, and no further", "lemma",
+    "INV-40.lemma", "a length is read back as written exactly up to 127 bytes of topic and 32,767 bytes of properties", "lemma",
     _lemma_of_lengths, part=Sizes,
 )  # fmt: skip
 SUMS = Claim(
-    "INV-40.sum", "the size of a record whose parts are within their limits is a sum of Java's ints", "lemma", _lemma_of_sums, part=Sizes
+    "INV-40.sum",
+    "the size of a record whose parts are within their limits does not overflow a Java int",
+    "lemma",
+    _lemma_of_sums,
+    part=Sizes,
 )
 SHORT_NAMES = Claim("AUX-37", "a name of at most 42 characters fits the length of a topic", "lemma", _lemma_of_names, part=Sizes)
 LONG_NAMES = Claim(
@@ -192,13 +196,13 @@ LONG_NAMES = Claim(
 )
 SUMMED = Claim(
     "AUX-38",
-    "properties that are tested with the broker's own are read as they were written",
+    "properties whose limit is tested with the broker's own are read back as written",
     "lemma",
     _lemma_of_texts,
     part=Sizes,
 )
 ALONE = Claim(
-    "AUX-38.batch", "properties that are tested without the broker's own are read as they were written", "lemma",
+    "AUX-38.batch", "properties whose limit is tested without the broker's own are read back as written", "lemma",
     _lemma_of_items, part=Sizes,
 )  # fmt: skip
 

@@ -38,21 +38,21 @@ def _moves(s: Specification, way: Row, topic: str) -> Expr:
 
 FREE = Claim(
     "AUX-108",
-    "a message that is stored waits for nothing: it is on its level or at its time, or asked for none",
+    "a stored message is in the queue of its delay level or in the timer, or requested no delay",
     "step",
     lambda s: _way(s, lambda p, job, way: implies(append_now(s, p), is_free(way, job.kind))),
     _waits,
 )
 LEVEL = Claim(
     "AUX-109",
-    "a message that asks for a level and for a time waits on its level",
+    "a message with a delay level and a delivery time waits for its delay level",
     "step",
     lambda s: _way(s, lambda _, job, way: implies(_moves(s, way, "wheel"), ~is_delayed(way.level, job.kind))),
     _waits,
 )
 HALF = Claim(
     "AUX-110",
-    "a half message is stored in the half topic, whatever it asks for",
+    "a half message is stored in the half topic, whatever delay it requests",
     "step",
     lambda s: _way(
         s, lambda _, job, way: implies(_is_placed(s, way, "halves") & (after(job.phase) != "idle"), after(_is_placed(s, way, "halves")))

@@ -62,39 +62,37 @@ def _is_neighbour(t: Times) -> Expr:
 
 ALL = Claim(
     "AUX-111",
-    "a consumer that goes on from the offset of a time is given all that was stored then or later",
+    "a consumer that seeks to a time gets every message stored at that time or later",
     "always",
     lambda t: _given(t, lambda o: implies(t.stored[o] >= t.time, t.told <= o)),
     part=Times,
 )
 ONLY = Claim(
     "AUX-111.only",
-    "and nothing that was stored earlier",
+    "and no message stored earlier",
     "always",
     lambda t: _given(t, lambda o: implies(t.stored[o] < t.time, t.told > o)),
     part=Times,
 )
-LAST = Claim("AUX-112", "a time's upper bound is the last message stored then or earlier", "always", _is_last, part=Times)
+LAST = Claim("AUX-112", "the upper bound of a time is the last message stored at that time or earlier", "always", _is_last, part=Times)
 THERE = Claim(
     "AUX-112.there",
-    "a time's upper bound is no message that was stored later",
+    "the upper bound of a time is never a message stored later",
     "always",
     lambda t: implies(t.asked == "upper", _all(t, lambda o: implies(t.told == o, t.stored[o] <= t.time))),
     part=Times,
 )
-BOUND = Claim(
-    "AUX-111.bound", "the lower bound parts what was stored earlier from all else, whatever the times", "lemma", _parts, part=Times
-)
+BOUND = Claim("AUX-111.bound", "the lower bound separates earlier messages from all others, for all times", "lemma", _parts, part=Times)
 BESIDE = Claim(
     "AUX-111.beside",
-    "halving tells a message of the time if there is one, else one of the two beside it, whatever the times",
+    "binary search returns a message of the time if there is one, otherwise a neighbour, for all times",
     "lemma",
     _is_neighbour,
     part=Times,
 )
 MIDST = Claim(
     "REA-173",
-    "a consumer is told an offset in the midst of the messages of its time",
+    "a consumer gets an offset in the middle of the messages of its time",
     "reachable",
     lambda t: (
         (t.asked == "lower") & any_of((t.told == o) & (t.stored[o] == t.time) & (t.stored[o - 1] == t.time) for o in range(1, t.most))
@@ -103,7 +101,7 @@ MIDST = Claim(
 )
 BETWEEN = Claim(
     "REA-174",
-    "a time between two messages is asked for",
+    "a consumer seeks to a time between two messages",
     "reachable",
     lambda t: (t.asked == "lower") & _any(t, lambda o: t.stored[o] < t.time) & _any(t, lambda o: t.stored[o] > t.time),
     part=Times,

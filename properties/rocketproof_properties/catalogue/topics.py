@@ -138,7 +138,7 @@ KEPT_OTHERS = Claim(
     lambda s: _table_kept(s, others=True),
 )
 VERSION = Claim(
-    "INV-17", "the data version counts exactly one step for each created topic and never goes back in one run", "step", _version
+    "INV-17", "during one run, the data version grows by exactly one for each created topic and never decreases", "step", _version
 )
 CONTENT = Claim("INV-18", "when the content of the topic table changes, its version changes", "step", _content_versioned)
 

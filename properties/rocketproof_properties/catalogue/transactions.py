@@ -160,102 +160,106 @@ _retried = _met(lambda t: (t.log.stored > 0) & t.message.delayed)
 
 UNCHANGED = Claim(
     "AUX-32.refused",
-    "a transactional message that is refused leaves the topic table as it is",
+    "a rejected transactional message does not change the topic table",
     "step",
     lambda t: implies(_becomes(t, "refused"), after(t.message.topic) == t.message.topic),
     part=Transactions,
 )
 GATE = Claim(
     "AUX-32.gate",
-    "only a message whose TRAN_MSG is true is refused, or becomes a half message",
+    "only a message with TRAN_MSG true is rejected or becomes a half message",
     "always",
     lambda t: implies((t.message.place == "refused") | (t.message.place == "half"), t.message.tran == "true"),
     part=Transactions,
 )
 ALL_HALF = Claim(
     "AUX-32.half",
-    "no message whose TRAN_MSG is true is put under its own topic before it is committed",
+    "no message with TRAN_MSG true is stored in its own topic before it is committed",
     "always",
     lambda t: implies(t.message.place == "own", t.message.tran != "true"),
     part=Transactions,
 )
 UNCOUNTED = Claim(
     "AUX-32.uncounted",
-    "a prepared message has offset 0 and leaves the next offset of its queue as it is",
+    "a prepared message has offset 0 and does not change the next offset of its queue",
     "step",
     lambda t: implies(_becomes(t, "prepared"), (after(t.message.answered) == 0) & (after(t.log.counted) == t.log.counted)),
     part=Transactions,
 )
 FOUND = Claim(
     "AUX-32.answered",
-    "the queue offset of an answer is the message's in the queue of its own topic",
+    "the queue offset of a response is the message's offset in the queue of its own topic",
     "always",
     lambda t: implies(t.message.answered >= 0, t.message.place == "own"),
     part=Transactions,
 )
 SEEN = Claim(
-    "AUX-32", "a message that was stored is in a queue, or in the half queue", "always", lambda t: t.message.place != "prepared",
+    "AUX-32", "a stored message is in a queue or in the half queue", "always", lambda t: t.message.place != "prepared",
     part=Transactions,
 )  # fmt: skip
 DONE = Claim(
     "AUX-33",
-    "a half message ends, or is given up after transactionCheckMax checks",
+    "a half message is ended, or is discarded after transactionCheckMax checks",
     "leads_to",
     lambda t: (t.message.place == "half", exists(t.Copy, lambda c: t.half[c] != "open") | t.message.given_up),
     part=Transactions,
 )
 COMMITTED = Claim(
     "AUX-33.commit",
-    "a message that is committed is in the queue of its topic",
+    "a committed message is in the queue of its topic",
     "always",
     lambda t: implies(t.message.decided == "commit", t.log.stored > 0),
     part=Transactions,
 )
 ROLLED_BACK = Claim(
     "AUX-33.rollback",
-    "a message that is rolled back is in no queue of its topic",
+    "a rolled-back message is in no queue of its topic",
     "always",
     lambda t: implies(t.message.decided == "rollback", t.log.stored == 0),
     part=Transactions,
 )
 ONCE = Claim("AUX-34", "a half message is committed once", "always", lambda t: t.log.stored <= 1, part=Transactions)
 LEFT_ALONE = Claim(
-    "AUX-34.asked", "nobody is asked about a copy whose outcome he has given", "step", lambda t: ~_is_needless(t), part=Transactions
+    "AUX-34.asked",
+    "no producer is asked about a copy for which it has given the outcome",
+    "step",
+    lambda t: ~_is_needless(t),
+    part=Transactions,
 )
 FEW = Claim(
     "AUX-33.checks",
-    "a half message is given up when it was asked for transactionCheckMax times, and not before",
+    "a half message is discarded after exactly transactionCheckMax checks",
     "always",
     lambda t: implies(t.message.given_up, t.log.asked == t.checks),
     part=Transactions,
 )
-GIVEN_UP = Claim("REA-76", "a half message is given up", "reachable", lambda t: t.message.given_up, part=Transactions)
+GIVEN_UP = Claim("REA-76", "a half message is discarded", "reachable", lambda t: t.message.given_up, part=Transactions)
 BOTH = Claim(
     "REA-77",
-    "a half message and the copy that its producer was asked about are both committed",
+    "a half message and the copy that was checked with the producer are both committed",
     "reachable",
     lambda t: (t.log.stored == 2) & (count(t.Copy, lambda c: t.half[c] != "open") == 2),
     part=Transactions,
 )
 PASSED = Claim(
-    "REA-78", "the check is through with a half message that has ended", "reachable",
+    "REA-78", "the check has passed a half message that has ended", "reachable",
     lambda t: exists(t.Copy, lambda c: (c < t.log.looked) & (t.half[c] == "ended")) & (t.log.asked == 0), part=Transactions,
 )  # fmt: skip
 BESIDE = Claim(
-    "REA-79", "a prepared message is stored behind another of its queue", "reachable",
+    "REA-79", "a prepared message is stored after another message of its queue", "reachable",
     lambda t: (t.message.place == "prepared") & (t.log.counted == 1), part=Transactions,
 )  # fmt: skip
 
 KEPT = Claim(
     "AUX-33.delayed",
-    "a half message with a delay is given up at last, since nobody can end it",
+    "a half message with a delay is eventually discarded, since nobody can end it",
     "leads_to",
     lambda f: (_half_delayed(f), _given_up(f)),
     part=Meeting,
 )
 RETRIED = Claim(
     "AUX-33.retry",
-    "a transaction's message that is sent to be retried is delivered to the retry topic",
+    "a transactional message that is sent to a retry topic is delivered to that topic",
     "leads_to",
     lambda f: (_retried(f), _delivered(f)),
     part=Meeting,
@@ -269,7 +273,7 @@ WANDERS = Claim(
 )
 DISCARDED = Claim(
     "REA-81",
-    "a delayed message has been passed, and is nowhere",
+    "a delayed message was passed by the scan and is stored nowhere",
     "reachable",
     lambda f: exists(f.delays.Entry, lambda e: (e < f.delay(f.delays.queue.next)) & (f.delay(f.delays.entry[e].out) == 0)),
     part=Meeting,
@@ -287,7 +291,7 @@ def _left_out(history: History) -> str | None:
 # A query and the messages that it may concern are several events, so a rule over single rows cannot state this.
 ASKED = HistoryClaim(
     "AUX-33.asked",
-    "a producer that says nothing of its half messages is asked",
+    "a producer that does not end its half messages is asked about them",
     program=_left_out,
     tests=lambda history: any(waited.halves for waited in history.waited),
 )

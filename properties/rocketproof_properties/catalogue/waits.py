@@ -24,7 +24,7 @@ def _late(p: Patience, more: int) -> Expr:
 
 INDEPENDENT = Claim(
     "INV-20",
-    "a first message creates its topic, whatever is created beside it",
+    "a first message creates its topic, whatever is created concurrently",
     "always",
     _each(lambda row: row.step != "missing"),
     part=WaitingRequests,
@@ -34,27 +34,27 @@ WAIT = Claim(
 )
 TWICE = Claim(
     "INV-25.twice",
-    "a request waits at most 3 s for the broker lock, and one to a retry topic 6 s",
+    "a request waits at most 3 s for the broker lock; a request to a retry topic at most 6 s",
     "always",
     _each(lambda row: (row.waited <= 3) | (row.retry & (row.waited <= 6))),
     part=WaitingRequests,
 )
 DONE = Claim(
     "AUX-13",
-    "whoever waits for the broker lock or holds it comes to an end",
+    "every request that waits for the broker lock or holds it eventually ends",
     "leads_to",
     lambda w: (~all_over(w), all_over(w)),
     part=WaitingRequests,
 )
 LISTED = Claim(
     "LIV-01",
-    "the name server knows a created topic's broker within 30 s, though creation's own registration is lost",
+    "the name server knows the broker of a created topic within 30 s, although the registration from creation is lost",
     "always",
     lambda n: implies(n.created & ~n.listed, n.since <= 30),
     part=News,
 )
 LISTED_SOME_TIME = Claim(
-    "LIV-01.fair", "a created topic is known to the name server some time", "leads_to", lambda n: (n.created, n.listed), part=News
+    "LIV-01.fair", "the name server eventually knows a created topic", "leads_to", lambda n: (n.created, n.listed), part=News
 )
 SEEN = Claim(
     "LIV-02",
@@ -71,7 +71,7 @@ SEEN_LATE = Claim(
     part=News,
 )
 GONE = Claim(
-    "LIV-04", "a dead broker is in the routes for at most 120 s and the 10 s of a scan", "always",
+    "LIV-04", "a dead broker stays in the routes for at most 120 s plus the 10 s of a scan", "always",
     lambda x: implies(x.listed, x.dead <= 130), part=Expiry,
 )  # fmt: skip
 ALIVE = Claim(
@@ -79,15 +79,15 @@ ALIVE = Claim(
 )
 GONE_LATE = Claim("REA-53", "a dead broker is in the routes for 130 s", "reachable", lambda x: x.listed & (x.dead >= 130), part=Expiry)
 ENDS = Claim(
-    "LIV-07", "a synchronous send ends within its timeout and 12 s, after at most 3 attempts", "always",
+    "LIV-07", "a synchronous send ends within its timeout plus 12 s, after at most 3 attempts", "always",
     lambda p: _late(p, 12) & (p.attempts <= ATTEMPTS), part=Patience,
 )  # fmt: skip
 ENDS_SOME_TIME = Claim(
-    "LIV-07.fair", "a synchronous send ends", "leads_to", lambda p: (p.doing != "nothing", p.doing == "over"), part=Patience
+    "LIV-07.fair", "a synchronous send eventually ends", "leads_to", lambda p: (p.doing != "nothing", p.doing == "over"), part=Patience
 )
 ENDS_LATE = Claim(
     "REA-54",
-    "a synchronous send ends 12 s after its timeout",
+    "a synchronous send eventually ends 12 s after its timeout",
     "reachable",
     lambda p: (p.doing == "over") & ~_late(p, 11),
     part=Patience,

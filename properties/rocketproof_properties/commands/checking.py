@@ -72,7 +72,8 @@ def check(
     property
         Only the property with this id; may be repeated.
     profile
-        Only this profile, such as P49; may be repeated.
+        Only this profile, such as P49, or a release, such as 4.9.4; may be repeated. For a release, each property is decided in the
+        nearest profile for which the catalogue has a verdict.
     scope
         The finite sizes. Default: those that the catalogue names.
     engine

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Annotated, Final
 
-from cyclopts import App, CycloptsError, Parameter, ValidationError
+from cyclopts import App, CycloptsError, Group, Parameter, ValidationError
 
 from rocketproof_model import RocketproofError, interrupts
 
@@ -20,18 +20,21 @@ from ..reports.choices import InputError
 from ..reports.exitcode import OK, STOPPED, USAGE
 from ..reports.files import STREAM, remedy
 from . import audit as audits
-from . import brokers, checking, data, documents, exploring, implementation, releases, validating, witnesses, zoo
+from . import brokers, checking, data, documents, exploring, implementation, listing, releases, starting, validating, witnesses, zoo
 from .common import INVOKED
 
-COMMANDS: tuple[Callable[..., int], ...] = (
-    *(checking.check, checking.certificate, checking.show, checking.explain, checking.picture, checking.graph, checking.export),
-    *(witnesses.diff, witnesses.to_test),
-    exploring.explore,
-    *(implementation.replay, implementation.hazard),
-    *(brokers.serve, validating.validate, validating.level, validating.compare, releases.profile, zoo.zoo),
-    *(data.judge, data.campaign, audits.audit),
-    documents.docs,
-)
+DEVELOPMENT: Final = "Development"
+GROUPS: Final[Mapping[str, tuple[Callable[..., int], ...]]] = {
+    "Understand": (implementation.hazard, exploring.explore, checking.show, checking.explain, listing.list_, documents.docs),
+    "Check": (checking.check, implementation.run_tests, checking.certificate, data.campaign),
+    "Validate a broker": (validating.validate, validating.level, validating.compare, releases.profile, brokers.serve, starting.init),
+    "Data": (audits.audit, data.judge),
+    "Witnesses": (witnesses.diff, witnesses.to_test, implementation.replay, checking.picture, checking.graph, checking.export),
+    DEVELOPMENT: (zoo.zoo,),
+}
+"""The commands by the purpose for which someone looks them up. Those of `DEVELOPMENT` are hidden where the package is installed."""
+NAMES: Final = {"run_tests": "test", "list_": "list"}
+"""Commands whose function has another name: pytest takes a function `test` for a test, and `list` is Python's."""
 
 LAB: Final[Mapping[str, tuple[str, str]]] = {
     "mutate": ("commands:mutate", "Change the implementation or the specification in small ways and see what notices each change."),
@@ -39,6 +42,14 @@ LAB: Final[Mapping[str, tuple[str, str]]] = {
     "bench": ("bench.commands:app", "Measure the engines."),
 }
 """The commands that exist only in a clone, each with its place in `rocketproof_lab` and its help."""
+FIRST_STEPS: Final = (
+    ("rocketproof check", "decide all properties of the specification, in about a minute"),
+    ("rocketproof hazard HAZ-03", "run a known surprise of RocketMQ on a simulated cluster"),
+    ("rocketproof explore", "walk through counterexamples in a browser"),
+    ("rocketproof validate --target served", "validate a broker, here the reference implementation"),
+    ("rocketproof audit FOLDER", "audit the store of a broker"),
+)
+"""What `rocketproof` without arguments offers."""
 STREAMS = (("certificate", "smt2"), ("explore", "html"), ("graph", "output"))
 """Options other than --json whose file may be standard output."""
 EXTRAS: Final[Mapping[str, str]] = {"pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
@@ -55,18 +66,33 @@ def _version() -> str:
 
 app = App(
     name="rocketproof",
-    help="Check what RocketMQ's topic creation, routing and append do: a model by search and by z3, an implementation by programs and "
-    "recordings; or check a model of your own.",
-    help_epilogue="Exit codes: 0 all as expected; 1 a verdict differs or something was found; 2 wrong usage or input; 3 stopped before a "
-    "decision. More about each command: rocketproof COMMAND --help",
+    help="A model checker, conformance suite and reference broker for RocketMQ's send and store path. It also checks models of your own.",
+    help_epilogue="Exit codes: 0 all as expected; 1 a verdict differs or a finding; 2 wrong usage or input; 3 stopped before a decision. "
+    "Options of a command: rocketproof COMMAND --help. Pages: rocketproof docs",
     version=_version,
     version_flags=["--version"],
     suppress_keyboard_interrupt=False,
     console=output.Output(),
 )
-for _command in COMMANDS:
-    app.command(_command)
-app.command(implementation.run_tests, name="test")  # pytest and its linters would take a function `test` for a test
+_IN_A_CLONE: Final = find_spec("rocketproof_lab") is not None
+_groups = {title: Group(title, sort_key=number) for number, title in enumerate(GROUPS)}
+for _title, _commands in GROUPS.items():
+    for _command in _commands:
+        _shown = _IN_A_CLONE or _title != DEVELOPMENT
+        app.command(_command, name=NAMES.get(_command.__name__, _command.__name__.replace("_", "-")), group=_groups[_title], show=_shown)
+_other = Group("Other", sort_key=len(GROUPS))
+app.register_install_completion_command(group=_other)
+app["--help"].group = app["--version"].group = (_other,)
+
+
+def first_steps() -> int:
+    """Print five commands to try first."""
+    page = output.Page()
+    page.line("rocketproof: a model checker, conformance suite and reference broker for RocketMQ's send and store path")
+    page.line("\nFive things to try:")
+    page.table(output.TableRow((command,), meaning) for command, meaning in FIRST_STEPS)
+    page.line("\nAll commands: rocketproof --help. Pages: rocketproof docs")
+    return OK
 
 
 def _only_in_a_clone(name: str) -> Callable[..., int]:
@@ -78,12 +104,11 @@ def _only_in_a_clone(name: str) -> Callable[..., int]:
     return refuse
 
 
-_in_a_clone = find_spec("rocketproof_lab") is not None
 for _name, (_place, _help) in LAB.items():
-    if _in_a_clone:
-        app.command(f"rocketproof_lab.{_place}", name=_name, help=_help)  # imported when it runs
+    if _IN_A_CLONE:
+        app.command(f"rocketproof_lab.{_place}", name=_name, help=_help, group=_groups[DEVELOPMENT])  # imported when it runs
     else:
-        app.command(_only_in_a_clone(_name), name=_name, help=f"{_help} (In a clone of the project.)")
+        app.command(_only_in_a_clone(_name), name=_name, help=f"{_help} (In a clone of the project.)", show=False)
 
 
 def run(tokens: Sequence[str]) -> int:
@@ -92,6 +117,8 @@ def run(tokens: Sequence[str]) -> int:
     INVOKED.set(shlex.join(["rocketproof", *tokens]))
     output.release_stdout()
     interrupts.undecided()
+    if not tokens:
+        return first_steps()
     try:
         command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
         _refuse_streams(command.__name__, bound.arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
@@ -63,6 +64,7 @@ def validate(
     witnesses: bool = True,
     faults: str | None = None,
     remember: bool = True,
+    exitfirst: Flag = False,
     json: Json = None,
     pages: Pages = None,
 ) -> int:
@@ -128,6 +130,8 @@ def validate(
     remember
         Try first the programs that showed a finding in an earlier run on this target under this profile, which .rocketproof/failures
         keeps, and keep those of this run.
+    exitfirst
+        End after the first program with a finding that is not accepted. The finding is still repeated and shrunk.
     json
         Write the report to this file too.
     pages
@@ -166,7 +170,7 @@ def validate(
         "programs": programs, "seed": seed, "workers": workers or _WORKERS, "rate": rate, "shrink": shrink, "states": states,
         "witnesses": witnesses, "faults": injected, "remember": remember,
     }  # fmt: skip
-    result, folder = _run(asked, reports.folder, resume, time, accepted)
+    result, folder = _run(asked, reports.folder, resume, time, accepted, exit_first=exitfirst)
     return _report(result, folder, reports, json, asked["target"])
 
 
@@ -323,7 +327,13 @@ def _judge_again(folder: Path, profile: str | None, accepted: Sequence[Any], sta
 
 
 def _run(
-    asked: dict[str, Any], folder: Path | None, resume: Path | None, seconds: float | None, accepted: Sequence[Any]
+    asked: dict[str, Any],
+    folder: Path | None,
+    resume: Path | None,
+    seconds: float | None,
+    accepted: Sequence[Any],
+    *,
+    exit_first: bool,
 ) -> tuple[ValidationReport, Path]:
     """Validate the target of the options `asked`, or resume the run in the folder `resume`. Adds that run's options to `asked`.
 
@@ -336,7 +346,7 @@ def _run(
         chosen = choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
     from ..conformance.witnesses.known import WITNESSES
     from ..reports import failures, output
-    from ..validation import memory
+    from ..validation import accept, memory
     from ..validation import resume as resuming
     from ..validation.report import next_folder
     from ..validation.validate import STATES, ValidationRequest, tried_first, validate
@@ -355,6 +365,7 @@ def _run(
             chosen, place, **common, seconds=seconds, states=asked["states"] or STATES, name_server=asked["nameserver"], accepted=accepted,
             witnesses=WITNESSES if asked["witnesses"] else (), asked=asked, resumes=resume is not None, audits=True,
             remembered=memory.programs(asked.get("remembered", ())),
+            until=accept.is_new(accepted, datetime.now(UTC).date()) if exit_first else None,
         )  # fmt: skip
         result = validate(request, progress)
         if remembers:

@@ -27,7 +27,8 @@ from rocketproof_protocol.shown import one_line, printable
 from .choices import InputError
 
 SPARSE_SECONDS: Final = 5.0
-"""Seconds between two progress lines if stderr is not a terminal."""
+"""Seconds between two progress lines if stderr is not a terminal. Later in a long run, the pause is `SPARSE_SHARE` of the run so far."""
+SPARSE_SHARE: Final = 0.2
 REFRESH_SECONDS: Final = 0.1
 """Seconds between two updates of the progress line on a terminal."""
 ROOM: Final = 30
@@ -248,7 +249,8 @@ class ProgressLine:
         self._console = Console(stderr=True, highlight=False)
         self._live = Live(console=self._console, auto_refresh=False, transient=True) if self._console.is_terminal else None
         self._pause = SPARSE_SECONDS if self._live is None else REFRESH_SECONDS
-        self._begin = float("-inf") if self._live is not None else time.monotonic() + quiet
+        self._start = time.monotonic()
+        self._begin = float("-inf") if self._live is not None else self._start + quiet
         self._last = float("-inf")
         self._kind = ""
 
@@ -264,7 +266,8 @@ class ProgressLine:
     def show(self, text: str, kind: str = "") -> None:
         """Show this text, unless the last text of its `kind` was shown too recently."""
         now = time.monotonic()
-        if now < self._begin or (now - self._last < self._pause and kind == self._kind):
+        pause = self._pause if self._live is not None else max(self._pause, SPARSE_SHARE * (now - self._start))
+        if now < self._begin or (now - self._last < pause and kind == self._kind):
             return
         self._last, self._kind = now, kind
         if self._live is None:

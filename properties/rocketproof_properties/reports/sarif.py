@@ -38,8 +38,7 @@ _ID, _SENTENCE, _TEXT, _PROPERTY = 255, 1_000, 8_000, 1_000
 """Maximum number of characters of ids, sentences, messages and properties."""
 _LEVELS: Final[Mapping[Outcome, str]] = {"error": "error", "undecided": "warning"}
 _LABEL: Final = re.compile(r"[A-Z]+-[0-9]{2,3}(\.\w+)?")
-_HELP: Final = "Where it is stated, and what belongs to it: rocketproof requirements {}"
-_HOME: Final = "https://pypi.org/project/rocketproof/"
+_HELP: Final = "What it states: rocketproof list properties {}"
 
 
 def write(run: Run, changes: Changes | None = None) -> str:
@@ -54,7 +53,7 @@ def write(run: Run, changes: Changes | None = None) -> str:
     if omitted:
         text = f"{omitted:,} of {len(scanned):,} results are left out: code scanning takes no larger file; fix the others first"
         file.notifications.append({"level": "warning", "message": {"text": text}})
-    driver = {"name": "rocketproof", "version": run.tool, "informationUri": _HOME, "rules": [*file.rules.values()]}
+    driver = {"name": "rocketproof", "version": run.tool, "rules": [*file.rules.values()]}
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",

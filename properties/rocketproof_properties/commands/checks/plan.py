@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rocketproof_model.result import LIVE
+from rocketproof_profiles import PROFILES, lineage
+from rocketproof_profiles.releases import nearest_profile
 
 from ...catalogue.modelfile import DEFAULT, load, settings
 from ...catalogue.source import WITHOUT_IMPLEMENTATION, ModelSource, specified
-from ...reports.choices import InputError, known, offer
+from ...reports.choices import InputError, is_release, known, offer
 
 if TYPE_CHECKING:
     from ...catalogue.table import Case
@@ -147,23 +149,23 @@ def _from_file(request: CheckRequest, sizes: Mapping[str, Any]) -> CheckPlan:
 
 def _cases(request: CheckRequest) -> tuple[str | None, list[Case]]:
     """Return the scope and the cases of the catalogue that a request selects. Raises InputError if there is no case."""
-    from rocketproof_profiles import PROFILES
     from rocketproof_spec import NAMES, SCOPES
 
     from ...catalogue.table import CASES
 
     ids = [known("property", id_, [*(c.property for c in CASES), *(c.claim for c in CASES)]) for id_ in request.properties]
-    profiles = [known("profile", name, PROFILES) for name in request.profiles]
+    profiles = [name if is_release(name) else known("profile", name, PROFILES) for name in request.profiles]
     scope = None if request.scope is None else known("scope", request.scope, NAMES)
     restricted = bool(ids) or request.condition is not None or request.engine is not None
     cases = [c for c in CASES if c.kind != "history" or (restricted and scope is None)]  # the other kinds need no implementation
-    chosen = [c for c in cases if (not ids or c.property in ids or c.claim in ids) and (not profiles or c.profile in profiles)]
+    about = [c for c in cases if not ids or c.property in ids or c.claim in ids]
+    chosen = about if not profiles else [c for name in profiles for c in _of_profile(about, name)]
     if not chosen:
-        about = ", ".join(ids) or "any property"
-        having = ", ".join(sorted({c.profile for c in cases if not ids or c.property in ids or c.claim in ids}))
+        named = ", ".join(ids) or "any property"
+        having = ", ".join(sorted({c.profile for c in about}))
         if not having:
-            raise InputError(f"{about} is about messages, and the specification has none; leave out --scope")
-        raise InputError(f"the catalogue has no verdict on {about} for {', '.join(profiles)}; use --profile {having}")
+            raise InputError(f"{named} is about messages, and the specification has none; leave out --scope")
+        raise InputError(f"the catalogue has no verdict on {named} for {', '.join(profiles)}; use --profile {having}")
     if request.condition is not None:
         conditions = [c.condition for c in chosen]
         condition = request.condition.strip()
@@ -175,6 +177,17 @@ def _cases(request: CheckRequest) -> tuple[str | None, list[Case]]:
     if scope is not None and any(c.scope == base_scope for c in chosen):
         chosen = [c for c in chosen if c.scope == base_scope]
     return scope, chosen
+
+
+def _of_profile(cases: Sequence[Case], name: str) -> list[Case]:
+    """Return the cases of a profile. For a release, each property has the cases of the nearest profile that states any."""
+    if not is_release(name):
+        return [case for case in cases if case.profile == name]
+    line = lineage(nearest_profile(name))
+    nearest: dict[tuple[str, str], str] = {}
+    for profile in reversed(line):
+        nearest |= {(case.property, case.claim): profile for case in cases if case.profile == profile}
+    return [case for case in cases if nearest.get((case.property, case.claim)) == case.profile]
 
 
 def _from_catalogue(request: CheckRequest) -> CheckPlan:

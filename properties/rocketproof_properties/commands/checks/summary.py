@@ -1,24 +1,52 @@
-"""Print a check of many properties: one line per property, and in full only the verdicts that are not as expected."""
+"""Print a check of many properties on one screen: counts by theme, every deviation in full, and three counterexamples to look at.
+
+A few properties get a line each instead of the counts by theme.
+`--all` prints every verdict instead (`show.print_report`).
+"""
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Final
 
+from ...catalogue.themes import THEMES, theme_of
 from ...reports.output import Page, TableRow, counted
 from . import show, witnessfiles
 from .matrix import CheckReport
 from .rows import VerdictRow
 
-_UNDECIDED = "undecided"
+INSTRUCTIVE: Final = (
+    ("INV-32", "creation"),
+    ("LIV-03", "small"),
+    ("INV-28", "persistence"),
+    ("INV-06", "recovery"),
+    ("INV-13", "creation"),
+)
+"""Properties and scopes whose counterexamples are shown first: a queue that no consumer reads, a topic that one broker never gets, a
+table lost in a crash, an acknowledged message that is lost."""
+FEW: Final = 12
+"""Up to this number of properties, each has a line with its sentence."""
+EXAMPLES: Final = 3
+"""How many counterexamples are named."""
+_COLUMNS: Final = ("holds", "violated as documented", "unexpected", "undecided")
+_STYLES: Final = {"unexpected": "bold red", "undecided": "bold yellow"}
+
+
+@dataclass
+class _ThemeCounts:
+    properties: set[str] = field(default_factory=set)
+    verdicts: Counter[str] = field(default_factory=Counter)
 
 
 def render(report: CheckReport, left_out: Sequence[str] = ()) -> None:
-    """Print the properties with counts of their verdicts, the verdicts that are not as expected, and the closing line."""
+    """Print the counts by theme, the verdicts that are not as expected, three counterexamples, and where to find the rest."""
     page = Page()
-    _print_properties(report.rows, page)
+    if len({row.id for row in report.rows}) <= FEW:
+        _print_properties(report.rows, page)
+    else:
+        _print_themes(report.rows, page)
     differ = [row for row in report.rows if show.mark(row) == "!"]
     if differ:
         page.line("\nNot as expected:")
@@ -29,13 +57,31 @@ def render(report: CheckReport, left_out: Sequence[str] = ()) -> None:
         page.line()
     for reason, count in reasons.items():
         page.line(f"? {count} undecided: {show.STOPPED.get(reason, reason)}", "bold yellow")
-    _print_files(report.rows, page)
-    show.print_coverage(report, page, guards=False)
+    _print_examples(report.rows, page)
     show.print_problems(report, left_out, page)
-    page.line("every verdict, with its condition: --all, or as data --json FILE", "dim")
-    if any(row.cached for row in report.rows):
-        page.line("cached: decided by an earlier run of the same model and engine; to decide again: --fresh", "dim")
+    _print_more(report, page)
     page.line(show.closing(report), "bold")
+
+
+def _print_themes(rows: Sequence[VerdictRow], page: Page) -> None:
+    """Print a line for each theme: its properties, and the counts of their verdicts."""
+    themes: dict[str, _ThemeCounts] = {}
+    for row in rows:
+        theme = themes.setdefault(theme_of(row.id, row.sentence), _ThemeCounts())
+        theme.properties.add(row.id)
+        theme.verdicts[_column(row)] += 1
+    total = Counter(_column(row) for row in rows)
+    columns = _columns(total)
+    lines = []
+    for name in sorted(themes, key=lambda name: list(THEMES).index(name) if name in THEMES else len(THEMES)):
+        theme = themes[name]
+        numbers = (f"{theme.verdicts[column]:,}" if theme.verdicts[column] else "" for column in columns)
+        style = next((style for column, style in _STYLES.items() if theme.verdicts[column]), "")
+        lines.append(TableRow((name, str(len(theme.properties)), *numbers), style=style))
+    if len(lines) > 1:
+        properties = len({row.id for row in rows})
+        lines.append(TableRow(("all", str(properties), *(f"{total[column]:,}" for column in columns)), style="bold"))
+    page.table(lines, ("", "properties", *columns), right=range(1, 2 + len(columns)), indent=0)
 
 
 def _print_properties(rows: Sequence[VerdictRow], page: Page) -> None:
@@ -43,29 +89,70 @@ def _print_properties(rows: Sequence[VerdictRow], page: Page) -> None:
     claims: dict[tuple[str, str], list[VerdictRow]] = {}
     for row in rows:
         claims.setdefault((row.id, row.sentence), []).append(row)
-    words = sorted({_word(row) for row in rows}, key=_order)
+    columns = _columns(Counter(map(_column, rows)))
     lines = []
     for (id_, sentence), members in claims.items():
-        counts = Counter(map(_word, members))
+        counts = Counter(map(_column, members))
         sign = max(map(show.mark, members), key=list(show.STYLES).index)
-        lines.append(TableRow((id_, *(str(counts[word] or "") for word in words)), sentence, show.STYLES[sign], sign))
-    page.table(lines, ("", *words), right=range(1, 1 + len(words)))
+        lines.append(TableRow((id_, *(f"{counts[column] or ''}" for column in columns)), sentence, show.STYLES[sign], sign))
+    page.table(lines, ("", *columns), right=range(1, 1 + len(columns)), indent=0)
 
 
-def _word(row: VerdictRow) -> str:
-    return _UNDECIDED if row.agrees is None else row.verdict
+def _columns(total: Counter[str]) -> list[str]:
+    """Return the columns to show: those with a verdict, and always the first two."""
+    return [column for column in _COLUMNS if total[column] or column in _COLUMNS[:2]]
 
 
-def _order(word: str) -> tuple[int, str]:
-    """Return the sort key of a column, with the usual verdicts first."""
-    known = ("holds", "violated", "not inductive", "unknown", _UNDECIDED)
-    return known.index(word) if word in known else len(known), word
+def _column(row: VerdictRow) -> str:
+    """Return the column of `_COLUMNS` in which a verdict counts.
+
+    A property that holds and a state that can be reached hold. So does one that bounded programs did not refute, as expected.
+    """
+    if show.mark(row) == "!":
+        return "unexpected"
+    if row.agrees is None:
+        return "undecided"
+    return "violated as documented" if row.verdict == "violated" else "holds"
 
 
-def _print_files(rows: Sequence[VerdictRow], page: Page) -> None:
-    """Print how many witnesses were written, their folder, and the command that shows a witness."""
-    with_witness = [row for row in rows if row.witness is not None]
-    if with_witness:
-        path = next((row for row in with_witness if row.verdict == "violated"), with_witness[0]).witness or ""
-        count = counted(len({row.witness for row in with_witness}), "witness", "witnesses")
-        page.line(f"\n{count} in {shlex.quote(str(Path(path).parent))}; to look at one:\n  {witnessfiles.show_command(path)}")
+def _print_examples(rows: Sequence[VerdictRow], page: Page) -> None:
+    """Print expected counterexamples from different themes, each with the command that shows it."""
+    examples = _examples(rows)
+    if not examples:
+        return
+    page.line("\nCounterexamples to documented violations, and the commands that show them:")
+    for row in examples:
+        steps = "" if row.length is None else f", {counted(row.length, 'step')}"
+        page.wrapped(f"{row.id}  {row.sentence} ({row.profile}: {row.condition}{steps})", indent=8)
+        page.line(f"        {witnessfiles.show_command(row.witness or '')}")
+
+
+def _examples(rows: Sequence[VerdictRow]) -> list[VerdictRow]:
+    """Return at most `EXAMPLES` expected violations with a witness, the instructive ones first, then the shortest of each further theme."""
+    violated = [row for row in rows if row.verdict == "violated" and row.agrees and row.witness is not None and row.engine == "explicit"]
+    latest = {(row.id, row.scope): row for row in violated}  # of several profiles and conditions, the last one: the newest profile
+    chosen = [latest[key] for key in INSTRUCTIVE if key in latest]
+    themes = {theme_of(row.id, row.sentence) for row in chosen}
+    for row in sorted(violated, key=lambda row: (row.length or 0, row.id)):
+        if (theme := theme_of(row.id, row.sentence)) not in themes:
+            themes.add(theme)
+            chosen.append(row)
+    return chosen[:EXAMPLES]
+
+
+def _print_more(report: CheckReport, page: Page) -> None:
+    """Print where to find what is not on this page."""
+    lines = []
+    witnesses = len({row.witness for row in report.rows if row.witness is not None})
+    if witnesses:
+        lines.append((f"{counted(witnesses, 'witness', 'witnesses')} in a browser:", "rocketproof explore"))
+    never = len({gap.action for gap in report.gaps if gap.missing == "action"})
+    if show.is_cut(report):
+        lines.append(("coverage is not judged: the run was stopped", ""))
+    elif never:
+        lines.append((f"{counted(never, 'action')} never happened in some scope:", "rocketproof check --all"))
+    lines.append(("every verdict, with its condition:", "--all, --json FILE, --html FOLDER"))
+    cached = sum(row.cached for row in report.rows)
+    if cached:
+        lines.append((f"{cached:,} verdicts of an earlier run; decide again:", "--fresh"))
+    page.table([TableRow((what, how)) for what, how in lines], indent=0)

@@ -76,7 +76,11 @@ ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, STATES, ACCEPT
 
 @dataclass(frozen=True)
 class Options:
-    """The values of all options. `target` is "" if there is none. `seconds` of None means no limit, `states` of None the default."""
+    """The values of all options.
+
+    - `target`: "" if there is none. `seconds`: None means no limit. `states`: None means the default.
+    - `exit_first`: end the run after the first program with a finding, as pytest's --exitfirst requests.
+    """
 
     target: str = ""
     profile: str | None = None
@@ -89,6 +93,7 @@ class Options:
     store: Path | None = None
     suite: When = "auto"
     states: int | None = None
+    exit_first: bool = False
 
     @property
     def address(self) -> bool:
@@ -117,6 +122,7 @@ def read(config: pytest.Config) -> Options:
         _path(config, STORE),
         cast(When, _text(config, SUITE, f"give {', '.join(_WHEN)}", lambda text: text in _WHEN) or Options.suite),
         whole_number(states) if (states := _text(config, STATES, "give a number such as 1000000", _is_count)) else None,
+        config.getoption("maxfail", 0) == 1,
     )
     _check_target(target, where, config.invocation_params.dir)
     return options
@@ -168,11 +174,12 @@ def _profile(config: pytest.Config) -> str | None:
     if not text:
         return None
     from rocketproof_profiles import PROFILES
+    from rocketproof_profiles.releases import nearest_profile
 
-    from ...reports.choices import InputError, known
+    from ...reports.choices import InputError, is_release, known
 
     try:
-        return known("profile", text, PROFILES)
+        return nearest_profile(text) if is_release(text) else known("profile", text, PROFILES)
     except InputError as error:
         raise pytest.UsageError(f"{where}: {error}") from None
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from ...programs.parts import Capability
 from ...reports import failures
 from ...reports.output import counted
 from .. import memory
+from ..accept import is_new
 from ..entries import SuiteEntry, entries
 from ..report import ValidationReport
 from ..undecided import MORE_STATES
@@ -138,6 +140,7 @@ def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
     target = target_of(options)
     folder = options.report or next(path for n in itertools.count(1) if not (path := base / str(n)).exists())
     remembered = memory.file_of(target.name, target.profile)
+    accepted = options.accepted()
     request = ValidationRequest(
         target,
         folder,
@@ -147,7 +150,8 @@ def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
         shrink=SHRINK,
         states=options.states or EXPANDED.states,
         name_server=options.name_server,
-        accepted=options.accepted(),
+        accepted=accepted,
+        until=is_new(accepted, datetime.now(UTC).date()) if options.exit_first else None,
         witnesses=WITNESSES,
         remembered=memory.programs(failures.read(remembered)),
         audits=True,

@@ -13,7 +13,7 @@ from rocketproof_properties.validation.releases.switching import RecordedProgram
 
 FOLDER = Path(__file__).parents[1] / "data" / "releases"
 HISTORIES = sorted(path.name.removesuffix(page.SUFFIX) for path in FOLDER.glob(f"*{page.SUFFIX}"))
-PAGE = Path(__file__).parents[2] / "properties/docs/changes.md"
+PAGE = Path(__file__).parents[2] / "properties/docs/results/release-changes.md"
 
 
 @pytest.mark.nightly
@@ -35,7 +35,7 @@ def test_each_switch_that_names_this_data_has_a_history() -> None:
 
 @pytest.mark.nightly
 def test_the_page_is_made_of_this_data() -> None:
-    """`python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/changes.md` makes it."""
+    """`python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/results/release-changes.md` makes it."""
     assert page.page(FOLDER) == PAGE.read_text("utf-8")
 
 

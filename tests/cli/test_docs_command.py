@@ -16,7 +16,9 @@ def test_the_list_has_every_page_under_a_name_of_its_own(rocketproof: Callable[.
 
 def test_each_page_of_a_room_is_listed() -> None:
     house = documents.folder()
-    lies = {str(page.relative_to(house)) for room in ("model", "impl", "properties", "traces") for page in house.glob(f"{room}/docs/**/*.md")}
+    lies = {
+        str(page.relative_to(house)) for room in ("model", "impl", "properties", "traces") for page in house.glob(f"{room}/docs/**/*.md")
+    }
     assert lies and lies <= {path for section in documents.SECTIONS.values() for path in section}
 
 

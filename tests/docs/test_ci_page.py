@@ -50,7 +50,7 @@ def accepted(command: str) -> None:
 def used() -> list[dict[str, Any]]:
     """What the examples give the action."""
     steps = [step for one in EXAMPLES for job in one.get("jobs", {}).values() for step in job["steps"]]
-    return [step["with"] for step in steps if step.get("uses", "")== "./rocketproof"]
+    return [step["with"] for step in steps if step.get("uses", "") == "./rocketproof"]
 
 
 def test_each_command_of_the_page_is_one() -> None:

@@ -35,7 +35,7 @@ def test_each_switch_that_names_this_data_has_a_history() -> None:
 
 @pytest.mark.nightly
 def test_the_page_is_made_of_this_data() -> None:
-    """`python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/results/release-changes.md` makes it."""
+    """`python -m rocketproof_properties.validation.releases.page tests/data/releases` prints the page."""
     assert page.page(FOLDER) == PAGE.read_text("utf-8")
 
 

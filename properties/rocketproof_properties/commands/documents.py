@@ -36,6 +36,7 @@ def docs(name: str | None = None, /, *, path: Flag = False) -> int:
         page.line(section, "bold")
         files = [documents.folder() / file_name for file_name in paths]
         page.table(
-            TableRow((f"rocketproof docs {names[file]}", kind), documents.title(file)) for file, kind in zip(files, paths.values(), strict=True)
+            TableRow((f"rocketproof docs {names[file]}", kind), documents.title(file))
+            for file, kind in zip(files, paths.values(), strict=True)
         )
     return OK

@@ -1,4 +1,4 @@
-"""The pages of the documentation by audience, for `rocketproof docs`, the index page and the site. They are found in a clone and in a wheel."""
+"""The pages of the documentation by audience, for `rocketproof docs`, the index page and the site. A clone and a wheel have them."""
 
 from __future__ import annotations
 

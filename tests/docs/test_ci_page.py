@@ -17,7 +17,7 @@ from session import ROOT, blocks
 from rocketproof_properties.commands.program import app
 from rocketproof_properties.reports.options import KINDS, is_kind
 
-ACTION = ROOT / ".github/actions/rocketproof/action.yml"
+ACTION = ROOT / "action.yml"
 PAGE = ROOT / "properties/docs/ci.md"
 EXAMPLES = [yaml.safe_load(block.text) for block in blocks(PAGE) if block.language == "yaml"]
 
@@ -50,7 +50,7 @@ def accepted(command: str) -> None:
 def used() -> list[dict[str, Any]]:
     """Return the inputs that the examples pass to the action."""
     steps = [step for example in EXAMPLES for job in example.get("jobs", {}).values() for step in job["steps"]]
-    return [step["with"] for step in steps if step.get("uses", "").endswith("actions/rocketproof")]
+    return [step["with"] for step in steps if step.get("uses", "") == "./rocketproof"]
 
 
 def test_each_command_of_the_page_exists() -> None:

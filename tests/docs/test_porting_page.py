@@ -1,7 +1,8 @@
-"""The porting page lists the requests in the code, and the capabilities lost without each."""
+"""The pages for porters list the requests that the code sends, the levels, and what is lost without a request."""
 
 import inspect
 import re
+from pathlib import Path
 
 from session import ROOT
 
@@ -16,7 +17,8 @@ from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.levels import LEVELS, REQUESTS
 from rocketproof_protocol import codes
 
-PAGE = ROOT / "properties" / "docs" / "porting.md"
+PAGE = ROOT / "properties" / "docs" / "requests.md"
+LEVELS_PAGE = ROOT / "properties" / "docs" / "porting.md"
 OTHERWISE = {"back": codes.CONSUMER_SEND_MSG_BACK, "end": codes.END_TRANSACTION}
 """Steps that become a request only after another step."""
 SERVED_BY_NAME_SERVER = {
@@ -71,9 +73,9 @@ def code_of(name: str) -> int:
     return OTHERWISE.get(name) or plain(name).code
 
 
-def table(head: str) -> list[str]:
-    """Return the rows of the page's table with this head."""
-    lines = PAGE.read_text("utf-8").splitlines()
+def table(head: str, page: Path = PAGE) -> list[str]:
+    """The rows of a page's table with this head."""
+    lines = page.read_text("utf-8").splitlines()
     begin = next(k for k, line in enumerate(lines) if line.startswith(head))
     found = lines[begin + 2 :]
     return found[: next(k for k, line in enumerate(found) if not line.startswith("|"))]
@@ -88,7 +90,7 @@ def test_page_lists_lost_capabilities_by_request() -> None:
 
 
 def test_the_page_lists_the_levels() -> None:
-    assert table("| level | name |") == levels(), "write this into the page:\n" + "\n".join(levels())
+    assert table("| level | name |", LEVELS_PAGE) == levels(), "write this into the page:\n" + "\n".join(levels())
 
 
 def test_page_describes_lost_capabilities_like_a_report() -> None:

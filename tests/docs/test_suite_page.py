@@ -10,7 +10,7 @@ from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.validation.entries import entries
 from rocketproof_properties.validation.suite.unseen import table, unseen
 
-PAGE = ROOT / "properties" / "docs" / "suite.md"
+PAGE = ROOT / "properties" / "docs" / "suite-gaps.md"
 
 
 def test_page_lists_rules_without_an_item() -> None:

@@ -9,19 +9,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE_FOLDERS = ("model", "impl", "traces", "properties")
-FURTHER = {"model": ("docs/specification.md",)}
-"""Pages to which a README leaves a package's part of the map."""
+MAPS = {"properties": "docs/architecture.md"}
+"""The pages that map the packages of a folder, if they are not its README."""
 PACKAGES = [file.parent for room in SOURCE_FOLDERS for file in sorted((ROOT / room).rglob("rocketproof*/**/__init__.py"))]
 
 
 @pytest.mark.parametrize("room", SOURCE_FOLDERS)
 def test_the_map_of_a_room_has_all_that_is_in_it(room: str) -> None:
-    text = "".join((ROOT / room / page).read_text("utf-8") for page in ("README.md", *FURTHER.get(room, ())))
+    map_page = MAPS.get(room, "README.md")
+    text = (ROOT / room / map_page).read_text("utf-8")
     named = {part.removesuffix(".py") for span in re.findall(r"`([^`\n]+)`", text) for part in span.strip("/").split("/")}
     inside = [path for package in PACKAGES if package.parent == ROOT / room for path in package.iterdir()]
     modules = [path for path in inside if path.suffix == ".py" or path in PACKAGES]
     missing = sorted(str(path.relative_to(ROOT)) for path in modules if path.stem not in named and not path.stem.startswith("_"))
-    assert not missing, f"{room}/README.md does not say what these are for: {missing}"
+    assert not missing, f"{room}/{map_page} does not list {missing}"
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))

@@ -13,7 +13,7 @@ from rocketproof_properties.validation.releases.switching import RecordedProgram
 
 FOLDER = Path(__file__).parents[1] / "data" / "releases"
 HISTORIES = sorted(path.name.removesuffix(page.SUFFIX) for path in FOLDER.glob(f"*{page.SUFFIX}"))
-PAGE = Path(__file__).parents[2] / "properties/docs/changes.md"
+PAGE = Path(__file__).parents[2] / "properties/docs/results/release-changes.md"
 
 
 @pytest.mark.nightly
@@ -37,7 +37,7 @@ def test_each_switch_that_names_this_data_has_history() -> None:
 
 @pytest.mark.nightly
 def test_page_is_generated_from_this_data() -> None:
-    """The command is `python -m rocketproof_properties.validation.releases.page tests/data/releases > properties/docs/changes.md`."""
+    """`python -m rocketproof_properties.validation.releases.page tests/data/releases` prints the page."""
     assert page.page(FOLDER) == PAGE.read_text("utf-8")
 
 

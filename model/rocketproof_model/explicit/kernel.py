@@ -16,7 +16,7 @@ count through `model.actions` and `action.instances`; `Kernel.move` is the inver
 
 The module writes LLVM text because compilers of Python are slower. It compiles the specification's scope `small` in 0.57 CPU-seconds; Numba
 takes 21, for code that runs at half to a seventh of the speed. Computing a state's successors takes 53 us with Python functions, 610 us
-with the interpreter and 0.8 us with a kernel (properties/bench/README.md).
+with the interpreter and 0.8 us with a kernel (properties/docs/results/benchmarks.md).
 
 The model's constants are read at run time from `consts`, so one kernel serves all instances of a model, mutants included. Parameters of
 actions with few instances are unrolled, others become loops. Guards are evaluated in order. Each exit of an action records a constant with

@@ -22,15 +22,13 @@ from ..reports.choices import InputError
 from .connection import SECONDS, Connection, TcpConnection
 
 LOST: Final[Mapping[Capability, str]] = {
-    Capability.START: "programs run on the brokers and settings as they are, among what they stored before; programs that need a number of "
-    "brokers, or a setting from the start, are left out, and so are the model's witnesses",
-    Capability.STOP: "programs with a graceful stop are left out: what a broker writes when it stops, and its absence, go unseen",
-    Capability.KILL: "programs with a crash are left out, and so are witnesses of the model in which a broker crashes: what is lost with a "
-    "process goes unseen",
-    Capability.RESTART: "programs that go on after a stop or a crash are left out, and so are witnesses of the model in which a broker "
-    "restarts: recovery goes unseen",
+    Capability.START: "programs run on the given brokers with their settings and earlier data; programs that need several brokers or an "
+    "initial setting are left out, and so are the model's witnesses",
+    Capability.STOP: "programs with a graceful stop are left out, so the files that a stop writes are not checked",
+    Capability.KILL: "programs and witnesses with a crash are left out, so data lost in a crash is not checked",
+    Capability.RESTART: "programs and witnesses with a restart are left out, so recovery is not checked",
     Capability.CONFIGURE: "programs that change a setting of a running broker are left out",
-    Capability.STORE: "files are not read: records are known only as far as the broker gives them out",
+    Capability.STORE: "files are not read: only records that the broker returns are known",
 }
 """What a validation cannot find out without each capability that a target outside of this process may have."""
 

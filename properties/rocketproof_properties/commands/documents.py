@@ -35,5 +35,8 @@ def docs(name: str | None = None, /, *, path: Flag = False) -> int:
     for section, paths in documents.SECTIONS.items():
         page.line(section, "bold")
         files = [documents.folder() / file_name for file_name in paths]
-        page.table(TableRow((f"rocketproof docs {names[file]}",), documents.title(file)) for file in files)
+        page.table(
+            TableRow((f"rocketproof docs {names[file]}", kind), documents.title(file))
+            for file, kind in zip(files, paths.values(), strict=True)
+        )
     return OK

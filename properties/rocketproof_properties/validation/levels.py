@@ -76,7 +76,7 @@ _ONE_MORE: Final[Step] = ("send", {"body": "fourth"})
 LEVELS: Final = (
     Level(
         "answers a route",
-        "a name server answers a client that asks for the route of TBW102, which tells it the queues and the address of a broker",
+        "the name server answers a query for the route of TBW102 with its queues and the address of a broker",
         ("route",),
         (LevelTrial((("route", {"topic": TEMPLATE}),)),),
         _ids("INV-01 INV-02 INV-04 INV-05 INV-59.tables INV-60 NS-06 REM-05 REM-08"),
@@ -84,7 +84,7 @@ LEVELS: Final = (
     ),
     Level(
         "takes a send",
-        "a first message makes its topic, each send is answered with its queue, its offset and an id, and the name server has the route",
+        "a first message creates its topic; each send is answered with queue, offset and id; the name server has the route",
         ("send", "max_offset"),
         (LevelTrial((("send", {}), ("send", {"queue": 1}), ("route", {}))),),
         _ids(
@@ -95,7 +95,7 @@ LEVELS: Final = (
     ),
     Level(
         "keeps queues",
-        "what was acknowledged is in its queue, with the offsets 0, 1, 2 and the body that was sent, also after a stop and a start",
+        "acknowledged messages are in their queue with the offsets 0, 1, 2 and the sent bodies, also after a restart",
         ("pull", "max_offset"),
         (LevelTrial(_STORED), LevelTrial(_STORED, "stop", (_ONE_MORE,))),
         _ids(
@@ -107,7 +107,7 @@ LEVELS: Final = (
     ),
     Level(
         "retries and dead letters",
-        "what a consumer gives back comes to it again, after its delay, in the retry topic of its group, and is a dead letter in the end",
+        "a message sent back is delivered again in its group's retry topic after its delay, and finally becomes a dead letter",
         ("back",),
         (
             LevelTrial((("send", {}), ("back", {"level": 1}), ("time", {"millis": 2500}))),
@@ -121,7 +121,7 @@ LEVELS: Final = (
     ),
     Level(
         "transactions",
-        "a half message is in no queue before it is committed; then it is there once, and not if it is rolled back",
+        "a half message is in no queue before it is committed, in its queue once after that, and in none if it is rolled back",
         ("end",),
         (LevelTrial((_half("committed"), ("end", {}), _half("rolled back"), ("end", {"record": 1, "commit": False}), _A_WHILE)),),
         _ids("INV-03 INV-35.records TRX-01 TRX-04 APP-04"),
@@ -129,7 +129,7 @@ LEVELS: Final = (
     ),
     Level(
         "recovers",
-        "after kill -9 and a start everything that was acknowledged is there, and each queue goes on behind it",
+        "after kill -9 and a restart all acknowledged messages exist, and each queue continues after them",
         (),
         (LevelTrial((*_STORED, _half("half")), "kill", (_ONE_MORE, ("send", {"body": "fifth", "queue": 1}))),),
         frozenset(),
@@ -157,27 +157,27 @@ class LevelRequest(NamedTuple):
 _LOOKS: Final = "records: whether what was acknowledged was stored, where, and how often"
 REQUESTS: Final[Mapping[str, LevelRequest]] = {
     "route": LevelRequest(1, "clients find no broker; nothing about routes is judged", {"topic": "nowhere"}),
-    "cluster": LevelRequest(0, "brokers behind a name server: give the address of each broker instead"),
+    "cluster": LevelRequest(0, "brokers by their name server: give the address of each broker instead"),
     "send": LevelRequest(2, "everything: nothing can be stored"),
     "max_offset": LevelRequest(2, "everything: the broker is not recognised", {"topic": "nowhere"}),
     "pull": LevelRequest(3, _LOOKS, {"topic": "nowhere"}),
-    "view": LevelRequest(0, "records at the place that an answer names: whether an id leads to its message", {"place": 0}),
-    "find": LevelRequest(0, "keys: whether a message is found by those that it has", {"topic": "nowhere"}),
+    "view": LevelRequest(0, "records by their place in the log: whether an id leads to its message", {"place": 0}),
+    "find": LevelRequest(0, "keys: whether a message is found by its keys", {"topic": "nowhere"}),
     "topics": LevelRequest(0, "the topic table: whether a refused send left a topic, with how many queues and which permission"),
-    "settings": LevelRequest(0, "settings: those of the profile's release are assumed"),
+    "settings": LevelRequest(0, "settings: the defaults of the profile's release are assumed"),
     "back": LevelRequest(4, "retries and dead letters", {"offset": 0}),
-    "end": LevelRequest(5, "transactions: a half message is never committed, and there is no answer that would say so"),
-    "topic": LevelRequest(0, "topics that an administrator makes: other counts of queues, permissions, orders, templates"),
-    "group": LevelRequest(0, "consumer groups that an administrator makes: limits of retries, numbers of retry queues"),
+    "end": LevelRequest(5, "transactions: a half message is never committed, and no response shows it"),
+    "topic": LevelRequest(0, "topics created by an administrator: other queue counts, permissions, orders, templates"),
+    "group": LevelRequest(0, "consumer groups created by an administrator: retry limits, numbers of retry queues"),
     "search": LevelRequest(0, "the offset of a queue by a time", {"topic": "nowhere"}),
     "earliest": LevelRequest(0, "the time of a queue's first message", {"topic": "nowhere"}),
-    "heartbeat": LevelRequest(0, "producers that are known to the broker: it asks nobody what became of a half message"),
-    "register": LevelRequest(0, "several brokers behind a name server, as it shows them in a route"),
+    "heartbeat": LevelRequest(0, "producers known to the broker: it checks no half message"),
+    "register": LevelRequest(0, "several brokers of one name server in a route"),
     "unregister": LevelRequest(0, "how a name server forgets a broker"),
     "delete": LevelRequest(0, "nothing; topics of the programs stay"),
     "delete_group": LevelRequest(0, "nothing; groups of the programs stay"),
     "forget_topic": LevelRequest(0, "nothing; topics of the programs stay in the name server"),
-    "register_topic": LevelRequest(0, "nothing; routes that somebody else tells the name server are not tried"),
+    "register_topic": LevelRequest(0, "nothing; routes registered by other clients are not tried"),
     "configure": LevelRequest(0, "settings of a running broker: programs that need others are left out"),
 }
 """The requests by the steps that send them (`programs.vocabulary`)."""

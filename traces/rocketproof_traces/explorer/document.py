@@ -1,7 +1,7 @@
 """A witness as the document that the page shows: codes, texts, and for each state what can happen there and what refuses the rest.
 
-The document is plain JSON ([its parts](../../docs/explorer.md)). It contains all data about the trace, so that a page needs no server. For
-a running explorer, `at` returns the same data for any other state.
+The document is plain JSON ([its parts](../../docs/explorer-documents.md)). It contains all data about the trace, so that a page needs no
+server. For a running explorer, `at` returns the same data for any other state.
 """
 
 from __future__ import annotations

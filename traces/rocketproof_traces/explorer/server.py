@@ -1,4 +1,4 @@
-"""Serve the explorer: the page and its requests. [The requests](../../docs/explorer.md#served) and their responses are JSON.
+"""Serve the explorer: the page and its requests. [The requests](../../docs/explorer-documents.md#served) and their responses are JSON.
 
 Long operations respond with lines, each a JSON object: any number of `progress`, then the result or an `error`. Closing the page stops its
 operations.

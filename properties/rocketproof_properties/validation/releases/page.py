@@ -32,14 +32,13 @@ _LONGEST, _BEFORE = 200, 40
 """Maximum number of characters of a value, and of the common prefix of two long values."""
 _HEAD: Final = """# What changed from release to release
 
-What a client of Apache RocketMQ sees of a broker and a name server, where two releases do otherwise. Each entry is a rule of the model
-and of the reference implementation; many have a request that was sent to the release, with what it answered or stored, and what the
-release before it would have. This page is made of that data:
+For operators who upgrade, and authors of brokers: what a client of Apache RocketMQ sees of a broker and a name server, where two releases
+differ. Each entry is a switch of a profile. Many have a program that was run on the release, with the difference to the preceding release.
+The page is generated from this data:
 `python -m rocketproof_properties.validation.releases.page tests/data/releases`.
 
-Releases without a line of their own are as the ones before them, as far as generated programs show
-([which ran](validated/other-releases.md)). What is found between any two others, a command says:
-`rocketproof compare apache:5.3.3 apache:5.4.0`.
+A release without an entry equals the preceding one, as far as generated programs show ([which ran](release-validations.md)). The
+differences between any two releases: `rocketproof compare apache:5.3.3 apache:5.4.0`.
 """
 
 

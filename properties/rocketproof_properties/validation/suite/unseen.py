@@ -21,33 +21,33 @@ from ...judging.reference.rules import TOGETHER
 from ...programs.parts import Capability
 from ..entries import entries
 
-_ROUTES: Final = "of the name server's tables, of which a client sees routes: `reference.route` compares those"
+_ROUTES: Final = "inside the name server's tables: clients see routes, and `reference.route` compares these"
 _PLACES: Final[Mapping[str, str]] = {
-    "producer.": "kept by a producer, and the target is brokers and name servers",
+    "producer.": "for producers: the target consists of brokers and name servers",
     "nameserver": _ROUTES,
     "routeinfo": _ROUTES,
-    "persistence": "of files, and of what a crash leaves of them",
-    "store.record": "of a record's bytes: `reference.record` compares all of its fields",
-    "store.": "of the store's files, threads and memory",
-    "remoting.": "of frames, threads and connections",
-    "system.": "of frames, threads and connections",
-    "broker.hooks": "of hooks and statistics inside the process",
-    "broker.": "a step inside the broker: `specification` and `reference` compare what comes of it",
+    "persistence": "about files, and their content after a crash",
+    "store.record": "about a record's bytes: `reference.record` compares all its fields",
+    "store.": "about the store's files, threads and memory",
+    "remoting.": "about frames, threads and connections",
+    "system.": "about frames, threads and connections",
+    "broker.hooks": "about hooks and statistics inside the process",
+    "broker.": "a step inside the broker: `specification` and `reference` compare its results",
 }
 """By the module of the implementation that keeps a rule; the first match counts."""
-_ELSEWHERE: Final = "of constants and data that others use"
-_TOGETHER: Final = "decides what is answered or stored together with other rules: a difference is one of `reference`"
+_ELSEWHERE: Final = "about constants and data that other rules use"
+_TOGETHER: Final = "decides a response or a record together with other rules: `reference` shows a difference"
 _KINDS: Final[Mapping[str, str]] = {
-    "leads_to": "of runs without an end, which no finite run contradicts",
-    "eventually_always": "of runs without an end, which no finite run contradicts",
-    "reachable": "of the model itself: that it says something",
-    "deadlock_free": "of the model itself: that it says something",
-    "lemma": "of numbers: proved, and not tried",
+    "leads_to": "about endless runs, which no finite run contradicts",
+    "eventually_always": "about endless runs, which no finite run contradicts",
+    "reachable": "about the model itself: it reaches the states of interest",
+    "deadlock_free": "about the model itself: it reaches the states of interest",
+    "lemma": "about numbers: proved, not tested",
 }
-_HIDDEN: Final = "needs what no client sees: statistics, hooks, what producers know, hours"
-_OF_STATES: Final = "holds in every state of the specification, so what `specification` explains has it"
-_BROKEN: Final = "broken in the model by steps that nobody brings about from outside"
-_INSIDE: Final = "of moments inside a process, between one answer and the next"
+_HIDDEN: Final = "needs data that no client sees: statistics, hooks, the state of producers, hours"
+_OF_STATES: Final = "holds in every state of the specification, so `specification` covers it"
+_BROKEN: Final = "violated in the model by steps that no client can cause"
+_INSIDE: Final = "about moments inside a process, between two responses"
 
 
 def unseen(profile: str) -> dict[str, list[str]]:

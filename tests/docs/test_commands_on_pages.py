@@ -1,0 +1,91 @@
+"""Every command on every page is accepted by the command line, cheap ones run, and pages with sessions print what they show."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cyclopts import MissingArgumentError
+from session import ROOT, blocks, follow, ours
+
+from rocketproof_properties.commands.pages import SECTIONS
+from rocketproof_properties.commands.program import app
+from rocketproof_properties.validation.suite import options
+
+PAGES = sorted({path for paths in SECTIONS.values() for path in paths} | {"traces/explorer/README.md"})
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+SHELL = ("", "console", "sh", "bash", "text", "yaml")
+CHEAP = ("hazard HAZ-03", "docs", "docs porting", "zoo", "zoo A24")
+SESSIONS = ("README.md", "traces/docs/counterexamples.md")
+"""Pages whose console blocks run here. The tutorial and the page on histories have tests of their own."""
+
+
+def lines(page: str) -> Iterator[str]:
+    """Yield the lines of code blocks, and code in the text that begins with a command."""
+    text = (ROOT / page).read_text("utf-8").replace("\\\n", " ")
+    for language, block in FENCE.findall(text):
+        if language in SHELL:
+            yield from (line.removeprefix("$ ").strip().removeprefix("- ") for line in block.splitlines())
+    rest = FENCE.sub("", text)
+    yield from (line.strip() for line in rest.splitlines() if line.startswith("    "))
+    yield from (span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", rest))
+
+
+def commands(page: str, start: str) -> list[list[str]]:
+    """Return the commands of a page that begin with a word, split as a shell splits them. Prefixes such as `uv run` are removed."""
+    found = []
+    for line in lines(page):
+        for part in re.split(r" && | \|\| ", line):
+            whole = re.sub(r"^(\.venv/bin/)?(uv run )?(--(extra|group) \w+ )*(\.venv/bin/)?", "", part)
+            if whole.startswith(f"{start} ") and "..." not in whole and "COMMAND" not in whole and "—" not in whole:
+                found.append(shlex.split(re.sub(r"\$\{\{.*?\}\}", "1", whole), comments=True)[1:])
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_are_accepted(page: str) -> None:
+    for words in commands(page, "rocketproof"):
+        try:
+            app.parse_args(words, exit_on_error=False, print_error=False)
+        except MissingArgumentError:
+            assert len(words) == 1, words  # only the command's name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_options_of_pytest_and_modules_exist(page: str) -> None:
+    known = {option.flag for option in options.ALL}
+    named = {word.partition("=")[0] for words in commands(page, "pytest") for word in words if word.startswith("--rocketproof")}
+    assert named <= known
+    modules = [words[1] for words in commands(page, "python") if words[0] == "-m"]
+    assert all(importlib.util.find_spec(name) for name in modules if name.startswith("rocketproof"))
+    scripts = re.findall(r"^    (\.ci/\w+)", (ROOT / page).read_text("utf-8"), re.M)
+    assert all((ROOT / script).is_file() for script in scripts)
+
+
+def test_a_wrong_command_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    (tmp_path / "page.md").write_text("    rocketproof check --propery INV-16    # wrong\n")
+    with pytest.raises(Exception, match="--propery"):
+        test_commands_are_accepted("page.md")
+
+
+def test_pages_have_commands() -> None:
+    assert sum(len(commands(page, "rocketproof")) for page in PAGES) > 150
+    assert sum(len(commands(page, "pytest")) for page in PAGES) > 10
+
+
+@pytest.mark.parametrize("line", CHEAP)
+def test_cheap_commands_run(line: str, tmp_path: Path) -> None:
+    assert any(shlex.split(line) == words for page in PAGES for words in commands(page, "rocketproof"))
+    assert ours(shlex.split(line), tmp_path).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SESSIONS)
+def test_sessions_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
+    assert any(block.language == "console" for block in blocks(ROOT / page))
+    follow(ROOT / page, tmp_path, "unused.py")

@@ -22,6 +22,6 @@ def test_counts_are_unknown_if_a_change_overlaps_the_send(overlaps: bool, tmp_pa
     parsed = load(path)
     update, send = (each for each in parsed.exchanges if each.op in ("update_topic", "send"))
     if overlaps:
-        parsed.exchanges[parsed.exchanges.index(update)] = replace(update, end=send.end)
+        parsed.items[parsed.items.index(update)] = replace(update, end=send.end)
     counts = [each.queues for each in rebuild(parsed, PROFILES["P494"]).whole.exchanges if each.request.kind == "send"]
     assert counts == [None if overlaps else (2, 4)]

@@ -100,6 +100,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         for topic in ("A", "%RETRY%g")
     ),
     phrase("a topic made by its first message", sent("nums queue", topic=one_of("A", "B")), step("earliest", "queue", topic="A")),
+    phrase("a topic made by a unit", step("send", "nums", topic=one_of("C", "%RETRY%h", "A"), unit=True), often=4, changes=(1,)),
     phrase("a topic made by a retry", step("group", "queues retries", group="g"), step(
         "send", "nums queue default times unit version most", topic=one_of("%RETRY%g", "%RETRY%h"),
     )),

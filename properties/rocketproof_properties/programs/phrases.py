@@ -93,13 +93,16 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("a message again", sent(), sent(), step("earliest", topic="A", queue=one_of(0, 1))),
     # queues and templates
     *(
-        phrase(f"the first message of queue {queue} of {topic}", step("topic", "read write", topic=topic), *(
-            step(kind, topic=topic, queue=queue) for kind in ("send", "earliest")
-        ), often=1)
+        phrase(
+            f"the first message of queue {queue}",
+            step("topic", "read write", topic=topic),
+            *(step(kind, topic=topic, queue=queue) for kind in ("send", "earliest")),
+        )
         for queue in VALUES["earliest"]["queue"]
-        for topic in ("A", "%RETRY%g")
+        for topic in (("A", "%RETRY%g")[queue % 2],)
     ),
     phrase("a topic made by its first message", sent("nums queue", topic=one_of("A", "B")), step("earliest", "queue", topic="A")),
+    phrase("a topic made by a unit", step("send", "nums", topic=one_of("C", "%RETRY%h", "A"), unit=True), often=4, changes=(1,)),
     phrase("a topic made by a retry", step("group", "queues retries", group="g"), step(
         "send", "nums queue default times unit version most", topic=one_of("%RETRY%g", "%RETRY%h"),
     )),

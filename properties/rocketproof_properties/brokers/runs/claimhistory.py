@@ -128,7 +128,8 @@ class _Assignment:
         self.groups = {
             request.seq: group for request, group in zip(self.parsed.exchanges, groups_of(self.parsed.exchanges, named), strict=True)
         }
-        changed = {request.fields.get("topic") for request in self.parsed.exchanges if request.op in ("update_topic", "delete_topic")}
+        self.changes = [request for request in self.parsed.exchanges if request.op in ("update_topic", "delete_topic")]
+        changed = {request.fields.get("topic") for request in self.changes}
         for name, config in (self.parsed.states.get("topics", {}).get("topics") or {}).items():
             if name not in changed:
                 self.counts[name] = whole_number(config["readQueueNums"]), whole_number(config["writeQueueNums"])
@@ -187,9 +188,19 @@ class _Assignment:
         if self.unread.intersection(exchange.stored):
             return None
         exchange.retries = self.groups[parsed.seq].retries
-        exchange.queues = self.counts.get(request.topic)
+        exchange.queues = None if self._is_changed_meanwhile(parsed) else self.counts.get(request.topic)
         self._note(parsed)
         return exchange
+
+    def _is_changed_meanwhile(self, request: Exchange) -> bool:
+        """Return whether another client changed or deleted the request's topic between the request and its response."""
+        return any(
+            change.fields.get("topic") == request.fields.get("topic")
+            and (request.end is None or change.seq < request.end)
+            and (change.end is None or change.end > request.seq)
+            for change in self.changes
+            if change is not request
+        )
 
     def _note(self, request: Exchange) -> None:
         """Track topics that an administrator has changed, or may have changed."""

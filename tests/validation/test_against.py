@@ -125,7 +125,7 @@ def test_a_half_message_is_its_run_s_own_and_no_other(tmp_path: Path) -> None:
         told = decode(data, exact=False)
         if told is not None and told.prepared_transaction_offset == second:
             row["data"] = base64.b64encode(data.replace(second.to_bytes(8, "big"), first.to_bytes(8, "big"))).decode()
-    assert [each.field for each in compare(one, other)] == ["preparedTxOffset"]
+    assert [each.field for each in compare(one, replace(other))] == ["preparedTxOffset"]  # a copy has read none of the records yet
 
 
 def test_what_is_stored_otherwise_is_a_difference(pair: tuple[RecordedProgram, RecordedProgram]) -> None:

@@ -125,7 +125,7 @@ def test_half_message_belongs_only_to_its_run(tmp_path: Path) -> None:
         told = decode(data, exact=False)
         if told is not None and told.prepared_transaction_offset == second:
             row["data"] = base64.b64encode(data.replace(second.to_bytes(8, "big"), first.to_bytes(8, "big"))).decode()
-    assert [each.field for each in compare(here, other)] == ["preparedTxOffset"]
+    assert [each.field for each in compare(here, replace(other))] == ["preparedTxOffset"]  # a copy has read none of the records yet
 
 
 def test_differently_stored_record_is_difference(pair: tuple[RecordedProgram, RecordedProgram]) -> None:

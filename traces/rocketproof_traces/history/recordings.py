@@ -110,7 +110,7 @@ def read(path: Path) -> Recording:
 
 def _parsed(path: Path) -> Recording:
     cases, settings = list[RecordedCase](), dict[str, Mapping[str, Any]]()
-    for line, row in list(_rows(path)):
+    for line, row in _rows(path):
         try:
             if _is_heading(row):
                 settings[str(row["cfg"])] = dict(row["settings"])

@@ -43,7 +43,7 @@ def test_different_output_is_detected(expected: list[str], printed: str, lacks: 
 
 def test_diff_without_a_match_is_detected() -> None:
     assert patched("one\ntwo\n", " one\n-two\n+three\n", "here") == "one\nthree\n"
-    with pytest.raises(AssertionError, match="stand 0 times"):
+    with pytest.raises(AssertionError, match="occur 0 times"):
         patched("one\n", "-two\n+three\n", "here")
 
 

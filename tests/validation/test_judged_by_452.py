@@ -186,7 +186,7 @@ def test_name_servers_knowing_versions_are_queried() -> None:
 
 
 @pytest.mark.behaviour("SEND-22", "TCM-10")
-def test_one_way_send_may_be_checked_late_and_stored_below_queue_0() -> None:
+def test_one_way_send_may_be_checked_late_in_negative_queue() -> None:
     """A real 4.7.1 was wrongly reported: it answered that the topic is missing, created it a moment later, and drew an unreadable queue."""
     path = Path(__file__).parents[1] / "data" / "history-4.7.1-late-check.ndjson.gz"
     assert found(path, "P471") == set()

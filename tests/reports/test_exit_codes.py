@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketproof_properties.judging import results as judging
-from rocketproof_properties.judging import verdicts
+from rocketproof_properties.judging import manyhistories
 from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED, USAGE, exit_code
 from rocketproof_traces.bulk.results import Summary
 
@@ -32,13 +32,13 @@ def test_exit_code_order_is_input_error_finding_undecided(unreadable: bool, foun
 def test_many_histories_and_single_history_share_exit_codes(findings: int, unknown: int) -> None:
     code = DIFFERS if findings else STOPPED if unknown else OK
     many = Summary("P49", Counter(ok=1), findings=[{}] * findings, unknown=["p: a bound"] * unknown)
-    assert verdicts.code_of(many) == code
+    assert manyhistories.code_of(many) == code
     saved = judging.read({**HISTORY, "findings": [FINDING] * findings, "unknown": ["p: a bound"] * unknown})
     assert saved is not None and saved.exit == code
 
 
 def test_nothing_that_can_be_read_is_bad_input() -> None:
-    assert verdicts.code_of(Summary("P49", Counter(unreadable=2), unread=2)) == USAGE
+    assert manyhistories.code_of(Summary("P49", Counter(unreadable=2), unread=2)) == USAGE
 
 
 def test_each_report_makes_its_exit_code_by_this_rule() -> None:

@@ -5,11 +5,15 @@ Commands, pages and tests use this table. There is no other.
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal, NamedTuple
 
 from rocketproof_protocol.numbers import is_digits, whole_number
 
 Evidence = Literal["articles", "programs", "recording"]
+
+
+_RELEASE: Final = re.compile(r"[45](\.[0-9]{1,2}){1,2}(-SNAPSHOT)?")
 
 
 class Start(NamedTuple):
@@ -94,6 +98,11 @@ def line_of(version: str) -> Line:
     """Return the line of a release such as 4.9.7 or 5.3.3-SNAPSHOT. For releases before 4.0 it is the first line."""
     numbers = tuple(whole_number(number) for number in version.partition("-")[0].split(".") if is_digits(number))
     return next((line for line in reversed(LINES) if numbers >= line.first), LINES[0])
+
+
+def is_release(text: str) -> bool:
+    """Return whether a text is the number of a release of Apache RocketMQ, such as 4.9.4 or 5.3.3-SNAPSHOT."""
+    return _RELEASE.fullmatch(text) is not None
 
 
 def nearest_profile(version: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from rocketproof_properties.commands.program import app
+from rocketproof_properties.reports.output import Output
 
 Run = Callable[..., Any]
 FOLDER = Path(__file__).with_name("snapshots")
@@ -42,6 +43,12 @@ def compare(name: str, text: str) -> None:
     if os.environ.get(WRITE) == "write":
         file.write_text(text, "utf-8")
     assert text == file.read_text("utf-8"), f"{file.name} differs; {WRITE}=write writes it again"
+
+
+@pytest.fixture(autouse=True)
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(app, "console", Output(width=80))
 
 
 def test_help_of_the_program(rocketproof: Run) -> None:

@@ -28,8 +28,8 @@ def performed(steps: list[str]) -> FollowedProgram:
 
 def next_offset(followed: FollowedProgram) -> int:
     """Return the offset in the broker's response to the stored message."""
-    assert isinstance(followed.target, SendingDriver)
-    return followed.target.parts.jobs[0].offset
+    assert isinstance(followed.driver, SendingDriver)
+    return followed.driver.parts.jobs[0].offset
 
 
 @pytest.mark.parametrize("given", [{}, {"existing": False}, {"auto_create": False, "template_in_file": True}], ids=str)

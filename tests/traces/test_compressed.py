@@ -19,7 +19,7 @@ from rocketproof_traces.bulk import local
 from rocketproof_traces.bulk.work import JudgingJob
 from rocketproof_traces.common.compressed import DamagedStreamError, is_compressed, open_text
 from rocketproof_traces.common.errors import TraceError
-from rocketproof_traces.history import cases
+from rocketproof_traces.history import recordings
 
 DATA = Path(__file__).parents[1] / "data"
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -114,4 +114,4 @@ def test_compressed_recording(tmp_path: Path) -> None:
     plain = DATA / "rocketmq-5.3.3.jsonl"
     packed = tmp_path / "r.xz"
     packed.write_bytes(lzma.compress(plain.read_bytes(), preset=0))
-    assert list(cases.rows(packed)) == list(cases.rows(plain))
+    assert recordings.read(packed).cases == recordings.read(plain).cases

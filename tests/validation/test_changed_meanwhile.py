@@ -10,7 +10,7 @@ from performing import performed
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.inprocess import InProcess
-from rocketproof_properties.brokers.runs.exchanges import rebuild
+from rocketproof_properties.brokers.runs.claimhistory import claim_histories
 from rocketproof_properties.brokers.runs.parsed import load
 
 
@@ -20,8 +20,8 @@ def test_counts_are_unknown_if_a_change_overlaps_the_send(overlaps: bool, tmp_pa
     with InProcess("P494").open() as running:
         path = performed(running, tmp_path, ("topic", {"read": 2, "write": 4}), ("send", {"queue": 3}))
     parsed = load(path)
-    update, send = (each for each in parsed.exchanges if each.op in ("update_topic", "send"))
+    update, send = (each for each in parsed.recorded.exchanges if each.op in ("update_topic", "send"))
     if overlaps:
         parsed.items[parsed.items.index(update)] = replace(update, end=send.end)
-    counts = [each.queues for each in rebuild(parsed, PROFILES["P494"]).whole.exchanges if each.request.kind == "send"]
+    counts = [each.queues for each in claim_histories(parsed, PROFILES["P494"]).whole.exchanges if each.request.kind == "send"]
     assert counts == [None if overlaps else (2, 4)]

@@ -138,7 +138,7 @@ def test_unsupported_operation_is_refused_and_reported(tmp_path: Path) -> None:
     target = CommandTarget(described(tmp_path, more='without = ["kill", "store"]'))
     assert set(target.lost) == {Capability.KILL, Capability.STORE}
     with target.open() as running:
-        with pytest.raises(NotOffered, match="ours does not offer 'kill': programs with a crash are left out"):
+        with pytest.raises(NotOffered, match="ours does not offer 'kill': programs and witnesses with a crash are left out"):
             running.kill("broker-a")
         with pytest.raises(NotOffered):
             running.store("broker-a")

@@ -51,7 +51,7 @@ def test_it_may_be_accepted_until_its_day(tmp_path: Path, capsys: pytest.Capture
     late = validated(tmp_path / "b", "2020-01-01")
     assert late.exit_code == 1 and [finding.verdict.property for finding in late.open] == ["request.back"]
     show.render(late, tmp_path / "b" / "r")
-    said = "accepted deviation request.back (consumers come later, until 2020-01-01) is over: mend it"
+    said = "accepted deviation request.back (consumers come later, until 2020-01-01) is over: fix it"
     assert said in " ".join(capsys.readouterr().out.split())
 
 

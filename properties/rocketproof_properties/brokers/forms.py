@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from rocketproof_profiles import PAIR
+from rocketproof_profiles.releases import is_release
 from rocketproof_protocol.numbers import java_int
-
-from ..reports.choices import is_release
 
 KNOWN: Final = Path(__file__).with_name("known")
 """The folder with descriptions of other brokers. A file's stem is the target's name."""

@@ -16,7 +16,7 @@ from cyclopts import Parameter, Token
 
 from rocketproof_model import interrupts
 
-from ..reports.choices import InputError, is_release, known
+from ..reports.choices import InputError, known
 
 INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
 """The command line that is being run."""
@@ -49,7 +49,7 @@ def _known_profile(_: Any, tokens: Sequence[Token]) -> str:
 def profile_named(text: str) -> str:
     """Return the profile of a text: its name, or a release such as 4.9.4. Raises InputError with suggestions."""
     from rocketproof_profiles import PROFILES
-    from rocketproof_profiles.releases import nearest_profile
+    from rocketproof_profiles.releases import is_release, nearest_profile
 
     return nearest_profile(text) if is_release(text) else known("profile", text, PROFILES)
 

@@ -15,17 +15,11 @@ from rocketproof_model import RocketproofError
 MESSAGES = "messages"
 """The scope of cases about histories: programs of messages."""
 _Value = TypeVar("_Value")
-_RELEASE = re.compile(r"[45](\.[0-9]{1,2}){1,2}(-SNAPSHOT)?")
 _AT = re.compile(r"\(at line ([0-9]+), column [0-9]+\)|\(at end of document\)")
 
 
 class InputError(RocketproofError):
     """A value on the command line or in a file cannot be used. `str(error)` is one line, the exit code is 2."""
-
-
-def is_release(text: str) -> bool:
-    """Return whether a text is the number of a release of Apache RocketMQ, such as 4.9.4."""
-    return _RELEASE.fullmatch(text) is not None
 
 
 def known(what: str, given: str, names: Iterable[str]) -> str:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rocketproof_model.result import LIVE
 from rocketproof_profiles import PROFILES, lineage
-from rocketproof_profiles.releases import nearest_profile
+from rocketproof_profiles.releases import is_release, nearest_profile
 
 from ...catalogue.modelfile import DEFAULT, load, settings
 from ...catalogue.source import WITHOUT_IMPLEMENTATION, ModelSource, specified
-from ...reports.choices import InputError, is_release, known, offer
+from ...reports.choices import InputError, known, offer
 
 if TYPE_CHECKING:
     from ...catalogue.table import Case

@@ -11,7 +11,7 @@ import random
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity
@@ -27,7 +27,6 @@ from ...programs.shrink import shrink
 from ..drivers.base import ModelDriver
 from .follow import ConformanceError, FollowedProgram
 
-T = TypeVar("T")
 STEPS = 50
 ACTION_CLASSES = 64
 _CHANCE: Final = st.randoms(use_true_random=False)
@@ -57,7 +56,7 @@ class Campaign:
     """What one machine runs: an instance, a function that makes drivers, and the properties that are checked in every state.
 
     Violated or reached properties in `watched` are recorded. A step that the specification does not allow ends a program. When `watch` has
-    expired, no further program starts, unless a finding is being shrunk.
+    expired, no further program starts.
     """
 
     instance: Instance
@@ -66,7 +65,7 @@ class Campaign:
     watch: Watch = field(default_factory=lambda: Watch(Limits()))
     offers: Offers = field(init=False)
     seen: MachineCoverage = field(default_factory=MachineCoverage)
-    failing: bool = False
+    over: bool = False
 
     def __post_init__(self) -> None:
         self.offers = Offers(self.instance)
@@ -98,7 +97,7 @@ def walk(campaign: Campaign, seed: str, steps: int = STEPS) -> None:
 
 
 def _started(campaign: Campaign) -> FollowedProgram:
-    campaign.seen.programs += 1
+    campaign.seen.programs += not campaign.over  # Hypothesis repeats the program that ended with Over
     run = campaign.begin()
     campaign.record_properties(run)
     return run
@@ -133,7 +132,7 @@ class _Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.followed = self.noting(lambda: _started(self.campaign))
+        self.followed = _started(self.campaign)
         self.muted: frozenset[int] = frozenset()
 
     @initialize(chance=_CHANCE)
@@ -142,19 +141,12 @@ class _Machine(RuleBasedStateMachine):
 
     @rule(chance=_CHANCE)
     def step(self, chance: random.Random) -> None:
-        self.noting(lambda: _step(self.campaign, self.followed, self.muted, chance))
+        _step(self.campaign, self.followed, self.muted, chance)
 
     def teardown(self) -> None:
-        if self.campaign.watch.expired and not self.campaign.failing:
+        if self.campaign.watch.expired:
+            self.campaign.over = True
             raise Over
-
-    def noting(self, act: Callable[[], T]) -> T:
-        """Call `act`, and record that this program fails if it raises."""
-        try:
-            return act()
-        except ConformanceError:
-            self.campaign.failing = True
-            raise
 
 
 def unmuted(enabled: Mapping[str, tuple[Args, ...]], muted: frozenset[int]) -> Mapping[str, tuple[Args, ...]]:
@@ -178,7 +170,7 @@ def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shr
     chosen = hypothesis.settings(
         max_examples=programs,
         stateful_step_count=steps,
-        phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
+        phases=[Phase.generate],  # `shorter` shrinks
         deadline=None,
         database=None,
         verbosity=Verbosity.quiet,

@@ -174,9 +174,9 @@ def _profile(config: pytest.Config) -> str | None:
     if not text:
         return None
     from rocketproof_profiles import PROFILES
-    from rocketproof_profiles.releases import nearest_profile
+    from rocketproof_profiles.releases import is_release, nearest_profile
 
-    from ...reports.choices import InputError, is_release, known
+    from ...reports.choices import InputError, known
 
     try:
         return nearest_profile(text) if is_release(text) else known("profile", text, PROFILES)

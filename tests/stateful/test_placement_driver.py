@@ -86,7 +86,7 @@ def test_group_that_send_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatc
         return self.table.get(group) or retry.SubscriptionGroupConfig(group)
 
     monkeypatch.setattr(SubscriptionGroupManager, "find", look)
-    finding = found("offsets", "P49", **DELETES)
+    finding = found("offsets", "P49", 200, **DELETES)
     assert finding is not None and finding.steps[-1].startswith("send_") and "group" in finding.text
 
 

@@ -7,7 +7,7 @@ any, and the guard that rejects it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rocketproof_model import Action, EvaluationError, Instance, Property, RocketproofError
 from rocketproof_model.interpreter import State, effect, holds, initial, labelled, refusing
@@ -15,7 +15,9 @@ from rocketproof_model.language import Bool, const
 from rocketproof_model.result import Move, Witness
 
 from ...programs.offers import Args, Offers
-from ..drivers.base import ModelDriver
+
+if TYPE_CHECKING:  # the drivers load the implementation, which the explorer need not wait for
+    from ..drivers.base import ModelDriver
 
 STEPS: Final = "steps"
 """The property id of a witness with a finding's steps."""

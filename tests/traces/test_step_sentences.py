@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocketproof_model import Bool, Int, Model, ModelError
+from rocketproof_model import Bool, Instance, Int, Model, ModelError
 from rocketproof_model.interpreter import initial
 from rocketproof_model.language import Body, Expr
 from rocketproof_traces.witness.sentences import step_sentence
@@ -36,7 +36,7 @@ def model() -> Model:
 
 def said(action: str, *args: int, queues: int = 4) -> str:
     m = model()
-    instance = m.instance()
+    instance = Instance(m, {})
     state = tuple(queues if k < 2 else code for k, code in enumerate(initial(instance)))
     return step_sentence(instance, state, m.named(action), args)
 

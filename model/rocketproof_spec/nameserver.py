@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, update_wrapper
 
 from rocketproof_model.language import Body, Enum, Expr, Row, any_of, ite
 
@@ -141,4 +141,4 @@ def administrator(s: Specification) -> None:
         name = "update_ordered" if order else "update_topic"
         s.refusals[name] = {"proper name": s.illegal, "another topic": s.response("SUCCESS")}
         declare = s.action(name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
-        declare(partial(update_topic, order=order))
+        declare(update_wrapper(partial(update_topic, order=order), update_topic))

@@ -26,7 +26,7 @@ export function timelineOf({ clients, operations, marks, order }: HistoryDocumen
   const bars: Bar[] = [];
   const lanes: Timeline["lanes"] = [];
   let first = 0;
-  for (const client of [...clients, ...operations.map((one) => one.client).filter((one) => !clients.includes(one))]) {
+  for (const client of byName([...clients, ...operations.map((one) => one.client).filter((one) => !clients.includes(one))])) {
     if (lanes.some((lane) => lane.client === client)) continue;
     const free: number[] = []; // when each row of the lane is free again
     for (const operation of operations.filter((one) => one.client === client).sort((a, b) => a.begin - b.begin)) {
@@ -42,6 +42,11 @@ export function timelineOf({ clients, operations, marks, order }: HistoryDocumen
     first += rows;
   }
   return { bars, lanes, begin, end, points: pointsOf(order, bars) };
+}
+
+/** Clients by name, numbers in them by value: client 2 before client 10. */
+function byName(clients: string[]): string[] {
+  return clients.sort((one, other) => one.localeCompare(other, "en", { numeric: true }));
 }
 
 /** One point in time for each operation of the order, within its bar and never before the point of the one before it. */

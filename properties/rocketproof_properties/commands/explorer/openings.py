@@ -1,4 +1,4 @@
-"""What a running explorer can open: properties of the catalogue or of a model file, scopes, and the files of a folder.
+"""What a running explorer can open: hazards, properties of the catalogue or of a model file, scopes, and the files of a folder.
 
 The files are witnesses, histories and findings of a validation.
 """
@@ -17,8 +17,8 @@ from rocketproof_traces.history import is_history
 from ...reports.choices import InputError
 from ...validation.results import REPORT
 from ..checks import witnessfiles
-from . import findings, traces
-from .catalogue import hazards, properties, scopes
+from . import findings, hazards, traces
+from .catalogue import properties, scopes
 from .traces import Wish
 
 WITNESS: Final = ".itf.json"
@@ -46,8 +46,8 @@ class Openings:
     def catalogue(self) -> Mapping[str, Any]:
         """Return known hazards, properties with their cases, witness files and scopes, each with the arguments of `open`."""
         if self._rows is None:
-            offered = properties(self.file)
-            self._rows = {"hazards": [] if self.file else hazards(offered), "properties": offered, "scopes": scopes(self.file)}
+            known = [] if self.file else hazards.listed()
+            self._rows = {"hazards": known, "properties": properties(self.file), "scopes": scopes(self.file)}
         witnesses = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
         return {**self._rows, "witnesses": witnesses}
 
@@ -67,12 +67,14 @@ class Openings:
     def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
         """Open what a page requests. Raises RocketproofError."""
         for name, value in wish.items():
-            if name not in (*_WISHES, "witness") or not (value is None or isinstance(value, str)):
-                raise InputError(f"{name} is nothing that can be opened; send witness, or {', '.join(_WISHES)}, as text")
+            if name not in (*_WISHES, "witness", "hazard") or not (value is None or isinstance(value, str)):
+                raise InputError(f"{name} is nothing that can be opened; send witness, hazard, or {', '.join(_WISHES)}, as text")
         if wish.get("witness"):
             if wish["witness"] not in self.files():
                 raise InputError(f"{wish['witness']} is not in {self.folder}; choose one of the catalogue")
             return of_path(wish["witness"], self._profile(wish["witness"]), report)
+        if wish.get("hazard"):
+            return hazards.opened(wish["hazard"], wish.get("profile") or None, self.catalogue()["properties"])
         return traces.of_wish(Wish(**{name: wish.get(name) or None for name in _WISHES}, file=self.file), report)
 
 

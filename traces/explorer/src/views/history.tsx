@@ -15,11 +15,11 @@ import { Help } from "./help";
 import { Commands, SubjectList } from "./property";
 import { usePrinting, useSize } from "./use";
 
-const ROW = 30;
+const ROW = 46; // two lines of a bar, and the points of the order below it
 const TOP = 34;
 const WIDE_LEFT = 130;
 const NARROW_LEFT = 84; // where the page has no room
-const READABLE = 14; // pixels between two events of a history that is longer than the page is wide
+const READABLE = 64; // pixels between two events of a history that is longer than the page is wide
 const STATUS = { explained: "explained", refused: "explained by nothing", beyond: "after what could be explained", unjudged: "not judged" };
 
 /** What is walked: the operations of the order, then the one that nothing explains. */
@@ -146,12 +146,12 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
                 </text>
               </g>
             ))}
-            <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 1) * ROW - 7}`).join(" ")} />
+            <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 1) * ROW - 5}`).join(" ")} />
             {timeline.bars.filter((bar) => inSight(bar.from, bar.to)).map((bar) => (
               <BarView key={bar.operation.id} bar={bar} px={px} chosen={bar.operation.id === chosen} dim={query !== "" && !found(query, bar.operation)} choose={setChosen} />
             ))}
             {points.filter((point) => inSight(point.at, point.at)).map((point) => (
-              <circle class={`point${point.id === chosen ? " chosen" : ""}`} cx={px(point.at)} cy={TOP + (point.row + 1) * ROW - 7} r={2.6} key={point.id} />
+              <circle class={`point${point.id === chosen ? " chosen" : ""}`} cx={px(point.at)} cy={TOP + (point.row + 1) * ROW - 5} r={2.6} key={point.id} />
             ))}
             {timeline.lanes.map((lane) => (
               <g class="client" transform={`translate(${printing ? 0 : left},0)`} key={lane.client}>
@@ -212,18 +212,25 @@ function BarView({ bar, px, chosen, dim, choose }: BarProps) {
   const { operation, row, open } = bar;
   const x = px(bar.from);
   const width = Math.max(7, px(bar.to) - x);
-  const y = TOP + row * ROW + 4;
+  const y = TOP + row * ROW + 3;
   const number = operation.position === null ? "" : `${operation.position + 1} `;
   const room = Math.floor((width - 8) / 6.4);
-  const text = `${number}${operation.label || operation.name}${operation.response ? ` → ${operation.response}` : ""}`;
+  const request = `${number}${operation.label || operation.name}`;
+  const response = operation.response || (open ? "no response" : "");
+  const cut = (text: string): string => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
   return (
     <g class={`operation ${operation.status} ${operation.outcome}${open ? " open" : ""}${chosen ? " chosen" : ""}${dim ? " dim" : ""}`} onClick={() => choose(operation.id)}>
-      <title>{`${operation.client}: ${text} (${STATUS[operation.status]})`}</title>
-      <rect x={x} y={y} width={width} height={ROW - 8} rx={3} />
-      {open && [1, 2, 3].map((k) => <rect class="fade" key={k} x={x + width * (0.4 + k * 0.15)} y={y} width={width * 0.15} height={ROW - 8} />)}
+      <title>{`${operation.client}: ${request}${response && ` → ${response}`} (${STATUS[operation.status]})`}</title>
+      <rect x={x} y={y} width={width} height={ROW - 12} rx={3} />
+      {open && [1, 2, 3].map((k) => <rect class="fade" key={k} x={x + width * (0.4 + k * 0.15)} y={y} width={width * 0.15} height={ROW - 12} />)}
       {room >= 2 && (
         <text x={x + 5} y={y + 13}>
-          {text.length > room ? `${text.slice(0, room - 1)}…` : text}
+          {cut(request)}
+        </text>
+      )}
+      {room >= 2 && response && (
+        <text class="response" x={x + 5} y={y + 28}>
+          {cut(response)}
         </text>
       )}
     </g>

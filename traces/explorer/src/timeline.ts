@@ -8,6 +8,7 @@ export interface Bar {
   from: number;
   to: number;
   open: boolean; // its answer is unknown: the bar fades out
+  until: number; // where the next bar of its row begins: as far as its text has room
 }
 
 export interface Timeline {
@@ -24,6 +25,7 @@ export function timelineOf({ clients, operations, marks, order }: HistoryDocumen
   const last = times.reduce((a, b) => Math.max(a, b), begin + 1);
   const end = last + Math.max(1, (last - begin) * 0.04);
   const bars: Bar[] = [];
+  const latest = new Map<number, Bar>(); // the last bar of each row so far
   const lanes: Timeline["lanes"] = [];
   let first = 0;
   for (const client of byName([...clients, ...operations.map((one) => one.client).filter((one) => !clients.includes(one))])) {
@@ -35,7 +37,11 @@ export function timelineOf({ clients, operations, marks, order }: HistoryDocumen
       let row = free.findIndex((until) => until <= operation.begin);
       if (row < 0) row = free.length;
       free[row] = Math.max(to, operation.begin + 1);
-      bars.push({ operation, row: first + row, from: operation.begin, to, open });
+      const before = latest.get(first + row);
+      if (before) before.until = operation.begin;
+      const bar = { operation, row: first + row, from: operation.begin, to, open, until: end };
+      latest.set(first + row, bar);
+      bars.push(bar);
     }
     const rows = Math.max(1, free.length);
     lanes.push({ client, first, rows });

@@ -147,7 +147,7 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
               </g>
             ))}
             <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 1) * ROW - 5}`).join(" ")} />
-            {timeline.bars.filter((bar) => inSight(bar.from, bar.to)).map((bar) => (
+            {timeline.bars.filter((bar) => inSight(bar.from, bar.until)).map((bar) => (
               <BarView key={bar.operation.id} bar={bar} px={px} chosen={bar.operation.id === chosen} dim={query !== "" && !found(query, bar.operation)} choose={setChosen} />
             ))}
             {points.filter((point) => inSight(point.at, point.at)).map((point) => (
@@ -214,7 +214,7 @@ function BarView({ bar, px, chosen, dim, choose }: BarProps) {
   const width = Math.max(7, px(bar.to) - x);
   const y = TOP + row * ROW + 3;
   const number = operation.position === null ? "" : `${operation.position + 1} `;
-  const room = Math.floor((width - 8) / 6.4);
+  const room = Math.floor((Math.max(width, px(bar.until) - x) - 8) / 6.7);
   const request = `${number}${operation.label || operation.name}`;
   const response = operation.response || (open ? "no response" : "");
   const cut = (text: string): string => (text.length > room ? `${text.slice(0, room - 1)}…` : text);

@@ -41,9 +41,9 @@ function opener(server: Server, start: Start): Opener {
 
 /** Open something from another page, with its progress in the place of the page. */
 async function openHere(server: Server, start: Start, request: Request): Promise<void> {
-  fail("opening");
+  waiting("opening");
   try {
-    await opener(server, start)(request, fail);
+    await opener(server, start)(request, waiting);
   } catch (error) {
     showStart(server, start, textOf(error));
   }
@@ -53,6 +53,15 @@ function showStart(server: Server, start: Start, error: string): void {
   document.title = "rocketproof";
   setAddress("#");
   render(<StartPage catalogue={start.catalogue} version={start.version} error={error} open={opener(server, start)} />, root);
+}
+
+function waiting(text: string): void {
+  render(
+    <p class="failure" role="status">
+      <progress aria-label="working" /> {text}
+    </p>,
+    root,
+  );
 }
 
 function fail(text: string): void {
@@ -65,11 +74,12 @@ function fail(text: string): void {
 }
 
 async function served(server: Server): Promise<void> {
+  waiting("reading the catalogue");
   const start = await server.start();
   const wanted = readRequest(readPlace(location.hash).opened);
   if (!wanted) return start.document ? show(start.document, server, start, "") : showStart(server, start, "");
   try {
-    show(await server.open(wanted, fail), server, start, readPlace(location.hash).opened);
+    show(await server.open(wanted, waiting), server, start, readPlace(location.hash).opened);
   } catch (error) {
     showStart(server, start, textOf(error));
   }

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rocketproof_traces.explorer.document import SCHEMA
 from rocketproof_traces.explorer.opened import OpenedDocument
 
-from ...catalogue.rules import rules
-from ...catalogue.table import CASES
-from ...hazards import HAZARDS, chosen
-from ...hazards.gallery import Hazard, perform
+if TYPE_CHECKING:
+    from ...hazards.gallery import Hazard
 
 _ID: Final = re.compile(r"haz-?[0-9]+", re.IGNORECASE)
 Offered = Sequence[Mapping[str, Any]]
@@ -26,6 +24,9 @@ def names_hazard(text: str) -> bool:
 
 def listed() -> Sequence[Mapping[str, Any]]:
     """Return all hazards with their properties and the sentences of their scenarios, which are run for that (about a second)."""
+    from ...hazards import HAZARDS
+    from ...hazards.gallery import perform
+
     return [
         {
             "id": hazard.id,
@@ -40,6 +41,11 @@ def listed() -> Sequence[Mapping[str, Any]]:
 
 def opened(id_: str, profile: str | None, offered: Offered) -> OpenedDocument:
     """Run the scenario of a hazard and return its document. Raises InputError for an unknown id or profile."""
+    from ...catalogue.rules import rules
+    from ...catalogue.table import CASES
+    from ...hazards import chosen
+    from ...hazards.gallery import perform
+
     (hazard,) = chosen([id_])
     performed = perform(hazard, hazard.profile(profile))
     sentences = {case.property: case.sentence for case in reversed(CASES)}

@@ -236,7 +236,7 @@ test("a keyboard is enough: what if by its key, the property, compare, back, and
     await press(page, "j", "p");
     await says(page, ".property-panel", /counter <= limit/);
     await press(page, "c");
-    await says(page, ".choose-trace", /Compare this trace with.*a branch of it: choose “what if”.*or a file/);
+    await says(page, ".choose-trace", /Compare this trace with.*a branch of it: choose “what if”.*another page or document/);
     await press(page, "Escape", "e");
     assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "Expression to evaluate at each state");
     await page.goto(bench.file(hazard(), "hazard"));

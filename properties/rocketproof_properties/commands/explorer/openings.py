@@ -23,6 +23,7 @@ from .traces import Wish
 
 WITNESS: Final = ".itf.json"
 HISTORIES: Final = ("*.ndjson", "*.ndjson.*", "*.jsonl", "*.jsonl.*")
+_ENGINE: Final = re.compile(r" (simulate|symbolic)\b")
 _WISHES: Final = ("property", "profile", "scope", "condition")
 
 
@@ -79,9 +80,12 @@ class Openings:
 
 
 def _title(stem: str) -> str:
-    """Return a title such as `LIV-03 · P49 · endless sends` for a witness of the specification; other files keep their name."""
+    """Return a title such as `LIV-03 · P49 · endless sends` for a witness of the specification; other files keep their name.
+
+    An engine or a scope after the condition is separated by a comma.
+    """
     match = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
-    return " · ".join(part for part in (match[1], match[2], (match[3] or "").replace("-", " ")) if part) if match else stem
+    return " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", (match[3] or "").replace("-", " "))) if part) if match else stem
 
 
 def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:

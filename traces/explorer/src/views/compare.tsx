@@ -71,7 +71,7 @@ export function Compare({ walker }: { walker: Walker }) {
 function FileChoice({ walker }: { walker: Walker }) {
   return (
     <label class="file">
-      or a file: <input type="file" accept=".html,.json" onChange={(event) => void opened(walker, event.currentTarget)} />
+      another page or document: <input type="file" accept=".html,.json" onChange={(event) => void opened(walker, event.currentTarget)} />
     </label>
   );
 }

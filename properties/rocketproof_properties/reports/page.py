@@ -75,7 +75,8 @@ def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
     """Return the links of each witness: its page if the folder has one, and a copy of its file if the result needs attention."""
     links: dict[str, list[tuple[str, str]]] = {}
     bad = {result.witness for result in run.attention}
-    for witness, history in {result.witness: result.properties.get("history", "") for result in run.results if result.witness}.items():
+    histories = {file: result.properties.get("history", "") for result in run.results if (file := _shown_by(result))}
+    for witness, history in histories.items():
         name = Path(witness).name
         stems = (name, Path(name).stem, stem_of(name), *([Path(history).stem] if history else []))
         pages = [f"{place}{stem}.html" for place in (f"{WITNESSES}/", "") for stem in stems]
@@ -87,8 +88,20 @@ def _copied(run: Run, folder: Path) -> dict[str, list[tuple[str, str]]]:
                 shutil.copyfile(witness, copy)
             targets.append(f"{WITNESSES}/{name}")
         if targets:
-            links[witness] = [(_link_text(target, bool(history)), quote(target)) for target in targets]
+            links[witness] = [(_link_text(target, bool(history) or is_history(witness)), quote(target)) for target in targets]
     return links
+
+
+def is_history(file: str) -> bool:
+    """Return whether a file has the name of a history."""
+    return any(part in (".ndjson", ".jsonl") for part in Path(file).suffixes)
+
+
+def _shown_by(result: Result) -> str:
+    """Return the file that shows a result: its witness, or the history that was judged."""
+    if result.witness or result.place is None:
+        return result.witness
+    return result.place.file if is_history(result.place.file) else ""
 
 
 def _link_text(target: str, of_history: bool) -> str:
@@ -126,7 +139,7 @@ def html(
         outcomes=[(outcome, WORDS[outcome], number) for outcome in OUTCOMES if (number := run.count(outcome))],
         groups=grouped(run.attention),
         themes=_themes(run.results, theme_of),
-        links=links or {},
+        links_of=lambda result: (links or {}).get(_shown_by(result), []),
         more=more,
         changes=changes,
         unlike=_unlike(changes),

@@ -85,7 +85,11 @@ def _title(stem: str) -> str:
     An engine or a scope after the condition is separated by a comma.
     """
     match = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
-    return " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", (match[3] or "").replace("-", " "))) if part) if match else stem
+    return (
+        " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", (match[3] or "").replace("-", " "))) if part)
+        if match
+        else stem
+    )
 
 
 def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from rocketproof_model import Action, EvaluationError, Instance
 from rocketproof_model.interpreter import Environment, State, evaluate
 from rocketproof_model.language import IndexType, MaybeType, Type, in_form
+from rocketproof_protocol.numbers import is_digits
 
 from .choices import scope_of
 from .parts import SYSTEM, Acting, acting, kinds, part_name
@@ -69,7 +70,7 @@ def _elements(instance: Instance, action: Action, args: Sequence[int], who: Acti
         if isinstance(type_, IndexType):
             noun = type_.name.lower()
             name = part_name(type_, code)
-            yield noun, f"{noun} {name}" if name.isdigit() else name if type_.names else name.lower()
+            yield noun, f"{noun} {name}" if is_digits(name) else name if type_.names else name.lower()
     indices = [kind for kind in kinds(instance.model) if isinstance(kind, IndexType)]
     for part in (who.source, who.to, who.by):
         for of in indices:

@@ -91,6 +91,7 @@ def checks(s: Specification) -> None:
             passed(a, b, t, place)
             a.guard(refusal.guard, refusal.test(b, t), refusal.sentence)
             answer(s, a, p, refusal.code, checks=True)
+            a.says("{by} rejects the message for {topic}: " + refusal.sentence, topic=t)
 
         refuse.__doc__ = f"The broker refuses the request: {refusal.sentence}."
         s.handler(name=refusal.action, rules=refusal.rule)(refuse)
@@ -103,6 +104,7 @@ def checks(s: Specification) -> None:
         a.guard("known", config[b, t].known, "the broker has the topic")
         a.set(job[p].phase, "checked")
         use_config(s, a, job[p], config[b, t])
+        a.says("{by} finds {topic} in its table", topic=t)
 
     @s.handler(rules="CHK-05 CHK-07")
     def look_up_missing(a: Body, p: Expr) -> None:
@@ -111,6 +113,7 @@ def checks(s: Specification) -> None:
         passed(a, b, t, len(refusals))
         a.guard("unknown", ~config[b, t].known, "the broker does not have the topic")
         a.set(job[p].phase, "missing")
+        a.says("{by} does not have {topic} and tries to create it", topic=t)
 
 
 def queue_check(s: Specification) -> None:
@@ -126,12 +129,14 @@ def queue_check(s: Specification) -> None:
     def accept_queue(a: Body, p: Expr) -> None:
         """The queue id is below the larger of the two counts, or negative. The topic's permission is not checked."""
         a.guard("legal queue id", checked(a, p, then="append"), "the queue id is below the larger count")
+        a.says("{by} accepts queue id {queue} for {topic}", topic=s.job[p].topic, queue=s.job[p].queue)
 
     @s.handler(rules="CHK-10")
     def refuse_queue(a: Body, p: Expr) -> None:
         """The queue id is not below either count."""
         a.guard("illegal queue id", ~checked(a, p), "the queue id is not below either count")
         answer(s, a, p, s.illegal)
+        a.says("{by} rejects queue id {queue} for {topic}", topic=s.job[p].topic, queue=s.job[p].queue)
 
     @s.handler(rules="SEND-22")
     def divide_by_zero(a: Body, p: Expr) -> None:
@@ -140,6 +145,7 @@ def queue_check(s: Specification) -> None:
         a.guard("negative", row.queue < 0, "the queue id is negative")
         a.guard("no writable queue", write_queues(s, b, row) == 0, "the topic has no write queue")
         answer(s, a, p, "SYSTEM_ERROR")
+        a.says("{by} divides by zero: {topic} has no write queue for queue id {queue}", topic=row.topic, queue=row.queue)
 
 
 def drawn(s: Specification, row: Row, draw: Expr) -> Expr:
@@ -158,6 +164,7 @@ def registration(s: Specification) -> None:
         a.guard("version unknown", ~s.live[b] | (s.live_version[b] != s.version[b]), "the name server has another version")
         a.bound("none in flight", ~s.registration_in_flight[b], "no registration of this broker is in flight")
         send_registration(s, a, b)
+        a.says("{by} sends its topic table with version {version} to the name server", version=s.version[b])
 
 
 def failures(s: Specification) -> None:
@@ -181,6 +188,7 @@ def failures(s: Specification) -> None:
             row = s.job[p]
             here = (row.broker == b) & (row.phase != "answered") & (row.phase != "idle")
             a.update(row, when=here, phase="answered", answer="lost")
+        a.says("{b} crashes")
 
     @s.action(actor=ENVIRONMENT, rules="PER-03 PER-04 TCM-03", fair="weak", b=s.Broker)
     def restart(a: Body, b: Expr) -> None:
@@ -190,3 +198,4 @@ def failures(s: Specification) -> None:
         a.set(s.version[b], s.file_version[b])
         for t in s.Topic:
             a.set(s.config[b, t], started(s.file[b, t], s.own[t.args[0]]))
+        a.says("{b} restarts with the topics of its file")

@@ -53,6 +53,7 @@ def deletions(s: Specification) -> None:
                 a.set(outlived[b, x, q], ite(gone & (offset[b, x, q] > 0), offset[b, x, q], outlived[b, x, q]))
                 for counter in (offset, s.log.records, s.log.entries):
                     a.set(counter[b, x, q], ite(gone, 0, counter[b, x, q]))
+        a.says("an administrator deletes {t} on {b}")
 
     @s.action(actor=SERVICE, rules="TCM-31 REC-04", b=s.Broker, t=s.Topic, q=s.Queue)
     def outlive(a: Body, b: Expr, t: Expr, q: Expr) -> None:
@@ -63,6 +64,7 @@ def deletions(s: Specification) -> None:
         a.set(offset[b, t, q], outlived[b, t, q])
         a.set(s.log.records[b, t, q], outlived[b, t, q])
         a.set(outlived[b, t, q], 0)
+        a.says("queue {q} of {t} on {b} continues at its old offset {offset}", offset=outlived[b, t, q])
 
     @s.handler(rules="SEND-21 REM-08")
     def miss_topic(a: Body, p: Expr) -> None:
@@ -74,3 +76,4 @@ def deletions(s: Specification) -> None:
             sent = ~way.back & (way.step != "end") & (way.step != "retry")
             a.guard("a send", sent, "it is neither a send-back nor the end of a transaction, and its group has been checked")
         answer(s, a, p, "SYSTEM_ERROR")
+        a.says("{by} answers an error: {topic} was deleted since the check", topic=row.topic)

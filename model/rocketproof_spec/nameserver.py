@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, update_wrapper
 
 from rocketproof_model.language import Body, Enum, Expr, Row, any_of, ite
 
@@ -33,6 +33,7 @@ def nameserver(s: Specification) -> None:
         a.set(s.live_version[b], s.registration_version[b])
         for t in s.Topic:
             take(a, b, t, when=s.registration[b, t].known)
+        a.says("the name server takes the topics of {b} with version {version}", version=s.registration_version[b])
 
     @s.action(actor=NAME_SERVER, rules="NS-03", fair="weak", b=s.Broker, weight=4)
     def ignore_registration(a: Body, b: Expr) -> None:
@@ -43,6 +44,7 @@ def nameserver(s: Specification) -> None:
         for t in s.Topic:
             unknown = s.registration[b, t].known & (s.route[b, t].entries == 0)
             take(a, b, t, when=s.given("takes_unknown_topics") & unknown)
+        a.says("the name server ignores the registration of {b}: it has version {version}", version=s.registration_version[b])
 
     @s.action(actor=ENVIRONMENT, rules="NS-10", b=s.Broker, weight=0.05)
     def lose_registration(a: Body, b: Expr) -> None:
@@ -50,6 +52,7 @@ def nameserver(s: Specification) -> None:
         receive(a, b, "network")
         a.bound("losses left", s.losses < s.given("loss_budget"), "the scope allows another loss")
         a.set(s.losses, s.losses + 1)
+        a.says("the registration of {b} is lost in the network")
 
     if s.scope.crashes:
 
@@ -62,6 +65,7 @@ def nameserver(s: Specification) -> None:
             a.set(s.live_version[b], 0)
             for t in s.Topic:
                 a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
+            a.says("the name server removes {b} from its routes")
 
 
 Strangers = Enum("none", "before", "behind")
@@ -86,11 +90,13 @@ def manual_routes(s: Specification) -> None:
         routed = any_of(s.route[c, t].entries > 0 for c in s.Broker)
         a.guard("a route, or no stranger", routed | (strangers == "none"), "the topic has a route, or all named brokers are known")
         a.set(s.route[b, t], s.listed(entries=1, read=read, write=write, perm=perm))
+        a.says("an administrator routes {t} to {b} with {read:read queue} and {write:write queue}")
 
     @s.action(actor=ADMINISTRATOR, part="administrator", rules="NS-04", b=s.Broker, t=s.Topic)
     def forget_topic(a: Body, b: Expr, t: Expr) -> None:
         """Request 216 removes the topic on this broker from the name server."""
         a.set(s.route[b, t], s.listed(entries=0, read=s.scope.counts.lo, write=s.scope.counts.lo, perm=0))
+        a.says("an administrator removes {t} on {b} from the name server")
 
 
 def _has_permission(s: Specification, a: Body, perm: Expr) -> None:
@@ -129,9 +135,10 @@ def administrator(s: Specification) -> None:
         write_file(s, a, b, table, s.version[b] + 1)
         send_registration(s, a, b, table, s.version[b] + 1, only=(t, s.given("registers_updated_alone")))
         a.sends_to(b)
+        a.says("an administrator sets {t} on {b} to {read:read queue}, {write:write queue} and permission {perm}")
 
     for order in orders:
         name = "update_ordered" if order else "update_topic"
         s.refusals[name] = {"proper name": s.illegal, "another topic": s.response("SUCCESS")}
         declare = s.action(name=name, actor=ADMINISTRATOR, rules="TCM-30", b=s.Broker, t=s.Topic, read=counts, write=counts, perm=perms)
-        declare(partial(update_topic, order=order))
+        declare(update_wrapper(partial(update_topic, order=order), update_topic))

@@ -44,6 +44,7 @@ def routes(s: Specification) -> None:
         needs_route(a, p)
         a.guard("advertised", advertised, "the name server knows the topic")
         _publish(s, a, p)
+        a.says("{by} gets the route of {topic} from the name server", topic=const(subject, s.Topic))
 
     @s.client(takes_from="name server", rules="CLI-14 CLI-16 CLI-18 CLI-22")
     def find_template(a: Body, p: Expr) -> None:
@@ -56,6 +57,7 @@ def routes(s: Specification) -> None:
             queues = minimum(s.given("client_queues"), row.read)
             a.set(s.queues[p, b], ite((row.entries > 0) & has_bit(row.perm, 2) & (queues > 0), queues, 0))
         a.set(s.known_route[p], True)
+        a.says("{by} finds no route of {topic} and uses the template's route", topic=const(subject, s.Topic))
 
     @s.client(rules="CLI-17 CLI-19 CLI-21")
     def refresh(a: Body, p: Expr) -> None:
@@ -68,6 +70,7 @@ def routes(s: Specification) -> None:
         a.guard("timer", ~timed | ((s.sent[p] >= s.given("burst")) & s.quiet), "30 s have passed since the first message")
         _publish(s, a, p)
         a.set(s.refreshed[p], timed)
+        a.says("{by} refreshes its route of {topic}", topic=const(subject, s.Topic))
 
 
 def sending(s: Specification) -> None:
@@ -80,6 +83,7 @@ def sending(s: Specification) -> None:
         a.guard("not started", ~s.started[p], "the producer's counter has no value yet")
         a.set(s.started[p], True)
         a.set(s.position[p], at)
+        a.says("{by} starts its round robin at position {at}")
 
     @s.client(rules="CLI-23 CLI-26 CLI-34", fair="strong", b=s.Broker, q=s.Queue)
     def send(a: Body, p: Expr, b: Expr, q: Expr) -> None:
@@ -96,6 +100,7 @@ def sending(s: Specification) -> None:
         _header(s, a, p, b, const(subject, s.Topic), const(0, s.Topic), s.given("client_queues"), q)
         length = s.model.variable("position").type.size
         a.set(s.position[p], ite(s.given("round_robin"), rem(s.position[p] + 1, length), s.position[p]))
+        a.says("{by} sends a message for {topic} to queue {q} of {b}", topic=const(subject, s.Topic))
 
 
 def _turn(s: Specification, p: Expr, b: Expr, q: Expr) -> Expr:
@@ -142,6 +147,7 @@ def clients(s: Specification) -> None:
         elif s.places is not None:
             a.set(s.places.way[p].step, ite(s.of_class(t, "retry"), "retry", "put"))
         a.update(s.job[p], **fields)
+        a.says("{by} sends a message for {t} to queue {queue} of {b}, with default topic {d} and {numbers:queue}")
 
 
 def answers(s: Specification) -> None:
@@ -157,6 +163,7 @@ def answers(s: Specification) -> None:
         a.set(row, s.idle)
         if s.places is not None:
             a.set(s.places.way[p], s.places.idle)
+        a.says("{by} ends the send with {answer}", answer=row.answer)
 
     if s.scope.routes:
 
@@ -173,6 +180,7 @@ def answers(s: Specification) -> None:
             a.sends_to(b)
             a.update(row, phase="arrived", answer="none", broker=b, queue=q, tries=row.tries + 1)
             a.update(row, fallback=False, created=False, touched=False, checks=False)
+            a.says("{by} repeats the send to queue {q} of {b} after {answer}", answer=row.answer)
 
 
 def _retriable(row: Row) -> Expr:

@@ -19,6 +19,7 @@ def changes_of_settings(s: Specification) -> None:
         """An administrator switches autoCreateTopicEnable."""
         require_running(s, a, b)
         a.set(now["auto_create"], on)
+        a.says("an administrator switches auto-creation on {b} {on:on|off}")
 
     @s.action(actor=ADMINISTRATOR, part="administrator", rules="NS-11", b=s.Broker, readable=Bool, writable=Bool, weight=0.1)
     def permit(a: Body, b: Expr, readable: Expr, writable: Expr) -> None:
@@ -38,3 +39,4 @@ def changes_of_settings(s: Specification) -> None:
             a.set(s.registration[b, t], Row({**row.fields, "perm": perm, "order": order}))
         a.set(s.registration_version[b], s.version[b] + 1)
         a.set(s.registration_in_flight[b], True)
+        a.says("an administrator makes {b} {readable:readable|unreadable} and {writable:writable|not writable}")

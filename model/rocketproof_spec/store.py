@@ -58,6 +58,7 @@ def limits(s: Specification) -> None:
         row, _ = _with_queue(s, a, p)
         a.guard("name too long for the store", _overlong(s, row), "the broker does not check names, and the name is too long")
         answer(s, a, p, "MESSAGE_ILLEGAL")
+        a.says("{by} rejects the message: the name of {topic} is too long for its store", topic=row.topic)
 
 
 def memory(s: Specification) -> None:
@@ -69,6 +70,7 @@ def memory(s: Specification) -> None:
         row, _ = _accepted(s, a, p)
         _stores(s, a, row, draw)
         answer(s, a, p, "SUCCESS")
+        a.says("{by} stores the message in queue {queue} of {topic}", queue=drawn(s, row, draw), topic=row.topic)
 
 
 def log(s: Specification) -> None:
@@ -98,6 +100,7 @@ def log(s: Specification) -> None:
         row, b = append(a, p, draw)
         a.guard("fits", fits(row.size, filled[b], size, blank), "the record and the smallest blank fit into the file")
         a.set(filled[b], filled[b] + row.size)
+        a.says("{by} stores the message in queue {queue} of {topic}", queue=drawn(s, row, draw), topic=row.topic)
 
     @s.handler(rules="APP-07 CL-07 CL-08 X7", draw=scope.draws)
     def roll(a: Body, p: Expr, draw: Expr) -> None:
@@ -108,6 +111,7 @@ def log(s: Specification) -> None:
         a.bound("files left", segment[b] < scope.files - 1, "the scope has another file")
         a.set(segment[b], segment[b] + 1)
         a.set(filled[b], row.size)
+        a.says("{by} stores the message for {topic} in the next file", topic=row.topic)
 
     @s.handler(rules="CL-08")
     def acknowledge_lost(a: Body, p: Expr) -> None:
@@ -122,6 +126,7 @@ def log(s: Specification) -> None:
         a.set(filled[b], size)
         a.set(row.offset, ite(counted(row.kind), offset[b, row.topic, row.queue], 0))
         answer(s, a, p, "SUCCESS")
+        a.says("{by} answers SUCCESS for {topic}, but the record fits into no file", topic=row.topic)
 
     @m.action(actor=SERVICE, rules="REC-04", fair="weak", b=s.Broker, t=s.Topic, q=s.Queue)
     def dispatch(a: Body, b: Expr, t: Expr, q: Expr) -> None:
@@ -129,6 +134,7 @@ def log(s: Specification) -> None:
         require_running(s, a, b)
         a.guard("behind", entries[b, t, q] < records[b, t, q], "a record has no consume queue entry yet")
         a.set(entries[b, t, q], entries[b, t, q] + 1)
+        a.says("{b} writes entry {entry} of queue {q} of {t}", entry=entries[b, t, q])
 
     @m.action(actor=SERVICE, rules="FLU-04 FLU-05", fair="weak", b=s.Broker)
     def flush(a: Body, b: Expr) -> None:
@@ -137,3 +143,4 @@ def log(s: Specification) -> None:
         require_running(s, a, b)
         a.guard("unflushed", flushed[b] < written, "some data is written and not flushed")
         a.set(flushed[b], written)
+        a.says("{b} flushes its log up to {written}", written=written)

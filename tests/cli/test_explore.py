@@ -15,10 +15,11 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_properties.commands.explorer.catalogue import hazards
+from rocketproof_properties.commands.explorer.hazards import case_of
 from rocketproof_properties.commands.explorer.openings import Openings
 from rocketproof_properties.commands.explorer.pages import of_validation, write
 from rocketproof_properties.commands.explorer.traces import Wish, of_file, of_wish
+from rocketproof_properties.hazards import HAZARDS
 from rocketproof_properties.reports.choices import InputError
 
 SOURCE_FOLDERS = [str(Path(str(p.__file__)).parents[1]) for p in (rocketproof_model, rocketproof_traces, rocketproof_properties)]
@@ -190,21 +191,32 @@ def history(path: Path, offset: int) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in [header, *events]), "utf-8")
 
 
-def test_known_hazard_opens_its_case(catalogue: Any) -> None:
+def test_hazard_has_the_case_that_shows_it() -> None:
     cases = [
         {"profile": name, "scope": "s", "condition": c, "expected": "violated"}
         for name in ("P40", "P49")
         for c in ("an administrator's", "x")
     ]
-    rows = [{"id": id_, "sentence": "", "cases": cases} for id_ in ("LIV-03", "INV-09", "INV-13")]
-    rows.append({"id": "INV-14", "sentence": "", "cases": [{**cases[0], "expected": "holds"}]})
-    found = {row["id"]: row for row in hazards(rows)}
-    assert list(found) == ["HAZ-01", "HAZ-07"], "a hazard must not be opened by the property of another hazard"
-    assert {key: found["HAZ-01"][key] for key in ("property", "profile", "scope", "condition")} == {
-        "property": "LIV-03", "profile": "P49", "scope": "s", "condition": "x"
-    }  # fmt: skip
-    assert found["HAZ-01"]["title"].startswith("A topic that is created by its first message")
-    assert Openings().catalogue()["hazards"] == [], "the catalogue of this test has none of their properties"
+    rows = [{"id": "LIV-03", "sentence": "", "cases": cases}, {"id": "INV-14", "cases": [{**cases[0], "expected": "holds"}]}]
+    assert case_of(HAZARDS["HAZ-01"], "LIV-03", rows) == {"profile": "P49", "scope": "s", "condition": "x"}
+    assert case_of(HAZARDS["HAZ-04"], "INV-14", rows) is None
+
+
+def test_catalogue_lists_every_hazard_with_its_scenario(catalogue: Any) -> None:
+    found = {row["id"]: row for row in Openings().catalogue()["hazards"]}
+    assert list(found) == list(HAZARDS)
+    assert all(row["steps"] for row in found.values())
+    assert (len(found["HAZ-03"]["steps"]), found["HAZ-03"]["properties"]) == (4, ["LIV-08"])
+
+
+def test_hazard_opens_its_own_scenario(rocketproof: Any, catalogue: Any, tmp_path: Path) -> None:
+    assert rocketproof("explore", "haz-03", "--html", "hazard.html").code == 0
+    made = document(tmp_path / "hazard.html")
+    assert (made["kind"], made["title"], len(made["steps"]), made["finding"]) == ("hazard", "HAZ-03", 4, "")
+    assert made["steps"][3]["facts"] == [["the answer", "TOPIC_NOT_EXIST: topic[T] not exist, apply first please!"]]
+    assert made == {**made, **dict(Openings().open({"hazard": "HAZ-03"}, quiet).document())}
+    done = rocketproof("explore", "HAZ-99", "--html", "hazard.html")
+    assert (done.code, "unknown hazard 'HAZ-99'" in done.err) == (2, True)
 
 
 def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) -> None:

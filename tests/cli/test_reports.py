@@ -172,7 +172,8 @@ def test_judge_reports_a_history_and_many(rocketproof: Run) -> None:
     assert one.code == 1 and (found["outcome"], found["place"]) == ("differs", {"file": "wrong.ndjson", "line": None, "offset": None})
     assert "offset 40" in found["message"] and "a stored message is answered with its queue" in found["message"]
     assert rocketproof("judge", "wrong.ndjson", "--profile", "P49", "--report", "html:page").code == 1
-    assert 'href="witnesses/wrong.html"' in Path("page/index.html").read_text()
+    assert '<a href="witnesses/wrong.html">open the history</a>' in Path("page/index.html").read_text()
+    assert '"run":true' in Path("page/witnesses/wrong.html").read_text()
     assert Path("page/witnesses/wrong.html").exists()
     again = rocketproof("judge", "right.ndjson", "--profile", "P49", "--since", "one.json", "--report", "run:right.run")
     assert again.code == 0 and "Not as expected before, and no more" in again.out

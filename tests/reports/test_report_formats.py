@@ -214,6 +214,18 @@ def test_page_shows_hostile_texts_verbatim() -> None:
     assert [tag for tag, _ in read.tags].count("article") == 1
 
 
+def test_page_folds_expected_results_by_theme_and_property(tmp_path: Path) -> None:
+    themes = {"INV-01": "routes", "INV-02": "routes", "INV-03": "the log"}
+    rows = [result(f"INV-0{n}", "ok", condition=f"case {k}") for n in (1, 2, 3) for k in range(6)]
+    rows[0] = result("INV-01", "differs", condition="case 0")
+    written = page.write(run(*rows), tmp_path, theme_of=lambda id_, _: themes[id_])
+    folds = [(attrs.get("class"), "open" in attrs) for tag, attrs in _Read(written.read_text()).tags if tag == "details"]
+    wanted = [("theme", True), ("property", True), ("property", False), ("theme", False), ("property", False)]
+    assert [fold for fold in folds if fold[0] in ("theme", "property")] == wanted
+    few = page.html(run(*rows[:2]))
+    assert few.count('class="property" open') == 1 and 'class="theme"' not in few
+
+
 def test_page_contains_witness(tmp_path: Path) -> None:
     (tmp_path / "w 1.itf.json").write_text("{}")
     made = run(

@@ -11,6 +11,7 @@ from .operations import all_of, any_of, full, implies, java_abs, maximum, minimu
 from .properties import Kind, Property, formula_text
 from .quantifiers import count, exists, first, forall, only, total
 from .records import Field, Maybe, MaybeShape, MaybeValue, Record, Row, after, ite
+from .sentences import ROLES, StepSentence, in_form
 from .sequences import Seq, SeqOf
 from .sets import BagOf, Many, SetOf
 from .shown import Container, ShownVariable
@@ -52,6 +53,7 @@ __all__ = [
     "OBSERVED",
     "Observer",
     "Property",
+    "ROLES",
     "Record",
     "Row",
     "Seq",
@@ -59,6 +61,7 @@ __all__ = [
     "SetOf",
     "SetType",
     "ShownVariable",
+    "StepSentence",
     "Table",
     "Type",
     "Assignment",
@@ -81,6 +84,7 @@ __all__ = [
     "held",
     "history",
     "implies",
+    "in_form",
     "in_reach",
     "include",
     "index",

@@ -14,6 +14,7 @@ from .expr import Compound, Expr, coerce, const
 from .operations import all_of, any_of, set_where
 from .quantifiers import Members
 from .records import MaybeValue, Row, ite, parts_in
+from .sentences import StepSentence
 from .sequences import Items
 from .sets import Many
 from .types import Bool, IndexType, Int, MaybeType, SetType, Type
@@ -73,7 +74,7 @@ class Action:
 
     `actor` is the role that acts, in the model's own words. `by` is the part that acts, `to` the part that receives a message, `source` the
     part whose message is taken. Each of the three is a part's name, or a term that is an element of an index, over the state before and the
-    parameters. It is None if the model does not state it.
+    parameters. It is None if the model does not state it. `says` is the template of a step's own sentence, None for one from `sentence`.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Action:
     by: Expr | str | None = None
     to: Expr | str | None = None
     source: Expr | str | None = None
+    says: StepSentence | None = None
 
     @cached_property
     def clashes(self) -> tuple[Expr, ...]:
@@ -151,9 +153,12 @@ def moved_action(action: Action, to: Mapping[Variable, Variable], memo: dict[Exp
     def role(part: Expr | str | None) -> Expr | str | None:
         return of(part) if isinstance(part, Expr) else part
 
+    said = action.says
+    says = said and StepSentence(said.template, {name: of(term) for name, term in said.terms.items()})
     guards = tuple(replace(g, condition=of(g.condition)) for g in action.guards)
     updates = tuple(replace(u, target=of(u.target), value=of(u.value), when=of(u.when)) for u in action.updates)
-    return replace(action, guards=guards, updates=updates, by=role(action.by), to=role(action.to), source=role(action.source))
+    return replace(action, guards=guards, updates=updates, by=role(action.by), to=role(action.to), source=role(action.source),
+                   says=says)  # fmt: skip
 
 
 class Body:
@@ -164,6 +169,7 @@ class Body:
         self.guards: list[Guard] = []
         self.updates: list[Assignment] = []
         self.parts: dict[str, Expr | str] = {}
+        self.sentence: StepSentence | None = None
 
     def by(self, part: Expr | str) -> None:
         """Declare the part that acts: a name, or a term that is an element of an index, such as the broker that serves the request."""
@@ -176,6 +182,16 @@ class Body:
     def takes_from(self, part: Expr | str) -> None:
         """Declare the part whose message the action takes."""
         self._part("source", part)
+
+    def says(self, template: str, **terms: Any) -> None:
+        """Declare the sentence of a step: names in braces stand for parameters, for `by`, `to` and `from`, and for these terms.
+
+        Example: `a.says("{by} creates {topic} with {queues:queue}", topic=row.topic, queues=row.read)`. `StepSentence` has the forms.
+        """
+        for name, term in terms.items():
+            if not isinstance(term, Expr):
+                raise ModelError(f"{name}={term!r} in the sentence of {self._action} is no term", "give a term, or write the text itself")
+        self.sentence = StepSentence(template, terms)
 
     def _part(self, role: str, part: Expr | str) -> None:
         if not (isinstance(part, str) and part) and not (isinstance(part, Expr) and isinstance(part.type, IndexType | MaybeType)):

@@ -14,8 +14,8 @@ from .records import Record
 from .types import Type
 from .variables import Variable
 
-_PLACES = frozenset({"place", "start_places"})
-"""Fields that hold the source line of a declaration."""
+_PLACES = frozenset({"place", "start_places", "says"})
+"""Fields without effect on a result: the source line of a declaration, and the template of a step's sentence."""
 
 
 class Contents:

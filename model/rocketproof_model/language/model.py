@@ -25,6 +25,7 @@ from .operations import all_of, any_of
 from .properties import Kind, Property, claimed
 from .quantifiers import Members
 from .records import MaybeShape, Record, Row, Shape, made_of, parts_in, parts_of, proper
+from .sentences import ROLES
 from .sequences import SequenceType
 from .sets import ManyType
 from .shown import Container, ShownVariable, shown
@@ -293,6 +294,7 @@ class Model:
                 caller(),
                 actor,
                 **body.parts,
+                says=body.sentence,
             )
             self.check(action)
             self.actions.append(action)
@@ -314,6 +316,14 @@ class Model:
                 check_term(term, update.place)
         if reason := symmetry.asymmetric_action(action):
             raise ModelError(f"{where}: {reason[0]}", symmetry.REMEDY, reason[1])
+        if action.says is not None:
+            for term in action.says.terms.values():
+                check_term(term, action.place)
+            known_names = {*action.says.terms, *action.parameters, *ROLES}
+            if unknown := sorted(action.says.names() - known_names):
+                raise ModelError(
+                    f"the sentence of {where} names {unknown[0]!r}", f"known are {', '.join(sorted(known_names))}", action.place
+                )
         for part in (action.by, action.to, action.source):
             if isinstance(part, Expr):
                 check_term(part, action.place)

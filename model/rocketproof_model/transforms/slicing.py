@@ -72,8 +72,8 @@ def _without(action: Action, variables: set[Variable]) -> Action:
     """Return the action without bounds and without assignments to other variables."""
     guards = tuple(g for g in action.guards if not g.bound)
     updates = tuple(u for u in action.updates if u.target.args[0] in variables)
-    # the acting part may be a term over a variable that is left out
-    return replace(action, guards=guards, updates=updates, by=None, to=None, source=None)
+    # the acting part and the sentence may have a term over a variable that is left out
+    return replace(action, guards=guards, updates=updates, by=None, to=None, source=None, says=None)
 
 
 __all__ = ["control", "sliced"]

@@ -31,7 +31,8 @@ def explore(
     ----------
     what
         A witness file that `rocketproof check` has written, a history, or a finding or report of `rocketproof validate`. Also a folder
-        of these, or a Python file with your own model. Default: the built-in specification; the page offers its properties.
+        of these, a hazard such as HAZ-03, or a Python file with your own model. Default: the built-in specification; the page offers
+        its properties.
     property
         The property whose counterexample is searched for and opened.
     profile

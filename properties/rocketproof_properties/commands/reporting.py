@@ -77,7 +77,7 @@ class Reporting:
 
             entries = of_run(run, PAGES) if pages is None else pages()
             listed = {report: write_pages(report.place / WITNESSES, entries) for report in folders}
-        writing.write(run, self.wanted, changes, listed)
+        writing.write(run, self.wanted, changes, listed, _theme)
         for report in folders:
             more = f", with {counted(len(listed[report]), 'page')} to walk in" if listed[report] else ""
             tell(f"{report.place / 'index.html'} is the page of the run{more}: open it in a browser")
@@ -97,6 +97,14 @@ class _Places:
 
             self._known = stated()
         return self._known.get(result.id) or self._known.get(result.id.partition(".")[0])
+
+
+def _theme(property: str, sentence: str) -> str:
+    """Return the theme of a property, empty if it is not in the catalogue."""
+    from ..catalogue.themes import OTHER, theme_of
+
+    theme = theme_of(property, sentence)
+    return "" if theme == OTHER else theme
 
 
 def asked(command: str, report: Sequence[str], since: Path | None, html: Path | None = None) -> Reporting:
@@ -121,7 +129,7 @@ def asked(command: str, report: Sequence[str], since: Path | None, html: Path | 
 
 def _load(reports: Sequence[WantedReport]) -> None:
     """Import the modules that write reports. After an interrupt this would take seconds, while threads are still compiling."""
-    from ..catalogue import places
+    from ..catalogue import places, themes  # noqa: F401  (`themes` is imported for `Reporting.write`)
     from ..reports import show, since, writing  # noqa: F401  (imported for `Reporting.write`)
 
     if any(report.kind == "html" for report in reports):

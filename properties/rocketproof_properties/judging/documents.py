@@ -13,7 +13,7 @@ from rocketproof_traces.checker.histories import HistoryVerdict
 from rocketproof_traces.checker.recordings import Judgement
 from rocketproof_traces.explorer.document import CommandLine
 from rocketproof_traces.explorer.history import of_history
-from rocketproof_traces.explorer.opened import OpenedHistory, Progress
+from rocketproof_traces.explorer.opened import OpenedDocument, Progress
 from rocketproof_traces.history import Event, Header, recordings
 
 from ..reports.choices import InputError
@@ -30,7 +30,7 @@ class JudgedFile(NamedTuple):
     verdict: HistoryVerdict
 
 
-def of_file(path: Path, profile: str, report: Progress, title: str = "", around: int | None = None) -> OpenedHistory:
+def of_file(path: Path, profile: str, report: Progress, title: str = "", around: int | None = None) -> OpenedDocument:
     """Judge a file under a profile and return the history to open.
 
     A recording opens at its first `cfg` that is not explained, otherwise at its first. A long history is cut to the events `around` a
@@ -47,7 +47,7 @@ def of_file(path: Path, profile: str, report: Progress, title: str = "", around:
         has = f"events {events[0].seq} to {events[-1].seq}" if events else "no events"
         raise InputError(f"--around {around}: {shown.title} has {has}; give the number of one of them")
     document = of_history(shown.header, events, shown.verdict, title or shown.title, _commands(path, profile), around=around)
-    return OpenedHistory(document)
+    return OpenedDocument(document)
 
 
 def documents(path: Path, judged: HistoryVerdict | Judgement) -> dict[str, dict[str, Any]]:

@@ -47,17 +47,22 @@ _TEXTS: Final[Mapping[str, Callable[[Run, Changes | None], str]]] = {
 
 
 def write(
-    run: Run, wanted: Sequence[WantedReport], changes: Changes | None = None, pages: Mapping[WantedReport, Sequence[Listed]] = NONE
+    run: Run,
+    wanted: Sequence[WantedReport],
+    changes: Changes | None = None,
+    pages: Mapping[WantedReport, Sequence[Listed]] = NONE,
+    theme_of: Callable[[str, str], str] | None = None,
 ) -> None:
     """Write each report.
 
-    `pages` are the explorer's pages for reports that are folders. Raises InputError for a report that cannot be written.
+    `pages` are the explorer's pages for reports that are folders, which group properties by `theme_of`. Raises InputError for a report
+    that cannot be written.
     """
     for report in wanted:
         if report.kind == "html":
             from . import page
 
-            page.write(run, report.place, changes, pages.get(report, ()))
+            page.write(run, report.place, changes, pages.get(report, ()), theme_of=theme_of or page.no_theme)
         elif report.kind == "github":
             from . import github
 

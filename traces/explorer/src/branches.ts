@@ -61,14 +61,14 @@ export function follow(walk: Walk, choice: Choice, truth: Truth, options: Option
   if (sameMove(path.steps[walk.at], choice)) return { ...walk, at: walk.at + 1 };
   const state = path.states[walk.at] ?? [];
   const cut = walk.at + 1;
-  const { action, args, label, by, to, from } = choice;
+  const { action, args, label, sentence, by, to, from } = choice;
   const changed = choice.effect.map(([slot]) => slot).sort((a, b) => a - b);
   const branch: Path = {
     name: path.kept ? freshName(walk) : path.name,
     kept: false,
     fork: walk.current === 0 ? walk.at : Math.min(path.fork, walk.at),
     states: [...path.states.slice(0, cut), stateAfter(state, choice)],
-    steps: [...path.steps.slice(0, walk.at), { action, args, label, changed, by, to, from }],
+    steps: [...path.steps.slice(0, walk.at), { action, args, label, sentence, changed, by, to, from }],
     truths: [...path.truths.slice(0, cut), truth],
     options: [...path.options.slice(0, cut), options],
     loop: null,

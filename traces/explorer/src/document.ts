@@ -1,4 +1,4 @@
-// What Python hands to the page: one document, of a trace or of a history. Codes are integers; `values.ts` makes text of them.
+// What Python hands to the page: one document, of a trace, a history or a hazard. Codes are integers; `values.ts` makes text of them.
 
 export type Type =
   | { sort: "bool" }
@@ -67,6 +67,7 @@ export interface Step extends Actors {
   action: string;
   args: number[];
   label: string;
+  sentence: string; // who does what, such as "broker-a creates orders with 4 queues"
   changed: number[];
 }
 
@@ -81,6 +82,7 @@ export interface Choice extends Actors {
   action: string;
   args: number[];
   label: string;
+  sentence: string;
   effect: [number, number][];
   error: string;
 }
@@ -140,6 +142,7 @@ export interface TraceDocument {
   refusals: Refused[];
   commands: Command[];
   live: Live | null;
+  run?: boolean; // the page belongs to the page of a run, which is `../index.html`
 }
 
 export interface Operation {
@@ -147,6 +150,7 @@ export interface Operation {
   client: string;
   name: string;
   label: string;
+  response: string; // in short, such as "SUCCESS queue 0 offset 7"; "" without a response
   begin: number;
   end: number | null;
   nanos?: [number, number | null]; // since the history began, where it has clocks
@@ -188,9 +192,25 @@ export interface HistoryDocument {
   left_out?: { before: number; after: number } | null; // operations, faults and changes of a long history that are not here
   commands: Command[];
   live: Live | null;
+  run?: boolean;
 }
 
-export type Document = TraceDocument | HistoryDocument;
+/** A known hazard: the steps of its scenario, each with the facts after it. */
+export interface HazardDocument {
+  schema: number;
+  kind: "hazard";
+  title: string;
+  sentence: string;
+  profile: string;
+  steps: { text: string; facts: [string, string][] }[];
+  about: string[];
+  finding: string; // how the scenario differs from its description, "" if it does not
+  rules: [string, string][];
+  properties: { id: string; sentence: string; case: Omit<Case, "expected"> | null }[]; // the case whose counterexample shows it
+  commands: Command[];
+}
+
+export type Document = TraceDocument | HistoryDocument | HazardDocument;
 
 export interface Case {
   profile: string;
@@ -199,14 +219,13 @@ export interface Case {
   expected: string;
 }
 
-/** A known hazard, with the case whose counterexample shows it. */
+/** A known hazard with its properties and the sentences of its scenario. */
 export interface Hazard {
   id: string;
   title: string;
-  property: string;
   profile: string;
-  scope: string;
-  condition: string;
+  properties: string[];
+  steps: string[];
 }
 
 export interface Catalogue {
@@ -245,7 +264,8 @@ export function checkDocument(value: unknown): Document {
   }
   if (some.kind === "trace") return checkTrace(some as TraceDocument);
   if (some.kind === "history") return checkHistory(some as HistoryDocument);
-  throw new Error("this document is neither a trace nor a history");
+  if (some.kind === "hazard") return checkHazard(some as HazardDocument);
+  throw new Error("this document is neither a trace, a history nor a hazard");
 }
 
 function checkTrace(trace: TraceDocument): TraceDocument {
@@ -270,6 +290,13 @@ function checkHistory(history: HistoryDocument): HistoryDocument {
     if (!Array.isArray(history[name])) throw new Error(`this document is incomplete: it has no ${name}`);
   }
   return history;
+}
+
+function checkHazard(hazard: HazardDocument): HazardDocument {
+  for (const name of ["steps", "about", "rules", "properties", "commands"] as const) {
+    if (!Array.isArray(hazard[name])) throw new Error(`this document is incomplete: it has no ${name}`);
+  }
+  return hazard;
 }
 
 /** The document in a file that somebody opens: JSON, or a page that carries one. */

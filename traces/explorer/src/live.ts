@@ -25,6 +25,7 @@ export interface StateGraph {
 
 export type Request =
   | { witness: string }
+  | { hazard: string; profile: string }
   | { property: string; profile: string; scope: string; condition: string }
   | { scope: string; profile: string };
 

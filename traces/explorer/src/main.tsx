@@ -3,11 +3,12 @@
 import { render } from "preact";
 import { setAddress } from "./address";
 import { readDocument, type Document, type Start } from "./document";
-import { Server } from "./live";
-import { readRequest } from "./opened";
+import { Server, type Request } from "./live";
+import { readRequest, requestText } from "./opened";
 import { readPlace } from "./place";
+import { HazardPage } from "./views/hazard";
 import { HistoryPage } from "./views/history";
-import { StartPage } from "./views/start";
+import { StartPage, type Opener } from "./views/start";
 import { TracePage } from "./views/trace";
 import { textOf, Walker } from "./walker";
 
@@ -18,16 +19,49 @@ const token = new URLSearchParams(location.search).get("token");
 function show(shown: Document, server: Server | null, start: Start | null, opened: string): void {
   document.title = `${shown.title} · rocketproof`;
   const home = server && start ? () => showStart(server, start, "") : undefined;
+  const open = server && start ? (request: Request) => void openHere(server, start, request) : undefined;
   if (shown.kind === "history") return render(<HistoryPage key={opened} history={shown} opened={opened} home={home} />, root);
-  const walker = new Walker(shown, server, opened, start?.catalogue.witnesses);
-  render(<TracePage key={shown.live?.session ?? opened} walker={walker} home={home} />, root);
+  if (shown.kind === "hazard") {
+    if (opened) setAddress(`#${new URLSearchParams({ open: opened })}`);
+    return render(<HazardPage key={opened} hazard={shown} home={home} open={open} />, root);
+  }
+  const walker = new Walker(shown, server, opened, start?.catalogue);
+  render(<TracePage key={shown.live?.session ?? opened} walker={walker} home={home} open={open} />, root);
   void walker.arrive(location.hash);
+}
+
+function opener(server: Server, start: Start): Opener {
+  return async (request, progress, signal) => {
+    const found = await server.open(request, progress, signal);
+    setAddress("#");
+    if (location.hash) history.replaceState(null, "", "#"); // the new page begins at its own first step
+    show(found, server, start, requestText(request));
+  };
+}
+
+/** Open something from another page, with its progress in the place of the page. */
+async function openHere(server: Server, start: Start, request: Request): Promise<void> {
+  waiting("opening");
+  try {
+    await opener(server, start)(request, waiting);
+  } catch (error) {
+    showStart(server, start, textOf(error));
+  }
 }
 
 function showStart(server: Server, start: Start, error: string): void {
   document.title = "rocketproof";
   setAddress("#");
-  render(<StartPage server={server} catalogue={start.catalogue} version={start.version} error={error} open={(shown, opened) => show(shown, server, start, opened)} />, root);
+  render(<StartPage catalogue={start.catalogue} version={start.version} error={error} open={opener(server, start)} />, root);
+}
+
+function waiting(text: string): void {
+  render(
+    <p class="failure" role="status">
+      <progress aria-label="working" /> {text}
+    </p>,
+    root,
+  );
 }
 
 function fail(text: string): void {
@@ -40,11 +74,12 @@ function fail(text: string): void {
 }
 
 async function served(server: Server): Promise<void> {
+  waiting("reading the catalogue");
   const start = await server.start();
   const wanted = readRequest(readPlace(location.hash).opened);
   if (!wanted) return start.document ? show(start.document, server, start, "") : showStart(server, start, "");
   try {
-    show(await server.open(wanted, fail), server, start, readPlace(location.hash).opened);
+    show(await server.open(wanted, waiting), server, start, readPlace(location.hash).opened);
   } catch (error) {
     showStart(server, start, textOf(error));
   }

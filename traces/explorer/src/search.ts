@@ -36,7 +36,7 @@ export function found(text: string, steps: readonly Step[], truths: readonly Tru
       variable: step.changed.map((slot) => model.slots[slot]?.label ?? "").join("\n").toLowerCase(),
       truth: (truths[k + 1]?.word ?? "").toLowerCase(),
     };
-    const all = [step.label.toLowerCase(), (sentences.get(step.action) ?? "").toLowerCase(), ...Object.values(texts)].join("\n");
+    const all = [step.label.toLowerCase(), (step.sentence ?? "").toLowerCase(), (sentences.get(step.action) ?? "").toLowerCase(), ...Object.values(texts)].join("\n");
     if (query.only.every(({ key, value }) => texts[key].includes(value)) && query.words.every((word) => all.includes(word))) hits.add(k + 1);
   });
   return hits;

@@ -8,6 +8,7 @@ export interface Bar {
   from: number;
   to: number;
   open: boolean; // its answer is unknown: the bar fades out
+  until: number; // where the next bar of its row begins: as far as its text has room
 }
 
 export interface Timeline {
@@ -24,9 +25,10 @@ export function timelineOf({ clients, operations, marks, order }: HistoryDocumen
   const last = times.reduce((a, b) => Math.max(a, b), begin + 1);
   const end = last + Math.max(1, (last - begin) * 0.04);
   const bars: Bar[] = [];
+  const latest = new Map<number, Bar>(); // the last bar of each row so far
   const lanes: Timeline["lanes"] = [];
   let first = 0;
-  for (const client of [...clients, ...operations.map((one) => one.client).filter((one) => !clients.includes(one))]) {
+  for (const client of byName([...clients, ...operations.map((one) => one.client).filter((one) => !clients.includes(one))])) {
     if (lanes.some((lane) => lane.client === client)) continue;
     const free: number[] = []; // when each row of the lane is free again
     for (const operation of operations.filter((one) => one.client === client).sort((a, b) => a.begin - b.begin)) {
@@ -35,13 +37,22 @@ export function timelineOf({ clients, operations, marks, order }: HistoryDocumen
       let row = free.findIndex((until) => until <= operation.begin);
       if (row < 0) row = free.length;
       free[row] = Math.max(to, operation.begin + 1);
-      bars.push({ operation, row: first + row, from: operation.begin, to, open });
+      const before = latest.get(first + row);
+      if (before) before.until = operation.begin;
+      const bar = { operation, row: first + row, from: operation.begin, to, open, until: end };
+      latest.set(first + row, bar);
+      bars.push(bar);
     }
     const rows = Math.max(1, free.length);
     lanes.push({ client, first, rows });
     first += rows;
   }
   return { bars, lanes, begin, end, points: pointsOf(order, bars) };
+}
+
+/** Clients by name, numbers in them by value: client 2 before client 10. */
+function byName(clients: string[]): string[] {
+  return clients.sort((one, other) => one.localeCompare(other, "en", { numeric: true }));
 }
 
 /** One point in time for each operation of the order, within its bar and never before the point of the one before it. */

@@ -25,7 +25,7 @@ export class Walker {
     readonly trace: TraceDocument,
     readonly server: Server | null,
     readonly opened = "",
-    readonly witnesses: Catalogue["witnesses"] = [],
+    private readonly catalogue: Catalogue | null = null,
   ) {
     this.tree = treeOf(trace.model, trace.parts);
     this.names = namesOf(trace.model);
@@ -38,6 +38,17 @@ export class Walker {
 
   get path(): Path {
     return currentPath(this.now.walk);
+  }
+
+  /** Files that can be opened next to this trace. */
+  get witnesses(): Catalogue["witnesses"] {
+    return this.catalogue?.witnesses ?? [];
+  }
+
+  /** The known hazards that the property belongs to. */
+  get hazards(): Catalogue["hazards"] {
+    const { id } = this.trace.property;
+    return (this.catalogue?.hazards ?? []).filter(({ properties }) => properties.some((one) => id === one || id.startsWith(`${one}.`)));
   }
 
   get live(): boolean {
@@ -239,7 +250,7 @@ export class Walker {
     const server = this.server;
     await this.work("opening", async () => {
       const trace = await server.open({ witness: id }, (text) => this.store.set({ busy: text }));
-      if (trace.kind !== "trace") throw new Error(`${found.path} holds a history, and only traces are compared`);
+      if (trace.kind !== "trace") throw new Error(`${found.path} holds no trace, and only traces are compared`);
       this.compareWith({ trace, name: found.title });
     });
   }

@@ -1,6 +1,6 @@
 // Documents of a small system, made up here: two clients take turns at a counter of a server.
 
-import type { Choice, HistoryDocument, Operation, Step, TraceDocument, Truth } from "../src/document";
+import type { Choice, HazardDocument, HistoryDocument, Operation, Step, TraceDocument, Truth } from "../src/document";
 
 export interface Made {
   steps?: number;
@@ -24,14 +24,14 @@ export function trace({ steps = 12, loop = null, hostile = "" }: Made = {}): Tra
     const after = before.map((code, s) => (s === slot ? (slot === 0 ? code + 1 : (code + 1) % 3) : code));
     states.push(after);
     const by = kind === "add" ? "server" : (CLIENTS[who] as string);
-    made.push({ action: kind, args: [who], label: mark(`${kind}(${CLIENTS[who]})`), changed: [slot], by, to: kind === "ask" ? "server" : null, from: null });
+    made.push({ action: kind, args: [who], label: mark(`${kind}(${CLIENTS[who]})`), sentence: mark(`${CLIENTS[who]} does ${kind}`), changed: [slot], by, to: kind === "ask" ? "server" : null, from: null });
     const bad = k === steps;
     truths.push({ word: bad ? "fails" : "holds", bad, part: bad ? mark("counter <= 1") : "", values: bad ? [["counter", mark(String(after[0]))]] : [] });
   }
   const enabled = (k: number): Choice[] => {
     const next = made[k];
     const state = states[k] as number[];
-    const other: Choice = { action: "work", args: [k % 2], label: mark(`work(${CLIENTS[k % 2]})`), effect: [[1 + (k % 2), ((state[1 + (k % 2)] as number) + 1) % 3]], error: "", by: CLIENTS[k % 2] as string, to: null, from: null };
+    const other: Choice = { action: "work", args: [k % 2], label: mark(`work(${CLIENTS[k % 2]})`), sentence: mark(`${CLIENTS[k % 2]} does work`), effect: [[1 + (k % 2), ((state[1 + (k % 2)] as number) + 1) % 3]], error: "", by: CLIENTS[k % 2] as string, to: null, from: null };
     if (!next) return [other];
     const effect = next.changed.map((slot): [number, number] => [slot, states[k + 1]?.[slot] ?? 0]);
     const { changed: _, ...rest } = next;
@@ -91,6 +91,7 @@ const operation = (id: number, client: string, begin: number, end: number | null
   client,
   name: "send",
   label: `send(${id})`,
+  response: end === null ? "" : "SUCCESS",
   begin,
   end,
   outcome: end === null ? "unknown" : "ok",
@@ -124,5 +125,24 @@ export function history(): HistoryDocument {
     refusal: { operation: 3, recorded: "code 0, offset 7", specified: "answers with offset 2", action: "store(client 2)", guard: "offset follows", sentence: "a message is stored behind the last one", values: [["offset", "7"], ["last", "1"]] },
     commands: [],
     live: null,
+  };
+}
+
+export function hazard(): HazardDocument {
+  return {
+    schema: 1,
+    kind: "hazard",
+    title: "HAZ-01",
+    sentence: "counters overflow",
+    profile: "P49",
+    steps: [
+      { text: "A client adds.", facts: [["the counter", "1"]] },
+      { text: "The counter overflows.", facts: [["the counter", "0"]] },
+    ],
+    about: ["Nothing limits the counter."],
+    finding: "",
+    rules: [["ADD-01", "the counter wraps"]],
+    properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", case: { profile: "P49", scope: "tiny", condition: "" } }],
+    commands: [{ label: "run it in a terminal", command: "rocketproof hazard HAZ-01" }],
   };
 }

@@ -87,7 +87,7 @@ test("an arrow goes to whom a message is sent and comes, dashed, from whose mess
   assert.deepEqual(drawing(lanes, { by: "a", to: "a", from: null }).arrows, []);
 });
 
-const choice = (action: string, slot: number, code: number): Choice => ({ action, args: [0], label: `${action}(0)`, effect: [[slot, code]], error: "", by: "", to: null, from: null });
+const choice = (action: string, slot: number, code: number): Choice => ({ action, args: [0], label: `${action}(0)`, sentence: `${action} happens`, effect: [[slot, code]], error: "", by: "", to: null, from: null });
 
 test("a choice that the trace takes walks on; another one makes a branch, which grows until it is kept", () => {
   const start = branches.walkOf(trace());

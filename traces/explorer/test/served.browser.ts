@@ -55,6 +55,17 @@ test("what if: another action makes a branch, undo and redo walk it, and it is k
     await says(page, ".step-number", /step 4 of 12$/);
   }));
 
+test("what if has a key: it goes through the other actions, and Enter takes one", () =>
+  bench.visit(server.address, async (page) => {
+    await press(page, "w");
+    await page.waitForFunction(() => document.activeElement?.matches(".instance:not(.taken) .follow"));
+    const first = await page.evaluate(() => document.activeElement?.textContent);
+    await press(page, "w");
+    assert.notEqual(await page.evaluate(() => document.activeElement?.textContent), first);
+    await press(page, "W", "Enter");
+    await says(page, ".step-number", /step 1 of 1 · what if 1/);
+  }));
+
 test("the trace's own step walks on and asks nobody", () =>
   bench.visit(server.address, async (page) => {
     await press(page, "a");
@@ -118,6 +129,7 @@ test("the state graph is coloured by an expression, with what each colour stands
     await press(page, "m");
     await says(page, ".graph aside", /10,000 states/);
     assert.equal(await coloured(), 0);
+    await says(page, ".legend", /^COUNT-01 holds [\d,]+ fails [\d,]+$/);
     await page.getByLabel("Expression to colour the states by").fill("asked");
     await press(page, "Enter");
     await says(page, ".legend", /^asked 0 [\d,]+ 1 [\d,]+ 2 [\d,]+$/);
@@ -129,14 +141,24 @@ test("the state graph is coloured by an expression, with what each colour stands
     await press(page, "Enter");
     await says(page, ".message", /nothing: no such variable/);
     await page.getByRole("button", { name: "by truth" }).click();
-    assert.equal(await page.locator(".legend").count(), 0);
+    await says(page, ".legend", /^COUNT-01 holds/);
   }));
 
-test("a known hazard stands on top of the catalogue and opens its counterexample; the address of a history leads back to its operation", () =>
+test("a known hazard stands on top of the catalogue and opens its scenario, which leads to a trace; the address of a history leads back to its operation", () =>
   bench.visit(catalogue.address, async (page) => {
     await says(page, ".choose h2", /^Known hazards 1$/);
+    await page.getByText("scenario").click();
+    await says(page, ".hazard ol", /A client adds\. The counter overflows\./);
     await page.getByRole("button", { name: /HAZ-01 counters overflow/ }).click();
+    await says(page, "h1", /HAZ-01/);
+    assert.equal(await page.locator(".scenario li").count(), 2);
+    await page.waitForURL(/open=hazard/);
+    await page.getByRole("button", { name: "find the shortest trace" }).click();
     await says(page, "h1", /COUNT-01/);
+    await says(page, ".step-number", /step 0/);
+    await press(page, "p");
+    await page.getByRole("button", { name: /HAZ-01/ }).click();
+    await says(page, "h1", /HAZ-01/);
     await page.getByRole("button", { name: "catalogue" }).click();
     await page.getByRole("button", { name: "run 7" }).click();
     await press(page, "Home");

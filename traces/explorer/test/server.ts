@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Choice, TraceDocument } from "../src/document";
 import type { At, StateGraph } from "../src/live";
-import { history, trace } from "./example";
+import { hazard, history, trace } from "./example";
 
 export const TOKEN = "secret";
 const CLIENTS = ["client 1", "client 2"];
@@ -14,7 +14,7 @@ const LARGEST = 1000; // of the counter
 
 /** What can happen in a state: [counter, phase of client 1, phase of client 2, asked]. */
 function enabled(state: number[]): Choice[] {
-  const step = (action: string, c: number, slot: number, code: number, by: string, to: string | null): Choice => ({ action, args: [c], label: `${action}(${CLIENTS[c]})`, effect: [[slot, code]], error: "", by, to, from: null });
+  const step = (action: string, c: number, slot: number, code: number, by: string, to: string | null): Choice => ({ action, args: [c], label: `${action}(${CLIENTS[c]})`, sentence: `${CLIENTS[c]} does ${action}`, effect: [[slot, code]], error: "", by, to, from: null });
   return [0, 1].flatMap((c) => {
     const client = CLIENTS[c] as string;
     const found = [step("work", c, 1 + c, ((state[1 + c] ?? 0) + 1) % 3, client, null), step("ask", c, 3, ((state[3] ?? 0) + 1) % 3, client, "server")];
@@ -67,10 +67,11 @@ export async function serve(document: TraceDocument | null): Promise<Served> {
     const body = JSON.parse((await text(request)) || "null") as Record<string, unknown>;
     if (path === "/api/start") {
       const cases = [{ profile: "P49", scope: "tiny", condition: "", expected: "violated" }];
-      const catalogue = { properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", cases }, { id: "COUNT-02", sentence: "somebody is served", cases }], hazards: [{ id: "HAZ-01", title: "counters overflow", property: "COUNT-01", ...cases[0] }], witnesses: [{ id: "w1", title: "COUNT-01", path: "count.itf.json" }, { id: "w2", title: "run 7", path: "run.ndjson" }], scopes: [{ name: "tiny", about: "two clients" }] };
+      const catalogue = { properties: [{ id: "COUNT-01", sentence: "the counter never exceeds the limit", cases }, { id: "COUNT-02", sentence: "somebody is served", cases }], hazards: [{ id: "HAZ-01", title: "counters overflow", profile: "P49", properties: ["COUNT-01"], steps: ["A client adds.", "The counter overflows."] }], witnesses: [{ id: "w1", title: "COUNT-01", path: "count.itf.json" }, { id: "w2", title: "run 7", path: "run.ndjson" }], scopes: [{ name: "tiny", about: "two clients" }] };
       return [200, JSON.stringify({ document: document && live(document), catalogue, version: "1.2.3" })];
     }
     if (path === "/api/open") {
+      if (body["hazard"]) return [200, lines({ document: hazard() })];
       if (body["property"] === "COUNT-02") return [200, lines({ progress: "10 states" }, { error: "COUNT-02 holds: there is no counterexample to walk in" })];
       if (body["witness"] === "w2") return [200, lines({ document: history() })];
       return [200, lines({ progress: "10 states" }, { document: live(trace()) })];

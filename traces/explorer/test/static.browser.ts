@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Bench, press, says, textOf } from "./browser";
-import { history, trace } from "./example";
+import { hazard, history, trace } from "./example";
 
 let bench: Bench;
 before(async () => void (bench = await Bench.open()));
@@ -14,8 +14,9 @@ test("a newcomer walks: the start, a message, the end, why it fails there, and b
   bench.visit(bench.file(trace()), async (page) => {
     await says(page, "h1", /^COUNT-01 \(always\)$/);
     await says(page, ".here", /step 0 of 12.*initial state/);
-    await page.getByText("ask(client 1)").first().click();
-    await says(page, ".here", /step 4 of 12.*ask.*client 1 → server: Somebody does ask\./);
+    await says(page, ".line.state >> nth=1", /client 1 does ask ask\(client 1\)/);
+    await page.getByText("client 1 does ask").first().click();
+    await says(page, ".here", /step 4 of 12.*client 1 does ask ask\(client 1\) client 1 → server: Somebody does ask\./);
     await says(page, ".just", /^changed by this step asked 0 → 1$/);
     await page.keyboard.press("End");
     await says(page, ".verdict", /COUNT-01 fails.*counter <= 1.*counter = 1/);
@@ -43,7 +44,7 @@ test("keys walk lines and steps, fold and unfold, and the address follows and le
     await press(page, "a");
     assert.equal(await page.getByRole("tab", { name: "Actions" }).getAttribute("aria-selected"), "true");
     await press(page, "?");
-    await says(page, "dialog", /the next line/);
+    await says(page, "dialog", /the next line.*what if: the next other action.*Two traces.*The state graph.*Everywhere/);
     await press(page, "j", "Escape");
     assert.equal(await where(), "7", "a dialog keeps the keys");
     await page.waitForURL(/#step=7$/);
@@ -145,7 +146,8 @@ test("a history shows lanes, the explained order, faults, and what nothing expla
     await says(page, "aside", /explained by nothing.*store\(client 2\) is refused by offset follows, which needs: a message is stored behind the last one.*offset = 7.*last = 1/);
     await says(page, "aside", /Recorded: code 0, offset 7/);
     await press(page, "Home");
-    await says(page, "aside", /client 2 · explained · number 1 of the order.*send\(1\)/);
+    await says(page, "aside", /client 2 · explained · number 1 of the order.*send\(1\) → SUCCESS/);
+    assert.ok((await page.locator(".operation .response").allTextContents()).includes("SUCCESS"));
     await press(page, "ArrowRight");
     await says(page, "aside", /client 1.*number 2 of the order/);
     assert.equal(await page.locator(".point").count(), 2);
@@ -186,6 +188,68 @@ test("a trace of 1,500 states walks at once, only what is in sight is drawn, and
     await page.emulateMedia({ media: "print" });
     await page.waitForFunction(() => document.querySelectorAll(".line.state").length === 1501);
     assert.equal(await page.locator("aside").first().isVisible(), false);
+  }));
+
+for (const width of [390, 800, 1280, 1920]) {
+  test(`nothing is wider than a page of ${width} pixels: trace, compare, help, history, hazard`, () =>
+    bench.visit(
+      bench.file(trace()),
+      async (page) => {
+        const fits = async (what: string): Promise<void> => {
+          const found = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(found <= width, `${what} is ${found} wide`);
+        };
+        for (const key of ["End", "a", "p", "?", "Escape", "c"]) {
+          await press(page, key);
+          await fits(key);
+        }
+        for (const document of [history(), hazard()]) {
+          await page.goto(bench.file(document, document.kind));
+          await fits(document.kind);
+        }
+      },
+      { width, height: 800 },
+    ));
+}
+
+test("Tab goes through tools and values, and the trace stays where it is", () =>
+  bench.visit(
+    bench.file(trace({ steps: 76 })),
+    async (page) => {
+      await press(page, "f", "End");
+      const place = () => page.evaluate(() => [document.scrollingElement?.scrollTop, document.querySelector(".page")?.scrollTop, document.querySelector(".list")?.scrollTop]);
+      const before = await place();
+      for (let k = 0; k < 60; k++) await press(page, "Tab");
+      assert.deepEqual(await place(), before);
+      await says(page, ".step-number", /step 76 of 76/);
+    },
+    { width: 800, height: 600 },
+  ));
+
+test("a keyboard is enough: what if by its key, the property, compare, back, and a hazard's steps", () =>
+  bench.visit(bench.file(trace()), async (page) => {
+    await press(page, "w");
+    await page.waitForFunction(() => document.activeElement?.classList.contains("follow"));
+    assert.equal(await page.getByRole("tab", { name: "Actions" }).getAttribute("aria-selected"), "true");
+    await press(page, "Enter");
+    await says(page, ".message", /static page/);
+    await press(page, "j", "p");
+    await says(page, ".property-panel", /counter <= limit/);
+    await press(page, "c");
+    await says(page, ".choose-trace", /Compare this trace with.*a branch of it: choose “what if”.*another page or document/);
+    await press(page, "Escape", "e");
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "Expression to evaluate at each state");
+    await page.goto(bench.file(hazard(), "hazard"));
+    await says(page, ".scenario .current", /A client adds\. the counter 1/);
+    await press(page, "j");
+    await says(page, ".scenario .current", /The counter overflows/);
+    await press(page, "?");
+    await says(page, "dialog", /the next step of the scenario/);
+  }));
+
+test("a page of a run leads back to it by its link and by its key", () =>
+  bench.visit(bench.file({ ...trace(), run: true }), async (page) => {
+    assert.equal(await page.getByRole("link", { name: "run" }).getAttribute("href"), "../index.html");
   }));
 
 test("it can be used 900 wide, in the dark, with nothing cut off at the side", () =>

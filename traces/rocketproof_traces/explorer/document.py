@@ -18,6 +18,7 @@ from rocketproof_model.result import Witness
 from ..common.refusal import refusal_of
 from ..witness.choices import ActionChoice, choices, scope_of
 from ..witness.parts import acting
+from ..witness.sentences import step_sentence
 from ..witness.show import witness_view
 from ..witness.truth import NO_VALUE, NOT_YET, Truth, truth, waits
 from ..witness.words import value_text
@@ -99,6 +100,7 @@ def _step(witness: Witness, k: int) -> dict[str, Any]:
         "action": action.name,
         "args": list(move.args),
         "label": action.label(move.args),
+        "sentence": step_sentence(witness.instance, before, action, move.args),
         "changed": [slot for slot, (x, y) in enumerate(zip(before, after, strict=True)) if x != y],
         **_actors(witness.instance, before, action, move.args),
     }
@@ -164,6 +166,7 @@ def _enabled(instance: Instance, state: State, candidate: ActionChoice) -> dict[
         "action": candidate.action.name,
         "args": list(candidate.args),
         "label": candidate.label,
+        "sentence": step_sentence(instance, state, candidate.action, candidate.args),
         "effect": [[slot, y] for slot, (x, y) in enumerate(zip(state, after, strict=True)) if x != y],
         "error": candidate.error,
         **_actors(instance, state, candidate.action, candidate.args),

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from rocketproof_protocol.codes import ANSWERS
+
 from ..checker.findings import UnexplainedEvent
 from ..checker.histories import HistoryVerdict
 from ..history import Event, Header
@@ -22,6 +24,7 @@ from .window import LARGEST, window
 
 LONGEST: Final = 200
 """The maximum length of a shown value in characters."""
+_RESPONSE_FIELDS: Final = {"queueId": "queue", "queueOffset": "offset", "offset": "offset", "nextBeginOffset": "next offset"}
 _OUTCOMES: Final = {"ok": "ok", "fail": "fail"}
 _MARKS: Final = {"crash": "crash", "restart": "restart", "disconnect": "disconnect", "configure": "settings"}
 
@@ -111,6 +114,7 @@ def _operations(calls: Iterable[CallEvents[Event]], verdict: HistoryVerdict, ord
                 "client": begun.process,
                 "name": begun.op,
                 "label": _label(begun),
+                "response": "" if ended is None else _response(ended),
                 "begin": begun.seq,
                 "end": None if ended is None else ended.seq,
                 "nanos": [begun.time, None if ended is None else ended.time],
@@ -131,6 +135,15 @@ def _label(begun: Event) -> str:
     words = [begun.op, *(str(fields[name]) for name in ("topic",) if name in fields)]
     queue = f", queue {fields['queueId']}" if begun.op in (*SENDS, "max_offset") and "queueId" in fields else ""
     return _cut(" ".join(words) + queue)
+
+
+def _response(ended: Event) -> str:
+    """Return `SUCCESS, queue 0, offset 7`: the response in a few words, empty if there is none."""
+    code, fields = ended.value.get("code"), ended.value.get("fields")
+    fields = fields if isinstance(fields, Mapping) else {}
+    words = [] if code is None else [ANSWERS.get(code, f"code {code}") if isinstance(code, int) else str(code)]
+    words += [f"{noun} {fields[name]}" for name, noun in _RESPONSE_FIELDS.items() if fields.get(name) not in ("", None)]
+    return _cut(", ".join(words))
 
 
 def _pairs(value: Mapping[str, Any]) -> list[list[str]]:

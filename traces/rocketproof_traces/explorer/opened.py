@@ -1,4 +1,4 @@
-"""What the explorer can open: a trace that can be continued from any of its states, or a history, which is shown unchanged."""
+"""What the explorer can open: a trace that can be continued from any of its states, or a document that is shown unchanged."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedHistory:
-    """The document of a history of clients."""
+class OpenedDocument:
+    """A document without further steps: of a history of clients, or of a hazard."""
 
     made: Mapping[str, Any]
 
@@ -42,7 +42,7 @@ class OpenedHistory:
         return dict(self.made)
 
 
-Opened = Trace | OpenedHistory
+Opened = Trace | OpenedDocument
 
 
 def walk(
@@ -53,4 +53,4 @@ def walk(
     return Trace(witness, subject, tuple(commands), f"{claim.id}: a walk" if claim is not NO_PROPERTY else "a walk from the initial state")
 
 
-__all__ = ["NO_PROPERTY", "OpenedHistory", "Opened", "Progress", "Trace", "walk"]
+__all__ = ["NO_PROPERTY", "Opened", "OpenedDocument", "Progress", "Trace", "walk"]

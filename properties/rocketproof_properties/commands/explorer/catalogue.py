@@ -1,6 +1,6 @@
 """The catalogue of a running explorer, for the specification or a model file.
 
-It lists properties with the cases that a search decides, the known hazards that such a case shows, and scopes to explore.
+It lists properties with the cases that a search decides, and scopes to explore.
 """
 
 from __future__ import annotations
@@ -24,27 +24,6 @@ def properties(file: str | None) -> Sequence[Mapping[str, Any]]:
     return list(rows.values())
 
 
-def hazards(offered: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, str]]:
-    """Return the known hazards for which a search finds a counterexample, each with its case.
-
-    The first property of a hazard shows it. If an earlier hazard already names that property, the later hazard is not listed.
-    """
-    from ...hazards import HAZARDS
-
-    cases = {row["id"]: [case for case in row["cases"] if case["expected"] == "violated"] for row in offered}
-    result: list[Mapping[str, str]] = []
-    touched: set[str] = set()
-    for hazard in HAZARDS.values():
-        shown = next(iter(hazard.properties), "")
-        fitting = [case for profile in hazard.profiles for case in cases.get(shown, ()) if case["profile"] == profile]
-        if fitting and shown not in touched:
-            case = min(fitting, key=lambda case: (hazard.profiles.index(case["profile"]), "administrator" in case["condition"]))
-            where = {name: case[name] for name in ("profile", "scope", "condition")}
-            result.append({"id": hazard.id, "title": hazard.title, "property": shown, **where})
-        touched.update(hazard.properties)
-    return result
-
-
 def _cases(file: str | None) -> list[tuple[tuple[str, str], str, str, str, str]]:
     sizes: Sequence[str | None] = [None] if file is None else [row["name"] for row in scopes(file)]
     return [
@@ -64,4 +43,4 @@ def scopes(file: str | None) -> Sequence[Mapping[str, str]]:
     return [{"name": name, "about": SCOPES[name].about if name in SCOPES else "a fault in a small model of its own"} for name in NAMES]
 
 
-__all__ = ["hazards", "properties", "scopes"]
+__all__ = ["properties", "scopes"]

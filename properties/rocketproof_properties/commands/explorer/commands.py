@@ -14,7 +14,7 @@ from ...reports.choices import InputError
 from ...reports.files import STREAM, check_writable, replace_text
 from ...reports.output import Page, ProgressLine, tell
 from ...validation.results import REPORT
-from . import traces
+from . import catalogue, hazards, traces
 from .openings import WITNESS, Openings, of_path
 from .traces import Wish
 
@@ -73,6 +73,8 @@ def _openings(what: str | None, wish: Wish, around: int | None) -> Openings:
         if narrowed:
             raise InputError(f"{what} with --property, --scope or --condition; a file is opened as it is: leave them out")
         path = Path(what)
+        if hazards.names_hazard(what) and not path.exists():
+            return Openings(hazards.opened(what, wish.profile, catalogue.properties(None)))
         if not path.is_dir():
             return Openings(of_path(what, wish.profile, line.show, around), folder=path.parent, profile=wish.profile)
         openings = Openings(folder=path, profile=wish.profile)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocketproof_traces.explorer.opened import OpenedHistory, Progress
+from rocketproof_traces.explorer.opened import OpenedDocument, Progress
 
 from ...reports.choices import InputError
 from ...validation.results import REPORT, SCHEMA
@@ -52,7 +52,7 @@ def of_program(path: Path) -> SavedFinding:
     raise InputError(f"{path} is no finding of {folder / REPORT}, or its history is gone; give the folder of the report")
 
 
-def opened(finding: SavedFinding, report: Progress, around: int | None = None) -> OpenedHistory:
+def opened(finding: SavedFinding, report: Progress, around: int | None = None) -> OpenedDocument:
     """Judge the history of a finding again, and return it for the explorer."""
     from ...judging import documents as histories
 

@@ -1,4 +1,4 @@
-"""What a running explorer can open: properties of the catalogue or of a model file, scopes, and the files of a folder.
+"""What a running explorer can open: hazards, properties of the catalogue or of a model file, scopes, and the files of a folder.
 
 The files are witnesses, histories and findings of a validation.
 """
@@ -17,12 +17,13 @@ from rocketproof_traces.history import is_history
 from ...reports.choices import InputError
 from ...validation.results import REPORT
 from ..checks import witnessfiles
-from . import findings, traces
-from .catalogue import hazards, properties, scopes
+from . import findings, hazards, traces
+from .catalogue import properties, scopes
 from .traces import Wish
 
 WITNESS: Final = ".itf.json"
 HISTORIES: Final = ("*.ndjson", "*.ndjson.*", "*.jsonl", "*.jsonl.*")
+_ENGINE: Final = re.compile(r" (simulate|symbolic)\b")
 _WISHES: Final = ("property", "profile", "scope", "condition")
 
 
@@ -46,8 +47,8 @@ class Openings:
     def catalogue(self) -> Mapping[str, Any]:
         """Return known hazards, properties with their cases, witness files and scopes, each with the arguments of `open`."""
         if self._rows is None:
-            offered = properties(self.file)
-            self._rows = {"hazards": [] if self.file else hazards(offered), "properties": offered, "scopes": scopes(self.file)}
+            known = [] if self.file else hazards.listed()
+            self._rows = {"hazards": known, "properties": properties(self.file), "scopes": scopes(self.file)}
         witnesses = [{"id": name, "title": title, "path": name} for name, title in self.files().items()]
         return {**self._rows, "witnesses": witnesses}
 
@@ -67,19 +68,28 @@ class Openings:
     def open(self, wish: Mapping[str, Any], report: Progress) -> Opened:
         """Open what a page requests. Raises RocketproofError."""
         for name, value in wish.items():
-            if name not in (*_WISHES, "witness") or not (value is None or isinstance(value, str)):
-                raise InputError(f"{name} is nothing that can be opened; send witness, or {', '.join(_WISHES)}, as text")
+            if name not in (*_WISHES, "witness", "hazard") or not (value is None or isinstance(value, str)):
+                raise InputError(f"{name} is nothing that can be opened; send witness, hazard, or {', '.join(_WISHES)}, as text")
         if wish.get("witness"):
             if wish["witness"] not in self.files():
                 raise InputError(f"{wish['witness']} is not in {self.folder}; choose one of the catalogue")
             return of_path(wish["witness"], self._profile(wish["witness"]), report)
+        if wish.get("hazard"):
+            return hazards.opened(wish["hazard"], wish.get("profile") or None, self.catalogue()["properties"])
         return traces.of_wish(Wish(**{name: wish.get(name) or None for name in _WISHES}, file=self.file), report)
 
 
 def _title(stem: str) -> str:
-    """Return a title such as `LIV-03 · P49 · endless sends` for a witness of the specification; other files keep their name."""
+    """Return a title such as `LIV-03 · P49 · endless sends` for a witness of the specification; other files keep their name.
+
+    An engine or a scope after the condition is separated by a comma.
+    """
     match = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
-    return " · ".join(part for part in (match[1], match[2], (match[3] or "").replace("-", " ")) if part) if match else stem
+    return (
+        " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", (match[3] or "").replace("-", " "))) if part)
+        if match
+        else stem
+    )
 
 
 def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:

@@ -82,7 +82,7 @@ def write(folder: Path, entries: Sequence[PageEntry]) -> list[Listed]:
                 name = next(n for n in chain([f"{entry.stem}.html"], (f"{entry.stem}-{k}.html" for k in count(2))) if n not in used)
                 used.add(name)
                 try:
-                    page.write(folder / name, entry.make())
+                    page.write(folder / name, {**entry.make(), "run": True})
                 except RocketproofError as error:
                     listed.append(Listed("", entry.title, str(error)))
                 else:

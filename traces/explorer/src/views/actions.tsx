@@ -17,7 +17,7 @@ export function ActionsPanel({ walker }: { walker: Walker }) {
   const asked = state.asked;
   const actions = new Map(walker.trace.model.actions.map((action) => [action.name, action]));
   const sentence = (name: string): string => actions.get(name)?.sentence ?? "";
-  const enabled = (options?.enabled ?? []).filter((one) => matches(asked, one.label, sentence(one.action), one.by, one.to ?? ""));
+  const enabled = (options?.enabled ?? []).filter((one) => matches(asked, one.label, one.sentence ?? "", sentence(one.action), one.by, one.to ?? ""));
   const refused = grouped((options?.refused ?? []).filter((one) => matches(asked, one.label, sentence(one.action), one.guard, one.sentence)));
   const more = options?.more ?? [];
   const next = walker.next()?.step;
@@ -104,7 +104,9 @@ function ChoiceView({ walker, choice, taken }: { walker: Walker; choice: Choice;
         title={taken ? "walk on" : walker.live ? "go on with this on a branch" : NEEDS_SERVER}
         onClick={() => void walker.follow(choice)}
       >
-        <span class="label">{choice.label}</span>
+        <span class="told">
+          {choice.sentence && <span class="sentence">{choice.sentence}</span>} <span class="label">{choice.label}</span>
+        </span>
         <span class="word">{taken ? "next step" : "what if"}</span>
       </button>
       <p class="effect">

@@ -1,10 +1,10 @@
-// The head of the page: what is shown, search, branches, an expression to evaluate, views, theme, help.
+// The head of a trace: the shared head, and below it views, branches, search and an expression to evaluate.
 
-import { useRef, useState, type MutableRef } from "preact/hooks";
-import { toggleTheme } from "../theme";
+import { useState, type MutableRef } from "preact/hooks";
 import type { View } from "../place";
 import type { Walker } from "../walker";
 import { NEEDS_SERVER } from "../walker";
+import { Head } from "./head";
 import { Labels } from "./labels";
 import { useStore } from "./use";
 
@@ -17,35 +17,18 @@ const VIEWS: { view: View; name: string; key: string }[] = [
 interface Props {
   walker: Walker;
   search: MutableRef<HTMLInputElement | null>;
+  expression: MutableRef<HTMLInputElement | null>;
   help: () => void;
   home: (() => void) | undefined;
 }
 
-export function Bar({ walker, search, help, home }: Props) {
+export function Bar({ walker, search, expression, help, home }: Props) {
   const state = useStore(walker.store);
   const { trace } = walker;
   const { subject } = trace;
   const about = [subject.model, subject.profile, subject.scope, subject.condition].filter(Boolean).join(" · ");
   return (
-    <header class="bar">
-      <div class="title">
-        {home && (
-          <button type="button" class="quiet home" onClick={home} title="choose a property, a witness or a scope">
-            ☰ catalogue
-          </button>
-        )}
-        <h1>{trace.title}</h1>
-        <span class="sentence">{trace.property.sentence}</span>
-        <span class="about" title={about}>
-          {about}
-        </span>
-        <button type="button" class="quiet" onClick={toggleTheme} title="dark or light (t)" aria-label="dark or light">
-          ◐
-        </button>
-        <button type="button" class="quiet" onClick={help} title="keys and signs (?)" aria-label="help">
-          ?
-        </button>
-      </div>
+    <Head title={trace.title} sentence={trace.property.sentence} about={about} home={home} run={trace.run} help={help}>
       <nav class="tools" aria-label="Tools">
         <span class="group" role="group" aria-label="Views">
           {VIEWS.map(({ view, name, key }) => (
@@ -84,14 +67,14 @@ export function Bar({ walker, search, help, home }: Props) {
             </>
           )}
         </span>
-        <Evaluate walker={walker} />
+        <Evaluate walker={walker} input={expression} />
         <span class="group">
           <button type="button" aria-pressed={state.unfolded} onClick={() => walker.toggleFolds()} title="key f">
             all steps
           </button>
         </span>
       </nav>
-    </header>
+    </Head>
   );
 }
 
@@ -145,10 +128,9 @@ function Paths({ walker }: { walker: Walker }) {
   );
 }
 
-function Evaluate({ walker }: { walker: Walker }) {
+function Evaluate({ walker, input }: { walker: Walker; input: MutableRef<HTMLInputElement | null> }) {
   const { columns } = useStore(walker.store);
   const [text, setText] = useState("");
-  const input = useRef<HTMLInputElement>(null);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (!text.trim() || !(await walker.evaluate(text.trim()))) return;
@@ -161,7 +143,7 @@ function Evaluate({ walker }: { walker: Walker }) {
         ref={input}
         list="values"
         value={text}
-        placeholder="evaluate along the trace"
+        placeholder="evaluate along the trace ( e )"
         aria-label="Expression to evaluate at each state"
         aria-disabled={!walker.live}
         title={walker.live ? "its value stands beside each step" : NEEDS_SERVER}

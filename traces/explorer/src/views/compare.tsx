@@ -5,13 +5,16 @@ import { align, type Pair } from "../align";
 import { sidesOf, type Given, type Side } from "../compare";
 import { documentOfFile } from "../document";
 import { typing } from "../keys";
+import { matches } from "../search";
 import type { Other } from "../state";
 import { textOf, type Walker } from "../walker";
 import { counted } from "../values";
+import { Told } from "./steps";
 import { TruthWord } from "./truth";
 import { useStore } from "./use";
 
 const BEFORE = 2; // pairs shown before the first difference
+const MOST = 60; // counterexamples that are offered without a search
 
 export function Compare({ walker }: { walker: Walker }) {
   const { walk, other } = useStore(walker.store);
@@ -45,7 +48,7 @@ export function Compare({ walker }: { walker: Walker }) {
             ))}
           </select>
         </label>
-        {walker.witnesses.length > 0 && (
+        {right && walker.witnesses.length > 0 && (
           <label>
             or a witness{" "}
             <select value="" onChange={(event) => void walker.compareWitness(event.currentTarget.value)}>
@@ -58,11 +61,51 @@ export function Compare({ walker }: { walker: Walker }) {
             </select>
           </label>
         )}
-        <label class="file">
-          or a file: <input type="file" accept=".html,.json" onChange={(event) => void opened(walker, event.currentTarget)} />
-        </label>
+        {right && <FileChoice walker={walker} />}
       </div>
-      {right ? <Pairs key={`${left.name} ${right.name}`} left={left} right={right} /> : <p class="nothing">Choose a branch of this trace, or a page or document of another one.</p>}
+      {right ? <Pairs key={`${left.name} ${right.name}`} left={left} right={right} /> : <Choose walker={walker} />}
+    </div>
+  );
+}
+
+function FileChoice({ walker }: { walker: Walker }) {
+  return (
+    <label class="file">
+      another page or document: <input type="file" accept=".html,.json" onChange={(event) => void opened(walker, event.currentTarget)} />
+    </label>
+  );
+}
+
+/** What this trace can be compared with: its branches, the counterexamples of the folder, and files. */
+function Choose({ walker }: { walker: Walker }) {
+  const [query, setQuery] = useState("");
+  const { walk } = walker.now;
+  const branches = walk.paths.filter((_, k) => k !== walk.current);
+  const witnesses = walker.witnesses.filter((one) => matches(query, one.title, one.path));
+  return (
+    <div class="choose-trace">
+      <h2>Compare this trace with</h2>
+      {branches.map((path) => (
+        <button type="button" class="card" key={path.name} onClick={() => walker.compareWith({ path: path.name })}>
+          {path.name || "the trace"}
+        </button>
+      ))}
+      {!branches.length && <p class="nothing">a branch of it: choose “what if” in the actions first (w)</p>}
+      <FileChoice walker={walker} />
+      {walker.witnesses.length > 0 && (
+        <>
+          <h3>
+            counterexamples of the folder <span class="count">{witnesses.length}</span>
+          </h3>
+          <input type="search" class="filter" value={query} placeholder="search: LIV-03, crash…" aria-label="Search the counterexamples" onInput={(event) => setQuery(event.currentTarget.value)} />
+          {witnesses.slice(0, MOST).map((one) => (
+            <button type="button" class="card" key={one.id} onClick={() => void walker.compareWitness(one.id)}>
+              <b>{one.title}</b>
+            </button>
+          ))}
+          {witnesses.length > MOST && <p class="nothing">and {witnesses.length - MOST} more: search for one</p>}
+        </>
+      )}
     </div>
   );
 }
@@ -85,7 +128,7 @@ async function opened(walker: Walker, input: HTMLInputElement): Promise<void> {
   if (!file) return;
   try {
     const found = documentOfFile(await file.text());
-    if (found.kind !== "trace") throw new Error("it holds a history, and only traces are compared");
+    if (found.kind !== "trace") throw new Error("it holds no trace, and only traces are compared");
     walker.compareWith({ trace: found, name: found.title === walker.trace.title ? file.name : found.title });
   } catch (error) {
     walker.say(`${file.name}: ${textOf(error)}`);
@@ -161,10 +204,11 @@ function nextDifference(pairs: readonly Pair[], now: number): number {
 
 function SideView({ side, k }: { side: Side; k: number | null }) {
   if (k === null) return <span class="side none" />;
+  const step = side.steps[k - 1];
   return (
     <span class="side">
       <span class="number">{k}</span>
-      <span class="label">{side.steps[k - 1]?.label ?? "initial state"}</span>
+      <span class="what">{step ? <Told step={step} /> : "initial state"}</span>
       <TruthWord truth={side.truths[k]} />
     </span>
   );

@@ -78,6 +78,7 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
       select(on).on(".zoom", null);
     };
   }, [placed, width, height]);
+  useEffect(() => canvas.current?.focus(), []); // so that its keys work at once
   useLayoutEffect(() => paint.current(), [chosen, colouring, theme, onTrace, width, height]);
 
   const click = (event: MouseEvent): void => {
@@ -91,10 +92,18 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
     if (!on || !behaviour) return;
     const by = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 }[event.key];
     const move = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
+    if (event.key === "n" || event.key === "N") return nextBad(event);
     if (event.key === "0") select(on).call(behaviour.transform, home.current);
     else if (by) select(on).call(behaviour.scaleBy, by);
     else if (move) select(on).call(behaviour.translateBy, (move[0] ?? 0) / view.current.k, (move[1] ?? 0) / view.current.k);
     else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const nextBad = (event: KeyboardEvent): void => {
+    const wrong = graph.states.flatMap((_, k) => (graph.truths?.[k] === false || (!graph.truths && onTrace.includes(k)) ? [k] : []));
+    const next = event.key === "n" ? wrong.find((k) => k > (chosen ?? -1)) : wrong.findLast((k) => k < (chosen ?? graph.states.length));
+    if (next !== undefined) setChosen(next);
     event.preventDefault();
     event.stopPropagation();
   };
@@ -115,10 +124,21 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
         <p class="sentence">
           {counted(graph.states.length, "state")}, {counted(graph.edges.length, "step")}, depth {Math.max(0, ...graph.depth)}.
           {graph.complete ? " These are all the states of the scope." : " The scope has more: these are the first ones."}
-          {graph.truths && ` The property's formula is false in ${bad.toLocaleString("en")} of them (${colouring ? "ringed in red" : "red"}).`}
         </p>
+        {graph.truths && !colouring && (
+          <dl class="legend" aria-label="Colours by the property">
+            <dt>{walker.trace.property.id || "the property"}</dt>
+            <dd>
+              <i style={{ background: "var(--good)" }} /> holds <span class="count">{(graph.states.length - bad).toLocaleString("en")}</span>
+            </dd>
+            <dd>
+              <i style={{ background: "var(--bad)" }} /> fails <span class="count">{bad.toLocaleString("en")}</span>
+            </dd>
+          </dl>
+        )}
+        {graph.truths && colouring && <p class="sentence">The property fails in {bad.toLocaleString("en")} states, which are ringed in red.</p>}
         <Colour walker={walker} />
-        <p class="sentence">Drag to move, wheel to zoom, click a state (or arrows, + and −; 0 goes back). The walked trace is drawn in blue.</p>
+        <p class="sentence">Drag to move, wheel to zoom, click a state. Keys: arrows, + and −, 0 for all, n for the next state that fails. The walked trace is blue.</p>
         {chosen !== null && <Chosen walker={walker} graph={graph} placed={placed} route={route} chosen={chosen} choose={setChosen} />}
       </aside>
     </div>
@@ -215,9 +235,9 @@ function draw(canvas: HTMLCanvasElement | null, width: number, height: number, v
     for (const shade of colouring.shades) if (shade.colour >= 0) dots(colour(swatch(shade.colour)), (k) => colouring.of[k] === shade.colour);
     rings(colour("--bad"), (k) => truths?.[k] === false);
   } else {
-    dots(colour("--soft"), (k) => truths?.[k] !== false && !traced.has(k));
-    dots(colour("--accent"), (k) => traced.has(k) && truths?.[k] !== false);
+    dots(colour(truths ? "--good" : "--soft"), (k) => truths?.[k] !== false);
     dots(colour("--bad"), (k) => truths?.[k] === false);
+    rings(colour("--accent"), (k) => traced.has(k));
   }
   if (view.k > READABLE) {
     pen.fillStyle = colour("--faded");

@@ -1,16 +1,26 @@
-// Keys and signs, from the same table that the page listens by.
+// Keys and signs, from the same tables that the pages listen by.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { BINDINGS, keyText } from "../keys";
+import { keyText, type Keys, type KeySection } from "../keys";
 
-const OTHERS = [
-  { keys: ["/"], what: "search the steps; Enter goes to the next found, Esc leaves" },
-  { keys: ["t"], what: "dark or light" },
-  { keys: ["?"], what: "this help" },
-  { keys: ["Esc"], what: "back to the trace" },
+interface Props {
+  close: () => void;
+  sections: readonly KeySection[];
+  signs?: readonly string[];
+}
+
+/** Signs of a trace. */
+export const SIGNS = [
+  "A filled dot acts; an arrow is a message that it sends, a dashed arrow one that it takes. A diamond is a fault, or an event from outside.",
+  "A step is folded if it changes nothing that the property reads, leaves its truth as it is, sends no message and is no fault. A click on a fold opens it.",
+  "The bracket at the left is the loop: its steps repeat for ever.",
+  "A click on a value of the state pins it next to every step. A click on a name searches the steps that change it, a click on a lane those of its actor.",
+  "Searches take words, and actor: action: variable: truth:",
 ];
 
-export function Help({ close, live }: { close: () => void; live: boolean }) {
+export const STATIC_SIGN = "“What if”, expressions and the state graph need the served page: rocketproof explore FILE.";
+
+export function Help({ close, sections, signs = [] }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
@@ -19,25 +29,23 @@ export function Help({ close, live }: { close: () => void; live: boolean }) {
         <h2>Keys</h2>
         <button class="quiet">close</button>
       </form>
-      <KeyList keys={[...BINDINGS, ...OTHERS]} />
-      <h2>Signs</h2>
+      {sections.map(({ title, keys }) => (
+        <section key={title}>
+          {sections.length > 1 && <h3>{title}</h3>}
+          <KeyList keys={keys} />
+        </section>
+      ))}
+      {signs.length > 0 && <h2>Signs</h2>}
       <ul>
-        <li>A filled dot acts; an arrow is a message that it sends, a dashed arrow one that it takes. A diamond is a fault, or what else happens without anybody's doing.</li>
-        <li>
-          A step is folded away if it changes nothing that the property speaks of, leaves its truth as it is, crosses between no actors and is no fault. Click a fold to open it.
-        </li>
-        <li>The bracket at the left is the loop: its steps repeat for ever.</li>
-        <li>A click on a value of the state pins it; it then stands beside every step. A click on a name searches the steps that change it, one on a lane those of its actor.</li>
-        <li>
-          Searches take words, and <code>actor:</code> <code>action:</code> <code>variable:</code> <code>truth:</code>
-        </li>
-        {!live && <li>“What if”, expressions and the state graph need the served page: rocketproof explore FILE.</li>}
+        {signs.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
       </ul>
     </dialog>
   );
 }
 
-export function KeyList({ keys }: { keys: readonly { keys: string[]; what: string }[] }) {
+export function KeyList({ keys }: { keys: readonly Keys[] }) {
   return (
     <dl class="keys">
       {keys.map((one) => (

@@ -31,16 +31,19 @@ export function Here({ walker }: { walker: Walker }) {
       </div>
       {step ? (
         <>
-          <h2>{step.label}</h2>
-          <p class="sentence">
-            <Who {...step} />
-            {step.by && ": "}
-            {action?.sentence}
+          <h2>{step.sentence || step.label}</h2>
+          <p class="action">
+            <span class="label">{step.label}</span>
             {action?.rules.map((rule) => (
               <span class="rule" key={rule}>
                 {rule}
               </span>
             ))}
+          </p>
+          <p class="sentence">
+            <Who {...step} />
+            {step.by && ": "}
+            {action?.sentence}
           </p>
         </>
       ) : (

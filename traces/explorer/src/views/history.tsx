@@ -3,30 +3,23 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setAddress } from "../address";
 import type { HistoryDocument, Operation, Refusal } from "../document";
-import { typing } from "../keys";
+import { HISTORY_KEYS, typing } from "../keys";
 import { operationFragment, readOperation } from "../place";
 import { matches } from "../search";
 import { toggleTheme } from "../theme";
 import { timelineOf, type Bar } from "../timeline";
 import { counted } from "../values";
 import { Values } from "./actions";
-import { KeyList } from "./help";
+import { Head } from "./head";
+import { Help } from "./help";
 import { Commands, SubjectList } from "./property";
 import { usePrinting, useSize } from "./use";
 
-const ROW = 30;
+const ROW = 46; // two lines of a bar, and the points of the order below it
 const TOP = 34;
-const LEFT = 130;
-const READABLE = 14; // pixels between two events of a history that is longer than the page is wide
-const KEYS = [
-  { keys: ["ArrowRight", "j"], what: "the next operation of the explained order" },
-  { keys: ["ArrowLeft", "k"], what: "the one before" },
-  { keys: ["Home", "End"], what: "the first, the last of them" },
-  { keys: ["n"], what: "the operation that nothing explains" },
-  { keys: ["+", "-", "0"], what: "stretch the time, shrink it, all of it" },
-  { keys: ["/"], what: "search" },
-  { keys: ["t"], what: "dark or light" },
-];
+const WIDE_LEFT = 130;
+const NARROW_LEFT = 84; // where the page has no room
+const READABLE = 64; // pixels between two events of a history that is longer than the page is wide
 const STATUS = { explained: "explained", refused: "explained by nothing", beyond: "after what could be explained", unjudged: "not judged" };
 
 /** What is walked: the operations of the order, then the one that nothing explains. */
@@ -40,11 +33,13 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
   const walk = useMemo(() => walkOf(history, refused), [history]);
   const [chosen, setChosen] = useState<number | null>(() => readOperation(location.hash) ?? refused ?? walk[0] ?? history.operations[0]?.id ?? null);
   const [query, setQuery] = useState("");
+  const [help, setHelp] = useState(false);
   const [stretch, setStretch] = useState(1);
   const [left, setLeft] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const { width } = useSize(scroller);
+  const LEFT = width > 0 && width < 620 ? NARROW_LEFT : WIDE_LEFT;
   const printing = usePrinting();
   const fit = Math.max(300, (printing ? 900 : width) - LEFT - 20) / (timeline.end - timeline.begin);
   const plain = Math.max(fit, READABLE);
@@ -76,6 +71,8 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
       else if (event.key === "0") setStretch(0);
       else if (event.key === "/") search.current?.focus();
       else if (event.key === "t") toggleTheme();
+      else if (event.key === "?") setHelp(true);
+      else if (event.key === "h") leave(history, home);
       else return;
       event.preventDefault();
     };
@@ -102,22 +99,7 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
   const tone = history.refusal ? "bad" : verdict === "ok" ? "good" : "";
   return (
     <div class="page history">
-      <header class="bar">
-        <div class="title">
-          {home && (
-            <button type="button" class="quiet home" onClick={home}>
-              ☰ catalogue
-            </button>
-          )}
-          <h1>{history.title}</h1>
-          <span class={`verdict-word ${tone}`}>{verdict}</span>
-          <span class="sentence" title={history.verdict.sentence}>
-            {history.verdict.sentence}
-          </span>
-          <button type="button" class="quiet" onClick={toggleTheme} title="dark or light (t)" aria-label="dark or light">
-            ◐
-          </button>
-        </div>
+      <Head title={history.title} sentence={history.verdict.sentence} word={{ text: verdict, tone }} home={home} run={history.run} help={() => setHelp(true)}>
         <nav class="tools" aria-label="Tools">
           <span class="group">
             <button type="button" onClick={() => setChosen(walk[Math.max(0, position - 1)] ?? chosen)} disabled={position <= 0} aria-label="one back in the order">
@@ -148,7 +130,7 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
             <input ref={search} type="search" value={query} placeholder="search operations ( / )" aria-label="Search the operations" onInput={(event) => setQuery(event.currentTarget.value)} />
           </span>
         </nav>
-      </header>
+      </Head>
       <main>
         <section class="timeline" ref={scroller} onScroll={(event) => setLeft(event.currentTarget.scrollLeft)} tabIndex={0} aria-label="Time line">
           <svg width={full} height={height} role="group" aria-label={`${counted(history.operations.length, "operation")} of ${counted(timeline.lanes.length, "client")}`}>
@@ -164,17 +146,17 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
                 </text>
               </g>
             ))}
-            <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 1) * ROW - 7}`).join(" ")} />
-            {timeline.bars.filter((bar) => inSight(bar.from, bar.to)).map((bar) => (
+            <polyline class="order" points={points.map((point) => `${px(point.at)},${TOP + (point.row + 1) * ROW - 5}`).join(" ")} />
+            {timeline.bars.filter((bar) => inSight(bar.from, bar.until)).map((bar) => (
               <BarView key={bar.operation.id} bar={bar} px={px} chosen={bar.operation.id === chosen} dim={query !== "" && !found(query, bar.operation)} choose={setChosen} />
             ))}
             {points.filter((point) => inSight(point.at, point.at)).map((point) => (
-              <circle class={`point${point.id === chosen ? " chosen" : ""}`} cx={px(point.at)} cy={TOP + (point.row + 1) * ROW - 7} r={2.6} key={point.id} />
+              <circle class={`point${point.id === chosen ? " chosen" : ""}`} cx={px(point.at)} cy={TOP + (point.row + 1) * ROW - 5} r={2.6} key={point.id} />
             ))}
             {timeline.lanes.map((lane) => (
               <g class="client" transform={`translate(${printing ? 0 : left},0)`} key={lane.client}>
                 <rect x={0} y={TOP + lane.first * ROW} width={LEFT - 10} height={lane.rows * ROW} />
-                <text x={12} y={TOP + (lane.first + lane.rows / 2) * ROW + 4}>
+                <text x={LEFT < WIDE_LEFT ? 6 : 12} y={TOP + (lane.first + lane.rows / 2) * ROW + 4}>
                   {lane.client}
                 </text>
               </g>
@@ -196,14 +178,16 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
             </p>
           )}
           <Commands commands={history.commands} />
-          <details class="key-list">
-            <summary>keys</summary>
-            <KeyList keys={KEYS} />
-          </details>
         </aside>
       </main>
+      {help && <Help close={() => setHelp(false)} sections={[HISTORY_KEYS]} />}
     </div>
   );
+}
+
+function leave(history: HistoryDocument, home: (() => void) | undefined): void {
+  if (home) home();
+  else if (history.run) location.href = "../index.html";
 }
 
 /** How many are left out, and where. */
@@ -228,18 +212,25 @@ function BarView({ bar, px, chosen, dim, choose }: BarProps) {
   const { operation, row, open } = bar;
   const x = px(bar.from);
   const width = Math.max(7, px(bar.to) - x);
-  const y = TOP + row * ROW + 4;
+  const y = TOP + row * ROW + 3;
   const number = operation.position === null ? "" : `${operation.position + 1} `;
-  const room = Math.floor((width - 8) / 6.4);
-  const text = `${number}${operation.label || operation.name}`;
+  const room = Math.floor((Math.max(width, px(bar.until) - x) - 8) / 6.7);
+  const request = `${number}${operation.label || operation.name}`;
+  const response = operation.response || (open ? "no response" : "");
+  const cut = (text: string): string => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
   return (
     <g class={`operation ${operation.status} ${operation.outcome}${open ? " open" : ""}${chosen ? " chosen" : ""}${dim ? " dim" : ""}`} onClick={() => choose(operation.id)}>
-      <title>{`${operation.client}: ${operation.label} (${STATUS[operation.status]})`}</title>
-      <rect x={x} y={y} width={width} height={ROW - 8} rx={3} />
-      {open && [1, 2, 3].map((k) => <rect class="fade" key={k} x={x + width * (0.4 + k * 0.15)} y={y} width={width * 0.15} height={ROW - 8} />)}
+      <title>{`${operation.client}: ${request}${response && ` → ${response}`} (${STATUS[operation.status]})`}</title>
+      <rect x={x} y={y} width={width} height={ROW - 12} rx={3} />
+      {open && [1, 2, 3].map((k) => <rect class="fade" key={k} x={x + width * (0.4 + k * 0.15)} y={y} width={width * 0.15} height={ROW - 12} />)}
       {room >= 2 && (
         <text x={x + 5} y={y + 13}>
-          {text.length > room ? `${text.slice(0, room - 1)}…` : text}
+          {cut(request)}
+        </text>
+      )}
+      {room >= 2 && response && (
+        <text class="response" x={x + 5} y={y + 28}>
+          {cut(response)}
         </text>
       )}
     </g>
@@ -255,7 +246,10 @@ function OperationView({ operation, history }: { operation: Operation; history: 
         {operation.client} · {STATUS[operation.status]}
         {operation.position !== null && ` · number ${operation.position + 1} of the order`}
       </p>
-      <h2>{operation.label || operation.name}</h2>
+      <h2>
+        {operation.label || operation.name}
+        {operation.response && ` → ${operation.response}`}
+      </h2>
       {refused && refusal && <RefusalView refusal={refusal} />}
       <h3>asked</h3>
       <Values values={operation.fields} />

@@ -1,10 +1,11 @@
 // The property, what the trace shows of it, where the trace comes from, and the commands that come back to it.
 
 import { useState } from "preact/hooks";
-import type { Command, Document } from "../document";
+import type { Command, TraceDocument } from "../document";
+import type { Request } from "../live";
 import type { Walker } from "../walker";
 
-export function PropertyPanel({ walker }: { walker: Walker }) {
+export function PropertyPanel({ walker, open }: { walker: Walker; open?: ((request: Request) => void) | undefined }) {
   const { property, model, note, end, loop_text, commands } = walker.trace;
   return (
     <div class="property-panel">
@@ -17,6 +18,16 @@ export function PropertyPanel({ walker }: { walker: Walker }) {
         <>
           <p class="sentence">leads to</p>
           <p class="formula">{property.goal}</p>
+        </>
+      )}
+      {open && walker.hazards.length > 0 && (
+        <>
+          <h3>known hazards</h3>
+          {walker.hazards.map(({ id, title, profile }) => (
+            <button type="button" class="card" key={id} onClick={() => open({ hazard: id, profile })}>
+              <b>{id}</b> {title}
+            </button>
+          ))}
         </>
       )}
       <h3>this trace</h3>
@@ -45,7 +56,7 @@ export function PropertyPanel({ walker }: { walker: Walker }) {
 }
 
 /** `of` is what the first row is called: a history is of a target. */
-export function SubjectList({ subject, of = "model" }: { subject: Document["subject"]; of?: string }) {
+export function SubjectList({ subject, of = "model" }: { subject: TraceDocument["subject"]; of?: string }) {
   return (
     <dl class="subject">
       {(["model", "profile", "scope", "condition", "engine"] as const).map((name) =>

@@ -1,28 +1,31 @@
 // Where the served page begins without a document: a known hazard, a witness, a property and its case, or a scope to walk in freely.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Case, Catalogue, Document } from "../document";
-import type { Request, Server } from "../live";
-import { requestText } from "../opened";
+import type { Case, Catalogue, Hazard } from "../document";
+import { bindKeys, START_KEYS } from "../keys";
+import type { Request } from "../live";
 import { matches } from "../search";
-import { toggleTheme } from "../theme";
-import { textOf } from "../walker";
+import { Head } from "./head";
+import { Help } from "./help";
 
 interface Props {
-  server: Server;
   catalogue: Catalogue;
   version: string;
   error: string;
-  open: (document: Document, opened: string) => void;
+  open: Opener;
 }
 
-export function StartPage({ server, catalogue, version, error, open }: Props) {
+/** Opens what is requested; the page stays until it is there. Throws why it cannot be. */
+export type Opener = (request: Request, progress: (text: string) => void, signal?: AbortSignal) => Promise<void>;
+
+export function StartPage({ catalogue, version, error, open }: Props) {
   const [query, setQuery] = useState("");
   const [busy, setBusy] = useState("");
   const [message, setMessage] = useState(error);
   const cancel = useRef<AbortController | null>(null);
   const search = useRef<HTMLInputElement>(null);
-  useEffect(() => search.current?.focus(), []);
+  const [help, setHelp] = useState(false);
+  useEffect(() => bindKeys({ "/": () => search.current?.focus(), "?": () => setHelp(true) }), []);
 
   const ask = async (request: Request): Promise<void> => {
     cancel.current?.abort();
@@ -31,29 +34,20 @@ export function StartPage({ server, catalogue, version, error, open }: Props) {
     setMessage("");
     setBusy("beginning");
     try {
-      open(await server.open(request, setBusy, control.signal), requestText(request));
+      await open(request, setBusy, control.signal);
     } catch (problem) {
-      if (!control.signal.aborted) setMessage(textOf(problem));
+      if (!control.signal.aborted) setMessage(problem instanceof Error ? problem.message : String(problem));
     } finally {
       if (cancel.current === control) setBusy("");
     }
   };
 
   const properties = violatedFirst(catalogue.properties.filter((one) => matches(query, one.id, one.sentence)));
-  const hazards = catalogue.hazards.filter((one) => matches(query, one.id, one.title, one.property));
+  const hazards = catalogue.hazards.filter((one) => matches(query, one.id, one.title, ...one.properties, ...one.steps));
   const witnesses = catalogue.witnesses.filter((one) => matches(query, one.title, one.path));
   return (
-    <div class="page start">
-      <header class="bar">
-        <div class="title">
-          <h1>rocketproof</h1>
-          <span class="sentence">Choose what to walk in: a known hazard, a counterexample that is there, a property to check, or a scope.</span>
-          <span class="about">{version}</span>
-          <button type="button" class="quiet" onClick={toggleTheme} aria-label="dark or light">
-            ◐
-          </button>
-        </div>
-      </header>
+    <div class="page scrolling start">
+      <Head title="rocketproof" sentence="Choose a known hazard, a counterexample of the folder, a property to check, or a scope." about={version} help={() => setHelp(true)} />
       {message && (
         <div class="message" role="alert">
           <span>{message}</span>
@@ -77,33 +71,31 @@ export function StartPage({ server, catalogue, version, error, open }: Props) {
         </div>
       )}
       <div class="choose">
-        <input type="search" class="filter" ref={search} value={query} placeholder="search: LIV-03, crash, template…" aria-label="Search" onInput={(event) => setQuery(event.currentTarget.value)} />
+        <input type="search" class="filter" ref={search} value={query} placeholder="search: LIV-03, crash, template… ( / )" aria-label="Search" onInput={(event) => setQuery(event.currentTarget.value)} />
         {hazards.length > 0 && (
           <section>
             <h2>
               Known hazards <span class="count">{hazards.length}</span>
             </h2>
             <div class="hazards">
-              {hazards.map(({ id, title, property, profile, scope, condition }) => (
-                <button type="button" class="card" key={id} onClick={() => void ask({ property, profile, scope, condition })}>
-                  <span>
-                    <b>{id}</b> {title}
-                  </span>
-                  <span class="path">{[property, profile, condition].filter(Boolean).join(" · ")}</span>
-                </button>
+              {hazards.map((one) => (
+                <HazardCard key={one.id} hazard={one} ask={ask} />
               ))}
             </div>
           </section>
         )}
         {witnesses.length > 0 && (
           <section>
-            <h2>Counterexamples that are there</h2>
-            {witnesses.map((one) => (
+            <h2>
+              Counterexamples of the folder <span class="count">{witnesses.length}</span>
+            </h2>
+            {witnesses.slice(0, MOST).map((one) => (
               <button type="button" class="card" key={one.id} onClick={() => void ask({ witness: one.id })}>
                 <b>{one.title}</b>
                 <span class="path">{one.path}</span>
               </button>
             ))}
+            {witnesses.length > MOST && <p class="nothing">and {witnesses.length - MOST} more: search for one</p>}
           </section>
         )}
         <section>
@@ -122,6 +114,32 @@ export function StartPage({ server, catalogue, version, error, open }: Props) {
           </section>
         )}
       </div>
+      {help && <Help close={() => setHelp(false)} sections={[START_KEYS]} />}
+    </div>
+  );
+}
+
+const MOST = 60; // counterexamples that are listed without a search
+
+/** A hazard opens its scenario; the card tells the scenario's steps. */
+function HazardCard({ hazard, ask }: { hazard: Hazard; ask: Ask }) {
+  const { id, title, profile, properties, steps } = hazard;
+  return (
+    <div class="card hazard">
+      <button type="button" class="quiet opens" onClick={() => void ask({ hazard: id, profile })}>
+        <b>{id}</b> {title}
+      </button>
+      <details>
+        <summary>
+          scenario <span class="count">{steps.length} {steps.length === 1 ? "step" : "steps"}</span>
+          {properties.length > 0 && <span class="path">{[...properties, profile].join(" · ")}</span>}
+        </summary>
+        <ol>
+          {steps.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ol>
+      </details>
     </div>
   );
 }

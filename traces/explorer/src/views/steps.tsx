@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Path } from "../branches";
 import { foldText, isFault, lineOf, type Line } from "../folding";
 import { actorsOf, drawing, lanesOf, x, type Lanes } from "../lanes";
+import type { Step } from "../document";
 import { changedRows } from "../tree";
 import type { Walker } from "../walker";
 import { counted } from "../values";
@@ -13,6 +14,7 @@ import { usePrinting, useSize, useStore } from "./use";
 
 const LINE = 22; // height of a line, as in style.css
 const ROOMY = 66; // height of a line that wraps, about
+const NARROW = 620; // width below which the lanes are left out and lines wrap
 const UPRIGHT = 62; // width of a lane below which its name is turned
 const MANY = 400; // lines above which only those in sight are drawn
 const BEYOND = 30; // drawn above and below what is in sight
@@ -26,6 +28,7 @@ export function Steps({ walker }: { walker: Walker }) {
   const printing = usePrinting();
   const lines = walker.lines();
   const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(200, Math.min(width * 0.41, 420))), [path, width]);
+  const narrow = !printing && width > 0 && width < NARROW;
   const current = lineOf(lines, state.walk.at);
   const loopFrom = path.loop === null || path.loop + 1 >= path.states.length ? null : path.loop + 1;
 
@@ -36,11 +39,11 @@ export function Steps({ walker }: { walker: Walker }) {
   const window = !printing && lines.length > MANY ? { from: Math.max(0, Math.floor(top / LINE) - BEYOND), to: Math.ceil((top + height) / LINE) + BEYOND } : { from: 0, to: lines.length };
   const shown = lines.slice(window.from, window.to);
   const columns = [...state.pins.map((slot) => ({ key: `pin ${slot}`, label: walker.trace.model.slots[slot]?.label ?? "" })), ...state.columns.map((column) => ({ key: column.expression, label: column.expression }))];
-  const template = `44px ${lanes.width}px minmax(0, 1fr) ${columns.map(() => "88px").join(" ")} 92px`;
+  const template = narrow ? `40px 0 minmax(0, 1fr) ${columns.map(() => "56px").join(" ")} 72px` : `44px ${lanes.width}px minmax(0, 1fr) ${columns.map(() => "88px").join(" ")} 92px`;
 
   return (
-    <section class={roomy ? "steps roomy" : "steps"} aria-label="Steps">
-      <div class={lanes.gap < UPRIGHT ? "line head tall" : "line head"} style={{ gridTemplateColumns: template }}>
+    <section class={`steps${roomy ? " roomy" : narrow && lines.length <= MANY ? " wrapped" : ""}${narrow ? " narrow" : ""}`} aria-label="Steps">
+      <div class={lanes.gap < UPRIGHT && !narrow ? "line head tall" : "line head"} style={{ gridTemplateColumns: template }}>
         <span class="number">step</span>
         <span class="lanes">
           {lanes.names.map((name) => (
@@ -49,6 +52,7 @@ export function Steps({ walker }: { walker: Walker }) {
               class="lane-name"
               key={name}
               style={lanes.gap < UPRIGHT ? { left: `${x(lanes, name)}px` } : { left: `${x(lanes, name)}px`, width: `${lanes.gap}px` }}
+              tabIndex={-1}
               title={`${name}: search its steps`}
               aria-pressed={state.query === actorQuery(name)}
               onClick={() => walker.search(state.query === actorQuery(name) ? "" : actorQuery(name))}
@@ -63,7 +67,7 @@ export function Steps({ walker }: { walker: Walker }) {
             {column.label}
           </span>
         ))}
-        <span class="truth">{walker.trace.property.id || "property"}</span>
+        <span class="truth" title={walker.trace.property.id}>property</span>
       </div>
       <div
         class="list"
@@ -95,7 +99,6 @@ export function Steps({ walker }: { walker: Walker }) {
               hit={state.hits !== null && between(state.hits, first, last)}
               pins={state.pins}
               columns={state.columns}
-              roomy={roomy}
             />
           );
           return first === loopFrom ? [<LoopNote key="loop" walker={walker} lanes={lanes} template={template} />, drawn] : drawn;
@@ -148,7 +151,6 @@ interface Shown {
   hit: boolean;
   pins: number[];
   columns: Walker["now"]["columns"];
-  roomy: boolean;
 }
 
 const LineView = memo(function LineView(shown: Shown) {
@@ -168,7 +170,7 @@ const LineView = memo(function LineView(shown: Shown) {
   );
 });
 
-function StateLine({ walker, path, lanes, k, pins, columns, roomy }: Shown & { k: number }) {
+function StateLine({ walker, path, lanes, k, pins, columns }: Shown & { k: number }) {
   const step = path.steps[k - 1];
   const why = walker.why(path)[k];
   const truth = path.truths[k];
@@ -178,14 +180,14 @@ function StateLine({ walker, path, lanes, k, pins, columns, roomy }: Shown & { k
       <span class="number">{k}</span>
       <LanesOf lanes={lanes} acts={step ? drawing(lanes, step) : null} fault={isFault(action?.role ?? "")} />
       <span class="what">
-        {step ? <Label text={step.label} /> : <span class="label start">{startText(walker)}</span>}
-        {roomy && action && <span class="sentence">{action.sentence}</span>}
+        {step ? <Told step={step} /> : <span class="label start">{startText(walker)}</span>}
         {step && changeTexts(walker, path, k).map((text) => <span class="changes">{text}</span>)}
         {why === "" && walker.now.open.has(k) && (
           <button
             type="button"
             class="quiet refold"
-            title="fold these steps again"
+            tabIndex={-1}
+            title="fold these steps again (F)"
             onClick={(event) => {
               event.stopPropagation();
               walker.closeAt(k);
@@ -214,13 +216,12 @@ function StateLine({ walker, path, lanes, k, pins, columns, roomy }: Shown & { k
   );
 }
 
-function Label({ text }: { text: string }) {
-  const at = text.indexOf("(");
+/** What a step does as a sentence, then the action with its arguments. */
+export function Told({ step }: { step: Step }) {
   return (
-    <span class="label">
-      {at < 0 ? text : text.slice(0, at)}
-      {at >= 0 && <span class="arguments">{text.slice(at)}</span>}
-    </span>
+    <>
+      {step.sentence && <span class="sentence">{step.sentence}</span>} <span class="label">{step.label}</span>
+    </>
   );
 }
 

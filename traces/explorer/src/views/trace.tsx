@@ -2,7 +2,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { setAddress } from "../address";
-import { bindingOf, typing } from "../keys";
+import { bindingOf, TRACE_KEYS, typing } from "../keys";
+import type { Request } from "../live";
 import { toggleTheme } from "../theme";
 import type { Panel } from "../state";
 import type { Walker } from "../walker";
@@ -11,7 +12,7 @@ import { ActionsPanel } from "./actions";
 import { Bar } from "./bar";
 import { Compare } from "./compare";
 import { GraphView } from "./graph";
-import { Help } from "./help";
+import { Help, SIGNS, STATIC_SIGN } from "./help";
 import { PropertyPanel } from "./property";
 import { StatePanel } from "./state";
 import { Steps } from "./steps";
@@ -24,10 +25,17 @@ const PANELS: { panel: Panel; name: string; key: string }[] = [
   { panel: "property", name: "Property", key: "p" },
 ];
 
-export function TracePage({ walker, home }: { walker: Walker; home?: (() => void) | undefined }) {
+interface Props {
+  walker: Walker;
+  home?: (() => void) | undefined;
+  open?: ((request: Request) => void) | undefined; // of a served page
+}
+
+export function TracePage({ walker, home, open }: Props) {
   const state = useStore(walker.store);
   const [help, setHelp] = useState(false);
   const search = useRef<HTMLInputElement>(null);
+  const expression = useRef<HTMLInputElement>(null);
 
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
@@ -36,7 +44,9 @@ export function TracePage({ walker, home }: { walker: Walker; home?: (() => void
       if (typing(event)) return;
       if (event.key === "?") setHelp(true);
       else if (event.key === "/") search.current?.focus();
+      else if (event.key === "e") expression.current?.focus();
       else if (event.key === "t") toggleTheme();
+      else if (event.key === "h") leave(walker, home);
       else if (event.key === "Escape") walker.store.set({ view: "trace", message: "" });
       else {
         const binding = bindingOf(event, walker.now.view === "trace");
@@ -58,7 +68,7 @@ export function TracePage({ walker, home }: { walker: Walker; home?: (() => void
 
   return (
     <div class={`page view-${state.view}`}>
-      <Bar walker={walker} search={search} help={() => setHelp(true)} home={home} />
+      <Bar walker={walker} search={search} expression={expression} help={() => setHelp(true)} home={home} />
       {state.message && (
         <div class="message" role="alert">
           <span>{state.message}</span>
@@ -86,7 +96,7 @@ export function TracePage({ walker, home }: { walker: Walker; home?: (() => void
             <div class="panel" role="tabpanel" tabIndex={-1}>
               {state.panel === "state" && <StatePanel walker={walker} />}
               {state.panel === "actions" && <ActionsPanel walker={walker} />}
-              {state.panel === "property" && <PropertyPanel walker={walker} />}
+              {state.panel === "property" && <PropertyPanel walker={walker} open={open} />}
             </div>
           </aside>
         </main>
@@ -94,9 +104,14 @@ export function TracePage({ walker, home }: { walker: Walker; home?: (() => void
       <div class="busy" role="status">
         {state.busy}
       </div>
-      {help && <Help close={() => setHelp(false)} live={walker.live} />}
+      {help && <Help close={() => setHelp(false)} sections={TRACE_KEYS} signs={walker.live ? SIGNS : [...SIGNS, STATIC_SIGN]} />}
     </div>
   );
+}
+
+function leave(walker: Walker, home: (() => void) | undefined): void {
+  if (home) home();
+  else if (walker.trace.run) location.href = "../index.html";
 }
 
 function leaveSearch(walker: Walker): void {

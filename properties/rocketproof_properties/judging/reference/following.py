@@ -181,8 +181,13 @@ class Follower:
             self.wait(whole_number(item.value["millis"]))
         elif item.op == "restart":  # clients of a restarted broker connect from another port
             self._connections.clear()
-        elif item.op == "crash":
+        elif item.op in ("crash", "stop"):
             self.dispatch()
+            if item.op == "stop":
+                self.broker.persist_offsets()
+                self.broker.persist_delay_offsets()
+            for name, value in (item.value.get("settings") or {}).items():
+                update_settings(self.broker.settings, f"{name}={value}")
             self.deployment.act("crash", power=False, metadata="ordered", seed=0)
             self._connections.clear()
         elif item.op == "hang_up":

@@ -154,6 +154,11 @@ STEPS: Final[Mapping[str, StepKind]] = {
 }
 
 
+_SIMULATED: Final = {Capability.CLOCK, Capability.EXECUTORS, Capability.HOOKS, Capability.PRODUCERS, Capability.LOOK, Capability.FAULTS}
+ON_BROKERS: Final = tuple(name for name, kind in STEPS.items() if name == "crash" or kind.needs not in _SIMULATED)
+"""The steps that running brokers can perform. The others exist in simulated clusters only."""
+
+
 def arguments(step: Step) -> dict[str, Any]:
     """Return all arguments of a step, including defaults. Raises InputError for an unknown step or argument."""
     name, wanted = step

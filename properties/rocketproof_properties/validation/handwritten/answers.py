@@ -1,7 +1,7 @@
 """What the clients of a program saw, by step: codes, fields, messages. `shows(answers)` of a program's file reads this.
 
-Names have no prefix of the run. Fields that differ in every run, such as message ids and times, have `VOLATILE` names: they can be read,
-and comparisons of runs leave them out.
+Names have no prefix of the run. All fields can be read. Tables and comparisons of runs leave out those that differ in every run, such as
+message ids and times (`VOLATILE`), and those that have nothing to do with the request (`INCIDENTAL`).
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from typing import Any, Final
 
 from rocketproof_impl.store import record
 from rocketproof_protocol import codes, fastjson
-from rocketproof_protocol.shown import one_line, printable
+from rocketproof_protocol.shown import json_text, one_line, printable
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 
 from ...brokers.runs.parsed import ParsedHistory
 from ...brokers.runs.queries import split
 from ...brokers.runs.recording import body_of
+from ...programs.names import is_common_name
 from ...programs.vocabulary import Step
+from ...reports.output import counted
 
 VOLATILE: Final = frozenset(
     {"msgId", "offsetMsgId", "transactionId", "recallHandle", "bornTimestamp", "storeTimestamp", "timestamp", "indexLastUpdateTimestamp",
      "indexLastUpdatePhyoffset", "brokerAddr", "MSG_REGION", "TRACE_ON", "commitLogOffset"}
 )  # fmt: skip
+INCIDENTAL: Final = frozenset({"suggestWhichBrokerId", "groupSysFlag", "topicSysFlag", "IS_SUPPORT_HEART_BEAT_V2", "IS_SUB_CHANGE"})
 _CHANGING: Final = frozenset(
     {"MSG_REGION", "TRACE_ON", "CLUSTER", "TIMER_OUT_MS", "TIMER_ENQUEUE_MS", "TIMER_DEQUEUE_MS", "ORIGIN_MESSAGE_ID", "UNIQ_KEY_MADE_UP",
      "BORN_TIMESTAMP", "BORN_HOST", "INNER_MULTI_QUEUE_OFFSET"}
@@ -96,9 +99,12 @@ class Answer:
     @property
     def parts(self) -> dict[str, Any]:
         """What two runs on the same release share, by the name of the part."""
-        kept = {name: value for name, value in self.fields.items() if name not in VOLATILE}
-        whole = {"response": self.name or self.error.partition(":")[0], **kept}
+        whole = {"response": self.name or self.error.partition(":")[0], **self._shared_fields}
         return whole | ({"messages": [message.content for message in self.messages]} if self.step[0] in _OF_RECORDS else {})
+
+    @property
+    def _shared_fields(self) -> dict[str, Any]:
+        return {name: value for name, value in self.fields.items() if name not in VOLATILE | INCIDENTAL}
 
     @property
     def text(self) -> str:
@@ -107,13 +113,16 @@ class Answer:
             return "nothing to act on" if self.step[0] in ("back", "end") else ""
         if self.error:
             return one_line(self.error)
-        fields = [f"{name}={_short(value)}" for name, value in self.fields.items() if name not in VOLATILE]
+        fields = [f"{name}={_short(value)}" for name, value in self._shared_fields.items()]
         words = [self.name or ("" if self.fields else "no response"), *fields]
         if self.code not in (None, codes.SUCCESS) and self.remark:
             words.append(f"({_short(self.remark)})")
         if self.step[0] in _OF_RECORDS and (self.messages or self.code == codes.SUCCESS):
             more = ", …" if len(self.messages) > _MOST else ""
-            words.append(f"{len(self.messages)} messages: {', '.join(map(str, self.messages[:_MOST]))}{more}")
+            listed = f": {', '.join(map(str, self.messages[:_MOST]))}{more}" if self.messages else ""
+            words.append(f"{counted(len(self.messages), 'message')}{listed}")
+        elif self.value is not None:
+            words.append(_short(_content(self.value)))
         return " ".join(filter(None, words))
 
     def data(self) -> dict[str, Any]:
@@ -228,6 +237,14 @@ def _messages(answer: Answer) -> str:
 
 def _properties(answer: Answer) -> str:
     return "; ".join(", ".join(f"{name}={value}" for name, value in message.content[-1]) for message in answer.messages)
+
+
+def _content(value: Any) -> str:
+    """Return a JSON body in one line; of a table of topics, the names of those that the broker does not have by itself."""
+    topics = value.get("topicConfigTable") if isinstance(value, dict) else None
+    if isinstance(topics, dict):
+        return f"topics: {', '.join(sorted(name for name in topics if not is_common_name(name))) or 'none'}"
+    return json_text(value)
 
 
 def _short(value: Any) -> str:

@@ -31,10 +31,9 @@ from ...brokers.inprocess import LACKS
 from ...brokers.runs.parsed import load as load_history
 from ...programs.call import Context
 from ...programs.names import ProgramNames
-from ...programs.parts import Capability
 from ...programs.program import Program
 from ...programs.settings import LEGAL, NOT_DRAWN, WITHOUT_EFFECT, at_start, is_known, needs_of, while_running
-from ...programs.vocabulary import ADDRESSED, FORMED, STEPS, Step, request_of
+from ...programs.vocabulary import ADDRESSED, FORMED, ON_BROKERS, STEPS, Step, request_of
 from ...reports import userfile
 from ...reports.choices import InputError, offer
 from ...reports.userfile import UserFileKind, line_of
@@ -42,9 +41,7 @@ from ...reports.userfile import UserFileKind, line_of
 FILE: Final = UserFileKind("program", "a Python file with STEPS, or of a recorded history", "STEPS")
 WAIT: Final = "wait"
 """A step of files only: seconds that pass."""
-_SIMULATED: Final = {Capability.CLOCK, Capability.EXECUTORS, Capability.HOOKS, Capability.PRODUCERS, Capability.LOOK, Capability.FAULTS}
-_STEPS: Final = (*(name for name, kind in STEPS.items() if name == "crash" or kind.needs not in _SIMULATED), WAIT)
-"""The steps that running brokers can perform."""
+_STEPS: Final = (*ON_BROKERS, WAIT)
 _CLIENTS: Final = 64
 _MILLIS: Final = 1000
 _TYPO: Final = 0.8

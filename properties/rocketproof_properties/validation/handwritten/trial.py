@@ -128,7 +128,8 @@ def perform(
         stack.callback(runners.close)
         for number in range(times):
             trials.append(_trial(program, next(runners), target.profile, folder))
-            progress("run", number + 1, times)
+            if times > 1:
+                progress("run", number + 1, times)
             if trials[-1].stopped:
                 break
     return trials

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocketproof_protocol.properties import DELAY, TRAN_MSG
+
 from ...brokers.comeback import NotBack
 from ...brokers.deployment import Deployment, TargetError, ValidationTarget
 from ...brokers.runs.configured import configured
@@ -17,6 +19,7 @@ from ...judging.judging import judge_file
 from ...judging.verdicts import JUDGES, Judge, JudgedProgram, ProgramFinding
 from ...programs.names import is_system_topic
 from ...programs.parts import Capability
+from ...programs.vocabulary import Step
 from ...reports.choices import InputError
 from ...reports.output import counted
 from ..validate import mark
@@ -83,9 +86,17 @@ class ProgramTrial:
 
         Unless each trial has `fresh` brokers, the content of the brokers' own topics grows, and only the names of these responses count.
         """
-        shared = [not fresh and is_system_topic(str(answer.step[1].get("topic", ""))) for answer in self.answers]
+        shared = [not fresh and _is_shared(answer.step) for answer in self.answers]
         responses = tuple(answer.name if own else repr(answer.parts) for answer, own in zip(self.answers, shared, strict=True))
         return responses, tuple(sorted({each.property for each in self.broken})), self.stopped
+
+
+def _is_shared(step: Step) -> bool:
+    """Return whether the step concerns a topic of the brokers, also as the place where a delayed message or a half message waits."""
+    _, args = step
+    properties = args.get("properties") or {}
+    waits = any(name in (DELAY, TRAN_MSG) or name.startswith("TIMER_") for name in properties)
+    return waits or is_system_topic(str(args.get("topic", "")))
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ def run_program(
         data = _data(read, chosen, groups, condition)
         write(json, data)
         show.render_run(chosen.name, chosen.profile, groups, condition, history)
-    return int(data["exit"])
+    code: int = data["exit"]
+    return code
 
 
 def _target(target: str, profile: str | None, *, configure: bool) -> ValidationTarget:

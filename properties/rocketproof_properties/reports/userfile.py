@@ -28,8 +28,8 @@ def read(path: str, kind: UserFileKind) -> str:
     try:
         return file.read_text("utf-8")
     except FileNotFoundError:
-        beside = file.parent if file.parent.is_dir() else Path()
-        names = [str(beside / f.name) if file.parent != Path() else f.name for f in beside.glob("*.py")]
+        siblings = file.parent if file.parent.is_dir() else Path()
+        names = [str(siblings / f.name) if file.parent != Path() else f.name for f in siblings.glob("*.py")]
         raise InputError(f"no such file {path}; {offer(path, names) if names else f'give the path of {kind.wanted}'}") from None
     except IsADirectoryError:
         raise InputError(f"{path} is a directory; give the path of {kind.wanted}") from None

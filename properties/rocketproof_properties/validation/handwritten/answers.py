@@ -1,4 +1,4 @@
-"""What the clients of a program saw, by step: codes, fields, messages. `shows(answers)` of a program's file reads this.
+"""The responses to a program by step: codes, fields, messages. `shows(answers)` of a program's file reads this.
 
 Names have no prefix of the run. All fields can be read. Tables and comparisons of runs leave out those that differ in every run, such as
 message ids and times (`VOLATILE`), and those that have nothing to do with the request (`INCIDENTAL`).
@@ -59,7 +59,7 @@ class SeenMessage:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """What runs on the same release share."""
+        """The values that runs on the same release share."""
         kept = {name: value for name, value in self.properties.items() if name not in _CHANGING}
         return self.topic, self.queue, self.offset, self.body, tuple(sorted((n, _MADE_UP.sub("…", v)) for n, v in kept.items()))
 
@@ -98,7 +98,7 @@ class Answer:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What two runs on the same release share, by the name of the part."""
+        """The values that two runs on the same release share, by the name of the part."""
         whole = {"response": self.name or self.error.partition(":")[0], **self._shared_fields}
         return whole | ({"messages": [message.content for message in self.messages]} if self.step[0] in _OF_RECORDS else {})
 
@@ -139,7 +139,7 @@ class Answer:
         }
 
 
-class Answers(Sequence[Answer]):
+class ProgramAnswers(Sequence[Answer]):
     """The responses of a program: `answers[3]` is the response to the step with number 3."""
 
     def __init__(self, answers: Sequence[Answer]) -> None:
@@ -161,7 +161,7 @@ class Answers(Sequence[Answer]):
         return [answer for answer in self._answers if answer.step[0] == step]
 
 
-def differences(before: Answers, after: Answers) -> list[str]:
+def differences(before: ProgramAnswers, after: ProgramAnswers) -> list[str]:
     """Return the parts that differ, one text each, such as `3 offset: 1 -> 0`."""
     texts = []
     for old, new in zip(before, after, strict=True):
@@ -177,7 +177,7 @@ def differences(before: Answers, after: Answers) -> list[str]:
     return texts
 
 
-def answers_of(steps: Sequence[Step], seqs: Sequence[Sequence[int]], history: ParsedHistory) -> Answers:
+def answers_of(steps: Sequence[Step], seqs: Sequence[Sequence[int]], history: ParsedHistory) -> ProgramAnswers:
     """Return the responses of a recorded program. `seqs`: the numbers of each step's events. The last request of a step counts."""
     exchanges = {exchange.seq: exchange for exchange in history.exchanges}
     events = {event.seq: event for event in history.recorded.others}
@@ -192,7 +192,7 @@ def answers_of(steps: Sequence[Step], seqs: Sequence[Sequence[int]], history: Pa
             answers.append(_observed(number, step, last, bare))
         else:
             answers.append(Answer(number, step))
-    return Answers(answers)
+    return ProgramAnswers(answers)
 
 
 def _answer(number: int, step: Step, exchange: Exchange, bare: Callable[[str], str]) -> Answer:
@@ -213,7 +213,7 @@ def _answer(number: int, step: Step, exchange: Exchange, bare: Callable[[str], s
 
 
 def _observed(number: int, step: Step, event: Event, bare: Callable[[str], str]) -> Answer:
-    """Return what a client observed without a request, such as a check of a half message."""
+    """Return an observation without a request, such as a check of a half message."""
     value = event.value
     shown = value.get("fields") or {name: each for name, each in value.items() if name not in ("client", "at", "error", "code", "remark")}
     fields = AnswerFields(

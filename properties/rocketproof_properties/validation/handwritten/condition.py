@@ -1,4 +1,4 @@
-"""What a program is to show: a condition on its responses, or a property that a judge finds broken.
+"""The problem that a program should show: a condition on its responses, or a property that a judge finds broken.
 
 A condition comes from `--expect`, from `--field`, from the function `shows` of the program's file, or from the property of a finding's
 file. Without any of these, a trial shows the problem if a judge finds a broken rule.
@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rocketproof_protocol.numbers import whole_number
+
 from ...judging.verdicts import ProgramFinding
 from ...reports import userfile
 from ...reports.choices import InputError
 from ...reports.output import counted
-from .answers import Answers
+from .answers import ProgramAnswers
 from .programfile import FILE, ProgramFile
 
 _FIELD: Final = re.compile(r"([0-9]+)\.([A-Za-z_]\w*)(!?=)(.*)", re.DOTALL)
@@ -31,11 +33,11 @@ class ShowCondition:
     """A condition. `text` names it for readers; `holds` decides it and raises NotShown."""
 
     text: str
-    holds: Callable[[Answers, Sequence[ProgramFinding]], bool]
+    holds: Callable[[ProgramAnswers, Sequence[ProgramFinding]], bool]
 
 
 def condition_of(program: ProgramFile, expect: str | None, field: str | None) -> ShowCondition:
-    """Return what the program is to show. Raises InputError for an invalid expression."""
+    """Return the condition that shows the program's problem. Raises InputError for an invalid expression."""
     if expect is not None and field is not None:
         raise InputError("--expect and --field both say what the program shows; give one of them")
     if expect is not None:
@@ -61,7 +63,7 @@ def _of_function(program: ProgramFile) -> ShowCondition:
     shows = program.shows
     assert shows is not None
 
-    def holds(answers: Answers, broken: Sequence[ProgramFinding]) -> bool:
+    def holds(answers: ProgramAnswers, broken: Sequence[ProgramFinding]) -> bool:
         del broken
         try:
             return bool(shows(answers))
@@ -78,7 +80,7 @@ def _of_expression(text: str) -> ShowCondition:
         reason = error.msg if isinstance(error, SyntaxError) else error
         raise InputError(f"--expect {text!r}: {reason}; give an expression such as 'answers[3].code == 0'") from None
 
-    def holds(answers: Answers, broken: Sequence[ProgramFinding]) -> bool:
+    def holds(answers: ProgramAnswers, broken: Sequence[ProgramFinding]) -> bool:
         try:
             return bool(eval(code, {"answers": answers, "broken": [finding.property for finding in broken]}))
         except Exception as error:  # noqa: BLE001  (whatever a user's expression does)
@@ -91,11 +93,11 @@ def _of_field(text: str, steps: int) -> ShowCondition:
     match = _FIELD.fullmatch(text)
     if match is None:
         raise InputError(f"--field {text}: is not a field; give STEP.NAME=VALUE, such as 3.queueOffset=1 or 3.name=SUCCESS")
-    number, name, sign, value = int(match[1]), match[2], match[3], match[4]
+    number, name, sign, value = whole_number(match[1]), match[2], match[3], match[4]
     if not 1 <= number <= steps:
         raise InputError(f"--field {text}: there is no step {number}; the program has {counted(steps, 'step')}")
 
-    def holds(answers: Answers, broken: Sequence[ProgramFinding]) -> bool:
+    def holds(answers: ProgramAnswers, broken: Sequence[ProgramFinding]) -> bool:
         del broken
         answer: Any = answers[number]
         found = getattr(answer, name) if name in _CODES else answer.fields[name]

@@ -23,7 +23,7 @@ from typing import Any, Final, NoReturn
 from rocketproof_impl.broker.settingstext import FIELDS
 from rocketproof_impl.remoting.frame import encode
 from rocketproof_profiles import PROFILES
-from rocketproof_protocol.numbers import is_digits
+from rocketproof_protocol.numbers import is_digits, whole_number
 from rocketproof_traces.history import is_history
 
 from ...brokers.deployment import Setup
@@ -109,7 +109,7 @@ def _of_history(path: str) -> ProgramFile:
     given = dict(history.origin.get("given") or {})
     program, settings = history.program, dict(given.get("settings") or {}) or dict(at_start(history.program.needs))
     running = {} if given else dict(while_running(program.needs))
-    return ProgramFile(path, program, settings, running, dict(given.get("nameServer") or {}), int(given.get("brokers") or 1))
+    return ProgramFile(path, program, settings, running, dict(given.get("nameServer") or {}), whole_number(given.get("brokers") or 1))
 
 
 class _Reader:

@@ -172,7 +172,7 @@ def bisect(
 
 
 def first_problem(rows: Sequence[TriedRelease]) -> ShowCondition:
-    """Return what a program without a condition shows: the first broken rule; if no release breaks one, the first difference."""
+    """Return the condition for a program without one: the first broken rule; if no release breaks one, the first difference."""
     broken = next((each.property for row in rows for each in row.broken), None)
     if broken is not None:
         return of_property(broken)

@@ -70,8 +70,8 @@ def _render_trial(group: TrialOutcome, condition: ShowCondition, page: Page) -> 
     if not trial.broken and not trial.stopped:
         page.line(f"\nno broken rule; judged by {', '.join(trial.judged.by) or 'no judge'}", "" if trial.undecided else "bold green")
     if condition is not ANY_BROKEN:
-        said = {True: "it shows the problem", False: "it does not show the problem", None: "undecided whether it shows the problem"}
-        page.wrapped(f"{said[group.shows]}: {condition.text}", "bold")
+        sentences = {True: "it shows the problem", False: "it does not show the problem", None: "undecided whether it shows the problem"}
+        page.wrapped(f"{sentences[group.shows]}: {condition.text}", "bold")
 
 
 def _table(trial: ProgramTrial, page: Page) -> None:

@@ -23,7 +23,7 @@ from ...programs.vocabulary import Step
 from ...reports.choices import InputError
 from ...reports.output import counted
 from ..validate import mark
-from .answers import Answers, answers_of
+from .answers import ProgramAnswers, answers_of
 from .condition import NotShown, ShowCondition
 from .programfile import ProgramFile
 
@@ -34,7 +34,7 @@ class ProgramTrial:
 
     history: Path
     seqs: Sequence[Sequence[int]]
-    answers: Answers
+    answers: ProgramAnswers
     judged: JudgedProgram
     stopped: str = ""
 
@@ -50,7 +50,7 @@ class ProgramTrial:
 
     @property
     def undecided(self) -> list[str]:
-        """What was not decided, one sentence each."""
+        """The undecided parts, one sentence each."""
         names = [judge for judge in JUDGES if judge not in self.judged.by]
         reasons = [f"the {judge} does not judge programs of this kind" for judge in names if len(names) == len(JUDGES)]
         return [*self.judged.unknown, *map(str, self.judged.faults), *reasons]
@@ -61,18 +61,18 @@ class ProgramTrial:
         return next((n for n, mine in enumerate(self.seqs, 1) if any(seq in (each, ends.get(each)) for each in mine)), 0)
 
     def judges(self, number: int) -> dict[Judge, str]:
-        """Return for each judge what it says about a step: agrees, differs, or - where it has not judged."""
-        said: dict[Judge, str] = {}
+        """Return the verdict of each judge on a step: agrees, differs, or - if it has not judged the step."""
+        verdicts: dict[Judge, str] = {}
         asked = self.answers[number].asked
         for judge in JUDGES:
             if judge not in self.judged.by:
-                said[judge] = "-"
+                verdicts[judge] = "-"
                 continue
             at = [self.step_of(finding.seq) for finding in self.broken if finding.judge == judge and finding.seq >= 0]
-            said[judge] = (
+            verdicts[judge] = (
                 "" if not asked else "differs" if number in at else "-" if at and number > min(at) and judge != "claims" else "agrees"
             )
-        return said
+        return verdicts
 
     def shows(self, condition: ShowCondition) -> bool | None:
         """Return whether the trial shows the problem, None if that is undecided."""
@@ -82,7 +82,7 @@ class ProgramTrial:
             return None
 
     def outcome(self, *, fresh: bool) -> tuple[Any, ...]:
-        """Return what equal trials share: the responses, and the properties that are broken.
+        """Return the values that equal trials share: the responses, and the properties that are broken.
 
         Unless each trial has `fresh` brokers, the content of the brokers' own topics grows, and only the names of these responses count.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,23 +56,24 @@ class ProgramTrial:
         reasons = [f"the {judge} does not judge programs of this kind" for judge in names if len(names) == len(JUDGES)]
         return [*self.judged.unknown, *map(str, self.judged.faults), *reasons]
 
+    @cached_property
+    def _steps_by_event(self) -> dict[int, int]:
+        """The number of the step of each event: those of `seqs`, and the ends of their requests."""
+        ends = {exchange.seq: exchange.end for exchange in load(self.history).exchanges}
+        return {at: number for number, mine in enumerate(self.seqs, 1) for seq in mine for at in (seq, ends.get(seq)) if at is not None}
+
     def step_of(self, seq: int) -> int:
         """Return the number of the step with this event, 0 if there is none."""
-        ends = {exchange.seq: exchange.end for exchange in load(self.history).exchanges} if seq >= 0 else {}
-        return next((n for n, mine in enumerate(self.seqs, 1) if any(seq in (each, ends.get(each)) for each in mine)), 0)
+        return self._steps_by_event.get(seq, 0)
 
     def judges(self, number: int) -> dict[Judge, str]:
         """Return the verdict of each judge on a step: agrees, differs, or - if it has not judged the step."""
-        verdicts: dict[Judge, str] = {}
-        asked = self.answers[number].asked
-        for judge in JUDGES:
-            if judge not in self.judged.by:
-                verdicts[judge] = "-"
-                continue
-            at = [self.step_of(finding.seq) for finding in self.broken if finding.judge == judge and finding.seq >= 0]
-            verdicts[judge] = (
-                "" if not asked else "differs" if number in at else "-" if at and number > min(at) and judge != "claims" else "agrees"
-            )
+        verdicts: dict[Judge, str] = dict.fromkeys(JUDGES, "-")
+        for judge in self.judged.by:
+            at = [step for each in self.broken if each.judge == judge and (step := self.step_of(each.seq))]
+            ended = judge != "claims" and bool(at) and number > min(at)  # the other judges end at the first event that differs
+            asked = "-" if ended else "agrees" if self.answers[number].asked else ""
+            verdicts[judge] = "differs" if number in at else asked
         return verdicts
 
     def shows(self, condition: ShowCondition) -> bool | None:

@@ -213,3 +213,10 @@ def test_unknown_needs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text('STEPS = [("send", {})]\n\ndef main(**given: str) -> None: ...\n\nmain(needs="no such settings")\n')
     with pytest.raises(InputError, match="unknown settings 'no such settings'"):
         load(str(tmp_path / "a.py"))
+
+
+def test_every_client_connects_again_after_a_restart(write: Callable[[str], str], tmp_path: Path) -> None:
+    text = 'STEPS = [("send", {"client": 1}), "meet", ("restart",), "meet", ("send", {"client": 1}), "meet", ("max_offset",)]'
+    (trial,) = perform(load(write(text)), InProcess("P494"), tmp_path)
+    assert trial.answers[5].name == "SUCCESS" and trial.answers[7].fields["offset"] == "2"
+    assert trial.findings == [] and trial.undecided == []

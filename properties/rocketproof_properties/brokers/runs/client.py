@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -83,6 +84,7 @@ class ProgramClient:
         self._recording = recording
         self._wait = wait
         self._lines: dict[str, Connection] = {}
+        self._restarts = Counter[str]()
         self._asked: dict[tuple[str, int], int] = {}
         self._sent_one_way = False
         self._slowest = 0.0
@@ -208,6 +210,7 @@ class ProgramClient:
         if kill:
             self._deployment.kill(broker)
         come_back(self._deployment, broker, settings)
+        self._context.restarts[broker] += 1
 
     def _route(self, call: RecordedCall) -> None:
         """Query a route. If the name server has none, retry with growing pauses, because a registration may be on its way."""
@@ -284,6 +287,10 @@ class ProgramClient:
             until(dispatched, bool, BEHIND, ARRIVED)
 
     def _line(self, key: str, part: str) -> Connection:
+        if self._restarts[part] != self._context.restarts[part]:  # another client has restarted it
+            self._restarts[part] = self._context.restarts[part]
+            if key in self._lines:
+                self._lines.pop(key).close()
         if key not in self._lines:
             self._lines[key] = self._connect(part)
         return self._lines[key]

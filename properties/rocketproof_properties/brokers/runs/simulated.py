@@ -136,7 +136,7 @@ class SimulatedRun:
             self._write_notifications()
         elif name != "meet":
             self.deployment.act(name, args.get("broker", 0), **arguments(step))
-            if name == "crash":
+            if name in ("crash", "restart"):
                 self._forget(self._context.part(args.get("broker", 0)))
         if self._periodic:
             self._note_topics()

@@ -184,11 +184,9 @@ class Follower:
         elif item.op in ("crash", "stop"):
             self.dispatch()
             if item.op == "stop":
-                self.broker.persist_offsets()
-                self.broker.persist_delay_offsets()
-            for name, value in (item.value.get("settings") or {}).items():
-                update_settings(self.broker.settings, f"{name}={value}")
-            self.deployment.act("crash", power=False, metadata="ordered", seed=0)
+                self.deployment.act("restart", settings=item.value.get("settings"))
+            else:
+                self.deployment.act("crash", power=False, metadata="ordered", seed=0)
             self._connections.clear()
         elif item.op == "hang_up":
             for name in [name for name in self._connections if name.endswith(f" of {item.value['client']}")]:

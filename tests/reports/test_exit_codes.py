@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketproof_properties.judging import results as judging
 from rocketproof_properties.judging import manyhistories
+from rocketproof_properties.judging import results as judging
 from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED, USAGE, exit_code
 from rocketproof_traces.bulk.results import Summary
 

@@ -125,3 +125,19 @@ def table() -> str:
         settings = " ".join(f"`{name}={value}`" for name, value in line.start.settings)
         rows.append(f"| {line.name} | {line.profile} | {made} | {settings or '-'} | {line.note or '-'} |")
     return "\n".join([*rows, ""])
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Return the numbers of a release such as 4.9.7 or 4.1.0-incubating, for comparisons; () for a text that is not a release."""
+    numbers = version.partition("-")[0].split(".")
+    return tuple(whole_number(number) for number in numbers) if len(numbers) == 3 and all(map(is_digits, numbers)) else ()
+
+
+def startable() -> tuple[str, ...]:
+    """Return the releases of the table in ascending order, as Maven names them: the first of each line, and all that were examined."""
+    named: dict[tuple[int, ...], str] = {}
+    for line in LINES:
+        first = ".".join(map(str, (*line.first, 0)[:3]))
+        for release in (*line.examined, *(() if line.examined else (first,))):
+            named[version_key(release)] = release + ("-incubating" if line.first < (4, 2) else "")
+    return tuple(named[key] for key in sorted(named))

@@ -47,6 +47,8 @@ NOT_RUN = {
     "level": "takes seconds; tests/validation",
     "compare": "takes seconds; tests/validation",
     "profile": "takes seconds; tests/releases",
+    "run": "takes seconds; tests/validation/test_program_files.py",
+    "bisect": "starts releases; tests/validation/test_bisect.py",
     "campaign": "takes seconds; tests/campaign",
     "mutate": "takes seconds; tests/properties/test_mutate.py",
     "requirements": "runs tests; tests/properties/test_requirements.py",

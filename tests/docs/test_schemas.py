@@ -16,8 +16,11 @@ from rocketproof_lab import requirements
 from rocketproof_lab.mutation import by_tests
 from rocketproof_lab.mutation.results import MutantOutcome, MutationReport
 from rocketproof_lab.mutation.specification import by_models
+from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.catalogue.rules import rules
 from rocketproof_properties.commands import run
+from rocketproof_properties.validation.handwritten import releases
+from rocketproof_properties.validation.handwritten.trial import perform
 
 FOLDER = ROOT / "properties" / "docs" / "schemas"
 PAGE = ROOT / "properties" / "docs" / "schemas.md"
@@ -71,6 +74,15 @@ def test_places_and_rules(output: Callable[..., Any]) -> None:
     assert errors("references", output("requirements", "HAZ-01")) == []
     rule = next(iter(rules().values()))
     assert errors("requirements", [requirements.Requirement(rule, ("a.py:1",)).record()]) == []
+
+
+def test_programs_and_releases(output: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("program.py").write_text('STEPS = [("send", {}), ("pull", {}), ("end", {}), ("max_offset", {"queue": -1})]')
+    data = output("run", "program.py", "--times", "2", "--field", "2.maxOffset=1")
+    assert errors("program-run", data) == [] and data["outcomes"][0]["times"] == 2
+    monkeypatch.setattr(releases, "_perform", lambda program, _, folder, times: perform(program, InProcess("P494"), folder, times=times))
+    data = output("bisect", "program.py", "--from", "4.9.3", "--to", "4.9.4", "--field", "2.maxOffset=1")
+    assert errors("bisect", data) == [] and data["first"] == "4.9.3"
 
 
 def test_recordings(output: Callable[..., Any], tmp_path: Path) -> None:

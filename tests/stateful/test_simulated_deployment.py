@@ -75,7 +75,7 @@ def test_name_server_is_queried_like_broker() -> None:
 def test_simulation_performs_every_step_with_needs() -> None:
     needed = {kind.needs for kind in STEPS.values() if kind.needs is not None}
     assert needed <= SimulatedDeployment.offers
-    needed -= {Capability.CONFIGURE}
+    needed -= {Capability.CONFIGURE, Capability.RESTART}
     assert not needed & InProcess.offers
     with InProcess("P49").open() as running, pytest.raises(TargetError, match="cannot do the step 'disk'"):
         running.act("disk", full=True)

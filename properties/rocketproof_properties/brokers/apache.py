@@ -120,7 +120,8 @@ class _Builder:
         if part == NAME_SERVER:
             address = running.name_server
             port = address.rpartition(":")[2]
-            _write_properties(home / "server.conf", {"listenPort": port, "bindAddress": HOST, "kvConfigPath": str(home / "kvConfig.json")})
+            own = {"listenPort": port, "bindAddress": HOST, "kvConfigPath": str(home / "kvConfig.json")}
+            _write_properties(home / "server.conf", {**own, **running.name_server_settings})
             return self._launch(home, version, line_of(version).start.name_server, lambda: name_server_ready(address))
         settings = self._settings(running, part)
         _write_properties(home / "server.conf", settings)

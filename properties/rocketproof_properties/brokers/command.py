@@ -13,7 +13,7 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..programs.parts import NAME_SERVER, Capability
 from . import probe
-from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, TargetError, ValidationTarget
+from .deployment import DEFAULT, OF_TARGETS, NotOffered, Setup, TargetError, ValidationTarget, require_no_name_server_settings
 from .description import Commands, Description, fill, read
 from .jars import cache
 from .ports import HOST, Addresses
@@ -33,6 +33,8 @@ class CommandTarget(ValidationTarget):
         changed = any(setup.settings_of(name) for name in setup.names)
         if changed and not self.description.broker.uses("settings"):
             raise NotOffered(f"{self.name} (its start command has no {{settings}})", Capability.START)
+        if self.description.name_server is None or not self.description.name_server.uses("settings"):
+            require_no_name_server_settings(self.name, setup)
         if setup.stores and not self.description.broker.uses("store"):
             raise NotOffered(f"{self.name} (its start command has no {{store}})", Capability.STORE)
         limits = self.description
@@ -106,7 +108,8 @@ class _Builder:
             "home": str(home),
             **_common_values(self._description),
         }
-        settings = {name: fill(text, values) for name, text in commands.settings.items()} | running.settings.get(part, {})
+        own = running.name_server_settings if part == NAME_SERVER else running.settings[part]
+        settings = {**{name: fill(text, values) for name, text in commands.settings.items()}, **own}
         (home / "settings.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")
         return Launch(
             command=[fill(text, values) for text in (program(self._description, commands), *commands.start[1:])],

@@ -57,7 +57,8 @@ class NotOffered(TargetError):
 
 @dataclass(frozen=True)
 class Setup:
-    """What to set up: the number of brokers, and settings by RocketMQ's names, common ones and those of each broker (`own`).
+    """What to set up: the number of brokers, and settings by RocketMQ's names: common ones, those of each broker (`own`), and those of the
+    name server.
 
     `stores`: existing store directories by broker, which are used and kept. Other brokers get a temporary directory.
     """
@@ -65,6 +66,7 @@ class Setup:
     brokers: int = 1
     settings: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    name_server: Mapping[str, str] = field(default_factory=dict)
     stores: Mapping[str, Path] = field(default_factory=dict)
 
     @property
@@ -181,5 +183,12 @@ class ValidationTarget(ABC):
 
 def require_no_setup(name: str, setup: Setup) -> None:
     """Raise NotOffered for a setup that a target without START cannot provide."""
-    if setup.settings or any(setup.own.values()) or setup.stores:
+    if setup.settings or any(setup.own.values()) or setup.name_server or setup.stores:
         raise NotOffered(name, Capability.START)
+
+
+def require_no_name_server_settings(name: str, setup: Setup) -> None:
+    """Raise TargetError for a setup with settings of the name server, for a target whose name server has none."""
+    if setup.name_server:
+        first = next(iter(setup.name_server))
+        raise TargetError(f"{name} has no settings of a name server, such as {first}; leave them out, or start a release")

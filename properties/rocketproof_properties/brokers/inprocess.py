@@ -20,7 +20,17 @@ from rocketproof_protocol.numbers import whole_number
 from ..programs.parts import NAME_SERVER, Capability
 from ..reports.choices import known
 from . import guardian
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Deployment, NotOffered, Setup, TargetError, ValidationTarget
+from .deployment import (
+    DEFAULT,
+    FILE_SIZES,
+    OF_TARGETS,
+    Deployment,
+    NotOffered,
+    Setup,
+    TargetError,
+    ValidationTarget,
+    require_no_name_server_settings,
+)
 from .ports import AROUND_BROKER, HOST, Addresses
 from .processes import PortTaken, configure
 from .settings import change
@@ -41,6 +51,7 @@ class InProcess(ValidationTarget):
         self.profile = profile
 
     def open(self, setup: Setup = DEFAULT) -> Deployment:
+        require_no_name_server_settings(self.name, setup)
         return _Nodes(self, setup)
 
 

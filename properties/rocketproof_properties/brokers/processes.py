@@ -69,6 +69,7 @@ class Processes(Deployment):
         self._ready_seconds, self._stop_seconds = ready_seconds, stop_seconds
         self.name_server, self.brokers = builder.addresses(setup)
         self.settings = {name: setup.settings_of(name) for name in self.brokers}
+        self.name_server_settings = setup.name_server
         self.folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
         guardian.guard_folder(self.folder)
         self._stores = {name: Path(store).absolute() for name, store in setup.stores.items()}

@@ -8,7 +8,7 @@ import sys
 from ..programs.parts import NAME_SERVER
 from . import probe
 from .apache import broker_ready, name_server_ready
-from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, ValidationTarget
+from .deployment import DEFAULT, FILE_SIZES, OF_TARGETS, Setup, ValidationTarget, require_no_name_server_settings
 from .inprocess import LACKS
 from .ports import AROUND_BROKER, Addresses
 from .processes import Launch, Processes, opened
@@ -29,6 +29,7 @@ class Served(ValidationTarget):
         self.profile = profile
 
     def open(self, setup: Setup = DEFAULT) -> Processes:
+        require_no_name_server_settings(self.name, setup)
         return opened(lambda: Processes(_Builder(self), setup))
 
 

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from rocketproof_impl.broker.hooks import ConsumeMessageContext, SendMessageContext
+from rocketproof_impl.broker.settingstext import update_settings
 from rocketproof_impl.java import JavaError
 from rocketproof_impl.message import Message
 from rocketproof_impl.producer.errors import ClientError
@@ -181,6 +182,7 @@ class SimulatedDeployment(Deployment):
     offers = frozenset(
         {
             Capability.CONFIGURE,
+            Capability.RESTART,
             Capability.CLOCK,
             Capability.FAULTS,
             Capability.EXECUTORS,
@@ -314,6 +316,15 @@ class SimulatedDeployment(Deployment):
             self.cluster.crash(name, silent=True)
         while not self.cluster.restart(name):
             _clear(node.disk)
+
+    def _do_restart(self, node: Node, settings: Mapping[str, str] | None) -> None:
+        """Stop the broker gracefully, which persists its tables and offsets, and start it with some settings changed."""
+        node.running.store.flush_now()
+        node.running.persist_offsets()
+        node.running.persist_delay_offsets()
+        for name, value in (settings or {}).items():
+            update_settings(node.settings, f"{name}={value}")
+        self._do_crash(node, power=False, metadata="ordered", seed=0)
 
     def _do_faults(self, node: Node, name: str | None, seed: int) -> None:
         """Enable the named faults; without a name, disable all."""

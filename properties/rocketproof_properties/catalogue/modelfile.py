@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 from rocketproof_model import EvaluationError, Instance, Model, ModelError
 from rocketproof_model.interpreter import initial
 
+from ..reports import userfile
 from ..reports.choices import InputError, known, offer
+from ..reports.userfile import UserFileKind, line_of
 
 VERDICTS = ("holds", "violated", "unknown")
 DEFAULT = "default"
 NAMED = "::"
+FILE = UserFileKind("model file", "a Python file with a model", "model")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -51,7 +51,7 @@ def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHIN
     """
     path, _, named = path.partition(NAMED)
     name = named or "model"
-    source = _read(path)
+    source = userfile.read(path, FILE)
     module = _run(path, source)
     maker = getattr(module, name, None)
     if not isinstance(maker, Model) and not callable(maker):
@@ -63,7 +63,7 @@ def load(path: str, scope: str | None = None, given: Mapping[str, Any] = _NOTHIN
     if named:
         return ModelFile(path, DEFAULT, _instance(path, source, maker, name, {}, given), {})
     scopes = getattr(module, "SCOPES", None) or {}
-    line = _line(source, "SCOPES")
+    line = line_of(source, "SCOPES")
     if not isinstance(scopes, Mapping) or not all(isinstance(k, str) and isinstance(v, Mapping) for k, v in scopes.items()):
         raise InputError(f"{path}:{line}: SCOPES is not a dict of names to sizes; write SCOPES = {{'small': {{'N': 2}}}}")
     if scope not in (None, DEFAULT) and not scopes:
@@ -136,63 +136,29 @@ def _instance(path: str, source: str, maker: Any, name: str, scope: Mapping[str,
     else:
         sizes, parameters = parameters_of(maker, given), list(inspect.signature(maker).parameters)
         model = _build(path, source, maker, name, {**next(iter(scope.values()), {}), **sizes}, next(iter(scope), ""))
-    _inspect(path, _line(source, name), model)
+    _inspect(path, line_of(source, name), model)
     return with_constants(model, {key: value for key, value in given.items() if key not in sizes}, parameters)
-
-
-def _read(path: str) -> str:
-    file = Path(path)
-    try:
-        return file.read_text("utf-8")
-    except FileNotFoundError:
-        beside = file.parent if file.parent.is_dir() else Path()
-        names = [str(beside / f.name) if file.parent != Path() else f.name for f in beside.glob("*.py")]
-        raise InputError(f"no such file {path}; {offer(path, names) if names else 'give the path of a Python file with a model'}") from None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a directory; give the path of a Python file with a model") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8 text; give the path of a Python file with a model") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); give the path of a Python file with a model") from None
 
 
 def _run(path: str, source: str) -> ModuleType:
     if path.endswith(".json"):
         raise InputError(f"{path} is not a Python file; a witness is shown by `rocketproof show {path}`")
-    name = "rocketproof_model_file_" + "".join(c if c.isalnum() else "_" for c in str(Path(path).resolve()))
-    module = ModuleType(name)
-    module.__file__ = path
-    folder = str(Path(path).resolve().parent)
-    sys.modules[name] = module  # dataclasses and similar code look up their module
-    sys.path.insert(0, folder)
-    try:
-        exec(compile(source, path, "exec"), module.__dict__)
-    except SyntaxError as error:
-        raise InputError(f"{error.filename or path}:{error.lineno or 1}: {error.msg}; correct the Python syntax there") from None
-    except ValueError as error:
-        if "null bytes" not in str(error):
-            raise _failed(path, source, error) from None
-        raise InputError(f"{path}:1: the file contains null bytes; give a Python source file") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
-        raise _failed(path, source, error) from None
-    finally:
-        sys.path.remove(folder)
-    return module
+    return userfile.execute(path, source, FILE)
 
 
 def _build(path: str, source: str, make: Any, name: str, sizes: Mapping[str, Any], scope: str) -> Model:
     try:
         model = make(**sizes)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (whatever a user's file does)
-        if isinstance(error, TypeError) and not _frames(path, error):
+        if isinstance(error, TypeError) and not userfile.frames(path, error):
             given = f"SCOPES[{scope!r}]" if scope else f"a call with {', '.join(sizes)}" if sizes else "a call without sizes"
             what = str(error).replace("()", "")
             missing = "give each parameter a default, or add SCOPES = {'small': {'N': 2}} with a size for each"
             remedy = f"name the parameters of {name}()" if sizes else missing
-            raise InputError(f"{path}:{_line(source, name)}: {given} does not fit: {what}; {remedy}") from None
-        raise _failed(path, source, error) from None
+            raise InputError(f"{path}:{line_of(source, name)}: {given} does not fit: {what}; {remedy}") from None
+        raise userfile.failure(path, source, error, FILE) from None
     if not isinstance(model, Model):
-        raise InputError(f"{path}:{_line(source, name)}: {name}() returned {type(model).__name__}; end it with `return m`, the Model")
+        raise InputError(f"{path}:{line_of(source, name)}: {name}() returned {type(model).__name__}; end it with `return m`, the Model")
     return model
 
 
@@ -211,7 +177,7 @@ def _inspect(path: str, line: int, model: Model) -> None:
 
 
 def _expected(path: str, source: str, expected: Any, model: Model) -> dict[str, str]:
-    where = f"{path}:{_line(source, 'EXPECTED')}: EXPECTED"
+    where = f"{path}:{line_of(source, 'EXPECTED')}: EXPECTED"
     if not isinstance(expected, Mapping):
         raise InputError(f"{where} is not a dict; write EXPECTED = {{'property id': 'violated'}}")
     ids = [p.id for p in model.properties]
@@ -221,29 +187,3 @@ def _expected(path: str, source: str, expected: Any, model: Model) -> dict[str, 
         if verdict not in VERDICTS:
             raise InputError(f"{where}[{name!r}] is {verdict!r}; use {', '.join(VERDICTS)}")
     return dict(expected)
-
-
-def _failed(path: str, source: str, error: BaseException) -> InputError:
-    """Return the one-line error for an exception from the file."""
-    if isinstance(error, ModelError):
-        return InputError(str(error))
-    frames = _frames(path, error)
-    line = frames[-1] if frames else _line(source, "model")
-    text = " ".join(str(error).split())
-    what = f"{type(error).__name__}{': ' + text if text else ''}"
-    return InputError(f"{path}:{line}: {what}; correct this line of the model file")
-
-
-def _frames(path: str, error: BaseException) -> list[int]:
-    return [f.lineno or 1 for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
-
-
-def _line(source: str, name: str) -> int:
-    """Return the line on which the file defines a name, or 1."""
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return node.lineno
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-            return node.lineno
-    return 1

@@ -42,6 +42,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "properties/docs/profiles.md": REFERENCE,
         "properties/docs/known-bugs.md": GUIDE,
     },
+    "You have a bug report": {
+        "properties/docs/run.md": GUIDE,
+    },
     "You have stores or histories": {
         "traces/docs/audit.md": GUIDE,
         "traces/docs/audit-rules.md": REFERENCE,

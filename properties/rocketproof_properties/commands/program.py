@@ -20,7 +20,21 @@ from ..reports.choices import InputError
 from ..reports.exitcode import OK, STOPPED, USAGE
 from ..reports.files import STREAM, remedy
 from . import audit as audits
-from . import brokers, checking, data, documents, exploring, implementation, listing, releases, starting, validating, witnesses, zoo
+from . import (
+    brokers,
+    checking,
+    data,
+    documents,
+    exploring,
+    handwritten,
+    implementation,
+    listing,
+    releases,
+    starting,
+    validating,
+    witnesses,
+    zoo,
+)
 from .common import INVOKED
 
 DEVELOPMENT: Final = "Development"
@@ -28,13 +42,14 @@ GROUPS: Final[Mapping[str, tuple[Callable[..., int], ...]]] = {
     "Understand": (implementation.hazard, exploring.explore, checking.show, checking.explain, listing.list_, documents.docs),
     "Check": (checking.check, implementation.run_tests, checking.certificate, data.campaign),
     "Validate a broker": (validating.validate, validating.level, validating.compare, releases.profile, brokers.serve, starting.init),
+    "Decide a bug report": (handwritten.run_program, handwritten.bisect),
     "Data": (audits.audit, data.judge),
     "Witnesses": (witnesses.diff, witnesses.to_test, implementation.replay, checking.picture, checking.graph, checking.export),
     DEVELOPMENT: (zoo.zoo,),
 }
 """The commands by the purpose for which someone looks them up. Those of `DEVELOPMENT` are hidden where the package is installed."""
-NAMES: Final = {"run_tests": "test", "list_": "list"}
-"""Commands whose function has another name: pytest takes a function `test` for a test, and `list` is Python's."""
+NAMES: Final = {"run_tests": "test", "list_": "list", "run_program": "run"}
+"""Commands whose function has another name: pytest takes a function `test` for a test, `list` is Python's, and `run` runs a command."""
 
 LAB: Final[Mapping[str, tuple[str, str]]] = {
     "mutate": ("commands:mutate", "Change the implementation or the specification in small ways and see what notices each change."),

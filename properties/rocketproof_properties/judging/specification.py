@@ -14,6 +14,7 @@ from typing import Final
 
 from rocketproof_model import Action
 from rocketproof_profiles import PROFILES
+from rocketproof_protocol.numbers import java_int, whole_number
 from rocketproof_protocol.topics import HALF_TOPIC
 from rocketproof_traces.checker.histories import UnexplainedEvent, judge_exchanges
 from rocketproof_traces.checker.placement_checker import SHARED_TOPICS
@@ -33,6 +34,10 @@ EXPANDED: Final = SearchBound(100_000)
 UNSPECIFIED: Final = frozenset({"clusterTopicEnable", "brokerTopicEnable", "defaultTopicQueueNums", "startAcceptSendRequestTimeStamp"})
 """Settings that the specification does not describe: a time before which nothing is served, and numbers and permissions of the broker's own
 topics. It does not model full files (ALONE) either."""
+_LIMIT: Final = 4_194_304
+"""The default limit, which `rocketproof_traces.history.covered` considers."""
+_BESIDE_BODY: Final = 40_000
+"""More bytes than a record has in addition to its body."""
 SHARED: Final = "topics that programs share"
 """The source of a verdict about all programs together."""
 _NAMES: Final = ("blank name", "illegal characters", "name too long", "forbidden topic")
@@ -43,9 +48,18 @@ _NOT: Final = "not: "
 
 
 def is_specified(history: ParsedHistory) -> bool:
-    """Whether the specification describes the broker's settings."""
+    """Whether the specification describes the broker's settings, and no message is near their limit of its size."""
     needs = history.program.needs
-    return needs != ALONE and UNSPECIFIED.isdisjoint(settings_of(needs)) and "brokerPermission" not in history.unreadable
+    described = needs != ALONE and UNSPECIFIED.isdisjoint(settings_of(needs)) and "brokerPermission" not in history.unreadable
+    return described and not _meets_limit(history)
+
+
+def _meets_limit(history: ParsedHistory) -> bool:
+    """Whether a message is near a limit of sizes below the default one. The specification does not know the limits."""
+    most = java_int(history.settings.get("maxMessageSize", ""))
+    if most is None or most >= _LIMIT:
+        return False
+    return any(whole_number(exchange.request.get("bodySize", 0)) > most - _BESIDE_BODY for exchange in history.exchanges)
 
 
 def judge_specification(program: ProgramExchanges, path: Path, bound: SearchBound = EXPANDED) -> JudgeResult:

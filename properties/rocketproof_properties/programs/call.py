@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypedDict
@@ -82,6 +83,7 @@ class Context:
     - `end`: the end of the log as far as responses show it; None before the first response. `file_size`: bytes of each of its files.
     - `last`: topic, queue and offset of the last acknowledged message; None after a topic was deleted.
     - `settings`: the broker's settings by RocketMQ's names.
+    - `restarts`: how often a client has restarted each broker. Connections from before a restart are closed.
 
     A deployment that can read its stores has a context class of its own.
     """
@@ -95,6 +97,7 @@ class Context:
     sent_back: int = 0
     profile: Profile = PROFILES["P49"]
     settings: Mapping[str, str] = field(default_factory=dict)
+    restarts: Counter[str] = field(default_factory=Counter)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     @property

@@ -63,7 +63,7 @@ class Program:
     @property
     def settles(self) -> bool:
         """Whether no effect is delayed: no delayed message, half message, or one-way request."""
-        return not (pool.lasts(self.steps) or {name for name, _ in self.steps} & {"back", "time", "end", "crash"})
+        return not (pool.lasts(self.steps) or {name for name, _ in self.steps} & {"back", "time", "end", "crash", "restart"})
 
     @property
     def settings(self) -> Mapping[str, str]:

@@ -209,8 +209,11 @@ def topic(
     filter_type: str = "SINGLE_TAG",
     sys_flag: int = 0,
     order: bool = False,
+    attributes: str | None = None,
 ) -> RecordedCall:
+    """An administrator creates or changes a topic. `attributes`: changes such as `+message.type=NORMAL`, which 5.x knows."""
     fields = topic_fields(context.names.topic(topic), read, write, perm, filter_type, sys_flag, order=order)
+    fields |= {} if attributes is None else {"attributes": attributes}
     return RecordedCall("update_topic", to, codes.UPDATE_AND_CREATE_TOPIC, fields)
 
 

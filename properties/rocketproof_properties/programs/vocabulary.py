@@ -104,9 +104,11 @@ STEPS: Final[Mapping[str, StepKind]] = {
     "values": _request_step("a client queries the values in a name server", nameserver.values),
     # Other steps
     "lose": _direct_step(
-        "a fictitious broker closes its connection; with `overlap` it opens and uses the next one before that",
+        "a fictitious broker closes its connection; with `overlap` it opens and uses the next one before that. Unless `pause` is false, "
+        "the client then gives the name server time to notice",
         address="10.0.0.1:1",
         overlap=False,
+        pause=True,
     ),
     "hang_up": _direct_step("a client closes its connections, even while it waits for responses"),
     "question": _direct_step("a producer waits until the broker checks a half message"),
@@ -136,6 +138,9 @@ STEPS: Final[Mapping[str, StepKind]] = {
         metadata="ordered",
         seed=0,
     ),
+    "restart": _direct_step(
+        "a broker is stopped gracefully and starts again, with some `settings` changed permanently", Capability.RESTART, settings=None
+    ),
     "faults": _direct_step("the named faults are enabled; without a name, all are disabled", Capability.FAULTS, name=None, seed=0),
     "disk": _direct_step("no further log file can be created; `full=False` ends this", Capability.FAULTS, full=True),
     "store": _direct_step("the store is full, busy, or works again", Capability.FAULTS, state="good"),
@@ -147,6 +152,11 @@ STEPS: Final[Mapping[str, StepKind]] = {
         "hooks without effect are registered for sends or for messages sent back", Capability.HOOKS, send=True, consume=False
     ),
 }
+
+
+_SIMULATED: Final = {Capability.CLOCK, Capability.EXECUTORS, Capability.HOOKS, Capability.PRODUCERS, Capability.LOOK, Capability.FAULTS}
+ON_BROKERS: Final = tuple(name for name, kind in STEPS.items() if name == "crash" or kind.needs not in _SIMULATED)
+"""The steps that running brokers can perform. The others exist in simulated clusters only."""
 
 
 def arguments(step: Step) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -83,14 +84,18 @@ class ProgramClient:
         self._recording = recording
         self._wait = wait
         self._lines: dict[str, Connection] = {}
+        self._restarts = Counter[str]()
         self._asked: dict[tuple[str, int], int] = {}
         self._sent_one_way = False
         self._slowest = 0.0
         self.lost = 0
+        self.performed: list[list[int]] = []
+        """For each step that this client has begun, the numbers of the events that it recorded for the step's requests and observations."""
 
     def step(self, step: Step) -> None:
         """Perform one step of a program. Connection errors are recorded as events."""
         name, _ = step
+        self.performed.append([])
         if name == "lose":
             self._lose(**arguments(step))
         elif name == "hang_up":
@@ -101,8 +106,8 @@ class ProgramClient:
             self._wait_for_check()
         elif name == "notified":
             self._record_received(name, _notified)
-        elif name == "crash":
-            self._end_process()
+        elif name in ("crash", "restart"):
+            self._end_process(self._context.part(step[1].get("broker", "")), arguments(step).get("settings"), kill=name == "crash")
         elif not is_request(name):
             wanted = arguments(step)
             self._recording.add("info", self.process, {"time": "wait"}.get(name, name), {**wanted, "at": wall()})
@@ -114,8 +119,11 @@ class ProgramClient:
             elif call is not None:
                 self.call(call)
 
-    def _lose(self, address: str, *, overlap: bool) -> None:
-        """Close the connection of a fictitious broker. Unless connections overlap, give the name server time to notice."""
+    def _lose(self, address: str, *, overlap: bool, pause: bool) -> None:
+        """Close the connection of a fictitious broker.
+
+        Give the name server time to notice, unless connections overlap or `pause` is false.
+        """
         key = self._context.names.address(address)
         line = self._lines.pop(key, None)
         if line is None:
@@ -124,7 +132,7 @@ class ProgramClient:
             self._line(key, NAME_SERVER)
         self._recording.add("info", self.process, "disconnect", {"address": key, "at": wall()})
         line.close()
-        if not overlap:
+        if pause and not overlap:
             interrupts.pause(LATE)
 
     def _hang_up(self) -> None:
@@ -145,7 +153,11 @@ class ProgramClient:
         except RemotingError as error:
             self._drop(self._context.broker)
             value["error"] = worded(error)
-        self._recording.add("info", self.process, event, value)
+        self._observe(event, value)
+
+    def _observe(self, event: str, value: Mapping[str, Any]) -> None:
+        """Record what a step has observed without a request of its own."""
+        self.performed[-1].append(self._recording.add("info", self.process, event, value).seq)
 
     def _wait_for_check(self) -> None:
         """Wait until the check of half messages has reached the present ends of both of its queues.
@@ -173,7 +185,7 @@ class ProgramClient:
         except RemotingError as error:
             value["error"] = worded(error)
         value["asked"] = self._asked_times()
-        self._recording.add("info", self.process, "checked", {**value, "client": self.process})
+        self._observe("checked", {**value, "client": self.process})
 
     def _asked_times(self) -> list[str]:
         """Return the number of checks of each message that this client was asked about and that no step has waited for."""
@@ -186,15 +198,19 @@ class ProgramClient:
         messages = (records.decode(command.body or b"", exact=exact) for command in line.strays if _is_question(command))
         return [message.properties.get(CHECK_TIMES, "") for message in messages if message is not None]
 
-    def _end_process(self) -> None:
-        """Kill the broker's process and restart it. Raises NotBack if it does not start, TargetError."""
-        broker = self._context.broker
-        self._recording.add("crash", broker, "crash", {"at": wall()})
+    def _end_process(self, broker: str, settings: Mapping[str, str] | None, *, kill: bool) -> None:
+        """Kill the broker's process, or stop it, and start it again with some settings changed.
+
+        Raises NotBack if it does not start, TargetError.
+        """
+        self._recording.add("crash", broker, "crash" if kill else "stop", {"at": wall(), **({"settings": settings} if settings else {})})
         for line in self._lines.values():
             line.close()
         self._lines.clear()
-        self._deployment.kill(broker)
-        come_back(self._deployment, broker)
+        if kill:
+            self._deployment.kill(broker)
+        come_back(self._deployment, broker, settings)
+        self._context.restarts[broker] += 1
 
     def _route(self, call: RecordedCall) -> None:
         """Query a route. If the name server has none, retry with growing pauses, because a registration may be on its way."""
@@ -215,6 +231,8 @@ class ProgramClient:
         if self._deployment.address(call.to) is None:
             return None
         invoked = self._recording.add("invoke", self.process, call.op, call_data(call))
+        if self.performed:
+            self.performed[-1].append(invoked.seq)
         command = call.command()
         try:
             line = self._line(call.line or call.to, call.to)
@@ -269,6 +287,10 @@ class ProgramClient:
             until(dispatched, bool, BEHIND, ARRIVED)
 
     def _line(self, key: str, part: str) -> Connection:
+        if self._restarts[part] != self._context.restarts[part]:  # another client has restarted it
+            self._restarts[part] = self._context.restarts[part]
+            if key in self._lines:
+                self._lines.pop(key).close()
         if key not in self._lines:
             self._lines[key] = self._connect(part)
         return self._lines[key]

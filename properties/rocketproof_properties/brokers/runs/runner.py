@@ -199,6 +199,12 @@ class Runner:
         Raises Gone if the broker does not answer any more, NotBack if it does not restart after the program has killed it.
         """
         under_way = self.begin(program, folder)
+        self.carry_out(under_way)
+        return under_way.path
+
+    def carry_out(self, under_way: ProgramRun) -> None:
+        """Perform the steps of a program that has begun, read back the state, and close the history. Raises Gone, NotBack."""
+        program = under_way.program
         try:
             perform(program.steps, under_way.clients, self.bounds.ended.is_set)
             self.end(under_way)
@@ -209,7 +215,6 @@ class Runner:
             raise
         finally:
             under_way.close()
-        return under_way.path
 
     def begin(self, program: Program, folder: Path | None = None) -> ProgramRun:
         """Create clients with fresh names, and start the history. The clients may perform other steps than the program's."""
@@ -237,7 +242,7 @@ class Runner:
         reader = self.reader(broker)
         for client in under_way.clients.values():
             client.listen()
-        if any(name == "crash" for name, _ in program.steps):
+        if any(name in ("crash", "restart") for name, _ in program.steps):
             reader.close()
         named = _named(program, names)
         places = [message.place for message in context.known]

@@ -136,7 +136,7 @@ class SimulatedRun:
             self._write_notifications()
         elif name != "meet":
             self.deployment.act(name, args.get("broker", 0), **arguments(step))
-            if name == "crash":
+            if name in ("crash", "restart"):
                 self._forget(self._context.part(args.get("broker", 0)))
         if self._periodic:
             self._note_topics()
@@ -243,8 +243,8 @@ class SimulatedRun:
     def _visible(self, broker: str) -> list[StoredRecord]:
         return [r for r in self.deployment.records(broker).records if is_visible(r)]
 
-    def _lose(self, address: str, *, overlap: bool) -> None:
-        del overlap  # everything that follows from a closed connection has happened before the next request
+    def _lose(self, address: str, *, overlap: bool, pause: bool) -> None:
+        del overlap, pause  # everything that follows from a closed connection has happened before the next request
         connection = self._lines.pop(self._context.names.address(address), None)
         if connection is not None:
             connection.close()

@@ -181,9 +181,12 @@ class Follower:
             self.wait(whole_number(item.value["millis"]))
         elif item.op == "restart":  # clients of a restarted broker connect from another port
             self._connections.clear()
-        elif item.op == "crash":
+        elif item.op in ("crash", "stop"):
             self.dispatch()
-            self.deployment.act("crash", power=False, metadata="ordered", seed=0)
+            if item.op == "stop":
+                self.deployment.act("restart", settings=item.value.get("settings"))
+            else:
+                self.deployment.act("crash", power=False, metadata="ordered", seed=0)
             self._connections.clear()
         elif item.op == "hang_up":
             for name in [name for name in self._connections if name.endswith(f" of {item.value['client']}")]:

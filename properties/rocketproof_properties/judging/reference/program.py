@@ -97,7 +97,7 @@ class ReferenceReplay:
                 yield from self._notified(item)
             elif isinstance(item, Event):
                 self.followed.happen(item)
-                if item.op in ("crash", "restart"):
+                if item.op in ("crash", "stop", "restart"):
                     self._lengths.clear()
             elif item.refused:
                 continue

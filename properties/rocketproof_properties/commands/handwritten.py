@@ -1,0 +1,208 @@
+"""The commands that perform a hand-written program: `run` on one target, and `bisect` on the releases of a range."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ..reports.choices import InputError
+from ..reports.exitcode import exit_code
+from .common import Count, Flag, Json, Profile, write
+
+if TYPE_CHECKING:
+    from ..brokers.deployment import ValidationTarget
+    from ..validation.handwritten.condition import ShowCondition
+    from ..validation.handwritten.programfile import ProgramFile
+    from ..validation.handwritten.trial import TrialOutcome
+
+
+def run_program(
+    program: str,
+    /,
+    *,
+    target: str = "inprocess",
+    nameserver: str | None = None,
+    profile: Profile | None = None,
+    times: Count = 1,
+    fresh: Flag = False,
+    expect: str | None = None,
+    field: str | None = None,
+    configure: Flag = False,
+    history: Path | None = None,
+    json: Json = None,
+) -> int:
+    """Perform a program on a target, and show each request with its response, and each rule that the target breaks.
+
+    Exit code 1: a rule is broken, or the program shows its problem. A rule that the release is known to break is shown and is no finding.
+
+    Parameters
+    ----------
+    program
+        A Python file with STEPS, a file of a finding, a test that `to-test` has written, or a recorded history.
+    target
+        What to start: apache:VERSION or the release alone, served, inprocess, or a TOML file that describes it. Or the address of a
+        running broker.
+    nameserver
+        The address of a running broker's name server.
+    profile
+        What to judge by, such as P494. Default: the target's own, P49 for an address.
+    times
+        Number of runs. Each distinct outcome is shown with the number of its runs.
+    fresh
+        Start new brokers for each run.
+    expect
+        A condition that shows the problem, such as 'answers[3].fields["offset"] == "0"'. Default: `shows` of the file.
+    field
+        The same for one field: STEP.NAME=VALUE or STEP.NAME!=VALUE, such as 3.queueOffset=1 or 3.name=SUCCESS.
+    configure
+        Allow the program's settings to be changed on a running broker; they are restored.
+    history
+        Write the history of a run to this file: of the first that shows the problem, otherwise of the first.
+    json
+        Write the outcomes to this file."""
+    from ..validation.handwritten import programfile, show
+    from ..validation.handwritten.condition import condition_of
+    from ..validation.handwritten.trial import outcomes, perform
+
+    read = programfile.load(program)
+    condition = condition_of(read, expect, field)
+    chosen = _target(target, profile, configure=configure)
+    if history is not None:
+        from ..reports.files import check_writable
+
+        if str(history) == "-":
+            raise InputError("--history -: a history is not written to standard output; give it a file")
+        check_writable(history, "--history")
+    from ..reports import output
+
+    with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
+        with output.phases() as progress:
+            trials = perform(
+                read, chosen, Path(folder), times=times, fresh=fresh, name_server=nameserver, configure=configure, progress=progress
+            )
+        groups = outcomes(trials, condition, fresh=fresh)
+        if history is not None:
+            _keep(next((group for group in groups if group.shows), groups[0]).trial.history, history)
+        data = _data(read, chosen, groups, condition)
+        write(json, data)
+        show.render_run(chosen.name, chosen.profile, groups, condition, history)
+    code: int = data["exit"]
+    return code
+
+
+def _target(target: str, profile: str | None, *, configure: bool) -> ValidationTarget:
+    from ..brokers.choose import choose
+    from ..brokers.forms import is_address
+
+    if is_address(target):
+        return choose(target, None, profile, configure=configure)
+    return choose(None, target, profile, configure=configure)
+
+
+def _keep(recorded: Path, place: Path) -> None:
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(recorded, place)
+    except OSError as error:
+        raise InputError(f"--history {place} cannot be written ({error.strerror}); give a file in a folder of your own") from None
+
+
+def _data(read: ProgramFile, target: ValidationTarget, groups: Sequence[TrialOutcome], condition: ShowCondition) -> dict[str, Any]:
+    from ..judging.verdicts import data
+
+    rows = [
+        {
+            "times": group.times,
+            "shows": group.shows,
+            "steps": [answer.data() | {"judges": group.trial.judges(answer.number)} for answer in group.trial.answers],
+            "broken": [data(finding) | {"step": group.trial.step_of(finding.seq)} for finding in group.trial.broken],
+            "undecided": group.trial.undecided,
+            "stopped": group.trial.stopped,
+        }
+        for group in groups
+    ]
+    found = [group for group in groups if group.trial.findings or group.trial.stopped or _is_shown(group, condition)]
+    open_ = [group for group in groups if group.trial.undecided or group.shows is None]
+    return {
+        "program": read.path,
+        **read.data(),
+        "target": target.name,
+        "profile": target.profile,
+        "condition": condition.text,
+        "outcomes": rows,
+        "exit": exit_code(findings=found, undecided=open_),
+    }
+
+
+def _is_shown(group: TrialOutcome, condition: ShowCondition) -> bool:
+    """Return whether an outcome shows the problem that the user names. Known broken rules alone are no finding."""
+    from ..validation.handwritten.condition import ANY_BROKEN
+
+    return condition is not ANY_BROKEN and bool(group.shows)
+
+
+def bisect(
+    program: str,
+    /,
+    *,
+    first: Annotated[str, Parameter(name="--from")] = "4.9.4",
+    last: Annotated[str, Parameter(name="--to")] = "5.5.0",
+    expect: str | None = None,
+    field: str | None = None,
+    profile: Profile | None = None,
+    times: Count = 1,
+    binary: Flag = False,
+    again: Flag = False,
+    json: Json = None,
+) -> int:
+    """Perform a program on every release of a range, and name the first that shows its problem and the first later one that does not.
+
+    Each release is started once. Its history is kept in .rocketproof/bisect, so that another condition needs no broker. The problem is what
+    --expect, --field or `shows` of the file states. Otherwise it is the first broken rule, or the first response that differs. Exit code 1:
+    a release shows it.
+
+    Parameters
+    ----------
+    program
+        A Python file with STEPS, a file of a finding, a test that `to-test` has written, or a recorded history.
+    first
+        The first release.
+    last
+        The last release.
+    expect
+        A condition that shows the problem, such as 'answers[3].fields["offset"] == "0"'.
+    field
+        The same for one field: STEP.NAME=VALUE or STEP.NAME!=VALUE, such as 3.queueOffset=1 or 3.name=SUCCESS.
+    profile
+        The profile to judge all releases by. Default: the profile of each release.
+    times
+        Number of runs on each release. A release shows the problem if one of them does.
+    binary
+        Search for the one release from which on, or up to which, the problem is shown. Tries few releases. Assumes that the problem does
+        not come and go, and needs a condition.
+    again
+        Start all releases, even if their results are kept.
+    json
+        Write the releases to this file."""
+    from ..validation.handwritten import programfile, releases, show
+    from ..validation.handwritten.condition import ANY_BROKEN, condition_of
+
+    read = programfile.load(program)
+    condition = condition_of(read, expect, field)
+    if binary and condition is ANY_BROKEN:
+        raise InputError("--binary needs a condition; give --expect or --field, or def shows(answers) in the file")
+    between = releases.releases_between(first, last)
+    from ..reports import output
+
+    with output.phases() as progress:
+        result = releases.bisect(read, between, condition, times=times, again=again, binary=binary, profile=profile, progress=progress)
+    if condition is ANY_BROKEN:
+        result = releases.with_first_problem(result)
+    write(json, result.data())
+    show.render_releases(result)
+    return result.exit_code

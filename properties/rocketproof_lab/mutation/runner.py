@@ -44,6 +44,7 @@ class MutantTrial(Protocol[M_contra]):
 
     def final(self, mutant: M_contra, outcome: MutantOutcome | None, stopped: str) -> MutantOutcome:
         """Return the outcome for the report. `outcome` is None if there is none yet; `stopped` is what ended the run early."""
+        ...
 
     def deviations(self) -> Sequence[str] | None:
         """Return differences that the trial found without a mutant; None if it looks for none."""

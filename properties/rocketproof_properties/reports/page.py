@@ -26,7 +26,7 @@ from . import files as store
 from .choices import InputError
 from .markdown import closing, grouped
 from .output import counted
-from .results import OUTCOMES, WORDS, Listed, Result, Run
+from .results import OUTCOMES, WORDS, Listed, Outcome, Result, Run
 from .since import Changes
 
 INDEX: Final = "index.html"
@@ -208,7 +208,7 @@ def _is_unexpected(result: Result) -> bool:
 
 def _counts(results: Sequence[Result]) -> str:
     """Return `1 not as expected, 12 as expected`."""
-    numbers = {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES}
+    numbers: dict[Outcome, int] = {outcome: sum(result.outcome == outcome for result in results) for outcome in OUTCOMES}
     return ", ".join(f"{number} {WORDS[outcome]}" for outcome, number in numbers.items() if number)
 
 

@@ -98,7 +98,7 @@ def pair(events: Sequence[Event]) -> RecordedExchanges:
     others, reports, stray_responses = list[Event](), list[Event](), list[Event]()
     for event in paired(events):
         if isinstance(event, CallEvents):
-            by_seq[event.begun.seq] = exchange_of(*event)
+            by_seq[event.begun.seq] = exchange_of(event.begun, event.ended)
         elif event.type == "state":
             reports.append(event)
         elif event.op == STRAY:

@@ -176,7 +176,7 @@ def run(campaign: Campaign, programs: int, seed: int, *, steps: int = STEPS, shr
         verbosity=Verbosity.quiet,
         print_blob=False,
         report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
     machine = hypothesis.seed(seed)(type("Programs", (_Machine,), {"campaign": campaign}))
     try:

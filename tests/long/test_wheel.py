@@ -47,6 +47,10 @@ CALLS = {
     "serve --profile P00": 2,
     "zoo": 0,
     "profile nothing": 2,
+    "list hazards": 0,
+    "init model": 0,
+    "run nothing.py": 2,
+    "bisect nothing.py": 2,
 }
 """A cheap call of each command, with its exit code."""
 

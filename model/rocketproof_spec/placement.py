@@ -55,7 +55,12 @@ def is_free(way: Row, kind: Any) -> Expr:
 
 def is_delayed(level: Any, kind: Any) -> Expr:
     """CL-02: a message waits only if it takes a queue offset, and its level is at least 1."""
-    return counted(kind) & (level > 0)
+    return waits_at_level(level, counted(kind))
+
+
+def waits_at_level(level: Any, takes_offset: Any) -> Expr:
+    """CL-02, for a message whose kind is not modelled."""
+    return takes_offset & (level > 0)
 
 
 def is_kept_in_wheel(level: Any, timed: Any, kind: Any) -> Expr:

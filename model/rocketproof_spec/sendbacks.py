@@ -17,7 +17,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from .actors import ADMINISTRATOR, CLIENT, SERVICE
 from .bounds import DELAY_LEVELS, NAMES_LIMIT, retry_limit
 from .part import Part
-from .placement import Kind, is_delayed, level_of
+from .placement import level_of, waits_at_level
 from .returning import SWITCHES, Effect, ReturnAction, Returned, ReturnedMessage, Returns, declare_returns, next_level
 
 Way = Enum("gives back", "either", "sends")
@@ -215,7 +215,7 @@ class WholeRequests(Returns[WholeReturn]):
             a.set(s.dead, s.constant["dlq_perm"], when=s.dead.is_none)
         prepared = before.prepared if back else coerce(False, Bool)
         delay = level_of(level)
-        delayed = is_delayed(delay, ite(prepared, coerce("prepared", Kind), "not"))
+        delayed = waits_at_level(delay, ~prepared)
         record = s.messages(
             place=ite(delayed, coerce("delayed", Place), "stored"),
             topic="dead" if dead else "retry",

@@ -182,7 +182,7 @@ class Broker:
             else:
                 yield end(17)
         elif phase == "checked":
-            yield at("here") if request.queue < max(read, write) else end(1)
+            yield at("here") if request.queue < max(read, write) else end(self.illegal)
         elif phase == "here":
             yield from self._stored(state, number, request, t, write)
 
@@ -203,11 +203,16 @@ class Broker:
                 after = (table, counted(ends, t, queue, next_ + request.count), holder, jobs) if request.counted else state
                 yield moved(after, number, ("done", 0, queue, next_ if request.counted else 0))
 
+    @property
+    def illegal(self) -> int:
+        """The response code for an illegal name or queue id."""
+        return 29 if self.profile == "P533" else 1
+
     def _refusal(self, topic: str, config: Config | None) -> int:
         if not self.permission & 2 and config is not None and config[3]:
             return 16
         if self.profile in SWITCHED:
-            return {"blank": 1, "illegal": 1, "long": 1, "forbidden": 16}.get(self.kind(topic), 0)
+            return {"blank": self.illegal, "illegal": self.illegal, "long": self.illegal, "forbidden": 16}.get(self.kind(topic), 0)
         return int(topic == TEMPLATE)
 
     def fits(self, request: Asked, job: Job | None) -> bool:
@@ -227,7 +232,7 @@ class Broker:
             return bool(code == 1)
         if job[1] == 0:
             return bool(code in STORED and (queue, offset) == job[2:])
-        return bool(code == job[1]) or (job[1] == 1 and code == 29 and self.profile == "P533")
+        return bool(code == job[1])
 
 
 def moved(state: State, number: int, job: Job | None) -> State:

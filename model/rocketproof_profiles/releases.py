@@ -134,10 +134,9 @@ def version_key(version: str) -> tuple[int, ...]:
 
 
 def startable() -> tuple[str, ...]:
-    """Return the releases of the table in ascending order, as Maven names them: the first of each line, and all that were examined."""
-    named: dict[tuple[int, ...], str] = {}
-    for line in LINES:
-        first = ".".join(map(str, (*line.first, 0)[:3]))
-        for release in (*line.examined, *(() if line.examined else (first,))):
-            named[version_key(release)] = release + ("-incubating" if line.first < (4, 2) else "")
-    return tuple(named[key] for key in sorted(named))
+    """Return the releases of the table in ascending order, as Maven names them: those examined, or the first of a line without any."""
+    return tuple(
+        release + ("-incubating" if line.first < (4, 2) else "")
+        for line in LINES
+        for release in line.examined or (".".join(map(str, (*line.first, 0)[:3])),)
+    )

@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 from rocketproof_model.functions import term_function
 from rocketproof_model.interpreter import Environment, evaluate
 from rocketproof_model.language import Bool, Expr, Instance, Int, coerce, const, ite
-from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 
+from . import constants
 from .part import Part
 from .placement import Flaw
 
-ALWAYS = const(1, Bool)
+_ALWAYS = const(1, Bool)
 
 
 class Rejection(NamedTuple):
@@ -59,16 +59,16 @@ class Admission(Part):
             "no flag": Rejection(
                 error, wants_flags, "a send with short names that lacks one of its flags is an error before anything else"
             ),
-            "no header": Rejection(error, ALWAYS, "the header cannot be read"),
+            "no header": Rejection(error, _ALWAYS, "the header cannot be read"),
             "field missing in a send-back": Rejection(error, ~null_fields, "a send-back names a place, a group and a level"),
             "field missing in an end": Rejection(error, ~null_fields, "the end of a transaction names its half message"),
             "end not served": Rejection(codes.REQUEST_CODE_NOT_SUPPORTED, ~half_messages, "there are no half messages"),
-            "end on a slave": Rejection(codes.SLAVE_NOT_AVAILABLE, ALWAYS, "transactions end at a master"),
+            "end on a slave": Rejection(codes.SLAVE_NOT_AVAILABLE, _ALWAYS, "transactions end at a master"),
             "send to a slave": Rejection(codes.SYSTEM_BUSY, slave_rejects, "a slave rejects sends before it reads them"),
             "change on a slave": Rejection(error, ~slave_creates, "a slave changes neither topics nor groups"),
             "illegal group": Rejection(illegal, tests_groups, "a group of this name is not made"),
-            "nameless group": Rejection(error, ALWAYS, "a group that is deleted has a name"),
-            "filter types": Rejection(error, ALWAYS, "filter types are SINGLE_TAG and MULTI_TAG"),
+            "nameless group": Rejection(error, _ALWAYS, "a group that is deleted has a name"),
+            "filter types": Rejection(error, _ALWAYS, "filter types are SINGLE_TAG and MULTI_TAG"),
         }
 
     def _flaw(self) -> Expr:
@@ -131,8 +131,8 @@ class ReleaseRejection(NamedTuple):
 
 @cache
 def _admission(profile: str) -> tuple[Admission, Instance]:
-    part, values = Admission(), PROFILES[profile]
-    return part, part.model.given(**{name: getattr(values, name) for name in part.switches})
+    part = Admission()
+    return part, part.model.given(**constants(profile, Admission))
 
 
 @cache

@@ -73,20 +73,13 @@ def next_level(level: Any, times: Any) -> Expr:
     return ite(level == 0, FIRST_LEVEL + times, level)
 
 
-def level_given_back(clears: Any, kept: Any) -> Expr:
-    """BACK-12: the delay level of a dead letter from a send-back: none, or the record's in releases that do not clear it."""
-    return ite(clears, 0, kept)
-
-
-def level_sent(keeps: Any, level: Any) -> Expr:
-    """DLQ-06: the delay level of a dead letter from a send. Most releases lose the level -1 that the broker writes, so it waits
-    (HAZ-17)."""
-    return ite(keeps, -1, level)
-
-
 def dead_letter_level(back: Any, clears: Any, keeps: Any, level: Any, kept: Any) -> Expr:
-    """The delay level of a dead letter: of one that is given `back` its record's level `kept`, or else the `level` that the send names."""
-    return ite(back, level_given_back(clears, kept), level_sent(keeps, level))
+    """The delay level of a dead letter.
+
+    BACK-12: one that is given `back` has none, or its record's level `kept` in releases that do not clear it. DLQ-06: one that is sent has
+    its `level`. Most releases lose the level -1 that the broker writes, so it waits (HAZ-17).
+    """
+    return ite(back, ite(clears, 0, kept), ite(keeps, -1, level))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,9 @@ import yaml
 
 from rocketproof_profiles import PROFILES
 from rocketproof_properties.brokers.description import read
-from rocketproof_properties.brokers.forms import TargetForm, form_of
+from rocketproof_properties.brokers.forms import TargetForm, form_of, profile_named
 from rocketproof_properties.commands import listing, starting
 from rocketproof_properties.commands.checks.plan import CheckRequest, plan
-from rocketproof_properties.commands.common import profile_named
 from rocketproof_properties.hazards import HAZARDS
 from rocketproof_spec import NAMES
 
@@ -33,7 +32,7 @@ def test_list_prints_every_entry_with_a_sentence(kind: str, rocketproof: Run) ->
 
 
 def test_list_has_the_names_that_other_commands_take() -> None:
-    names = {kind: [entry.name for entry in listing._ENTRIES[kind]()] for kind in get_args(listing.Kind)}
+    names = {kind: [entry.name for entry in listing._LISTINGS[kind].entries()] for kind in get_args(listing.Kind)}
     assert names["profiles"] == list(PROFILES)
     assert names["scopes"] == list(NAMES)
     assert names["hazards"] == list(HAZARDS)
@@ -55,9 +54,9 @@ def test_a_search_without_a_result_says_so(rocketproof: Run) -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(starting.Kind))
-def test_init_never_overwrites_a_file(kind: str, rocketproof: Run) -> None:
+def test_init_never_overwrites_a_file(kind: starting.Kind, rocketproof: Run) -> None:
     assert rocketproof("init", kind).code == 0
-    file = starting.TEMPLATES[kind].default  # type: ignore[index]
+    file = starting.TEMPLATES[kind].default
     file.write_text("mine")
     done = rocketproof("init", kind)
     assert done.code == 2

@@ -45,6 +45,10 @@ def compare(name: str, text: str) -> None:
     assert text == file.read_text("utf-8"), f"{file.name} differs; {WRITE}=write writes it again"
 
 
+def without_seconds(text: str) -> str:
+    return re.sub(r"[0-9.]+ s$", "0.0 s", text, flags=re.MULTILINE)
+
+
 @pytest.fixture(autouse=True)
 def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -75,7 +79,7 @@ def test_errors_name_the_nearest(kind: str, rocketproof: Run) -> None:
 
 
 def test_check_as_expected(catalogue: ModuleType, rocketproof: Run) -> None:
-    compare("check", re.sub(r"[0-9.]+ s$", "0.0 s", rocketproof("check").out, flags=re.MULTILINE))
+    compare("check", without_seconds(rocketproof("check").out))
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -84,4 +88,4 @@ def test_check_with_an_unexpected_verdict(width: int, catalogue: ModuleType, roc
     catalogue.CASES = tuple(replace(case, expected="holds") if case.condition else case for case in catalogue.CASES)
     done = rocketproof("check")
     assert done.code == 1
-    compare(f"check-unexpected-{width}", re.sub(r"[0-9.]+ s$", "0.0 s", done.out, flags=re.MULTILINE))
+    compare(f"check-unexpected-{width}", without_seconds(done.out))

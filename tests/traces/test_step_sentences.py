@@ -7,6 +7,7 @@ import pytest
 from rocketproof_model import Bool, Instance, Int, Model, ModelError
 from rocketproof_model.interpreter import initial
 from rocketproof_model.language import Body, Expr
+from rocketproof_traces.witness.parts import acting
 from rocketproof_traces.witness.sentences import step_sentence
 
 
@@ -38,7 +39,7 @@ def said(action: str, *args: int, queues: int = 4) -> str:
     m = model()
     instance = Instance(m, {})
     state = tuple(queues if k < 2 else code for k, code in enumerate(initial(instance)))
-    return step_sentence(instance, state, m.named(action), args)
+    return step_sentence(instance, state, m.named(action), args, acting(instance, state, m.named(action), args))
 
 
 def test_template_names_elements_and_counts() -> None:

@@ -64,11 +64,11 @@ def _releases(where: str, pair: str) -> tuple[str, str]:
         raise InputError(f"{where}: {problem}") from None
 
 
-def choose_named(where: str, profile: str | None, option: str = "--target") -> ValidationTarget:
-    """Return the target for a text of any form. Brokers that already run keep their settings.
+def choose_named(where: str, profile: str | None, option: str = "--target", *, configure: bool = False) -> ValidationTarget:
+    """Return the target for a text of any form. Brokers that already run keep their settings, unless `configure` allows changes.
 
     Raises InputError that names the option.
     """
     if is_address(where):
-        return choose(where, None, profile, configure=False)
-    return choose(None, where, profile, configure=False, option=option)
+        return choose(where, None, profile, configure=configure)
+    return choose(None, where, profile, configure=configure, option=option)

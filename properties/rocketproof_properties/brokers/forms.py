@@ -1,12 +1,12 @@
-"""The forms in which a user names a target. This module imports nothing heavy, so that an invalid name is rejected at once."""
+"""The forms in which a user names a target or a profile. This module imports nothing heavy, so that an invalid name is rejected at once."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from rocketproof_profiles import PAIR
-from rocketproof_profiles.releases import is_release
+from rocketproof_profiles import PAIR, PROFILES
+from rocketproof_profiles.releases import is_release, nearest_profile
 from rocketproof_protocol.numbers import java_int
 
 KNOWN: Final = Path(__file__).with_name("known")
@@ -47,6 +47,15 @@ def form_of(text: str) -> TargetForm | None:
     return TargetForm("address", text)
 
 
+def profile_named(text: str) -> str:
+    """Return the profile of a text: its name, or a release such as 4.9.4. Raises InputError with suggestions."""
+    if is_release(text):
+        return nearest_profile(text)
+    from ..reports.choices import known
+
+    return known("profile", text, PROFILES)
+
+
 def parts_of(pair: str) -> tuple[str, str]:
     """Return the releases of a pair's broker and name server. Raises ValueError unless both are of Apache RocketMQ."""
     forms = [form_of(part) for part in pair.split(PAIR)]
@@ -70,4 +79,4 @@ def host_and_port(address: str) -> tuple[str, int]:
     return host, number
 
 
-__all__ = ["KINDS", "TargetForm", "form_of", "host_and_port", "is_address", "parts_of"]
+__all__ = ["KINDS", "TargetForm", "form_of", "host_and_port", "is_address", "parts_of", "profile_named"]

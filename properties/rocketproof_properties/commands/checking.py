@@ -129,7 +129,7 @@ def check(
     from rocketproof_traces.common import pools
 
     from ..reports.output import tell
-    from .checks import matrix, results, show, summary, witnessfiles
+    from .checks import matrix, results, show, witnessfiles
     from .checks import memory as failures
     from .checks.plan import CheckRequest, plan
     from .checks.units import SparkCluster
@@ -169,6 +169,8 @@ def check(
         if every or file is not None or property:
             show.print_report(checked, chosen.left_out)
         else:
+            from .checks import summary  # it loads the catalogue, which a check of a file does not need
+
             summary.render(checked, chosen.left_out)
     places = {task.property: task.source for task in chosen.tasks} if file is not None else {}
     source = "" if file is None else file.partition("::")[0]

@@ -16,7 +16,7 @@ from cyclopts import Parameter, Token
 
 from rocketproof_model import interrupts
 
-from ..reports.choices import InputError, known
+from ..reports.choices import InputError
 
 INVOKED: ContextVar[str] = ContextVar("INVOKED", default="")
 """The command line that is being run."""
@@ -43,15 +43,9 @@ def _not_negative(_: Any, value: float | None) -> None:
 
 
 def _known_profile(_: Any, tokens: Sequence[Token]) -> str:
+    from ..brokers.forms import profile_named
+
     return profile_named(tokens[0].value)
-
-
-def profile_named(text: str) -> str:
-    """Return the profile of a text: its name, or a release such as 4.9.4. Raises InputError with suggestions."""
-    from rocketproof_profiles import PROFILES
-    from rocketproof_profiles.releases import is_release, nearest_profile
-
-    return nearest_profile(text) if is_release(text) else known("profile", text, PROFILES)
 
 
 def _writable(_: Any, path: Path | None) -> None:

@@ -65,13 +65,14 @@ def run_program(
         Write the history of a run to this file: of the first that shows the problem, otherwise of the first.
     json
         Write the outcomes to this file."""
+    from ..brokers.choose import choose_named
     from ..validation.handwritten import programfile, show
     from ..validation.handwritten.condition import condition_of
     from ..validation.handwritten.trial import outcomes, perform
 
     read = programfile.load(program)
     condition = condition_of(read, expect, field)
-    chosen = _target(target, profile, configure=configure)
+    chosen = choose_named(target, profile, configure=configure)
     if history is not None:
         from ..reports.files import check_writable
 
@@ -93,15 +94,6 @@ def run_program(
         show.render_run(chosen.name, chosen.profile, groups, condition, history)
     code: int = data["exit"]
     return code
-
-
-def _target(target: str, profile: str | None, *, configure: bool) -> ValidationTarget:
-    from ..brokers.choose import choose
-    from ..brokers.forms import is_address
-
-    if is_address(target):
-        return choose(target, None, profile, configure=configure)
-    return choose(None, target, profile, configure=configure)
 
 
 def _keep(recorded: Path, place: Path) -> None:

@@ -34,17 +34,17 @@ def list_(kind: Kind, /, *search: str, json: Json = None) -> int:
     from ..reports.output import Page, TableRow, counted
 
     words = [word.lower() for word in search]
-    entries = list(_ENTRIES[kind]())
+    listing = _LISTINGS[kind]
+    entries = list(listing.entries())
     found = [entry for entry in entries if all(word in " ".join(entry).lower() for word in words)]
     write(json, ({"name": entry.name, "detail": entry.detail, "about": entry.about} for entry in found))
     page = Page()
     page.table((TableRow((entry.name, entry.detail), entry.about) for entry in found), indent=0)
-    singular = _SINGULAR[kind]
     if len(found) < len(entries):
-        page.line(f"{len(found):,} of {counted(len(entries), singular, kind)} contain {' and '.join(search)}", "bold")
+        page.line(f"{len(found):,} of {counted(len(entries), listing.singular, kind)} contain {' and '.join(search)}", "bold")
     else:
-        page.line(counted(len(found), singular, kind), "bold")
-    page.line(f"more about one of them: {_MORE[kind]}", "dim")
+        page.line(counted(len(found), listing.singular, kind), "bold")
+    page.line(f"more about one of them: {listing.more}", "dim")
     return OK
 
 
@@ -111,30 +111,20 @@ def _steps() -> Iterator[ListEntry]:
         yield ListEntry(name, "", f"{STEPS[name].sentence}. Arguments: {', '.join(STEPS[name].arguments) or 'none'}")
 
 
-_ENTRIES: Final[Mapping[Kind, Callable[[], Iterator[ListEntry]]]] = {
-    "properties": _properties,
-    "profiles": _profiles,
-    "scopes": _scopes,
-    "hazards": _hazards,
-    "releases": _releases,
-    "rules": _rules,
-    "steps": _steps,
-}
-_SINGULAR: Final[Mapping[Kind, str]] = {
-    "properties": "property",
-    "profiles": "profile",
-    "scopes": "scope",
-    "hazards": "hazard",
-    "releases": "release",
-    "rules": "rule",
-    "steps": "step",
-}
-_MORE: Final[Mapping[Kind, str]] = {
-    "properties": "rocketproof check --property ID",
-    "profiles": "rocketproof docs profiles",
-    "scopes": "rocketproof check --scope NAME",
-    "hazards": "rocketproof hazard ID",
-    "releases": "rocketproof validate --target RELEASE",
-    "rules": "rocketproof list properties ID",
-    "steps": "rocketproof docs run",
+class _Listing(NamedTuple):
+    """How a kind is listed: its entries, the name of one, and the command that shows more of it."""
+
+    entries: Callable[[], Iterator[ListEntry]]
+    singular: str
+    more: str
+
+
+_LISTINGS: Final[Mapping[Kind, _Listing]] = {
+    "properties": _Listing(_properties, "property", "rocketproof check --property ID"),
+    "profiles": _Listing(_profiles, "profile", "rocketproof docs profiles"),
+    "scopes": _Listing(_scopes, "scope", "rocketproof check --scope NAME"),
+    "hazards": _Listing(_hazards, "hazard", "rocketproof hazard ID"),
+    "releases": _Listing(_releases, "release", "rocketproof validate --target RELEASE"),
+    "rules": _Listing(_rules, "rule", "rocketproof list properties ID"),
+    "steps": _Listing(_steps, "step", "rocketproof docs run"),
 }

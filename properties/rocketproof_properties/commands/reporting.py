@@ -77,7 +77,7 @@ class Reporting:
 
             entries = of_run(run, PAGES) if pages is None else pages()
             listed = {report: write_pages(report.place / WITNESSES, entries) for report in folders}
-        writing.write(run, self.wanted, changes, listed, _theme)
+        writing.write(run, self.wanted, changes, listed, theme_of=_theme)
         for report in folders:
             more = f", with {counted(len(listed[report]), 'page')} to walk in" if listed[report] else ""
             tell(f"{report.place / 'index.html'} is the page of the run{more}: open it in a browser")
@@ -129,12 +129,15 @@ def asked(command: str, report: Sequence[str], since: Path | None, html: Path | 
 
 def _load(reports: Sequence[WantedReport]) -> None:
     """Import the modules that write reports. After an interrupt this would take seconds, while threads are still compiling."""
-    from ..catalogue import places, themes  # noqa: F401  (`themes` is imported for `Reporting.write`)
+    from ..catalogue import places
     from ..reports import show, since, writing  # noqa: F401  (imported for `Reporting.write`)
 
     if any(report.kind == "html" for report in reports):
+        from ..catalogue.themes import theme_of
         from ..reports import page  # noqa: F401  (imported for `Reporting.write`)
         from .explorer import pages  # noqa: F401  (imported for `Reporting.write`)
+
+        theme_of("", "")  # its table is cached
     places.stated()  # the result is cached
 
 

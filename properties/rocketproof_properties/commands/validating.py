@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
@@ -346,7 +345,7 @@ def _run(
         chosen = choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
     from ..conformance.witnesses.known import WITNESSES
     from ..reports import failures, output
-    from ..validation import accept, memory
+    from ..validation import memory
     from ..validation import resume as resuming
     from ..validation.report import next_folder
     from ..validation.validate import STATES, ValidationRequest, tried_first, validate
@@ -365,7 +364,7 @@ def _run(
             chosen, place, **common, seconds=seconds, states=asked["states"] or STATES, name_server=asked["nameserver"], accepted=accepted,
             witnesses=WITNESSES if asked["witnesses"] else (), asked=asked, resumes=resume is not None, audits=True,
             remembered=memory.programs(asked.get("remembered", ())),
-            until=accept.is_new(accepted, datetime.now(UTC).date()) if exit_first else None,
+            exit_first=exit_first,
         )  # fmt: skip
         result = validate(request, progress)
         if remembers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from rocketproof_profiles import PROFILES
@@ -39,7 +40,7 @@ class ProgramExchanges:
     - `history`: its requests with their responses. `measured`: the same requests with the sizes that the boundaries measure.
     - `stored`: the same requests with the records they stored, as the catalogue's claims read them.
     - `conditions`: the catalogue's conditions that it meets.
-    - `faults`: transport faults of the connection. `in_doubt`: one of them leaves open what the broker did.
+    - `faults`: transport faults of the connection.
     """
 
     history: ParsedHistory
@@ -48,15 +49,17 @@ class ProgramExchanges:
     stored: ClaimHistories
     conditions: frozenset[str]
     faults: tuple[TransportFault, ...]
-    in_doubt: bool
+
+    @cached_property
+    def in_doubt(self) -> bool:
+        """Whether a transport fault leaves open what the broker did."""
+        return any(fault.leaves_doubt for fault in self.faults)
 
 
 def exchanges_of(history: ParsedHistory, profile: str) -> ProgramExchanges:
     """Return what the judges read of a program on a broker of this profile."""
     stored, requests = claim_histories(history, PROFILES[profile]), tuple(measured(history, profile))
-    seen = faults(history)
-    in_doubt = any(fault.leaves_doubt for fault in seen)
-    return ProgramExchanges(history, profile, requests, stored, conditions(history, requests, stored, profile), seen, in_doubt)
+    return ProgramExchanges(history, profile, requests, stored, conditions(history, requests, stored, profile), faults(history))
 
 
 def measured(parsed: ParsedHistory, profile: str) -> Iterator[MeasuredRequest]:

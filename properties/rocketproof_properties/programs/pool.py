@@ -118,6 +118,14 @@ def _features(phrase: Phrase, previous: str) -> tuple[Hashable, ...]:
     return phrase.name, (previous, phrase.name)
 
 
+def _varied(seen: DrawCounts, place: tuple[str, int], values: Values, names: Sequence[str]) -> tuple[str, Any]:
+    """Draw one of the arguments `names`, and one of its values."""
+    name = seen.rarest(names, lambda name: [(*place, name)], lambda name: len(values[name]) - 1)
+    at = seen.rarest(range(len(values[name])), lambda at: [(*place, name, at)])
+    seen.note([(*place, name), (*place, name, at)])
+    return name, values[name][at]
+
+
 def _values(seen: DrawCounts, phrase: Phrase, number: int, values: Values) -> dict[str, Any]:
     """Draw a value for each argument; as many differ from the default as `phrase.changes` allows.
 
@@ -127,8 +135,6 @@ def _values(seen: DrawCounts, phrase: Phrase, number: int, values: Values) -> di
     drawn = {name: choices[0] for name, choices in values.items()}
     open_ = [name for name, choices in values.items() if len(choices) > 1]
     for _ in range(min(len(open_), seen.chance.choice(phrase.changes))):
-        name = seen.rarest(open_, lambda name: [(*place, name)], lambda name: len(values[name]) - 1)
-        at = seen.rarest(range(len(values[name])), lambda at: [(*place, name, at)])  # noqa: B023 - called at once
-        seen.note([(*place, name), (*place, name, at)])
-        drawn[name] = values[name][at]
+        name, value = _varied(seen, place, values, open_)
+        drawn[name] = value
     return {name: value for name, value in drawn.items() if value is not None or defaults.get(name) is not None}

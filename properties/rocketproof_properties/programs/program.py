@@ -170,7 +170,7 @@ class _Generator:
         seen, selection = self.of_selection[source, needs], SELECTIONS[source]
         if needs == ALONE:
             return pool.program(seen, OTHERS[source], 8, 3)
-        steps = [*selection.first, *pool.program(seen, selection.performed, selection.most, selection.least)]
+        steps = selected(selection, seen, selection.performed)
         return _on_the_wire([*_looked_up(steps)] if source == about.REGISTERED else steps, self.options)
 
     def _pooled(self, turn: int) -> tuple[str, str, list[Step]]:
@@ -202,12 +202,14 @@ class _Generator:
         rare = {0: ENDED, _EVERY_END // 2: FLUSHED if self.profile.rechecks_after_flush else LARGE}
         rare |= {_EVERY_END // 4: ASKED} if self.own.get(ASKED) and self.profile.half_messages else {}
         needs = rare.get(turn % _EVERY_END) or (ENDED if turn < _EVERY_END and turn % (_EVERY_END // 5) == 0 else "")
-        if needs in self.options.needs:
-            if needs:
-                return needs
+        if needs and needs in self.options.needs:
+            return needs
         at, with_settings = divmod(turn, 2)
         kinds = [kind for kind in (self.named, self.block if turn >= _FIRST_DRAWN else ()) if kind] if with_settings else []
-        return kinds[at % len(kinds)][at // len(kinds) % len(kinds[at % len(kinds)])] if kinds else ""
+        if not kinds:
+            return ""
+        kind = kinds[at % len(kinds)]
+        return kind[at // len(kinds) % len(kind)]
 
     def _ending(self) -> list[Step]:
         """Return a program without delayed effects that ends with a kill of the process."""
@@ -223,9 +225,10 @@ def _may_be_drawn(phrase: Phrase, options: ProgramOptions) -> bool:
     )
 
 
-def selected(selection: Selection, seen: pool.DrawCounts) -> list[Step]:
-    """Return a program of a selection for a simulated cluster."""
-    return [*selection.first, *pool.program(seen, selection.phrases, selection.most, selection.least)]
+def selected(selection: Selection, seen: pool.DrawCounts, phrases: Sequence[Phrase] | None = None) -> list[Step]:
+    """Return a program of a selection. `phrases`: those to draw from; all, for a simulated cluster, if None."""
+    drawn = pool.program(seen, selection.phrases if phrases is None else phrases, selection.most, selection.least)
+    return [*selection.first, *drawn]
 
 
 def others(name: str, count: int, seed: int, first: int) -> list[Program]:

@@ -15,7 +15,7 @@ from rocketproof_protocol.topics import SCHEDULE
 from ..catalogue import conditions as about
 from .phrase import Phrase, PhraseStep, phrase, step
 from .settings import ClusterSettings
-from .values import ANY_MAP, DELAYED, FILE_SIZES, HALF_DELAYED, HALVES, LONG_ITEMS, NAMES, ORDINARY, WAITING_HALVES, mixed, one_of
+from .values import ANY_MAP, DELAYED, FILE_SIZES, HALF_DELAYED, HALVES, LONG_ITEMS, NAMES, ORDINARY, WAITING_HALVES, one_of
 from .vocabulary import Step
 
 FILE, LIMIT = 4096, 1500
@@ -55,7 +55,7 @@ def _of(*choices: tuple[int, PhraseStep]) -> tuple[Phrase, ...]:
     return tuple(phrase(f"{number} {each[0]}", each, often=weight, changes=_CHANGES) for number, (weight, each) in enumerate(choices))
 
 
-_UNMIXED: Final = mixed(({}, {"WAIT": "true"}, {"WAIT": "false"}))
+_UNMIXED: Final[tuple[Mapping[str, str], ...]] = ({}, {"WAIT": "true"}, {"WAIT": "false"})
 _CALLED: Final = "body size one_way version code nums queue"
 _any_send = step(
     "send", f"topic sys_flag flag times unit most {_CALLED}",

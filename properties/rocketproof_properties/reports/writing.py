@@ -51,7 +51,8 @@ def write(
     wanted: Sequence[WantedReport],
     changes: Changes | None = None,
     pages: Mapping[WantedReport, Sequence[Listed]] = NONE,
-    theme_of: Callable[[str, str], str] | None = None,
+    *,
+    theme_of: Callable[[str, str], str],
 ) -> None:
     """Write each report.
 
@@ -62,7 +63,7 @@ def write(
         if report.kind == "html":
             from . import page
 
-            page.write(run, report.place, changes, pages.get(report, ()), theme_of=theme_of or page.no_theme)
+            page.write(run, report.place, changes, pages.get(report, ()), theme_of=theme_of)
         elif report.kind == "github":
             from . import github
 

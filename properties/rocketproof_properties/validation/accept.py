@@ -10,7 +10,7 @@ until = 2027-01-31
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..reports.choices import TomlTable, read_toml
 
 if TYPE_CHECKING:
-    from ..judging.verdicts import JudgedProgram, ProgramFinding
+    from ..judging.verdicts import ProgramFinding
 
 _KEYS: Final = ("property", "match", "reason", "until")
 _WHY: Final = "say which finding is accepted and why"
@@ -79,11 +79,6 @@ class Sorted:
     taken: tuple[tuple[ProgramFinding, Accepted], ...]
     notes: tuple[str, ...]
     over: tuple[str, ...]
-
-
-def is_new(entries: Sequence[Accepted], today: date) -> Callable[[JudgedProgram], bool]:
-    """Return a predicate: whether a judged program has a finding that no entry accepts."""
-    return lambda judged: bool(sort(judged.findings, entries, today).left)
 
 
 def sort(findings: Sequence[ProgramFinding], entries: Sequence[Accepted], today: date) -> Sorted:

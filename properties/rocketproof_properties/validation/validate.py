@@ -74,7 +74,8 @@ class ValidationRequest:
     """What to validate, and how. Times are in seconds.
 
     - `name_server`: the name server of a target that does not know its own.
-    - `until`: end after the first program for which this is true. `plain`: programs are drawn at random only.
+    - `until`: end after the first program for which this is true. `exit_first`: after the first with a finding that is not accepted.
+    - `plain`: programs are drawn at random only.
     - `witnesses`: witnesses of the model to replay after the programs.
     - `faults`: machine faults to inject after that, with the number per kind, or until `until_fault`.
     - `asked`: the options of the command line, saved for `--resume`. `resumes`: the folder has an interrupted run.
@@ -96,6 +97,7 @@ class ValidationRequest:
     name_server: str | None = None
     accepted: Sequence[accept.Accepted] = ()
     until: Callable[[JudgedProgram], bool] | None = None
+    exit_first: bool = False
     witnesses: Sequence[KnownHazard] = ()
     faults: Mapping[str, int] = field(default_factory=dict)
     until_fault: Callable[[FaultTests], bool] | None = None
@@ -304,7 +306,7 @@ class _Validation:
             def done(program: Program, path: Path) -> None:
                 self.programs[path] = program
                 judged.append(judge_file(path, self.target.profile, bound=self.bound))
-                if self.request.until is not None and self.request.until(judged[-1]):
+                if self._is_last(judged[-1]):
                     self._is_enough()
                     self.bounds.ended.set()
                 self.progress("program", len(self.report.judged) + len(judged), self.request.programs)
@@ -361,6 +363,13 @@ class _Validation:
     def enough(self) -> bool:
         """Whether the condition for an early end was met."""
         return self.report.enough is not None
+
+    def _is_last(self, judged: JudgedProgram) -> bool:
+        """Return whether the run ends after this program."""
+        request = self.request
+        if request.until is not None and request.until(judged):
+            return True
+        return request.exit_first and bool(accept.sort(judged.findings, request.accepted, datetime.now(UTC).date()).left)
 
     def _is_enough(self) -> None:
         if not self.enough:

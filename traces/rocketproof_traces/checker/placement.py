@@ -297,12 +297,12 @@ def linked_topics(exchange: Exchange) -> list[str] | None:
 
 def is_dead_letter(placement: Values, profile: Profile, *, sure: bool) -> bool | None:
     """Whether a returning message becomes a dead letter, None if unknown. `sure`: its group still has its first limit."""
-    if placement["step"] == "back" and placement["level"] < 0:
+    back = placement["step"] == "back"
+    if back and placement["level"] < 0:
         return True
     if not sure and not (placement["named"] and placement["version"] >= NAMES_LIMIT):
         return None
     limit = retry_limit_of(placement["requested"] if placement["named"] else None, placement["version"])
-    back = placement["step"] == "back"
     return is_given_up(placement["times"], limit, back=back, level=placement["level"], beyond=profile.dlq_beyond)
 
 

@@ -66,6 +66,11 @@ def breaks_of(recorded: RecordedExchanges) -> tuple[Break, ...]:
     )
 
 
+def _unanswered(exchange: Exchange) -> Exchange:
+    """Return the request as one without a response, which may have taken effect at any time."""
+    return replace(exchange, closed="", outcome={}, end=None, took=None)
+
+
 def second_executions(twice: Iterable[Exchange]) -> list[Exchange]:
     """Return the possible second executions of requests that were answered twice: without a response, at any time after the request
     began.
@@ -73,7 +78,7 @@ def second_executions(twice: Iterable[Exchange]) -> list[Exchange]:
     A request whose first answer is missing was answered late, not twice, and is skipped.
     """
     return [
-        replace(exchange, process=f"{exchange.process} again", closed="", outcome={}, end=None, took=None, again=True, strays=[])
+        replace(_unanswered(exchange), process=f"{exchange.process} again", again=True, strays=[])
         for exchange in twice
         if exchange.end is not None
     ]
@@ -106,7 +111,7 @@ def judged(exchange: Exchange) -> Exchange:
     response = exchange.response
     code = None if response is None else response.get("code")
     if response is None or exchange.one_way or (code is None and exchange.op not in SENDS):
-        exchange = exchange if exchange.end is None else replace(exchange, closed="", outcome={}, end=None, took=None)
+        exchange = exchange if exchange.end is None else _unanswered(exchange)
     elif type(code) is not int and exchange.op in (*JUDGED, *PROGRESS):
         problem = f"the answer's code is {short(code)}"
         raise TraceError(f"event {exchange.end}", problem, "record a number; a call without an answer ends with info")

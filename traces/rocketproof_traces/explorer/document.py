@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rocketproof_model import Action, Instance, Property
+from rocketproof_model import Instance, Property
 from rocketproof_model.interpreter import State
 from rocketproof_model.result import Witness
 
 from ..common.refusal import refusal_of
 from ..witness.choices import ActionChoice, choices, scope_of
-from ..witness.parts import acting
+from ..witness.parts import Acting, acting
 from ..witness.sentences import step_sentence
 from ..witness.show import witness_view
 from ..witness.truth import NO_VALUE, NOT_YET, Truth, truth, waits
@@ -96,18 +96,18 @@ def _options(witness: Witness, listed: Sequence[int]) -> tuple[list[dict[str, An
 def _step(witness: Witness, k: int) -> dict[str, Any]:
     move, before, after = witness.moves[k], witness.states[k], witness.states[k + 1]
     action = witness.instance.model.named(move.action)
+    who = acting(witness.instance, before, action, move.args)
     return {
         "action": action.name,
         "args": list(move.args),
         "label": action.label(move.args),
-        "sentence": step_sentence(witness.instance, before, action, move.args),
+        "sentence": step_sentence(witness.instance, before, action, move.args, who),
         "changed": [slot for slot, (x, y) in enumerate(zip(before, after, strict=True)) if x != y],
-        **_actors(witness.instance, before, action, move.args),
+        **_actors(who),
     }
 
 
-def _actors(instance: Instance, state: State, action: Action, args: Sequence[int]) -> dict[str, str | None]:
-    who = acting(instance, state, action, args)
+def _actors(who: Acting) -> dict[str, str | None]:
     return {"by": who.by, "to": who.to, "from": who.source}
 
 
@@ -162,14 +162,15 @@ def choices_view(instance: Instance, state: State, refusals: Refusals, listed: i
 
 def _enabled(instance: Instance, state: State, candidate: ActionChoice) -> dict[str, Any]:
     after = state if candidate.after is None else candidate.after
+    who = acting(instance, state, candidate.action, candidate.args)
     return {
         "action": candidate.action.name,
         "args": list(candidate.args),
         "label": candidate.label,
-        "sentence": step_sentence(instance, state, candidate.action, candidate.args),
+        "sentence": step_sentence(instance, state, candidate.action, candidate.args, who),
         "effect": [[slot, y] for slot, (x, y) in enumerate(zip(state, after, strict=True)) if x != y],
         "error": candidate.error,
-        **_actors(instance, state, candidate.action, candidate.args),
+        **_actors(who),
     }
 
 

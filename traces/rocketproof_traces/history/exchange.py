@@ -25,6 +25,7 @@ from .covered import Config, Kind, StoredMessage, properties_of, reach, stored
 _HEAD: Final = 20  # bytes of a batch's message in front of its body; the last four are the body's length
 _SHORT: Final = 2  # bytes of the length of its properties
 MESSAGE_ID: Final = re.compile(r"[0-9A-Fa-f]{32}")
+"""A broker's message id: its address, and the place in the log."""
 _MILLI: Final = 1_000_000  # nanoseconds
 
 

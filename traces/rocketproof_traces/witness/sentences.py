@@ -11,16 +11,15 @@ from collections.abc import Iterator, Sequence
 
 from rocketproof_model import Action, EvaluationError, Instance
 from rocketproof_model.interpreter import Environment, State, evaluate
-from rocketproof_model.language import IndexType, MaybeType, Type, in_form
+from rocketproof_model.language import IndexType, in_form
 from rocketproof_protocol.numbers import is_digits
 
 from .choices import scope_of
-from .parts import SYSTEM, Acting, acting, kinds, part_name
+from .parts import SYSTEM, Acting, kinds, part_name
 
 
-def step_sentence(instance: Instance, state: State, action: Action, args: Sequence[int]) -> str:
-    """Return what an action instance does in a state, without a full stop."""
-    who = acting(instance, state, action, args)
+def step_sentence(instance: Instance, state: State, action: Action, args: Sequence[int], who: Acting) -> str:
+    """Return what an action instance does in a state, without a full stop. `who`: its parts, as `acting` returns them."""
     if action.says is not None:
         try:
             return _filled(action, scope_of(instance, state, action, args), args, who)
@@ -44,14 +43,8 @@ def _filled(action: Action, scope: Environment, args: Sequence[int], who: Acting
         else:
             text.append(roles.get(name, ""))
             continue
-        text.append(in_form(_text(type_, code), form, truth=bool(code) if type_.sort == "bool" else None))
+        text.append(in_form(type_.text(code), form, truth=bool(code) if type_.sort == "bool" else None))
     return "".join(text)
-
-
-def _text(type_: Type, code: int) -> str:
-    if isinstance(type_, MaybeType) and code:
-        return _text(type_.of, code - 1 + type_.of.lo)
-    return type_.text(code)
 
 
 def _general(instance: Instance, action: Action, args: Sequence[int], who: Acting) -> str:

@@ -60,6 +60,7 @@ class TrialByWire:
     def __init__(self, profile: str, programs: int, seed: int) -> None:
         self._profile, self._programs, self._seed = profile, programs, seed
         self.options: Mapping[str, Any] = {"profile": profile, "programs": programs, "seed": seed}
+        self._argued: dict[str, tuple[MutantOutcome, MutantOutcome]] = {}
 
     def run(self, mutants: Sequence[WireMutant], limits: RunLimits) -> None:
         """Try the mutants. Raises InputError if the programs find something without a change, and TargetError if they end early."""
@@ -86,7 +87,12 @@ class TrialByWire:
     def final(self, mutant: WireMutant, outcome: MutantOutcome | None, stopped: str) -> MutantOutcome:
         """Return the outcome with the reason why nothing has to notice the mutant, if it needs one and one exists."""
         del stopped
-        return argued(outcome or _undecided(mutant), mutant, self._profile)
+        if outcome is None:
+            return _undecided(mutant)
+        known = self._argued.get(mutant.id)  # a report is made after each outcome, and each has all of them
+        if known is None or known[0] is not outcome:
+            known = self._argued[mutant.id] = outcome, argued(outcome, mutant, self._profile)
+        return known[1]
 
     def deviations(self) -> None:
         """Return None: programs that find something without a change end the run."""

@@ -101,7 +101,7 @@ class TrialByModels:
         self._limits = RunLimits(1, float("inf"), lambda *_: None, lambda _: None)
         self._pool: ProcessPoolExecutor | None = None
         self._proved: dict[str, bool] = {}
-        self._over: set[str] = set()  # mutants for which every method has been tried
+        self._finished = False  # every method has been tried for every mutant
 
     def run(self, mutants: Sequence[SpecificationMutant], limits: RunLimits) -> None:
         self.mutants, self._limits = mutants, limits
@@ -133,7 +133,7 @@ class TrialByModels:
         for number, (_, proved) in enumerate(self._spread(proofs, [MutantTask(some) for some in _cut(same, _CHUNK)])):
             self._limits.progress("proofs:", min(number * _CHUNK, len(same)), len(same))
             self._proved |= proved
-        self._over = {each.id for each in self.mutants}
+        self._finished = True
 
     def _in_order(
         self,
@@ -185,7 +185,7 @@ class TrialByModels:
         outcome = MutantOutcome(mutant.id, UNDECIDED, more=more)
         if seen.notice is not None:
             return replace(outcome, verdict=NOTICED, by=seen.notice.by, where=seen.notice.where, how=seen.notice.how)
-        if mutant.id not in self._over:
+        if not self._finished:
             return outcome
         if self._proved.get(mutant.id):
             return replace(outcome, verdict=EQUAL)

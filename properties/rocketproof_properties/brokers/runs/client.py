@@ -61,7 +61,6 @@ BEHIND: Final = 5.0
 ASKED_AGAIN: Final = 4
 CHECKED: Final = (HALF_TOPIC, OP_HALF_TOPIC)
 """The topics of the two queues that the check of half messages reads."""
-"""A broker's message id: its address, and the place in the log."""
 
 
 def patience(call: RecordedCall) -> float:

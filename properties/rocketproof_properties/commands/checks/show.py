@@ -43,7 +43,6 @@ class RunLine(ProgressLine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._start = time.monotonic()
         self._count = ""
         self._decided = self._differ = 0
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
-from ...catalogue.themes import THEMES, theme_of
+from ...catalogue.themes import OTHER, THEMES, theme_of
 from ...reports.output import Page, TableRow, counted
 from . import show, witnessfiles
 from .matrix import CheckReport
@@ -25,19 +24,13 @@ INSTRUCTIVE: Final = (
     ("INV-13", "creation"),
 )
 """Properties and scopes whose counterexamples are shown first: a queue that no consumer reads, a topic that one broker never gets, a
-table lost in a crash, an acknowledged message that is lost."""
+table lost in a crash, an acknowledged message that is lost, a topic without queues."""
 FEW: Final = 12
 """Up to this number of properties, each has a line with its sentence."""
 EXAMPLES: Final = 3
 """How many counterexamples are named."""
 _COLUMNS: Final = ("holds", "violated as documented", "unexpected", "undecided")
 _STYLES: Final = {"unexpected": "bold red", "undecided": "bold yellow"}
-
-
-@dataclass
-class _ThemeCounts:
-    properties: set[str] = field(default_factory=set)
-    verdicts: Counter[str] = field(default_factory=Counter)
 
 
 def render(report: CheckReport, left_out: Sequence[str] = ()) -> None:
@@ -65,22 +58,21 @@ def render(report: CheckReport, left_out: Sequence[str] = ()) -> None:
 
 def _print_themes(rows: Sequence[VerdictRow], page: Page) -> None:
     """Print a line for each theme: its properties, and the counts of their verdicts."""
-    themes: dict[str, _ThemeCounts] = {}
+    themes: dict[str, list[VerdictRow]] = {}
     for row in rows:
-        theme = themes.setdefault(theme_of(row.id, row.sentence), _ThemeCounts())
-        theme.properties.add(row.id)
-        theme.verdicts[_column(row)] += 1
-    total = Counter(_column(row) for row in rows)
-    columns = _columns(total)
-    lines = []
-    for name in sorted(themes, key=lambda name: list(THEMES).index(name) if name in THEMES else len(THEMES)):
-        theme = themes[name]
-        numbers = (f"{theme.verdicts[column]:,}" if theme.verdicts[column] else "" for column in columns)
-        style = next((style for column, style in _STYLES.items() if theme.verdicts[column]), "")
-        lines.append(TableRow((name, str(len(theme.properties)), *numbers), style=style))
+        themes.setdefault(theme_of(row.id, row.sentence), []).append(row)
+    columns = _columns(Counter(map(_column, rows)))
+
+    def line(name: str, members: Sequence[VerdictRow], style: str, zero: str) -> TableRow:
+        counts = Counter(map(_column, members))
+        style = style or next((style for column, style in _STYLES.items() if counts[column]), "")
+        numbers = (f"{counts[column]:,}" if counts[column] else zero for column in columns)
+        return TableRow((name, str(len({row.id for row in members})), *numbers), style=style)
+
+    order = [*THEMES, OTHER]
+    lines = [line(name, themes[name], "", "") for name in sorted(themes, key=order.index)]
     if len(lines) > 1:
-        properties = len({row.id for row in rows})
-        lines.append(TableRow(("all", str(properties), *(f"{total[column]:,}" for column in columns)), style="bold"))
+        lines.append(line("all", rows, "bold", "0"))
     page.table(lines, ("", "properties", *columns), right=range(1, 2 + len(columns)), indent=0)
 
 

@@ -157,7 +157,7 @@ class SendingActions(ActionPerformer, ABC):
         self.administrate(b, request, f"commits offset {at} of {self.names[t]}")
 
     def broker_name(self, b: int) -> str:
-        return f"broker-{chr(ord('a') + b)}"
+        return broker_name(b)
 
     def producer_settings(self) -> ProducerSettings:
         return ProducerSettings(
@@ -197,3 +197,8 @@ def topic_names(scope: Scope, prefix: str = "", group: str = GROUP) -> list[str]
     forbidden = iter((SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC))
     kinds = enumerate(scope.topics)
     return [next(forbidden) if kind == "forbidden" else known.get(kind, f"{prefix or 'topic-'}{t}") for t, kind in kinds]
+
+
+def broker_name(b: int) -> str:
+    """Return the name of a broker in a simulated cluster."""
+    return f"broker-{chr(ord('a') + b)}"

@@ -26,7 +26,7 @@ from rocketproof_protocol.topics import TEMPLATE
 from rocketproof_spec import Specification
 
 from .base import Deviation
-from .requests import earlier_table, template
+from .requests import broker_name, earlier_table, template
 
 UNIT = 512  # bytes of one unit of size in scopes with a log
 BLANK = 8
@@ -137,7 +137,7 @@ class ScopeCluster:
     def _settings(self, b: int) -> BrokerSettings:
         constants = self.constants
         return BrokerSettings(
-            broker_name=f"broker-{chr(ord('a') + b)}",
+            broker_name=broker_name(b),
             listen_port=10911 + 10 * b,
             name_servers=(NAME_SERVER,),
             auto_create_topic_enable=constants["auto_create"],
@@ -170,7 +170,7 @@ class ScopeCluster:
         return self.scope.topics[self.names.index(name)]
 
     def node(self, b: int) -> Node:
-        return self.simulated.nodes[f"broker-{chr(ord('a') + b)}"]
+        return self.simulated.nodes[broker_name(b)]
 
     def broker(self, b: int) -> Broker:
         return self.node(b).running

@@ -15,7 +15,6 @@ from typing import Final
 from rocketproof_profiles import Profile
 from rocketproof_protocol.flags import COMMIT
 from rocketproof_traces.common.outcomes import JudgingOutcome, decisive
-from rocketproof_traces.history import Event
 
 from ...brokers.runs.parsed import ParsedHistory, held_millis
 from .comparison import ENTRY, FieldDifference
@@ -54,7 +53,7 @@ def differences(history: ParsedHistory, profile: Profile) -> list[FieldDifferenc
         differing = [each for each in differing if not _is_less(each, missing)]
     if any(held_millis(exchange) is not None for exchange in history.exchanges):
         possible.append(by_sending_time(history))
-    lost = any(isinstance(item, Event) and item.op == "disconnect" for item in history.items)
+    lost = any(event.op == "disconnect" for event in history.recorded.others)
     candidates = itertools.product(possible, (None, *moments), (False, True) if lost else (False,))
     others = itertools.islice(candidates, 1, None)  # the first candidate, the recorded order, is compared already
     compared = (_by_chance(ReferenceReplay(history, profile, items, until=until, last=last).compare()) for items, until, last in others)
@@ -95,7 +94,7 @@ def _outcome(left: Sequence[FieldDifference] | None) -> JudgingOutcome:
 
 def _is_open(history: ParsedHistory) -> bool:
     """Whether it is unknown which copy of a half message was checked or ended, since the check request or an end may have been lost."""
-    questions = [item for item in history.items if isinstance(item, Event) and item.op == "question"]
+    questions = [event for event in history.recorded.others if event.op == "question"]
     lost = any(exchange.one_way or exchange.code is None for exchange in history.exchanges)
     return bool(questions) and (lost or any("error" in question.value for question in questions))
 

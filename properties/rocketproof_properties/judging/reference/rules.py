@@ -208,7 +208,7 @@ def _all(parsed: ParsedHistory, stored: Collection[str]) -> Iterator[tuple[str, 
         if exchange.code is None or exchange.one_way:
             continue
         decision = _decision(exchange)
-        names = dict.fromkeys((*(exchange.outcome.get("fields") or {}), *(_ANSWERED if decision.request in SENDS else ())))
+        names = dict.fromkeys((*exchange.response_fields, *(_ANSWERED if decision.request in SENDS else ())))
         for field in ("code", *(f"extFields.{name}" for name in names)):
             yield deciding(decision, field)
     for topic in parsed.states.get("topics", {}).get("topics") or {}:

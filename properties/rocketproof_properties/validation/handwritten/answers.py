@@ -23,6 +23,7 @@ from ...brokers.runs.recording import body_of
 from ...programs.names import is_common_name
 from ...programs.vocabulary import Step
 from ...reports.output import counted
+from ...reports.text import shortened
 
 VOLATILE: Final = frozenset(
     {"msgId", "offsetMsgId", "transactionId", "recallHandle", "bornTimestamp", "storeTimestamp", "timestamp", "indexLastUpdateTimestamp",
@@ -248,5 +249,4 @@ def _content(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = one_line(str(value))
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return shortened(one_line(str(value)), _SHOWN)

@@ -152,7 +152,7 @@ class _Reader:
     def _called(self) -> dict[str, str]:
         """Return what a finding's file, or a test of `to-test`, passes to the function that performs its steps."""
         keywords = (keyword for node in ast.walk(self.tree) if isinstance(node, ast.Call) for keyword in node.keywords)
-        wanted = ("needs", "property", "judge", "profile")
+        wanted = ("needs", "property")
         return {
             str(each.arg): each.value.value
             for each in keywords

@@ -23,6 +23,7 @@ from ...judging.verdicts import ProgramFinding
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ...reports.files import write_json
+from ..validate import Progress
 from .answers import differences
 from .condition import ANY_BROKEN, ShowCondition, of_property
 from .programfile import ProgramFile
@@ -146,7 +147,7 @@ def bisect(
     again: bool = False,
     binary: bool = False,
     profile: str | None = None,
-    progress: Callable[[str, int, int], None] = lambda what, done, all_: None,
+    progress: Progress = lambda what, done, all_: None,
     try_release: Callable[[ProgramFile, str, Path, int], Sequence[ProgramTrial]] | None = None,
 ) -> BisectResult:
     """Perform the program on the releases, or with `binary` on as few as needed if each shows it from one release on, or up to one.

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from rocketproof_protocol.shown import one_line
 
-from ...brokers.runs.parsed import load
 from ...catalogue.rules import rules
 from ...judging.verdicts import JUDGES, ProgramFinding
 from ...programs.vocabulary import Step
 from ...reports.output import Page, TableRow, counted
+from ...reports.text import shortened
 from .condition import ANY_BROKEN, ShowCondition
 from .releases import NOT, SHOWS, UNKNOWN, BisectResult, ReleaseRow
 from .trial import ProgramTrial, TrialOutcome
@@ -40,8 +40,7 @@ def _value(value: Any) -> str:
         return "{" + ", ".join(f"{key}={_value(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
+    return shortened(str(value).lower() if isinstance(value, bool) else str(value), _VALUE)
 
 
 def render_run(name: str, profile: str, groups: Sequence[TrialOutcome], condition: ShowCondition, kept: Path | None) -> None:
@@ -85,8 +84,7 @@ def _table(trial: ProgramTrial, page: Page) -> None:
         judges = trial.judges(answer.number)
         verdict = _verdict(judges)
         style = "red" if "differs" in judges.values() else ""
-        text = request_text(answer.step)
-        cells = (str(answer.number), text if len(text) <= width else f"{text[: width - 1]}…", verdict)
+        cells = (str(answer.number), shortened(request_text(answer.step), width), verdict)
         rows.append(TableRow(cells, answer.text, style))
     page.table(rows, ("no", "request", "judges", "response"), right=(0,), indent=0)
     if len(rows) < last:
@@ -125,8 +123,7 @@ def _render_broken(finding: ProgramFinding, trial: ProgramTrial, page: Page) -> 
 
 def trial_text(text: str, trial: ProgramTrial) -> str:
     """Return a text with the names of the program's file."""
-    names = load(trial.history).names
-    return names.bare(text) if names.prefix else text
+    return trial.names.bare(text) if trial.names.prefix else text
 
 
 # Releases

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,18 +12,18 @@ from typing import Any
 from rocketproof_protocol.properties import DELAY, TRAN_MSG
 
 from ...brokers.comeback import NotBack
-from ...brokers.deployment import Deployment, TargetError, ValidationTarget
+from ...brokers.deployment import DEFAULT, Deployment, TargetError, ValidationTarget
 from ...brokers.runs.configured import configured
 from ...brokers.runs.parsed import load
 from ...brokers.runs.runner import Bounds, Gone, ProgramRun, Runner
-from ...judging.judging import judge_file
+from ...judging import judging
 from ...judging.verdicts import JUDGES, Judge, JudgedProgram, ProgramFinding
-from ...programs.names import is_system_topic
+from ...programs.names import ProgramNames, is_system_topic
 from ...programs.parts import Capability
 from ...programs.vocabulary import Step
 from ...reports.choices import InputError
 from ...reports.output import counted
-from ..validate import mark
+from ..validate import Progress, mark
 from .answers import ProgramAnswers, answers_of
 from .condition import NotShown, ShowCondition
 from .programfile import ProgramFile
@@ -31,12 +31,18 @@ from .programfile import ProgramFile
 
 @dataclass(frozen=True)
 class ProgramTrial:
-    """A program that was performed once. `seqs`: the numbers of each step's events. `stopped`: why it ended early, "" if it did not."""
+    """A program that was performed once.
+
+    - `seqs`: the numbers of each step's events. `ends`: the last event of each request, by its first.
+    - `names`: the names of the run. `stopped`: why it ended early, "" if it did not.
+    """
 
     history: Path
     seqs: Sequence[Sequence[int]]
     answers: ProgramAnswers
     judged: JudgedProgram
+    names: ProgramNames
+    ends: Mapping[int, int | None]
     stopped: str = ""
 
     @property
@@ -59,7 +65,7 @@ class ProgramTrial:
     @cached_property
     def _steps_by_event(self) -> dict[int, int]:
         """The number of the step of each event: those of `seqs`, and the ends of their requests."""
-        ends = {exchange.seq: exchange.end for exchange in load(self.history).exchanges}
+        ends = self.ends
         return {at: number for number, mine in enumerate(self.seqs, 1) for seq in mine for at in (seq, ends.get(seq)) if at is not None}
 
     def step_of(self, seq: int) -> int:
@@ -128,7 +134,7 @@ def perform(
     fresh: bool = False,
     name_server: str | None = None,
     configure: bool = False,
-    progress: Callable[[str, int, int], None] = lambda what, done, all_: None,
+    progress: Progress = lambda what, done, all_: None,
 ) -> list[ProgramTrial]:
     """Perform the program several times and judge each run. Stops after a run in which the broker was lost.
 
@@ -136,9 +142,7 @@ def perform(
     InputError.
     """
     trials: list[ProgramTrial] = []
-    with ExitStack() as stack:
-        runners = _runners(program, target, folder, fresh=fresh, name_server=name_server, configure=configure)
-        stack.callback(runners.close)
+    with closing(_runners(program, target, folder, fresh=fresh, name_server=name_server, configure=configure)) as runners:
         for number in range(times):
             trials.append(_trial(program, next(runners), target.profile, folder))
             if times > 1:
@@ -156,7 +160,7 @@ def _runners(
     given = {**program.settings, **program.running}
     if not started:
         _refuse_started(program, target.name, given, configure=configure)
-    setup = program.setup if started else type(program.setup)()
+    setup = program.setup if started else DEFAULT
     origin = {
         "target": {"name": target.name},
         "profile": target.profile,
@@ -212,5 +216,7 @@ def _seqs(program: ProgramFile, done: ProgramRun) -> list[list[int]]:
 
 def read_trial(program: ProgramFile, history: Path, seqs: Sequence[Sequence[int]], profile: str, stopped: str = "") -> ProgramTrial:
     """Judge a recorded trial."""
-    answers = answers_of(program.steps, seqs, load(history))
-    return ProgramTrial(history, seqs, answers, judge_file(history, profile), stopped)
+    parsed = load(history)
+    answers = answers_of(program.steps, seqs, parsed)
+    ends = {exchange.seq: exchange.end for exchange in parsed.exchanges}
+    return ProgramTrial(history, seqs, answers, judging.judge(parsed, history, profile), parsed.names, ends, stopped)

@@ -15,7 +15,7 @@ import pytest
 
 from rocketproof_protocol.numbers import java_long, whole_number
 
-from ...brokers.forms import form_of, is_address, parts_of
+from ...brokers.forms import form_of, is_address, parts_of, profile_named
 
 if TYPE_CHECKING:
     from ..accept import Accepted
@@ -173,13 +173,10 @@ def _profile(config: pytest.Config) -> str | None:
     text, where = PROFILE.given(config)
     if not text:
         return None
-    from rocketproof_profiles import PROFILES
-    from rocketproof_profiles.releases import is_release, nearest_profile
-
-    from ...reports.choices import InputError, known
+    from ...reports.choices import InputError
 
     try:
-        return nearest_profile(text) if is_release(text) else known("profile", text, PROFILES)
+        return profile_named(text)
     except InputError as error:
         raise pytest.UsageError(f"{where}: {error}") from None
 

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +30,6 @@ from ...programs.parts import Capability
 from ...reports import failures
 from ...reports.output import counted
 from .. import memory
-from ..accept import is_new
 from ..entries import SuiteEntry, entries
 from ..report import ValidationReport
 from ..undecided import MORE_STATES
@@ -140,7 +138,6 @@ def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
     target = target_of(options)
     folder = options.report or next(path for n in itertools.count(1) if not (path := base / str(n)).exists())
     remembered = memory.file_of(target.name, target.profile)
-    accepted = options.accepted()
     request = ValidationRequest(
         target,
         folder,
@@ -150,8 +147,8 @@ def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
         shrink=SHRINK,
         states=options.states or EXPANDED.states,
         name_server=options.name_server,
-        accepted=accepted,
-        until=is_new(accepted, datetime.now(UTC).date()) if options.exit_first else None,
+        accepted=options.accepted(),
+        exit_first=options.exit_first,
         witnesses=WITNESSES,
         remembered=memory.programs(failures.read(remembered)),
         audits=True,

@@ -8,7 +8,7 @@ from typing import Any
 from rocketproof_protocol.flags import INHERIT, READ, WRITE
 from rocketproof_protocol.numbers import INT, whole_number
 
-from .message import hash_map_order
+from .java import hash_map_order
 
 SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
 

@@ -24,7 +24,7 @@ from rocketproof_protocol.topics import (
     TEMPLATES,
 )
 
-ATTRIBUTES_OF_500: Final = ("queue.type", "cleanup.policy", "message.type")
+ATTRIBUTES_OF_500: Final = ("queue.type", "message.type")
 """The attributes of topics in the first release with attributes."""
 
 
@@ -518,11 +518,14 @@ class Profile:
 
     attribute_names: frozenset[str] = switch(
         frozenset(),
-        since("P533", frozenset({*ATTRIBUTES_OF_500, "reserve.time"}), "not recorded, tests/real/test_topic_attributes.py"),
-        since("P520", frozenset(ATTRIBUTES_OF_500), "not recorded, tests/real/test_topic_attributes.py"),
+        since(
+            "P533", frozenset({*ATTRIBUTES_OF_500, "cleanup.policy", "reserve.time"}), "not recorded, tests/real/test_topic_attributes.py"
+        ),
+        since("P520", frozenset({*ATTRIBUTES_OF_500, "cleanup.policy"}), "not recorded, tests/real/test_topic_attributes.py"),
+        since("P500", frozenset(ATTRIBUTES_OF_500), "not recorded, tests/real/test_topic_attributes.py"),
         since(
             "P550",
-            frozenset({*ATTRIBUTES_OF_500, "reserve.time", "lite.topic.expiration"}),
+            frozenset({*ATTRIBUTES_OF_500, "cleanup.policy", "reserve.time", "lite.topic.expiration"}),
             "not recorded, tests/real/test_topic_attributes.py",
         ),
     )
@@ -536,6 +539,11 @@ class Profile:
             "not recorded, tests/real/test_topic_attributes.py",
         ),
         since("P510", ("UNSPECIFIED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"), "not recorded, tests/real/test_topic_attributes.py"),
+        since(
+            "P540",
+            ("UNSPECIFIED", "MIXED", "TRANSACTION", "PRIORITY", "FIFO", "DELAY", "NORMAL"),
+            "not recorded, tests/real/test_topic_attributes.py",
+        ),
         since(
             "P550",
             ("UNSPECIFIED", "MIXED", "TRANSACTION", "PRIORITY", "FIFO", "DELAY", "LITE", "NORMAL"),

@@ -90,7 +90,8 @@ def test_rejected_change(current: dict[str, str] | None, text: str, message: str
     [
         ("P510", "+message.type=MIXED", f"{SET}[UNSPECIFIED, TRANSACTION, FIFO, DELAY, NORMAL]"),
         ("P520", "+reserve.time=5", "unsupported key: reserve.time"),
-        ("P540", "+message.type=LITE", f"{SET}[UNSPECIFIED, TRANSACTION, FIFO, MIXED, DELAY, NORMAL]"),
+        ("P540", "+message.type=LITE", f"{SET}[UNSPECIFIED, MIXED, TRANSACTION, PRIORITY, FIFO, DELAY, NORMAL]"),
+        ("P500", "+cleanup.policy=DELETE", "unsupported key: cleanup.policy"),
         ("P550", "+message.type=x", f"{SET}[UNSPECIFIED, MIXED, TRANSACTION, PRIORITY, FIFO, DELAY, LITE, NORMAL]"),
     ],
 )

@@ -11,8 +11,7 @@ from typing import Final
 
 from rocketproof_profiles import Profile
 
-from ..java import LONG_MAX, JavaError, parse_long
-from ..message import hash_map_order
+from ..java import LONG_MAX, JavaError, hash_map_order, parse_long
 
 ADD, REMOVE = "+", "-"
 MESSAGE_TYPE: Final = "message.type"

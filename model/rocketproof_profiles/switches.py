@@ -538,7 +538,7 @@ class Profile:
             ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL"),
             "not recorded, tests/real/test_topic_attributes.py",
         ),
-        since("P510", ("UNSPECIFIED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"), "not recorded, tests/real/test_topic_attributes.py"),
+        since("P514", ("UNSPECIFIED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"), "not recorded, tests/real/test_topic_attributes.py"),
         since(
             "P540",
             ("UNSPECIFIED", "MIXED", "TRANSACTION", "PRIORITY", "FIFO", "DELAY", "NORMAL"),

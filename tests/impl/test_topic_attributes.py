@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from marks import behaviour
+from sending import Stand
 
 from rocketproof_impl.broker.attributes import MalformedChange, altered, parsed_change
 from rocketproof_impl.java import JavaError
@@ -14,6 +15,7 @@ from rocketproof_profiles import PROFILES
 
 LATEST = PROFILES["P533"]
 SET = "value is not in set: "
+NEW = {"topic": "T", "defaultTopic": "TBW102", "readQueueNums": 8, "writeQueueNums": 4, "perm": 6, "topicFilterType": "SINGLE_TAG"}
 
 
 def message_of(text: str, current: dict[str, str] | None = None, profile: str = "P533") -> str | None:
@@ -104,3 +106,43 @@ def test_remark_lists_attributes_by_slots() -> None:
     config = TopicConfig("T", attributes={"queue.type": "SimpleCQ", "message.type": "FIFO", "cleanup.policy": "DELETE"})
     assert str(config).endswith(", attributes={cleanup.policy=DELETE, message.type=FIFO, queue.type=SimpleCQ}]")
     assert str(replace(config, attributes=None)).endswith("order=false]")
+
+
+@behaviour("TCM-30")
+def test_update_changes_attributes_of_a_known_topic() -> None:
+    """An update of a topic with attributes makes a new version, even without a change of them."""
+    stand = Stand("P533")
+    topics, counts = stand.broker.topics, []
+    for text in ("+message.type=FIFO,+reserve.time=5", "+message.type=DELAY", None, "-reserve.time", "-nowhere", "-message.type", None):
+        stand.call(17, None, **NEW, **({} if text is None else {"attributes": text}))
+        counts.append((topics.table["T"].attributes, topics.data_version.counter))
+    first = counts[0][1]
+    assert counts == [
+        ({"message.type": "FIFO", "reserve.time": "5"}, first),
+        ({"message.type": "DELAY", "reserve.time": "5"}, first + 1),
+        ({"message.type": "DELAY", "reserve.time": "5"}, first + 2),
+        ({"message.type": "DELAY"}, first + 3),
+        ({"message.type": "DELAY"}, first + 3),
+        ({}, first + 4),
+        ({}, first + 4),
+    ]
+
+
+@behaviour("TCM-30")
+@pytest.mark.parametrize(
+    ("profile", "text", "code", "remark"),
+    [
+        ("P494", "+x", 0, None),
+        ("P520", "x", 1, "java.lang.RuntimeException: delete attribute format is wrong: x"),
+        ("P533", "x", 1, "delete attribute format is wrong: x"),
+        ("P520", "+x=1", 1, "unsupported key: x"),
+        ("P520", "+message.type=MIXED", 0, None),
+        ("P533", "+message.type=MIXED", 29, "MIXED message type is not supported."),
+    ],
+)
+def test_response_to_a_change_of_attributes(profile: str, text: str, code: int, remark: str | None) -> None:
+    stand = Stand(profile)
+    answer = stand.call(17, None, **NEW, attributes=text)
+    assert answer.code == code
+    assert ("T" in stand.broker.topics.table) == (code == 0)
+    assert remark is None or str(answer.remark).startswith(remark)

@@ -538,7 +538,12 @@ class Profile:
             ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL"),
             "not recorded, tests/real/test_topic_attributes.py",
         ),
-        since("P514", ("UNSPECIFIED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"), "not recorded, tests/real/test_topic_attributes.py"),
+        since(
+            "P514",
+            ("UNSPECIFIED", "MIXED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"),
+            "not recorded, tests/real/test_topic_attributes.py",
+        ),
+        since("P511", ("UNSPECIFIED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"), "not recorded, tests/real/test_topic_attributes.py"),
         since(
             "P540",
             ("UNSPECIFIED", "MIXED", "TRANSACTION", "PRIORITY", "FIFO", "DELAY", "NORMAL"),

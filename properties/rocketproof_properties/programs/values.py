@@ -211,7 +211,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "topic": _QUERIED,
         "queue": (0, 1, 4, -1),
         "offset": (0, 1, 2, 3, 100, -1),
-        "most": (32, 1, 0, *range(2, 32), 33),
+        "most": (32, 1, 0),
         "group": ("g", "h"),
         "tags": ("*", None, "t", "t||", "t || u", "||t", " t ", "||", " ", "u|| ||t", "t|u", "t||*"),
         "version": (0, 1, 2, 3),

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from rocketproof_protocol.flags import TRANSACTION_BITS
 from rocketproof_protocol.numbers import java_boolean
 from rocketproof_protocol.properties import NAME_END, PROPERTY_END, WAIT
 
 from .copies import copier
-from .java import string_hash
-
-CACHED_NAMES = 512
-"""The order of property names is cached up to this many characters. Clients choose the names; the cache has 4096 entries."""
+from .java import hash_map_order
 
 Host = tuple[str, int]  # IPv4 address as text, port
 
@@ -68,30 +64,6 @@ class Message:
 
 
 _shallow_copy = copier(Message)
-
-
-def hash_map_order(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names in the iteration order of Java's HashMap: by slot, and within a slot in the given order.
-
-    At least a quarter of the slots stays empty.
-    """
-    return _short_order(names) if sum(map(len, names)) <= CACHED_NAMES else _order(names)
-
-
-def _order(names: tuple[str, ...]) -> tuple[str, ...]:
-    slots = 16
-    while len(names) * 4 > slots * 3:
-        slots *= 2
-    return tuple(sorted(names, key=lambda name: _spread(name) & slots - 1))
-
-
-_short_order = lru_cache(maxsize=4096)(_order)
-
-
-def _spread(name: str) -> int:
-    """HashMap.hash: mix the upper half of the hash code into the lower half."""
-    code = string_hash(name) & 0xFFFFFFFF
-    return code ^ code >> 16
 
 
 def properties_text(properties: dict[str, str], *, trailing: bool) -> str:

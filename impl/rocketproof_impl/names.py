@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocketproof_profiles import Profile
 from rocketproof_protocol.remarks import BLANK, GROUP_BLANK, GROUP_ILLEGAL, GROUP_LONG, ILLEGAL, ILLEGAL_NAMED, LONG, LONG_NAMED
-from rocketproof_protocol.topics import LEGAL
+from rocketproof_protocol.topics import LEGAL, SYSTEM_PREFIX, SYSTEM_TOPICS
 
 from .java import length
 
@@ -48,3 +48,8 @@ def topic_problem(topic: str, profile: Profile) -> str | None:
     if length(topic) > profile.longest(topic):
         return LONG_NAMED.format(topic, profile.longest(topic)) if profile.names_illegal_topic else LONG
     return None
+
+
+def is_system_name(topic: str) -> bool:
+    """Return whether the name of a topic, or its prefix, is reserved for brokers (TCM-31)."""
+    return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX)

@@ -8,6 +8,8 @@ from typing import Any
 from rocketproof_protocol.flags import INHERIT, READ, WRITE
 from rocketproof_protocol.numbers import INT, whole_number
 
+from .java import hash_map_order
+
 SINGLE_TAG, MULTI_TAG = "SINGLE_TAG", "MULTI_TAG"
 
 
@@ -41,7 +43,8 @@ class TopicConfig:
     def _attributes_text(self) -> str:
         if self.attributes is None:
             return ""
-        return f", attributes={{{', '.join(f'{name}={value}' for name, value in self.attributes.items())}}}"
+        named = (f"{name}={self.attributes[name]}" for name in hash_map_order(tuple(self.attributes)))
+        return f", attributes={{{', '.join(named)}}}"
 
 
 @dataclass(slots=True)

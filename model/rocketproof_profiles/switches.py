@@ -24,6 +24,9 @@ from rocketproof_protocol.topics import (
     TEMPLATES,
 )
 
+ATTRIBUTES_OF_500: Final = ("queue.type", "message.type")
+"""The attributes of topics in the first release with attributes."""
+
 
 class Since(NamedTuple):
     """The value of a switch from a profile on. `reason`: the recorded case that shows it, if brokers were recorded."""
@@ -466,6 +469,12 @@ class Profile:
     """The deletion of a topic keeps the queue of the operation records that end half messages; otherwise it destroys that queue, because
     its topic is in no table (TCM-31)."""
 
+    keeps_system_queues: bool = switch(
+        False,
+        since("P533", True, "not recorded, tests/real/test_timers.py: 5.2.0 delivers timers, whose topic is in no table"),
+    )
+    """The deletion of a topic keeps the queues of all system topics; otherwise it destroys those whose topic is in no table (TCM-31)."""
+
     retries_are_ordinary: bool = switch(
         False,
         since(
@@ -506,6 +515,61 @@ class Profile:
 
     topic_attributes: bool = switch(False, since("P533", True, "A-5 and every topic; A-14 and others: the remark says attributes={}"))
     """Topics have attributes (TCM-01)."""
+
+    attribute_names: frozenset[str] = switch(
+        frozenset(),
+        since(
+            "P533", frozenset({*ATTRIBUTES_OF_500, "cleanup.policy", "reserve.time"}), "not recorded, tests/real/test_topic_attributes.py"
+        ),
+        since("P520", frozenset({*ATTRIBUTES_OF_500, "cleanup.policy"}), "not recorded, tests/real/test_topic_attributes.py"),
+        since("P500", frozenset(ATTRIBUTES_OF_500), "not recorded, tests/real/test_topic_attributes.py"),
+        since(
+            "P550",
+            frozenset({*ATTRIBUTES_OF_500, "cleanup.policy", "reserve.time", "lite.topic.expiration"}),
+            "not recorded, tests/real/test_topic_attributes.py",
+        ),
+    )
+    """The attributes that a topic may have (TCM-01, TCM-30)."""
+
+    message_types: tuple[str, ...] = switch(
+        (),
+        since(
+            "P533",
+            ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL"),
+            "not recorded, tests/real/test_topic_attributes.py",
+        ),
+        since(
+            "P514",
+            ("UNSPECIFIED", "MIXED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"),
+            "not recorded, tests/real/test_topic_attributes.py",
+        ),
+        since("P511", ("UNSPECIFIED", "TRANSACTION", "FIFO", "DELAY", "NORMAL"), "not recorded, tests/real/test_topic_attributes.py"),
+        since(
+            "P540",
+            ("UNSPECIFIED", "MIXED", "TRANSACTION", "PRIORITY", "FIFO", "DELAY", "NORMAL"),
+            "not recorded, tests/real/test_topic_attributes.py",
+        ),
+        since(
+            "P550",
+            ("UNSPECIFIED", "MIXED", "TRANSACTION", "PRIORITY", "FIFO", "DELAY", "LITE", "NORMAL"),
+            "not recorded, tests/real/test_topic_attributes.py",
+        ),
+    )
+    """The values of a topic's attribute `message.type`, in the order of the remark that rejects another value (TCM-30)."""
+
+    refuses_mixed: bool = switch(
+        False,
+        since("P533", True, "not recorded, tests/real/test_topic_attributes.py"),
+        since("P520", False, "not recorded, tests/real/test_topic_attributes.py"),
+    )
+    """An administrator cannot set `message.type` to MIXED: 29 (TCM-30)."""
+
+    catches_malformed_attributes: bool = switch(
+        False,
+        since("P533", True, "not recorded, tests/real/test_topic_attributes.py"),
+        since("P520", False, "not recorded, tests/real/test_topic_attributes.py"),
+    )
+    """The answer to a malformed change of attributes is the error's message; otherwise it also names the exception (TCM-30, REM-08)."""
 
     slave_creates: bool = switch(
         False, since("P533", True, "L-341: a topic is made on a slave; S-0, S-4 and S-5 of later-5.3.3: groups too, and both are deleted")

@@ -37,10 +37,15 @@ UNMODELLED: Final[Mapping[str, tuple[str, ...]]] = {
         *("null_topic", "registers_flag", "wants_mappings", "registers_topics", "gives_write_permission", "compares_versions"),
         *("moves_addresses", "leaves_by_address", "lives_in_cluster"),
     ),
+    "decides which changes of a topic's attributes are accepted, which the checker does not judge": (
+        *("attribute_names", "message_types", "refuses_mixed", "catches_malformed_attributes"),
+    ),
     "decides which cluster a request to a name server is about; the specification has one cluster": ("forgets_by_cluster",),
     "depends on whether the broker has a timer wheel, which no history records; the response shows it": ("counts_timers", "names_no_wheel"),
     "decides what a record holds besides its place": ("keeps_store_host", "commit_keeps_place", "commit_keeps_mark"),
-    "decides what statistics, files or queues of operation records hold": ("queue_statistics", "keeps_operations", "wrong_length"),
+    "decides what statistics, files or queues of operation records hold": (
+        *("queue_statistics", "keeps_operations", "keeps_system_queues", "wrong_length"),
+    ),
     "decides when, how often or whether a response comes, or how long a broker waits": (
         *("heeds_one_way", "notices_ends", "answers_when_changed", "repeats_batch_answer", "busy_first", "replica_wait"),
     ),

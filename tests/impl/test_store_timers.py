@@ -181,3 +181,25 @@ def test_half_message_with_a_time_returns_to_the_half_topic() -> None:
     assert delivered(stand) == [] and delivered(stand, "RMQ_SYS_TRANS_HALF_TOPIC") == ["H"]
     *_, again = stand.store.records()
     assert again.properties[REAL_TOPIC] == "RMQ_SYS_TRANS_HALF_TOPIC"
+
+
+@behaviour("TCM-31")
+@pytest.mark.parametrize(("profile", "left"), [("P49", 0), ("P494", 0), ("P500", 1), ("P520", 1), ("P533", 1)])
+def test_deletion_of_a_topic_keeps_queues_of_system_topics_from_500_on(profile: str, left: int) -> None:
+    stand = bench(profile)
+    stand.put(message("RMQ_SYS_TRANS_HALF_TOPIC", 0))
+    stand.put(message("gone", 0))
+    stand.store.dispatch()
+    stand.store.clean_unused_topics({"T"})
+    assert stand.store.max_offset("RMQ_SYS_TRANS_HALF_TOPIC", 0) == left
+    assert stand.store.max_offset("gone", 0) == 0
+
+
+@behaviour("TCM-31")
+def test_timer_survives_deletion_of_a_topic() -> None:
+    """In 5.2.0 the timers' topic is in no table."""
+    stand = bench("P520")
+    timed(stand, TIMER_DELAY_SEC=1)
+    stand.store.clean_unused_topics({"T"})
+    stand.scheduler.advance(5000)
+    assert delivered(stand) == ["U"]

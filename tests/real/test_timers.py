@@ -1,5 +1,5 @@
 """When a timer message is due on a real 5.3.3 and on the reference under its profile: which messages are put, and what stops them (HAZ-54,
-HAZ-58).
+HAZ-58). The deletion of a topic leaves the other topics' timers (TCM-31).
 """
 
 from __future__ import annotations
@@ -94,3 +94,16 @@ EXPECTED = [
 @pytest.mark.parametrize("target", [Apache("5.3.3"), InProcess("P533")], ids=["5.3.3", "ours"])
 def test_due_messages_are_put_until_blocked(target: Apache | InProcess) -> None:
     assert list(seen(target.open(WHEEL))) == EXPECTED
+
+
+@pytest.mark.behaviour("TCM-31")
+@pytest.mark.parametrize("target", [Apache("5.0.0"), Apache("5.2.0"), InProcess("P520")], ids=["5.0.0", "5.2.0", "ours"])
+def test_timers_survive_deletion_of_a_topic(target: Apache | InProcess) -> None:
+    """Their topic is in no table of these releases."""
+    with target.open(WHEEL) as running, running.connect(BROKER) as line:
+        client = Client(line)
+        assert client.send("B", "of another topic") == 0
+        assert client.send("T", "kept", TIMER_DELAY_SEC=2) == 0
+        assert line.ask(plain("delete", topic="B"), SECONDS).code == 0
+        time.sleep(5)
+        assert client.keys("T") == ["kept"]

@@ -18,7 +18,7 @@ from rocketproof_properties.programs.phrases import MOST_CLIENTS
 from rocketproof_properties.programs.pool import PHRASES
 from rocketproof_properties.programs.program import Program, ProgramOptions, generate
 from rocketproof_properties.programs.selections import WIRED
-from rocketproof_properties.programs.settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED
+from rocketproof_properties.programs.settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL
 from rocketproof_properties.programs.vocabulary import STEPS, is_request, request_of
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.validation.stages import FIRST, stages_of
@@ -73,7 +73,10 @@ def test_a_program_depends_on_seed_and_number_alone() -> None:
 def test_every_source_and_configuration_has_programs() -> None:
     programs = everything()
     assert len(programs) == 300
-    assert {program.needs for program in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE}
+    assert {program.needs for program in programs} >= {"", *CONFIGURED, *STARTED} - {LARGE, WHEEL}
+    assert WHEEL not in {program.needs for program in programs}, "4.9.4 has no timers"
+    timers = generate(ProgramOptions("P533", 300, configure=True, start=True, end=True))
+    assert {str(step) for program in timers if program.needs == WHEEL for step in program.steps if "TIMER_DEL_UNIQKEY" in str(step)}
     older = generate(replace(EVERYTHING, profile="P45"))  # whose group commit regards a message in a new file as late
     assert {LARGE, FLUSHED} & {program.needs for program in older} == {LARGE}
     assert max(program.clients for program in programs) == MOST_CLIENTS

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from rocketproof_protocol.codes import (
     DELETE_SUBSCRIPTIONGROUP,
     DELETE_TOPIC_IN_BROKER,
+    INVALID_PARAMETER,
     SUCCESS,
     SYSTEM_ERROR,
     UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
@@ -15,16 +16,16 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.fastjson import loads
 from rocketproof_protocol.remarks import RESERVED
-from rocketproof_protocol.topics import SYSTEM_PREFIX, SYSTEM_TOPICS
 
-from ..java import null_pointer, parse_boolean
-from ..names import group_problem, is_blank, topic_problem
+from ..java import JavaError, null_pointer, parse_boolean
+from ..names import group_problem, is_blank, is_system_name, topic_problem
 from ..remoting.command import Command, response_to
 from ..remoting.dispatch import write
 from ..remoting.headers import CreateTopicRequestHeader, DeleteGroupRequestHeader, DeleteTopicRequestHeader, is_null, read
 from ..remoting.ports import Channel
 from ..tasks import Lock, Pause
 from ..topic import TopicConfig
+from .attributes import ADD, MESSAGE_TYPE, MIXED, MalformedChange, altered, parsed_change
 from .checking import name_problem, refuse
 from .groups import group_from_data
 from .parts import BrokerParts
@@ -32,6 +33,7 @@ from .settingstext import update_settings
 
 ANSWERED = Pause("answered")
 NOT_ON_A_SLAVE = "Can't modify topic or subscription group from slave broker, please execute it from master broker."
+NO_MIXED = "MIXED message type is not supported."
 NO_WHEEL = (
     'Cannot invoke "org.apache.rocketmq.store.timer.TimerMessageStore.getTimerMetrics()" because the return value of '
     '"org.apache.rocketmq.store.MessageStore.getTimerMessageStore()" is null'
@@ -89,9 +91,32 @@ class AdminBrokerProcessor:
     async def _update_and_create_topic(self, request: Command, response: Command) -> None:
         """Store the topic and register it (TCM-30). The response keeps its initial remark. Raises JavaError."""
         header = self._checked_header(request, response)
-        if header is not None:
-            await self._change_topic(header)
-            response.code = SUCCESS
+        if header is None:
+            return
+        change: dict[str, str] = {}
+        attributes = None
+        if self._broker.profile.topic_attributes:
+            try:
+                change = parsed_change(header.attributes)
+                if self._broker.profile.refuses_mixed and change.get(ADD + MESSAGE_TYPE) == MIXED:
+                    refuse(response, INVALID_PARAMETER, NO_MIXED)
+                    return
+                attributes = self._altered(header.topic, change)
+            except MalformedChange as problem:
+                if not self._broker.profile.catches_malformed_attributes:
+                    raise
+                refuse(response, SYSTEM_ERROR, problem.message or "")
+                return
+            except JavaError as problem:
+                refuse(response, SYSTEM_ERROR, problem.message or "")
+                return
+        await self._change_topic(header, change, attributes)
+        response.code = SUCCESS
+
+    def _altered(self, topic: str, change: Mapping[str, str]) -> dict[str, str]:
+        """Return a topic's attributes after a change. Raises JavaError for a change that the release does not accept."""
+        stored = self._broker.topics.select(topic)
+        return altered(None if stored is None else stored.attributes or {}, change, self._broker.profile)
 
     def _checked_header(self, request: Command, response: Command) -> CreateTopicRequestHeader | None:
         """Return the header of a request to change a topic, or None after rejecting the topic's name in `response`. Raises JavaError."""
@@ -109,11 +134,14 @@ class AdminBrokerProcessor:
                 return None
         return header
 
-    async def _change_topic(self, header: CreateTopicRequestHeader) -> None:
-        """Store the topic and register it.
+    async def _change_topic(
+        self, header: CreateTopicRequestHeader, change: Mapping[str, str] | None = None, attributes: dict[str, str] | None = None
+    ) -> None:
+        """Store the topic and register it. `change`: of its attributes by the request. `attributes`: those after the change.
 
         In most profiles only the name server can make a topic ordered, whatever the header contains (NS-12). Later profiles skip an equal
-        topic. Raises JavaError for an unknown filter type.
+        topic, unless the request names attributes or the topic has some: they compare the change with the stored attributes. Raises
+        JavaError for an unknown filter type.
         """
         profile = self._broker.profile
         config = TopicConfig(
@@ -124,9 +152,10 @@ class AdminBrokerProcessor:
             header.topic_filter_type,
             header.topic_sys_flag,
             order=profile.keeps_order and header.order,
-            attributes={} if profile.topic_attributes else None,
+            attributes=attributes,
         )
-        if not (profile.skips_equal_topic and config == self._broker.topics.select(header.topic)):
+        compares = profile.skips_equal_topic and not change and not attributes
+        if not (compares and config == self._broker.topics.select(header.topic)):
             self._broker.topics.update(config)
             await self._broker.registration.register_updated(config)
 
@@ -221,4 +250,4 @@ class AdminBrokerProcessor:
         """Return whether the topic is a system topic: by its name, by its prefix, or because it is the name of the broker or cluster."""
         settings = self._broker.settings
         own = (settings.broker_name, settings.broker_cluster_name, f"{settings.broker_cluster_name}_REPLY_TOPIC")
-        return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_PREFIX) or topic in own
+        return is_system_name(topic) or topic in own

@@ -358,6 +358,7 @@ class CreateTopicRequestHeader(WithNulls):
     topic_filter_type: str
     topic_sys_flag: int = 0
     order: bool = False
+    attributes: str | None = None
 
     def __post_init__(self) -> None:
         if self.topic_filter_type not in (SINGLE_TAG, MULTI_TAG):

@@ -15,6 +15,7 @@ from ..bounds import MAX_RECORD, out_of_memory
 from ..java import JavaError, length, null_pointer, utf8
 from ..link import Dial
 from ..message import Message
+from ..names import is_system_name
 from ..ports import Clock, Disk
 from ..service import Service, Step, contained, run_all
 from ..tasks import Pause, Work
@@ -420,11 +421,12 @@ class MessageStore:
 
         The queues start again at 0. The half topic is not excepted, although a broker's topic table need not contain it. So the deletion of
         any topic can remove pending transactions (recorded as A-276, with its store). Some releases also destroy the queue of the records
-        that end half messages.
+        that end half messages. Later releases keep the queues of all system topics, such as the timers'.
         """
         kept = (SCHEDULE, OP_HALF_TOPIC) if self._profile.keeps_operations else (SCHEDULE,)
+        keeps_all = self._profile.keeps_system_queues
         for topic, queue_id in list(self.queues.queues):
-            if topic not in topics and topic not in kept:
+            if topic not in topics and topic not in kept and not (keeps_all and is_system_name(topic)):
                 self.queues.destroy(topic, queue_id)
                 self.topic_queue_table.pop(f"{topic}-{queue_id}", None)
 

@@ -198,4 +198,8 @@ ROWS: tuple[MutantRow, ...] = (
     _row("M-161", "BACK-14", "what is given back keeps the address of its first store in every release (a) or in none (b)", "ab"),
     _row("M-162", "BACK-12", "a dead letter that was given back loses its delay level in every release (a) or in none (b)", "ab"),
     _row("M-163", "TRX-01", "what a commit delays has TRAN_MSG still in every release (a) or in none (b)", "ab"),
+    _row("M-164", "TCM-30", "a change of attributes removes the others (a), removes nothing (b), or is not checked (c)", "abc"),
+    _row("M-165", "TCM-30", "the attributes of a topic do not change after its creation"),
+    _row("M-166", "TCM-31", "a deletion keeps the queues of all system topics in every release (a) or in none (b)", "ab"),
+    _row("M-167", "REC-05", "a timer is cancelled by topic and key in every release (a) or in none (b)", "ab"),
 )

@@ -53,6 +53,10 @@ class ProgramNames:
     def group(self, name: str) -> str:
         return self._fresh(name)
 
+    def key(self, name: str) -> str:
+        """Return the program's own name of a unique key. In some releases a timer is cancelled by this key alone, on the whole broker."""
+        return self._fresh(name)
+
     def _fresh(self, name: str) -> str:
         long = _LONG.match(name)
         if long is not None and long.end() > len(self.prefix):

@@ -7,10 +7,26 @@ from typing import Any, Final
 
 from rocketproof_impl.store.record import PROPERTIES_LIMIT
 from rocketproof_protocol.fields import REQUIRED_OF_A_SEND, SHORT_NAMES
+from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC
 
 from .phrase import Phrase, PhraseStep, formed, phrase, step
-from .settings import ASKED, NO_TEMPLATE, NO_TOPICS, READ_ONLY, WRITE_ONLY
-from .values import COMMENTS, DELAYED, HALVES, KEYED, LONG_MAPS, LONGEST_WAIT, NAMES, TIMERS, VALUES, WAITING_HALVES, one_of
+from .settings import ASKED, NO_TEMPLATE, NO_TOPICS, READ_ONLY, WHEEL, WRITE_ONLY
+from .values import (
+    CANCELLING,
+    COMMENTS,
+    DELAYED,
+    HALVES,
+    IMMUNE,
+    KEYED,
+    LONG_MAPS,
+    LONGEST_WAIT,
+    NAMES,
+    TIMED,
+    TIMERS,
+    VALUES,
+    WAITING_HALVES,
+    one_of,
+)
 from .vocabulary import EVERY
 
 _TAGGED: Final = one_of({}, {"TAGS": "t"})
@@ -71,7 +87,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         "send", "nums body", topic=one_of("A", "%RETRY%g"), properties=one_of(*LONG_MAPS, {"p": "v" * (PROPERTIES_LIMIT + 1)}),
     )),
     phrase("a batch", step("send", "items queue", topic=one_of(*NAMES, "%RETRY%g"), sys_flag=one_of(0, 4, 1), properties=one_of(
-        {}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"},
+        {}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"}, {"UNIQ_KEY": "0F"}, {"KEYS": "b"},
     ))),
     phrase("a batch that ends early", step("send", "items cut more")),
     phrase("a delayed message", step("send", topic=one_of("A", "B"), properties=one_of(*DELAYED)), lasting=True, changes=(1, 2)),
@@ -126,6 +142,30 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("a topic where nobody may read", step("topic", _TOPIC, topic="A", perm=4), needs=WRITE_ONLY),
     phrase("a record given back to who may not write", sent(), step("back", _BACK, level=one_of(-1, 0)), needs=READ_ONLY),
     phrase("a place given back", step("back", "offset", group="g")),
+    # messages whose topic is gone when they arrive
+    phrase(
+        "a delayed message of a deleted topic", sent(properties=one_of({"DELAY": "1"}, {"DELAY": "1", "TAGS": "t"})),
+        step("delete", topic=one_of("A", "B")), _WAIT, step("max_offset", "queue", topic="A"), TOPIC_A, step("pull", topic="A"),
+        lasting=True,
+    ),
+    phrase(
+        "a retry of a deleted topic", sent(), step("back", "group", level=1), step("delete", topic=one_of("A", "%RETRY%g")), _WAIT,
+        step("pull", topic="%RETRY%g"), step("max_offset", topic="%RETRY%g"), lasting=True,
+    ),
+    # messages with a time of their own that are delivered
+    phrase(
+        "a timer that is due", sent(properties=one_of(*TIMED)), _WAIT, _WAIT, step("pull", topic="A"), lasting=True, needs=WHEEL,
+        switch=("timers", True),
+    ),
+    phrase(
+        "a timer that is cancelled", step("send", topic="A", properties=TIMED[0]),
+        step("send", topic=one_of("A", "B"), properties=one_of(*CANCELLING)), _WAIT, _WAIT, step("pull", topic="A"), lasting=True,
+        needs=WHEEL, switch=("timers", True), often=12,
+    ),
+    phrase(
+        "a timer of a deleted topic", sent(properties=one_of(*TIMED)), step("delete", topic=one_of("A", "B")), _WAIT, _WAIT,
+        step("max_offset", topic="A"), TOPIC_A, step("pull", topic="A"), lasting=True, needs=WHEEL, switch=("timers", True), often=6,
+    ),
     # transactions
     phrase("a half message", _HALF),
     phrase("a half message with each form of WAIT", sent("sys_flag", properties=one_of(*WAITING_HALVES)), changes=(1, 2)),
@@ -147,8 +187,17 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         "a half message that is asked about as often as may be", step("heartbeat", group="producers"), _HALF, step("question"),
         _CHECKED, _CHECKED, _CHECKED, lasting=True, needs=ASKED,
     ),
+    phrase(
+        "a half message that is not asked about yet", step("heartbeat", group="producers"), sent(properties=one_of(*IMMUNE)), _CHECKED,
+        _CHECKED, _CHECKED, step("max_offset", topic=CHECK_MAX_TIME_TOPIC), step("pull", topic=CHECK_MAX_TIME_TOPIC), lasting=True,
+        needs=ASKED, often=6,
+    ),
     # topics and groups
     phrase("", step("topic", f"topic {_TOPIC}")),
+    phrase(
+        "attributes of a topic", step("topic", "attributes", topic="A"), step("topic", "attributes read", topic="A"),
+        step("send", topic="A", queue=one_of(0, 99)), changes=(1,), often=12,
+    ),
     phrase("a topic changed", step("topic", f"topic {_TOPIC}"), sent(), TOPIC_A, sent("queue")),
     phrase(
         "a topic as a refusal tells it", TOPIC_A, step("send", topic="A", queue=one_of(99, -99)),
@@ -185,6 +234,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("", step("search", "topic queue time upper"), changes=(1, 2)),
     phrase("messages by a time", step("send", "items queue", topic="A"), step("search", "time upper", topic="A")),
     phrase("", step("pull", "topic queue most offset")),
+    phrase(
+        "a pull of fewer messages", step("send", "items", topic="A"), _PLAIN, step("send", "items", topic="A"),
+        *[step("pull", "offset", topic="A", most=one_of(3, 2, *range(4, 34)))] * 2, changes=(1, 2),
+    ),
     phrase(
         "a pull of several tags", step("send", topic="A", queue=0, properties=_TAGGED),
         step("send", topic="A", queue=0, properties=one_of({"TAGS": "t"}, {"TAGS": "u"}, {})),
@@ -225,6 +278,11 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("", step("view", "place")),
     phrase("", step("find", "topic unique", key=one_of("k", "", "täg"), most=one_of(32, 0, -1), begin=one_of(0, -1))),
     phrase("messages by a key", *[_KEYED] * 2, _SOUGHT, lasting=True),
+    phrase(
+        "messages of a batch by a key", step("send", "items", topic="A", items=VALUES["send"]["items"][4], properties=one_of(
+            {}, {"UNIQ_KEY": "0F"}, {"KEYS": "b"}, {"UNIQ_KEY": "ID2", "KEYS": "a"},
+        )), *[step("find", "unique", topic="A", key=one_of("ID1", "ID2", "0F", "k", "a", "b"))] * 2, lasting=True, often=12,
+    ),
     phrase("a half message by its key", sent(properties={**HALVES[0], "KEYS": "a"}), _COMMIT, _SOUGHT, lasting=True),
     phrase(
         "a group that may not consume", _PLAIN, step("group", group="g", more={"consumeEnable": False}), step("pull", "group", topic="A")

@@ -28,7 +28,7 @@ from . import pool, settings, tours
 from .names import is_common_name
 from .phrase import WAITING, Phrase
 from .selections import OTHERS, SELECTIONS, Selection
-from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WRITE_ONLY
+from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY, STARTED, WHEEL, WRITE_ONLY
 from .values import LONGEST_WAIT
 from .vocabulary import Step
 
@@ -131,7 +131,7 @@ class _Generator:
         self.toured = self._counts(TOURS)
         self.selections = [*self._selections()]
         self.of_selection = {row: self._counts("/".join(row)) for row in self.selections}
-        self.named = [each for each in options.needs[1:] if each not in (ALONE, ASKED, ENDED, LARGE, FLUSHED)]
+        self.named = [each for each in options.needs[1:] if each not in (ALONE, ASKED, ENDED, LARGE, FLUSHED, WHEEL)]
         self.blocks = self._blocks()
         self.block: Sequence[str] = ()
 
@@ -201,6 +201,7 @@ class _Generator:
             return ALONE
         rare = {0: ENDED, _EVERY_END // 2: FLUSHED if self.profile.rechecks_after_flush else LARGE}
         rare |= {_EVERY_END // 4: ASKED} if self.own.get(ASKED) and self.profile.half_messages else {}
+        rare |= dict.fromkeys(_OF_WHEEL, WHEEL) if self.own.get(WHEEL) else {}
         needs = rare.get(turn % _EVERY_END) or (ENDED if turn < _EVERY_END and turn % (_EVERY_END // 5) == 0 else "")
         if needs and needs in self.options.needs:
             return needs
@@ -273,6 +274,8 @@ _EVERY_CONDITION: Final = 4
 _EVERY_TOUR: Final = 15
 _EVERY_END: Final = 50
 """One program of the pool in 50 kills a process, and one has large messages, because both take long. Four more of the first 50 kill one."""
+_OF_WHEEL: Final = (17, 37)
+"""Of 50 programs of the pool, those with a timer wheel, in releases that have one."""
 _FIRST_DRAWN: Final = 45
 """The first program of the pool with drawn settings: a short run starts no broker with them."""
 _EVERY_CHECK: Final = 200

@@ -16,9 +16,10 @@ from rocketproof_impl.java import LONG_MAX, string_hash, utf8
 from rocketproof_impl.message import parse_properties, properties_text
 from rocketproof_impl.remoting.command import VERSION
 from rocketproof_impl.remoting.headers import SendMessageRequestHeader, encode_v1
+from rocketproof_impl.store.timers import TIMES
 from rocketproof_protocol import codes
 from rocketproof_protocol.flags import COMMIT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, PULL_SUSPENDS, ROLLBACK
-from rocketproof_protocol.properties import PGROUP, TIMER_DEL_UNIQKEY
+from rocketproof_protocol.properties import PGROUP, TIMER_DEL_UNIQKEY, UNIQ_KEY
 from rocketproof_protocol.topics import TEMPLATE
 
 from .call import Context, RecordedCall
@@ -100,16 +101,18 @@ def send(
 
 
 def _named(properties: Mapping[str, str], context: Context) -> dict[str, str]:
-    """Return the properties with the program's own names of the producer group and of the topic whose timer is cancelled.
+    """Return the properties with the program's own names of the producer group, of a timer's key, and of the timer that is cancelled.
 
     The broker knows by the producer group who may end a half message.
     """
     named = dict(properties)
     if PGROUP in named:
         named[PGROUP] = context.names.group(named[PGROUP])
-    topic, separator, key = named.get(TIMER_DEL_UNIQKEY, "").partition("+")
-    if separator:
-        named[TIMER_DEL_UNIQKEY] = f"{context.names.topic(topic)}+{key}"
+    if UNIQ_KEY in named and not named.keys().isdisjoint(TIMES):
+        named[UNIQ_KEY] = context.names.key(named[UNIQ_KEY])
+    if TIMER_DEL_UNIQKEY in named:
+        topic, separator, key = named[TIMER_DEL_UNIQKEY].rpartition("+")
+        named[TIMER_DEL_UNIQKEY] = (context.names.topic(topic) if separator else "") + separator + context.names.key(key)
     return named
 
 
@@ -211,9 +214,10 @@ def topic(
     order: bool = False,
     attributes: str | None = None,
 ) -> RecordedCall:
-    """An administrator creates or changes a topic. `attributes`: changes such as `+message.type=NORMAL`, which 5.x knows."""
+    """An administrator creates or changes a topic. `attributes`: their change, such as `+message.type=FIFO,-reserve.time`."""
     fields = topic_fields(context.names.topic(topic), read, write, perm, filter_type, sys_flag, order=order)
-    fields |= {} if attributes is None else {"attributes": attributes}
+    if attributes is not None:
+        fields["attributes"] = attributes
     return RecordedCall("update_topic", to, codes.UPDATE_AND_CREATE_TOPIC, fields)
 
 

@@ -77,6 +77,8 @@ ASKED: Final = "half messages that are asked about"
 
 None of them ends with a deletion, which removes the half queue while its topic is in no table.
 """
+WHEEL: Final = "a timer wheel"
+"""Programs whose messages with a delivery time are delivered, in releases that have such messages."""
 _ASKING: Final = {"transactionCheckInterval": "500", "transactionCheckMax": "2", "fileReservedTime": "1000000"}
 STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     ENDED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE), **_ASKING},
@@ -84,6 +86,7 @@ STARTED: Final[Mapping[str, Mapping[str, str]]] = {
     FLUSHED: {"flushDiskType": "SYNC_FLUSH", "mappedFileSizeCommitLog": str(_LARGE_FILE)},
     ALONE: {"mappedFileSizeCommitLog": str(SMALL_FILE)},
     ASKED: _ASKING,
+    WHEEL: {"timerWheelEnable": "true"},
     "synchronous flush": {"flushDiskType": "SYNC_FLUSH"},
     "synchronous replication": {"brokerRole": "SYNC_MASTER"},
     NO_TEMPLATE: {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},

@@ -72,6 +72,17 @@ def mixed(*kinds: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
     return tuple({repr(each): each for each in maps}.values())
 
 
+TIMED: Final = mixed(({"UNIQ_KEY": "U1"},), ({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_MS": "1100"}, {"TIMER_DELAY_SEC": "1", "TAGS": "t"}))
+CANCELLING: Final = mixed(
+    ({"UNIQ_KEY": "U2"},),
+    ({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_SEC": "1"}),
+    tuple({"TIMER_DEL_UNIQKEY": key} for key in ("U1", "A+U1", "B+U1", "U2")),
+)
+"""Timers that a broker with a timer wheel delivers within five seconds, and messages that cancel one."""
+IMMUNE: Final = tuple(
+    {**HALVES[0], "CHECK_IMMUNITY_TIME_IN_SECONDS": seconds} for seconds in ("2000000000", "1", "0", "-1", "x", "9223372036854775")
+)
+"""Half messages that name a time before which their producer is not asked about them (TRX-05)."""
 HALF_DELAYED: Final = mixed(({"TRAN_MSG": "true", "PGROUP": "producers"}, HALVES[-1]), tuple({"DELAY": level} for level in LEVELS))
 DELAYED: Final = mixed(({}, *_WAITS), _DELAYS)
 """Delay levels and texts that are none, with each form of WAIT and with a key."""
@@ -95,6 +106,8 @@ _ITEMS: Final[Sequence[Sequence[tuple[str, Mapping[str, str]]]]] = (
     [("a", {})],
     [("a", {"DELAY": "3"}), ("b", {"WAIT": "false"})],
     [("x" * 300, {"KEYS": "k", "UNIQ_KEY": "0B"})] * 3,
+    [("a", {"UNIQ_KEY": "ID1"}), ("b", {"UNIQ_KEY": "ID2"})],
+    [("a", {"UNIQ_KEY": "ID1", "KEYS": "k", "TAGS": "t"}), ("bb", {"UNIQ_KEY": "ID2", "KEYS": "a b", "TAGS": "u", "own": "1"})],
     [("a", {"TAGS": "täg"})] * 17,
     *([("bb", first), ("x" * 300, second)] for first in _ITEM_MAPS for second in _ITEM_MAPS),
     [],
@@ -110,6 +123,13 @@ COMMENTS: Final = ("#brokerPermission=6\n\n!brokerPermission=6\n", "\n", "# a = 
 """Bodies of a request to change settings that change none."""
 _FLAGS: Final = ("consumeEnable", "consumeFromMinEnable", "consumeBroadcastEnable", "notifyConsumerIdsChangedEnable")
 _COUNTS: Final = (4, 8, 2, 1, 0, 16)
+_ATTRIBUTES: Final = (
+    *(f"+message.type={kind}" for kind in ("NORMAL", "FIFO", "DELAY", "TRANSACTION", "UNSPECIFIED", "PRIORITY", "MIXED", "x")),
+    *("-message.type", "message.type=FIFO", "+message.type", "+message.type=", "+message.type=FIFO,-message.type", "+message.type=FIFO,"),
+    *("+queue.type=SimpleCQ", "+queue.type=SimpleCQ,+message.type=DELAY", "+cleanup.policy=DELETE", "-queue.type", "+queue.type=x"),
+    *("+reserve.time=5", "+reserve.time=-2", "+reserve.time=x", "-reserve.time", "+nowhere=1", "-nowhere", "", ",", "+=1", "a+b=1"),
+)
+"""Changes of a topic's attributes, accepted or not. A queue type or cleanup policy with other files is not among them."""
 _QUERIED_QUEUES: Final = (0, 1, 7, 8, -1)
 _BOOLEANS: Final = (False, True)
 
@@ -167,6 +187,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "filter_type": ("SINGLE_TAG", "MULTI_TAG"),
         "sys_flag": (0, 1, 2, 3),
         "order": _BOOLEANS,
+        "attributes": (None, *_ATTRIBUTES),
     },
     "group": {
         "group": ("g", "h"),
@@ -230,6 +251,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "broker_id": (0, 1, 2),
         "topics": (
             {"A": (8, 2, 4), "B": (4, 4, 6)}, {"A": (4, 4, 6)}, {"A": (8, 8, 6), "B": (4, 4, 6)}, {"B": (2, 2, 4)}, {},
+            {"A": (4, 4, 6), "B": (2, 2, 6), "R": (1, 1, 6), "S": (4, 8, 2)},
         ),
         "version": (1, 2, 3),
         "cluster": ("cluster", "other"),

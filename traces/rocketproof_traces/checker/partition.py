@@ -319,7 +319,7 @@ def _cut(part: HistoryPartition, exchanges: Sequence[Exchange], survey: Survey) 
     for exchange in exchanges:
         if exchange.op == "update_topic" and java_boolean(str(exchange.fields.get("order", ""))):
             part.cut_at(exchange.seq, "order topics")
-        elif exchange.op == "update_topic" and exchange.reason == ATTRIBUTES:
+        elif exchange.op == "update_topic" and exchange.reason == ATTRIBUTES and not exchange.code:
             part.cut_at(exchange.seq, ATTRIBUTES)
         elif exchange.op in SENDS and exchange.reason == UNREADABLE:
             part.cut_at(exchange.seq, UNREADABLE)  # the topic may have been made with whatever could be read

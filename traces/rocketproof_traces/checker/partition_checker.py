@@ -19,7 +19,7 @@ from rocketproof_spec.arithmetic import READ, WRITE
 from rocketproof_spec.constructor import system_topics
 from rocketproof_spec.remarks import remarked
 
-from ..history.covered import COUNTED, KINDS, UNREADABLE, Config
+from ..history.covered import ATTRIBUTES, COUNTED, KINDS, UNREADABLE, Config
 from ..history.exchange import Exchange
 from ..history.exchanges import CONFIGURE, CREATION, PERMISSION, ROUTE_UPDATES, SENDS
 from .administration import RefusedRequest, SettingsUpdate, TopicDeletion, TopicUpdate
@@ -320,6 +320,8 @@ class PartitionChecker:
         if exchange.op in SENDS:
             return self._send(exchange, topic, why, known=known, claims=claims)
         if exchange.op == "update_topic":
+            if exchange.reason == ATTRIBUTES and exchange.code:
+                return None  # a rejected update changes nothing; whether the release rejects it is not judged
             wanted = Config(exchange.number("readQueueNums"), exchange.number("writeQueueNums"), exchange.number("perm"), False)
             if not fits_int(wanted.read, wanted.write) or min(wanted.read, wanted.write) < 0 or not 0 <= wanted.perm <= 15:
                 return None

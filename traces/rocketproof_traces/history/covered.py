@@ -43,6 +43,7 @@ _OF_A_SEND: _Numbers = {
 _OF_A_SEND_BACK: _Numbers = {"delayLevel": java_int, "offset": java_long}
 ATTRIBUTES: Final = "attributes of topics"
 _PLAIN_ATTRIBUTES: Final = re.compile(r"\+message\.type=(?:NORMAL|FIFO|DELAY|TRANSACTION)")
+_OTHER_FILES: Final = ("BatchCQ", "COMPACTION")
 _COUNTS = ("readQueueNums", "writeQueueNums", "perm")
 _OF_AN_UPDATE: _Numbers = dict.fromkeys(_COUNTS, java_int)
 CUT = re.compile(r"\.\.\.\(([0-9]+)\)$")  # how a recording shortens a long value
@@ -108,13 +109,18 @@ def properties_of(text: str) -> dict[str, str]:
 
 
 def has_plain_attributes(fields: Mapping[str, Any]) -> bool:
-    """Whether a topic update requests no attributes, or only a message type, which does not affect what a broker stores.
+    """Whether a topic update requests no attributes, or only a message type that every release with attributes accepts.
 
-    For other attributes, the specification and the reference implementation do not know whether a release accepts them and what they
-    change.
+    For other attributes, the specification does not know whether a release accepts them.
     """
     text = fields.get("attributes")
     return not text or _PLAIN_ATTRIBUTES.fullmatch(str(text)) is not None
+
+
+def has_other_files(fields: Mapping[str, Any]) -> bool:
+    """Whether a topic update requests queues or log files of another format, which neither the specification nor the reference
+    implementation knows."""
+    return any(value in str(fields.get("attributes") or "") for value in _OTHER_FILES)
 
 
 def reach(

@@ -105,4 +105,15 @@ PATCHES: dict[str, Patch] = {
             "self.table.pop(topic, None)\nconfig = self.select(topic)\n",
         )
     ],
+    # Attributes
+    "M-164a": [Text("rocketproof_impl.broker.attributes:altered", "**(current or {}), ", "")],
+    "M-164b": [Text("rocketproof_impl.broker.attributes:altered", ' if name not in signed["delete"]', "")],
+    "M-164c": [Text("rocketproof_impl.broker.attributes:altered", "for kind, names in signed.items():", "for kind, names in ():")],
+    "M-165": [
+        Text(
+            "rocketproof_impl.broker.admin:AdminBrokerProcessor._altered",
+            "return altered(",
+            "return altered({}, {}, self._broker.profile) if stored else altered(",
+        )
+    ],
 }

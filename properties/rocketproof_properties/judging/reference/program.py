@@ -22,7 +22,7 @@ from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_TIMES, UNIQ_KEY
 from rocketproof_protocol.topics import OP_HALF_TOPIC
 from rocketproof_traces.history import Event
-from rocketproof_traces.history.covered import has_plain_attributes
+from rocketproof_traces.history.covered import has_other_files
 from rocketproof_traces.history.exchange import Exchange, places
 
 from ...brokers.runs import queries
@@ -101,7 +101,7 @@ class ReferenceReplay:
                     self._lengths.clear()
             elif item.refused:
                 continue
-            elif item.op == "update_topic" and not has_plain_attributes(item.fields):
+            elif item.op == "update_topic" and has_other_files(item.fields):
                 return  # the topic's state is unknown from here on
             elif item.closed != "fail":
                 response = self.followed.answer(item)

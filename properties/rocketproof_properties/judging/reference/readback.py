@@ -31,7 +31,7 @@ from .following import Follower
 NEXT_OFFSET: Final = "next offset"
 _TOPIC: Final = frozenset(table_to_data({"": TopicConfig("")}, DataVersion(0))["topicConfigTable"][""])
 _ATTRIBUTES: Final = "attributes"
-"""A field that topics have in some releases only. The reference implementation accepts no attributes from a request."""
+"""A field that topics have in some releases only."""
 _GROUP: Final = frozenset(group_to_data(SubscriptionGroupConfig("")))
 _TIMERS: Final = "timerWheelEnable"
 _OF_END: Final = ("topic", "flag", "sysFlag", "reconsumeTimes", "props", "propertiesText")
@@ -73,14 +73,9 @@ class ReadBack:
         state = self.history.states.get("topics")
         if state is None:
             return
-        attributed = {
-            each.fields.get("topic") for each in self.history.exchanges if each.op == "update_topic" and each.fields.get("attributes")
-        }
         mine = {name: config for name, config in self.followed.broker.topics.table.items() if name and self.names.is_mine(name)}
         for topic in map(str, dict.fromkeys((*(n for n in state["topics"] if self.names.is_mine(n)), *mine))):
             row = _comparable_entry(state["topics"].get(topic))
-            if row is not None and topic in attributed:
-                del row[_ATTRIBUTES]
             yield from within(comparison.topic(row, mine.get(topic)), f"topic {topic}")
         own: Mapping[str, Any] | None = self.history.origin.get("shared")
         if own is None:

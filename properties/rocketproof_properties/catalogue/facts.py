@@ -24,6 +24,7 @@ from rocketproof_traces.stored.kinds import BIT
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, host_of
 
 from .history import OK, History, StoredExchange
+from .promises.rows import PromiseRows
 
 SENDS = ("send", "batch")
 _NO_CLASS = Class.encode("none")
@@ -66,6 +67,7 @@ class Facts:
             "place": self._places,
             "file": self._files,
             "damage": self._damage,
+            **PromiseRows(self).makers(),
         }
 
     def rows(self, over: str) -> list[FactRow]:

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from ..reports.exitcode import OK
 from .common import Json, write
 
-Kind = Literal["properties", "profiles", "scopes", "hazards", "releases", "rules"]
+Kind = Literal["properties", "profiles", "scopes", "hazards", "releases", "rules", "promises"]
 
 
 class ListEntry(NamedTuple):
@@ -20,7 +20,7 @@ class ListEntry(NamedTuple):
 
 
 def list_(kind: Kind, /, *search: str, json: Json = None) -> int:
-    """List properties, profiles, scopes, hazards, releases or rules, all or those that contain the search words.
+    """List properties, profiles, scopes, hazards, releases, rules or promises, all or those that contain the search words.
 
     Parameters
     ----------
@@ -104,6 +104,13 @@ def _rules() -> Iterator[ListEntry]:
             yield ListEntry(rule.id, section.title, rule.sentence)
 
 
+def _promises() -> Iterator[ListEntry]:
+    from ..catalogue.promises.statements import promises
+
+    for promise in promises():
+        yield ListEntry(promise.id, promise.theme, promise.sentence)
+
+
 _ENTRIES: Final[Mapping[Kind, Callable[[], Iterator[ListEntry]]]] = {
     "properties": _properties,
     "profiles": _profiles,
@@ -111,6 +118,7 @@ _ENTRIES: Final[Mapping[Kind, Callable[[], Iterator[ListEntry]]]] = {
     "hazards": _hazards,
     "releases": _releases,
     "rules": _rules,
+    "promises": _promises,
 }
 _SINGULAR: Final[Mapping[Kind, str]] = {
     "properties": "property",
@@ -119,6 +127,7 @@ _SINGULAR: Final[Mapping[Kind, str]] = {
     "hazards": "hazard",
     "releases": "release",
     "rules": "rule",
+    "promises": "promise",
 }
 _MORE: Final[Mapping[Kind, str]] = {
     "properties": "rocketproof check --property ID",
@@ -127,4 +136,5 @@ _MORE: Final[Mapping[Kind, str]] = {
     "hazards": "rocketproof hazard ID",
     "releases": "rocketproof validate --target RELEASE",
     "rules": "rocketproof list properties ID",
+    "promises": "rocketproof promises ID",
 }

@@ -20,12 +20,34 @@ from ..reports.choices import InputError
 from ..reports.exitcode import OK, STOPPED, USAGE
 from ..reports.files import STREAM, remedy
 from . import audit as audits
-from . import brokers, checking, data, documents, exploring, implementation, listing, releases, starting, validating, witnesses, zoo
+from . import (
+    brokers,
+    checking,
+    data,
+    documents,
+    exploring,
+    implementation,
+    listing,
+    promising,
+    releases,
+    starting,
+    validating,
+    witnesses,
+    zoo,
+)
 from .common import INVOKED
 
 DEVELOPMENT: Final = "Development"
 GROUPS: Final[Mapping[str, tuple[Callable[..., int], ...]]] = {
-    "Understand": (implementation.hazard, exploring.explore, checking.show, checking.explain, listing.list_, documents.docs),
+    "Understand": (
+        implementation.hazard,
+        exploring.explore,
+        checking.show,
+        checking.explain,
+        promising.promises,
+        listing.list_,
+        documents.docs,
+    ),
     "Check": (checking.check, implementation.run_tests, checking.certificate, data.campaign),
     "Validate a broker": (validating.validate, validating.level, validating.compare, releases.profile, brokers.serve, starting.init),
     "Data": (audits.audit, data.judge),

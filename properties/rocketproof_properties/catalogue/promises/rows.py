@@ -546,9 +546,9 @@ class PromiseRows:
 
     def _by_key(self, broker: str, topic: str, args: Mapping[str, Any], look: Mapping[str, Any]) -> Row | None:
         found = [self._at(broker, place) for place in look.get("places", ())]
-        if None in found or self.history.recorded.strays:
-            return None
         key, most = str(args["key"]), int(args.get("most", _MOST))
+        if None in found or self.history.recorded.strays or not key.isprintable():
+            return None
         begin, end = int(args.get("begin", 0)), min(int(args.get("end", _END)), _END)
         fits = [r for r in self.history.logs[broker].records if r.topic == topic and key in _keys(r)]
         inside = [r for r in fits if r.transaction == NOT and begin + _TICK < r.store_timestamp < end - _TICK]

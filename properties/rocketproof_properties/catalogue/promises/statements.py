@@ -231,10 +231,10 @@ def _delays() -> Iterator[Promise]:
         implies(a.copies > 0, same), True, same,
     )  # fmt: skip
     k = vocabulary()["kept"].row
-    sent = (k.kind == "send") & (k.askedClass == "ordinary") & (k.topicClass == "ordinary") & counted(k)
+    asked = (k.kind == "send") & (k.askedClass == "ordinary") & counted(k) & (k.delayLevel > 0)
     yield DELAYS.over(
         "kept", "PRO-44", "A message with a delay level is not put into its topic when it is sent.", delay,
-        implies(sent, k.delayLevel <= 0), 0, k.delayLevel,
+        implies(asked, k.topicClass == "schedule"), 0, k.delayLevel,
     )  # fmt: skip
     yield DELAYS.as_in("PRO-45", "A restart loses and repeats no delayed message.", delay, "restart.delayed", "fault.delayed")
 

@@ -29,9 +29,9 @@ from rocketproof_properties.programs.vocabulary import arguments
 from rocketproof_properties.validation import promises as documented
 from rocketproof_properties.validation.faults.claims import FAULT_CLAIMS
 from rocketproof_properties.validation.knownbugs.bugs import bugs
+from rocketproof_protocol.codes import REGISTER_BROKER, TOPIC_NOT_EXIST
 from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE
 
-Given = dict[str, Any]
 PAGE = Path(__file__).parents[2] / "properties" / "docs" / "promises.md"
 BY_ID = {promise.id: promise for promise in promises()}
 OWN = {"UNIQ_KEY": "ID1", "KEYS": "k", "TAGS": "t", "colour": "red"}
@@ -207,8 +207,22 @@ def routed(named: int, *, addressed: bool = True) -> History:
     return maker.history()
 
 
+def registered(*, there: bool) -> History:
+    """A broker that registers a topic, closes its connection and registers again; and a query of the topic's route."""
+    maker = HistoryMaker()
+    fields = {"brokerName": "b", "brokerAddr": "10.0.0.1:1", "brokerId": "0"}
+    table = json.dumps({"topicConfigSerializeWrapper": {"topicConfigTable": {"A": {}}}}).encode()
+    for number in range(2):
+        maker.ask("other", fields, request=table, to="name server", request_code=REGISTER_BROKER)
+        if not number:
+            maker.add("info", "disconnect", {"address": "10.0.0.1:1"})
+    row = {"brokerName": "b", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6}
+    body = json.dumps({"queueDatas": [row], "brokerDatas": []}).encode()
+    maker.ask("route", {"topic": "A"}, 0 if there else TOPIC_NOT_EXIST, body=body if there else b"", to="name server")
+    return maker.history()
+
+
 Make = Callable[[], History]
-LOST = {"UNIQ_KEY": "ID1"}
 TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-05": (sent, partial(sent, body=b"b")),
     "PRO-06": (sent, partial(sent, properties={**OWN, "KEYS": "other"})),
@@ -276,6 +290,7 @@ TABLE: Mapping[str, tuple[Make, Make]] = {
     "PRO-72": (partial(looked, "min_offset", {"queue": 0}, offset="0"), partial(looked, "min_offset", {"queue": 0}, offset="1")),
     "PRO-74": (partial(routed, 1), partial(routed, 1, addressed=False)),
     "PRO-75": (partial(routed, 1), partial(routed, 2)),
+    "PRO-84": (partial(registered, there=True), partial(registered, there=False)),
 }
 """For each promise with its own formula: a history that keeps and exercises it, and one that breaks it."""
 

@@ -177,6 +177,9 @@ LOOKUP: Mapping[str, Type] = {
 ROUTED: Mapping[str, Type] = {"addressed": Bool, "namedTwice": Bool}
 """A broker in a route. `addressed`: the route has an address of it. `namedTwice`: the route lists it twice."""
 
+REGISTERED: Mapping[str, Type] = {"there": Bool}
+"""A broker whose last registration was accepted on a connection that is open, and the route of its topic. `there`: the route has it."""
+
 KINDS_OF_PROMISES = (
-    *("message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup", "routed"),
+    *("message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup", "routed", "registered"),
 )  # fmt: skip

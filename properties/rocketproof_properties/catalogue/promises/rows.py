@@ -18,10 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
+    ADD_WRITE_PERM_OF_BROKER,
     PULL_NOT_FOUND,
     PULL_OFFSET_MOVED,
     PULL_RETRY_IMMEDIATELY,
+    REGISTER_BROKER,
     SUCCESS,
+    TOPIC_NOT_EXIST,
+    UNREGISTER_BROKER,
+    WIPE_WRITE_PERM_OF_BROKER,
 )
 from rocketproof_protocol.flags import COMMIT, NOT, PULL_COMMITS_OFFSET, PULL_SUBSCRIBES, ROLLBACK
 from rocketproof_protocol.numbers import java_boolean, java_int, java_long, whole_number
@@ -72,6 +77,7 @@ _SPECIAL: Final = ("__", "TIMER_", "TRAN", "INNER_", "RETRY_", "ORIGIN_", "MAX_"
 _LATE: Final = (DELAY, TRAN_MSG, "TIMER_")
 _CREATING: Final = frozenset({"send", "batch", "send_back", "update_topic", "heartbeat", "end_transaction", "update_group", "other"})
 """Requests after which a broker may have a topic."""
+_OF_REGISTRATIONS: Final = frozenset({REGISTER_BROKER, UNREGISTER_BROKER, WIPE_WRITE_PERM_OF_BROKER, ADD_WRITE_PERM_OF_BROKER})
 _END: Final = 1 << 62
 """A number after those of all events."""
 Reader = Callable[[], Iterator["FactRow"]]
@@ -128,6 +134,7 @@ class PromiseRows:
             "returned": self._returned,
             "lookup": self._lookups,
             "routed": self._routed,
+            "registered": self._registered,
         }
 
     # Messages
@@ -574,6 +581,32 @@ class PromiseRows:
                 row = row_of("routed")(addressed=bool(addresses.get(name)), namedTwice=times > 1)
                 yield self._row(row, (), f"{name} in the response to {exchange}")
 
+    def _registered(self) -> Iterator[FactRow]:
+        changes = [
+            each for each in self.requests if each.request.get("code") in _OF_REGISTRATIONS or each.op in ("forget_topic", "register_topic")
+        ]
+        for query in self.requests:
+            if query.op != "route" or query.code not in (SUCCESS, TOPIC_NOT_EXIST):
+                continue
+            named = _route_brokers(query)
+            for name in {str(each.fields.get("brokerName")) for each in changes if each.seq < query.seq} if named is not None else ():
+                mine = [each for each in changes if each.fields.get("brokerName") in (name, None) and each.seq < query.seq]
+                last = last_of(mine, query.seq)
+                if last is None or not self._is_registered(last, mine, query):
+                    continue
+                yield self._row(row_of("registered")(there=name in (named or ())), (), f"{name} in the response to {query}")
+
+    def _is_registered(self, last: Exchange, mine: Sequence[Exchange], query: Exchange) -> bool:
+        """Whether the last change is a registration of the topic by the only address of the broker, which is still connected."""
+        if last.request.get("code") != REGISTER_BROKER or last.code != SUCCESS or last.fields.get("brokerId") != "0":
+            return False
+        address = last.fields.get("brokerAddr")
+        closed = [event for event in self.history.recorded.others if event.op in ("disconnect", "hang_up", "crash", "wait", "clock")]
+        if any(last.seq < event.seq < query.seq for event in closed if event.op != "wait"):
+            return False
+        others = [each for each in mine if each.op == "other" and each.fields.get("brokerAddr") != address]
+        return not others and query.topic in _registered_topics(last)
+
     # Looking up
 
     @cached_property
@@ -615,6 +648,24 @@ def _is_own(name: str, value: str) -> bool:
 def _same_message(before: StoredRecord, record: StoredRecord) -> bool:
     names = (UNIQ_KEY, KEYS, TAGS)
     return before.body == record.body and all(before.properties.get(name) == record.properties.get(name) for name in names)
+
+
+def _route_brokers(query: Exchange) -> set[str] | None:
+    """Return the brokers that a route names; none if the topic has no route. None if the response cannot be read."""
+    if query.code != SUCCESS:
+        return set()
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        data = fastjson.loads(_bytes(query.response or {}) or b"{}")
+        return {str(row["brokerName"]) for row in data["queueDatas"]}
+    return None
+
+
+def _registered_topics(registration: Exchange) -> Collection[str]:
+    """Return the topics of a registration; none if they are compressed."""
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        data = json.loads(_bytes(registration.request) or b"{}")
+        return set(data["topicConfigSerializeWrapper"]["topicConfigTable"])
+    return ()
 
 
 def _keys(record: StoredRecord) -> Collection[str]:

@@ -363,6 +363,10 @@ def _routes() -> Iterator[Promise]:
     route = f"{CLIENT}: TopicRouteData"
     yield ROUTES.over("routed", "PRO-74", "A route has an address for each broker that it names.", route, r.addressed, True, r.addressed)
     yield ROUTES.over("routed", "PRO-75", "A route names each broker once.", route, ~r.namedTwice, False, r.namedTwice)
+    yield ROUTES.over(
+        "registered", "PRO-84", "A broker whose registration was accepted is in the routes of its topics while it is connected.",
+        f"{DOCS}: NameServer, registration", vocabulary()["registered"].row.there, True, vocabulary()["registered"].row.there,
+    )  # fmt: skip
     yield ROUTES.as_in("PRO-76", "A broker's address is registered under one id only.", f"{DOCS}: NameServer, registration", "INV-60")
 
 

@@ -1,6 +1,6 @@
 """The columns of rows about one request or one fact that users rely on: promises are rules over them.
 
-A reader of histories fills them (`catalogue.promises.rows`). `known` columns are true only if the history decides the other columns.
+A reader of histories fills them (`catalogue.promisefacts`). `known` columns are true only if the history decides the other columns.
 """
 
 from __future__ import annotations
@@ -181,5 +181,6 @@ REGISTERED: Mapping[str, Type] = {"there": Bool}
 """A broker whose last registration was accepted on a connection that is open, and the route of its topic. `there`: the route has it."""
 
 KINDS_OF_PROMISES = (
-    *("message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup", "routed", "registered"),
+    *("message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup"),
+    *("routed", "registered"),
 )  # fmt: skip

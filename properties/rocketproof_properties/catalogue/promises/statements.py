@@ -332,7 +332,8 @@ def _reads() -> Iterator[Promise]:
 def _queries() -> Iterator[Promise]:
     q = vocabulary()["lookup"].row
     yield QUERIES.over(
-        "lookup", "PRO-67", "A query by key returns only the topic's messages with the key and store time.", f"{CLIENT}: MQAdmin.queryMessage",
+        "lookup", "PRO-67", "A query by key returns only the topic's messages with the key and store time.",
+        f"{CLIENT}: MQAdmin.queryMessage",
         implies(q.byKey, q.wrong == 0), 0, q.wrong,
     )  # fmt: skip
     yield QUERIES.over(

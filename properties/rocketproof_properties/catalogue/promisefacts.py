@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from functools import cached_property
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import (
@@ -52,10 +52,7 @@ from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.layout import PHYSICAL_OFFSET_AT
 from rocketproof_traces.stored.record import StoredRecord, record_at
 
-from ..history import OK, BrokerRequest, History, QueueEntry, StoredExchange
-
-if TYPE_CHECKING:
-    from ..facts import FactRow, Facts
+from .history import OK, BrokerRequest, History, QueueEntry, StoredExchange
 
 _ORDINARY: Final = Class.encode("ordinary")
 _SIZE: Final = Struct(">i")
@@ -78,9 +75,12 @@ _LATE: Final = (DELAY, TRAN_MSG, "TIMER_")
 _CREATING: Final = frozenset({"send", "batch", "send_back", "update_topic", "heartbeat", "end_transaction", "update_group", "other"})
 """Requests after which a broker may have a topic."""
 _OF_REGISTRATIONS: Final = frozenset({REGISTER_BROKER, UNREGISTER_BROKER, WIPE_WRITE_PERM_OF_BROKER, ADD_WRITE_PERM_OF_BROKER})
+_LONGEST: Final = (1 << 63) - 1
 _END: Final = 1 << 62
 """A number after those of all events."""
-Reader = Callable[[], Iterator["FactRow"]]
+PromiseRow = tuple[Row, object]
+"""A row, and the object or text that describes it."""
+Reader = Callable[[], Iterator[PromiseRow]]
 
 
 class Span(NamedTuple):
@@ -106,15 +106,11 @@ def last_of(changes: Iterable[Exchange], before: int) -> Exchange | None:
     return last[2]
 
 
-class PromiseRows:
+class PromiseFacts:
     """The rows of a history that promises need, by kind."""
 
-    def __init__(self, facts: Facts) -> None:
-        from ..facts import FactRow
-
-        self._row = FactRow
-        self.facts = facts
-        self.history: History = facts.history
+    def __init__(self, history: History) -> None:
+        self.history = history
         self.requests: Sequence[Exchange] = self.history.recorded.exchanges
         self.states: Mapping[str, Mapping[str, Any]] = {report.op: report.value for report in self.history.recorded.reports}
         self.crashes = [event for event in self.history.recorded.others if event.op == "crash"]
@@ -139,9 +135,9 @@ class PromiseRows:
 
     # Messages
 
-    def _messages(self) -> Iterator[FactRow]:
+    def _messages(self) -> Iterator[PromiseRow]:
         for exchange, number, record in self.acknowledged:
-            yield self._row(self._message(exchange, number, record), (), f"message {number + 1} of {exchange}")
+            yield self._message(exchange, number, record), f"message {number + 1} of {exchange}"
 
     @cached_property
     def acknowledged(self) -> list[tuple[StoredExchange, int, StoredRecord]]:
@@ -193,12 +189,12 @@ class PromiseRows:
 
     # Pulls
 
-    def _fetches(self) -> Iterator[FactRow]:
+    def _fetches(self) -> Iterator[PromiseRow]:
         for exchange in self.requests:
             if exchange.op == "pull" and exchange.code in _PULLED and not exchange.strays:
                 row = self._fetch(exchange)
                 if row is not None:
-                    yield self._row(row, (), str(exchange))
+                    yield row, str(exchange)
 
     def _fetch(self, exchange: Exchange) -> Row | None:
         fields, answered = exchange.fields, exchange.response_fields
@@ -233,7 +229,7 @@ class PromiseRows:
 
     # Offsets of groups
 
-    def _tracked(self) -> Iterator[FactRow]:
+    def _tracked(self) -> Iterator[PromiseRow]:
         for key, at, success, answered, about in self._progress_queries():
             commits = [change for change in self.requests if self._commits(change, *key)]
             last = last_of(commits, at)
@@ -244,7 +240,7 @@ class PromiseRows:
             row = row_of("tracked")(
                 known=True, success=success, committed=offset, answered=answered, lowered=max(earlier, default=-1) > offset
             )
-            yield self._row(row, (), about)
+            yield row, about
 
     def _progress_queries(self) -> Iterator[tuple[tuple[str, str, str], int, bool, int, str]]:
         """Yield group, topic and queue of each query of a group's offset, with its event, its success, its offset and a description."""
@@ -279,7 +275,7 @@ class PromiseRows:
 
     # Queries change nothing
 
-    def _repeated(self) -> Iterator[FactRow]:
+    def _repeated(self) -> Iterator[PromiseRow]:
         looks = self.states.get("looks")
         if looks is not None and looks.get("looks"):
             row = row_of("repeated")(
@@ -290,7 +286,7 @@ class PromiseRows:
                 changed=len(looks.get("changed", ())),
             )
             texts = [f"{kind} {looks[kind][0]}" for kind in ("twice", "moved", "changed") if looks.get(kind)]
-            yield self._row(row, (), ", ".join(("the queries after the program", *texts)))
+            yield row, ", ".join(("the queries after the program", *texts))
 
     @cached_property
     def settled(self) -> bool:
@@ -305,11 +301,11 @@ class PromiseRows:
 
     # Administration
 
-    def _administered(self) -> Iterator[FactRow]:
+    def _administered(self) -> Iterator[PromiseRow]:
         yield from self._of_table("update_topic", "delete_topic", "topic", self.states.get("topics", {}).get("topics"))
         yield from self._of_table("update_group", "delete_group", "groupName", self.states.get("groups", {}).get("groups"))
 
-    def _of_table(self, updates: str, deletes: str, field: str, table: Mapping[str, Any] | None) -> Iterator[FactRow]:
+    def _of_table(self, updates: str, deletes: str, field: str, table: Mapping[str, Any] | None) -> Iterator[PromiseRow]:
         if table is None or any(each.op == "other" and each.broker != "name server" for each in self.requests):
             return
         changes: dict[str, list[Exchange]] = {}
@@ -339,7 +335,7 @@ class PromiseRows:
                 othersDeleted=any(each.op in ("delete_topic", "delete_group") and each.code == SUCCESS for each in after),
                 restarted=bool(crashed),
             )
-            yield self._row(row, (), f"{name} after {last}")
+            yield row, f"{name} after {last}"
 
     # Topics that were deleted
 
@@ -348,20 +344,18 @@ class PromiseRows:
         """Topics that were or may have been deleted."""
         return frozenset(each.topic for each in self.requests if each.op == "delete_topic")
 
-    def _reaches(self) -> Iterator[FactRow]:
+    def _reaches(self) -> Iterator[PromiseRow]:
         for exchange in self.requests:
             offset = exchange.answered("offset") if exchange.op == "max_offset" and exchange.code == SUCCESS else None
             if offset is not None and class_of(exchange.topic) == _ORDINARY and self._is_gone(exchange):
-                yield self._row(row_of("reach")(nextOffset=offset), (), f"{exchange}, whose topic is in no table")
+                yield row_of("reach")(nextOffset=offset), f"{exchange}, whose topic is in no table"
         deleted = self.states.get("deleted", {})
         if "left" in deleted:
             for look in deleted.get("looks", ()):
                 topic, offset = look["args"].get("topic"), java_long(str(look["fields"].get("offset", "")))
                 gone = topic not in deleted["left"] and class_of(topic or "") == _ORDINARY
                 if look["name"] == "max_offset" and look["code"] == SUCCESS and offset is not None and gone:
-                    yield self._row(
-                        row_of("reach")(nextOffset=offset), (), f"queue {look['args'].get('queue')} of {topic}, which was deleted"
-                    )
+                    yield row_of("reach")(nextOffset=offset), f"queue {look['args'].get('queue')} of {topic}, which was deleted"
 
     def _is_gone(self, query: Exchange) -> bool:
         """Whether the topic of a query is certainly in no table: it was deleted, and no later request can have made it."""
@@ -370,7 +364,7 @@ class PromiseRows:
         others = any(each.op == "other" and each.broker != "name server" for each in self.requests)
         return last is not None and last.op == "delete_topic" and last.code == SUCCESS and not others
 
-    def _successors(self) -> Iterator[FactRow]:
+    def _successors(self) -> Iterator[PromiseRow]:
         seen: set[tuple[str, int]] = set()
         for topic in self.deleted:
             deletions = [each for each in self.requests if each.op == "delete_topic" and each.topic == topic and each.code == SUCCESS]
@@ -381,7 +375,7 @@ class PromiseRows:
                     continue
                 seen.add((topic, record.at))
                 was_before = any(sender.end is not None and sender.end < each.seq for each in ended)
-                yield self._row(row_of("successor")(predecessor=was_before), (), f"{record}, sent by {sender},")
+                yield row_of("successor")(predecessor=was_before), f"{record}, sent by {sender},"
 
     def _delivered(self, topic: str) -> Iterator[tuple[int, StoredRecord]]:
         """Yield each message that a consumer of the topic got, with the event before which it was stored."""
@@ -403,7 +397,7 @@ class PromiseRows:
 
     # Delays
 
-    def _arrivals(self) -> Iterator[FactRow]:
+    def _arrivals(self) -> Iterator[PromiseRow]:
         delays = self.history.delays
         stepped = any(event.op in ("clock", "crash", "faults", "disk") for event in self.history.recorded.others)
         if delays is None or stepped:
@@ -429,7 +423,7 @@ class PromiseRows:
                 sameQueue=first is None or request.queue_id < 0 or first.queue_id == request.queue_id,
                 sameMessage=first is None or _same_message(record, first),
             )
-            yield self._row(row, (), f"message {number + 1} of {exchange}, which was delayed by level {level},")
+            yield row, f"message {number + 1} of {exchange}, which was delayed by level {level},"
 
     def _copies(self, exchange: StoredExchange, topic: str, origin: StoredRecord) -> list[StoredRecord]:
         """Return the records of a topic that were made of a waiting record, in the order of the log."""
@@ -443,7 +437,7 @@ class PromiseRows:
 
     # Transactions
 
-    def _halves(self) -> Iterator[FactRow]:
+    def _halves(self) -> Iterator[PromiseRow]:
         ends = [each for each in self.requests if each.op == "end_transaction" and each.closed != "fail"]
         for exchange, number, record in self.acknowledged:
             request = exchange.request
@@ -468,7 +462,7 @@ class PromiseRows:
                 asked=any(event.value.get("asked") or event.value.get("body") for event in questions),
                 questionsKnown=bool(questions) and self._is_connected(request),
             )
-            yield self._row(row, (), f"half message {number + 1} of {exchange}")
+            yield row, f"half message {number + 1} of {exchange}"
 
     def _was_read_after(self, exchange: StoredExchange, ends: Sequence[Exchange]) -> bool:
         """Whether a message sent after these requests was read from its queue: dispatching follows the log's order."""
@@ -491,7 +485,7 @@ class PromiseRows:
 
     # Messages that were sent back
 
-    def _returned(self) -> Iterator[FactRow]:
+    def _returned(self) -> Iterator[PromiseRow]:
         for exchange in self.history.exchanges:
             before = self._at(exchange.broker, exchange.request.offset) if exchange.request.kind == "send_back" else None
             for place in exchange.stored if before is not None else ():
@@ -506,23 +500,23 @@ class PromiseRows:
                     sameBorn=record.born_timestamp == before.born_timestamp,
                     moreTimes=record.reconsume_times == before.reconsume_times + 1,
                 )
-                yield self._row(row, (), f"{record}, which {exchange} has stored,")
+                yield row, f"{record}, which {exchange} has stored,"
 
     # Queries
 
-    def _lookups(self) -> Iterator[FactRow]:
+    def _lookups(self) -> Iterator[PromiseRow]:
         for exchange in self.requests:
             if exchange.op == "view" and exchange.code == SUCCESS:
                 records = _records(exchange)
                 place = java_long(str(exchange.fields.get("offset", "")))
                 if records is not None:
                     wrong = sum(record.physical_offset != place for record in records) + (len(records) != 1)
-                    yield self._row(row_of("lookup")(byPlace=True, wrong=wrong), (), str(exchange))
+                    yield row_of("lookup")(byPlace=True, wrong=wrong), str(exchange)
         for look in self.states.get("looks", {}).get("looks", ()) if self.settled and not self.deleted else ():
             row = self._look(look)
             if row is not None:
                 text = ", ".join(f"{name} {value}" for name, value in look["args"].items())
-                yield self._row(row, (), f"the query {look['name']} after the program ({text})")
+                yield row, f"the query {look['name']} after the program ({text})"
 
     def _look(self, look: Mapping[str, Any]) -> Row | None:
         args, name = look["args"], look["name"]
@@ -532,7 +526,7 @@ class PromiseRows:
         (broker,) = self.history.logs
         if name == "find":
             return self._by_key(broker, topic, args, look)
-        queue = int(args.get("queue", 0))
+        queue = whole_number(args.get("queue", 0))
         entries = self._entries(broker, topic, queue)
         if entries is None or None in entries or look["code"] != SUCCESS:
             return None
@@ -553,10 +547,10 @@ class PromiseRows:
 
     def _by_key(self, broker: str, topic: str, args: Mapping[str, Any], look: Mapping[str, Any]) -> Row | None:
         found = [self._at(broker, place) for place in look.get("places", ())]
-        key, most = str(args["key"]), int(args.get("most", _MOST))
+        key, most = str(args["key"]), whole_number(args.get("most", _MOST))
         if None in found or self.history.recorded.strays or not key.isprintable():
             return None
-        begin, end = int(args.get("begin", 0)), min(int(args.get("end", _END)), _END)
+        begin, end = whole_number(args.get("begin", 0)), whole_number(args.get("end", _LONGEST))
         fits = [r for r in self.history.logs[broker].records if r.topic == topic and key in _keys(r)]
         inside = [r for r in fits if r.transaction == NOT and begin + _TICK < r.store_timestamp < end - _TICK]
         near = [r for r in fits if begin - _TICK <= r.store_timestamp <= end + _TICK]
@@ -567,7 +561,7 @@ class PromiseRows:
 
     # Routes
 
-    def _routed(self) -> Iterator[FactRow]:
+    def _routed(self) -> Iterator[PromiseRow]:
         for exchange in self.requests:
             if exchange.op != "route" or exchange.code != SUCCESS:
                 continue
@@ -579,9 +573,9 @@ class PromiseRows:
                 continue
             for name, times in named.items():
                 row = row_of("routed")(addressed=bool(addresses.get(name)), namedTwice=times > 1)
-                yield self._row(row, (), f"{name} in the response to {exchange}")
+                yield row, f"{name} in the response to {exchange}"
 
-    def _registered(self) -> Iterator[FactRow]:
+    def _registered(self) -> Iterator[PromiseRow]:
         changes = [
             each for each in self.requests if each.request.get("code") in _OF_REGISTRATIONS or each.op in ("forget_topic", "register_topic")
         ]
@@ -594,7 +588,7 @@ class PromiseRows:
                 last = last_of(mine, query.seq)
                 if last is None or not self._is_registered(last, mine, query):
                     continue
-                yield self._row(row_of("registered")(there=name in (named or ())), (), f"{name} in the response to {query}")
+                yield row_of("registered")(there=name in (named or ())), f"{name} in the response to {query}"
 
     def _is_registered(self, last: Exchange, mine: Sequence[Exchange], query: Exchange) -> bool:
         """Whether the last change is a registration of the topic by the only address of the broker, which is still connected."""

@@ -9,13 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from promised_histories import BROKER, HistoryMaker
 
 from nonempty import nonempty
+from rocketproof_model.columns import compile_columns
 from rocketproof_profiles import PROFILES
 from rocketproof_profiles.releases import LINES
 from rocketproof_properties.catalogue.conditions import ANYTHING
+from rocketproof_properties.catalogue.facts import Facts
 from rocketproof_properties.catalogue.history import History, WaitedProducer
 from rocketproof_properties.catalogue.promises.broken import breaches, known_breach, line_number
 from rocketproof_properties.catalogue.promises.promise import Promise
@@ -31,6 +34,8 @@ from rocketproof_properties.validation.faults.claims import FAULT_CLAIMS
 from rocketproof_properties.validation.knownbugs.bugs import bugs
 from rocketproof_protocol.codes import REGISTER_BROKER, TOPIC_NOT_EXIST
 from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE
+from rocketproof_traces.audit.row_rules import row_rule, settings_of
+from rocketproof_traces.audit.rules import instance
 
 PAGE = Path(__file__).parents[2] / "properties" / "docs" / "promises.md"
 BY_ID = {promise.id: promise for promise in promises()}
@@ -303,6 +308,19 @@ def test_a_history_keeps_and_another_breaks_the_promise(id_: str) -> None:
     assert own.check(kept) is None
     assert own.exercised(kept)
     assert own.check(broken) is not None
+
+
+@pytest.mark.parametrize("id_", list(TABLE))
+def test_column_program_decides_as_the_row_rule(id_: str) -> None:
+    own = BY_ID[id_].own
+    assert own is not None
+    (rule,) = own.rules
+    rows = [row.row for make in TABLE[id_] for row in Facts.of(make()).rows(rule.over)]
+    made = instance(rule.over, {})
+    table = {variable.name: np.array([row[n] for row in rows], np.int64) for n, variable in enumerate(made.model.variables)}
+    decided = list(compile_columns(made, {id_: rule.claim.formula}).run(table, {})[id_])
+    assert decided == [bool(row_rule(rule, settings_of({})).holds(row, ())) for row in rows]
+    assert not all(decided)
 
 
 def test_each_formula_is_in_the_table() -> None:

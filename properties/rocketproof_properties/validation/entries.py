@@ -20,7 +20,7 @@ from typing import Final, Literal
 from ..brokers.deployment import LOST
 from ..catalogue.promises.statements import promises
 from ..catalogue.rules import rules
-from ..catalogue.table import CLAIMS, HISTORY_CLAIMS
+from ..catalogue.table import CLAIMS, HISTORY_CLAIMS, claims_of
 from ..conformance.witnesses.known import WITNESSES, KnownHazard
 from ..judging import storefiles
 from ..judging.claims import HIDDEN, ON_THE_WIRE, cases
@@ -183,7 +183,7 @@ def _properties(profile: str) -> list[SuiteEntry]:
 
 def _promises() -> list[SuiteEntry]:
     """Return the promises that programs decide. Where a release breaks one, programs with that condition do not count."""
-    return [SuiteEntry(promise.id, promise.sentence, "property") for promise in promises() if any(promise.claims())]
+    return [SuiteEntry(promise.id, promise.sentence, "property") for promise in promises() if claims_of(promise)]
 
 
 def _rules(profile: str) -> list[SuiteEntry]:

@@ -18,6 +18,7 @@ from ..catalogue.promises.broken import breaches
 from ..catalogue.promises.promise import Promise
 from ..catalogue.promises.statements import promises
 from ..catalogue.stored import stored_rules
+from ..catalogue.table import claims_of
 from ..judging.claims import cases
 from ..judging.known import why_not
 from ..judging.restarts import SENTENCES as RESTARTS
@@ -109,7 +110,7 @@ def _bug(reason: str) -> str:
 def formulas(promise: Promise) -> list[tuple[str, str]]:
     """Return the formulas of a promise: for each its id or kind of rows, and its text."""
     rows = [(f"each {rule.over}", show(rule.claim.formula)) for rule in (promise.own.rules if promise.own is not None else ())]
-    sentences = {claim.id: claim.sentence for claim in promise.claims()} | dict(RESTARTS)
+    sentences = {claim.id: claim.sentence for claim in claims_of(promise)} | dict(RESTARTS)
     sentences |= {rule.id: rule.claim.sentence for rule in stored_rules()} | {FAULT + name: c.sentence for name, c in FAULT_CLAIMS.items()}
     return rows + [(id_, sentences[id_]) for id_ in promise.refers]
 

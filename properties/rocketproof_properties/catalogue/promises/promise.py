@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from rocketproof_traces.audit.rules import Over, rule
 
 from ..claim import HistoryClaim
-from ..table import HISTORY_CLAIMS
 
 
 @dataclass(frozen=True)
@@ -27,12 +25,6 @@ class Promise:
     source: str
     own: HistoryClaim | None = None
     refers: tuple[str, ...] = ()
-
-    def claims(self) -> Iterator[HistoryClaim]:
-        """Yield the formulas over histories."""
-        if self.own is not None:
-            yield self.own
-        yield from (claim for claim in HISTORY_CLAIMS if claim.id in self.refers)
 
 
 @dataclass(frozen=True)

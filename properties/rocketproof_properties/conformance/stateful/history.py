@@ -20,6 +20,7 @@ from rocketproof_traces.history.events import event_line, header_line
 from ...brokers.runs.recording import on_disk
 from ...brokers.runs.simulated import SimulatedRun, history_of
 from ...catalogue.history import History
+from ...catalogue.promises.statements import promises
 from ...catalogue.table import HISTORY_CLAIMS, HistoryClaim
 from ...programs.pool import DrawCounts
 from ...programs.program import Program, selected
@@ -31,7 +32,10 @@ from ...reports.files import keep_witness, opened
 
 REPORTED = 25  # programs between two reports of progress
 SEARCHED = 400  # maximum number of programs in search of a known violation
-CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS}
+CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS} | {
+    promise.id: promise.own for promise in promises() if promise.own is not None
+}
+"""The claims and promises that a program can be checked by."""
 
 
 class ClaimBroken(AssertionError):

@@ -23,7 +23,7 @@ class KnownBreach:
     """A documented violation of a promise.
 
     - `first`, `last`: the release lines with the violation, inclusive.
-    - `condition`: what a program does, as in the catalogue's cases; "" for any program.
+    - `condition`: the condition of a program, as in the catalogue's cases; "" for any program.
     - `bug`: the known bug's id, "" without one. `reason`: the cause in one sentence.
     - `program`: the smallest program that shows it.
     """
@@ -52,7 +52,7 @@ def breaches() -> tuple[KnownBreach, ...]:
 
 @cache
 def line_number(profile: str) -> int:
-    """Return the number of a profile's release line; of a profile without one, that of the first line whose profile refines it."""
+    """Return the number of a profile's release line; for a profile without one, the number of the first line whose profile refines it."""
     name = profile.partition(PAIR)[0]
     own = [number for number, line in enumerate(LINES) if line.profile == name]
     return own[0] if own else next(number for number, line in enumerate(LINES) if name in lineage(line.profile)[1:])

@@ -349,11 +349,11 @@ def _queries() -> Iterator[Promise]:
         implies(q.byPlace, q.wrong == 0), 0, q.wrong,
     )  # fmt: skip
     yield QUERIES.over(
-        "lookup", "PRO-71", "The earliest store time of a queue is that of its first message.", f"{CLIENT}: MQAdmin.earliestMsgStoreTime",
+        "lookup", "PRO-71", "The earliest store time of a queue is the store time of its first message.", f"{CLIENT}: MQAdmin.earliestMsgStoreTime",
         implies(q.earliest, q.answered == q.expected), q.expected, q.answered,
     )  # fmt: skip
     yield QUERIES.over(
-        "lookup", "PRO-72", "The smallest offset of a queue is that of its first message.", f"{CLIENT}: MQAdmin.minOffset",
+        "lookup", "PRO-72", "The smallest offset of a queue is the offset of its first message.", f"{CLIENT}: MQAdmin.minOffset",
         implies(q.bounds, q.answered == q.expected), q.expected, q.answered,
     )  # fmt: skip
     yield QUERIES.as_in("PRO-73", "A message is found by its keys after a restart.", f"{DOCS}: Query messages, IndexFile", "restart.keys")

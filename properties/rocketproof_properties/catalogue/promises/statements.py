@@ -349,7 +349,8 @@ def _queries() -> Iterator[Promise]:
         implies(q.byPlace, q.wrong == 0), 0, q.wrong,
     )  # fmt: skip
     yield QUERIES.over(
-        "lookup", "PRO-71", "The earliest store time of a queue is the store time of its first message.", f"{CLIENT}: MQAdmin.earliestMsgStoreTime",
+        "lookup", "PRO-71", "The earliest store time of a queue is the store time of its first message.",
+        f"{CLIENT}: MQAdmin.earliestMsgStoreTime",
         implies(q.earliest, q.answered == q.expected), q.expected, q.answered,
     )  # fmt: skip
     yield QUERIES.over(

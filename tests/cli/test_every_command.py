@@ -152,6 +152,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "explore": (["explore", WITNESS], ("--html",)),
     "hazard": (["hazard", "HAZ-03"], ("--json",)),
     "zoo": (["zoo"], ("--json",)),
+    "promises": (["promises"], ("--json",)),
     "docs": (["docs"], ()),
     "list": (["list", "hazards"], ("--json",)),
     "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html")),

@@ -10,7 +10,7 @@ import itertools
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
@@ -24,6 +24,7 @@ from rocketproof_traces.stored.kinds import BIT
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, host_of
 
 from .history import OK, History, StoredExchange
+from .promisefacts import PromiseFacts, Reader
 
 SENDS = ("send", "batch")
 _NO_CLASS = Class.encode("none")
@@ -66,6 +67,7 @@ class Facts:
             "place": self._places,
             "file": self._files,
             "damage": self._damage,
+            **{kind: partial(self._promised, reader) for kind, reader in PromiseFacts(history).makers().items()},
         }
 
     def rows(self, over: str) -> list[FactRow]:
@@ -81,6 +83,10 @@ class Facts:
         history = self.history
         given = {name: getattr(history, name) for name in ("max_message_size", "limits_record", "early_batches")}
         return settings_of({**given, "before_49": False, "below_zero": False})
+
+    @staticmethod
+    def _promised(reader: Reader) -> Iterator[FactRow]:
+        return (FactRow(row, (), about) for row, about in reader())
 
     # Requests
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from rocketproof_protocol.codes import FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE, SUCCESS
 from rocketproof_protocol.groups import RETRY_MAX_TIMES
-from rocketproof_spec.bounds import retry_limit_of
+from rocketproof_spec.bounds import DELAYS, retry_limit_of
+from rocketproof_traces.history.exchanges import RecordedExchanges
 from rocketproof_traces.stored.record import LogRecords, StoredRecord
 
 OK = (SUCCESS, FLUSH_DISK_TIMEOUT, SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT)  # the codes of stored messages
@@ -23,7 +24,7 @@ class BrokerRequest:
     """A request to a broker. `kind`: send, batch, send_back, end_transaction, or other for requests that store nothing.
 
     A send-back names its record by the `offset` in the log; `delay_level` requests the delay. `bodies` are the messages' bodies: one, or
-    one per message of a batch.
+    one per message of a batch, and `items` the properties of each message of a batch. `born` is the born timestamp in milliseconds.
     """
 
     kind: str
@@ -40,6 +41,9 @@ class BrokerRequest:
     version: int = 399
     delay_level: int = 0
     offset: int = 0
+    items: tuple[Mapping[str, str], ...] = ()
+    flag: int = 0
+    born: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,7 @@ class History:
     Logs, queues and counts are by broker name, next offsets by "topic-queueId". `twin`: the stored property texts of the same program on a
     broker without hooks, by exchange number, or None. `end` is the time of the last observation, in milliseconds. `limits_record`:
     `max_message_size` bytes limit the whole record; otherwise they limit the body. `early_batches`: as in the settings of rules.
+    `recorded`: all requests, the other events and the reported states. `delays`: the delay of each level in milliseconds, None if unknown.
     """
 
     exchanges: list[StoredExchange] = field(default_factory=list)
@@ -146,6 +151,8 @@ class History:
     waited: list[WaitedProducer] = field(default_factory=list)
     events: list[TopicEvent] = field(default_factory=list)
     end: int = 0
+    recorded: RecordedExchanges = field(default_factory=RecordedExchanges)
+    delays: tuple[int, ...] | None = DELAYS
     rows: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """The facts that `facts.py` has derived from the history, cached with it."""
 

@@ -42,9 +42,10 @@ from . import (
     waits,
 )
 from .claim import Case, Claim, HistoryClaim
+from .promises.promise import Promise
 from .stored import stored_rules
 
-__all__ = ["CASES", "CLAIMS", "HISTORY_CASES", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "properties", "rules"]
+__all__ = ["CASES", "CLAIMS", "HISTORY_CASES", "HISTORY_CLAIMS", "Case", "Claim", "HistoryClaim", "claims_of", "properties", "rules"]
 
 _OF_STATES = (
     creation,
@@ -81,9 +82,14 @@ HISTORY_CASES: tuple[Case, ...] = tuple(c for theme in _OF_HISTORIES for c in th
 CASES: tuple[Case, ...] = (*(c for theme in _OF_STATES for c in theme.CASES), *HISTORY_CASES)
 
 
+def claims_of(promise: Promise) -> tuple[HistoryClaim, ...]:
+    """Return the formulas of a promise over histories: its own, or the claims that it refers to."""
+    return (promise.own,) if promise.own is not None else tuple(claim for claim in HISTORY_CLAIMS if claim.id in promise.refers)
+
+
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return every rule once: those about stores, and those that only histories have."""
+    """Return every rule of a property once: those about stores, and those that only histories have. Promises have rules of their own."""
     return tuple(dict.fromkeys((*stored_rules(), *(rule for claim in HISTORY_CLAIMS for rule in claim.rules))))
 
 

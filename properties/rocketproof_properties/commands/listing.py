@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple
 from ..reports.exitcode import OK
 from .common import Json, write
 
-Kind = Literal["properties", "profiles", "scopes", "hazards", "releases", "rules", "steps"]
+Kind = Literal["properties", "profiles", "scopes", "hazards", "releases", "rules", "promises", "steps"]
 
 
 class ListEntry(NamedTuple):
@@ -20,7 +20,7 @@ class ListEntry(NamedTuple):
 
 
 def list_(kind: Kind, /, *search: str, json: Json = None) -> int:
-    """List properties, profiles, scopes, hazards, releases, rules or steps of programs, all or those that contain the search words.
+    """List the names that commands take, such as properties or releases: all, or those that contain the search words.
 
     Parameters
     ----------
@@ -111,6 +111,13 @@ def _steps() -> Iterator[ListEntry]:
         yield ListEntry(name, "", f"{STEPS[name].sentence}. Arguments: {', '.join(STEPS[name].arguments) or 'none'}")
 
 
+def _promises() -> Iterator[ListEntry]:
+    from ..catalogue.promises.statements import promises
+
+    for promise in promises():
+        yield ListEntry(promise.id, promise.theme, promise.sentence)
+
+
 class _Listing(NamedTuple):
     """How a kind is listed: its entries, the name of one, and the command that shows more of it."""
 
@@ -126,5 +133,6 @@ _LISTINGS: Final[Mapping[Kind, _Listing]] = {
     "hazards": _Listing(_hazards, "hazard", "rocketproof hazard ID"),
     "releases": _Listing(_releases, "release", "rocketproof validate --target RELEASE"),
     "rules": _Listing(_rules, "rule", "rocketproof list properties ID"),
+    "promises": _Listing(_promises, "promise", "rocketproof promises ID"),
     "steps": _Listing(_steps, "step", "rocketproof docs run"),
 }

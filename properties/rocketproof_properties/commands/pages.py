@@ -41,6 +41,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "properties/docs/releases.md": GUIDE,
         "properties/docs/profiles.md": REFERENCE,
         "properties/docs/known-bugs.md": GUIDE,
+        "properties/docs/promises.md": REFERENCE,
     },
     "You have a bug report": {
         "properties/docs/run.md": GUIDE,

@@ -29,6 +29,7 @@ from . import (
     handwritten,
     implementation,
     listing,
+    promising,
     releases,
     starting,
     validating,
@@ -39,7 +40,15 @@ from .common import INVOKED
 
 DEVELOPMENT: Final = "Development"
 GROUPS: Final[Mapping[str, tuple[Callable[..., int], ...]]] = {
-    "Understand": (implementation.hazard, exploring.explore, checking.show, checking.explain, listing.list_, documents.docs),
+    "Understand": (
+        implementation.hazard,
+        exploring.explore,
+        checking.show,
+        checking.explain,
+        promising.promises,
+        listing.list_,
+        documents.docs,
+    ),
     "Check": (checking.check, implementation.run_tests, checking.certificate, data.campaign),
     "Validate a broker": (validating.validate, validating.level, validating.compare, releases.profile, brokers.serve, starting.init),
     "Decide a bug report": (handwritten.run_program, handwritten.bisect),

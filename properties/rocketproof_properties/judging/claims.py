@@ -20,6 +20,7 @@ from ..catalogue.claim import SEEDS, Case
 from ..catalogue.table import CASES, HISTORY_CLAIMS, HistoryClaim
 from ..programs.parts import Capability
 from .exchanges import HELD, ProgramExchanges
+from .promises import judge_promises
 from .verdicts import Expected, JudgeResult, ProgramFinding
 
 ENOUGH: Final = 30
@@ -72,12 +73,8 @@ def cases(profile: str) -> tuple[Case, ...]:
 
 def expected(profile: str, claim: str, conditions: frozenset[str], source: str) -> tuple[Expected, Case | None]:
     """Return the catalogue's expected verdict for a claim in a program with these conditions, and the case that states it."""
-    if claim == "INV-03" and not conditions.isdisjoint(_ANSWERING):
-        return "open", None  # HAZ-26: a broker answers one-way callers if it is busy or held their pulls
-    if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":
-        return "open", None  # INV-06: the lost message is not stored
-    if not conditions.isdisjoint(about.UNREAD) and claim in OF_PLACES | OF_QUEUES and claim != "INV-06.records":
-        return "open", None  # nor can records after it be read
+    if is_undecidable(claim, conditions):
+        return "open", None
     mine = [case for case in cases(profile) if case.claim == claim]
     for case in mine:
         if case.expected == "violated" and case.condition in conditions:
@@ -88,9 +85,20 @@ def expected(profile: str, claim: str, conditions: frozenset[str], source: str) 
     return "open", None
 
 
+def is_undecidable(claim: str, conditions: frozenset[str]) -> bool:
+    """Whether a program with these conditions does not decide a claim, in any release."""
+    if claim == "INV-03" and not conditions.isdisjoint(_ANSWERING):
+        return True  # HAZ-26: a broker answers one-way callers if it is busy or held their pulls
+    if about.TOO_LARGE in conditions and claim in OF_PLACES and claim != "INV-06.records":
+        return True  # INV-06: the lost message is not stored
+    # nor can records after it be read
+    return not conditions.isdisjoint(about.UNREAD) and claim in OF_PLACES | OF_QUEUES and claim != "INV-06.records"
+
+
 def judge_claims(program: ProgramExchanges) -> JudgeResult:
-    """Judge a program by each claim that its responses and the records read back can decide."""
+    """Judge a program by each claim and each promise that its responses and the records read back can decide."""
     deviations, unconfirmed, claims, exercised = [], [], dict[str, tuple[bool, Expected, str]](), set[str]()
+    open_texts = dict[str, str]()
     for claim in HISTORY_CLAIMS:
         if not _judgeable(claim, program):
             continue
@@ -104,13 +112,22 @@ def judge_claims(program: ProgramExchanges) -> JudgeResult:
         if text is not None or claim.exercised(history):
             exercised.add(claim.id)
         claims[claim.id] = (text is None, verdict, "" if case is None else case.condition)
+        if text is not None and verdict == "open" and not is_undecidable(claim.id, program.conditions):
+            open_texts[claim.id] = text
         if text is None or verdict == "open":
             continue
         known = verdict == "violated"
         reason = case.reason if case is not None else ""
         condition = case.condition if case is not None and known else ""
         deviations.append(ProgramFinding("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
-    return JudgeResult("claims", deviations, unconfirmed, claims=claims, exercised=frozenset(exercised))
+    kept = judge_promises(program, claims, open_texts)
+    return JudgeResult(
+        "claims",
+        [*deviations, *kept.deviations],
+        unconfirmed,
+        claims={**claims, **kept.claims},
+        exercised=frozenset(exercised) | kept.exercised,
+    )
 
 
 def _judgeable(claim: HistoryClaim, program: ProgramExchanges) -> bool:

@@ -2,9 +2,9 @@
 
 The suite (`suite/`) has an item for each entry. The kinds are:
 
-- *property*: a claim about histories. A condition under which the profile expects a violation is an entry of its own. Rules about a
-  broker's files are properties too, if they can be read. So are properties of states that a witness of the model violates, if brokers can
-  be started for it.
+- *property*: a claim about histories, or a promise. A condition under which the profile expects a violation is an entry of its own. Rules
+  about a broker's files are properties too, if they can be read. So are properties of states that a witness of the model violates, if
+  brokers can be started for it.
 - *rule*: a rule that a guard of the specification states, or that alone decides a field of a response, a record or a topic's entry
   (`judging/reference/rules.py`). It is contradicted if that guard refuses what a broker did, or if the field differs.
 - *specification* and *reference*: everything that no single rule decides, by kind of request or state.
@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..brokers.deployment import LOST
+from ..catalogue.promises.statements import promises
 from ..catalogue.rules import rules
-from ..catalogue.table import CLAIMS, HISTORY_CLAIMS
+from ..catalogue.table import CLAIMS, HISTORY_CLAIMS, claims_of
 from ..conformance.witnesses.known import WITNESSES, KnownHazard
 from ..judging import storefiles
 from ..judging.claims import HIDDEN, ON_THE_WIRE, cases
@@ -120,6 +121,7 @@ def entries(profile: str, offers: frozenset[Capability]) -> tuple[SuiteEntry, ..
     witnesses = WITNESSES if Capability.START in offers else ()
     result = [
         *_properties(profile),
+        *_promises(),
         *(_of_files() if Capability.STORE in offers else ()),
         *(entry for known_hazard in witnesses for entry in _of_states(known_hazard)),
         *_rules(profile),
@@ -177,6 +179,11 @@ def _properties(profile: str) -> list[SuiteEntry]:
                 id_, needs = f"{claim.id}[{case.condition}]", ON_THE_WIRE[case.condition]
                 result.append(SuiteEntry(id_, claim.sentence, "property", "violated", case.condition, case.reason, needs))
     return result
+
+
+def _promises() -> list[SuiteEntry]:
+    """Return the promises that programs decide. Where a release breaks one, programs with that condition do not count."""
+    return [SuiteEntry(promise.id, promise.sentence, "property") for promise in promises() if claims_of(promise)]
 
 
 def _rules(profile: str) -> list[SuiteEntry]:

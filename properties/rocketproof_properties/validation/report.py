@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from rocketproof_protocol.shown import json_text
 
+from ..catalogue.promises.statements import promises
 from ..catalogue.table import HISTORY_CLAIMS
 from ..conformance.witnesses.known import HazardReplayed
 from ..judging.claims import ENOUGH, cases
@@ -46,6 +47,7 @@ OF_PROGRAMS: Final[tuple[Judge, ...]] = ("specification", "reference")
 
 SENTENCES: Final[Mapping[str, str]] = {
     **{claim.id: claim.sentence for claim in HISTORY_CLAIMS},
+    **{promise.id: promise.sentence for promise in promises()},
     "reference": "answers, topics, queues and records are those of the reference implementation",
     "specification": "the specification explains what the clients saw",
 }

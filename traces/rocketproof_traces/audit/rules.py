@@ -10,12 +10,14 @@ from typing import Any, Literal, NamedTuple
 from rocketproof_model import Expr, ite
 from rocketproof_model.language import Instance, Property, show, walk
 
-from .vocabulary import JOINS, SETTINGS, RowVocabulary, vocabulary
+from .vocabulary import JOINS, PROMISED, SETTINGS, RowVocabulary, vocabulary
 
 Over = Literal[
     "record", "log", "line", "queue", "entry", "ending", "ledger", "ledgers", "file", "files", "topic", "table", "damage",
     "outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key",
     "exchange", "id", "kept", "counter", "count", "route", "place",
+    "message", "fetch", "tracked", "repeated", "administered", "reach", "successor", "arrival", "half", "returned", "lookup",
+    "routed", "registered",
 ]  # fmt: skip
 Severity = Literal["error", "warning", "note"]
 
@@ -35,7 +37,7 @@ KINDS: Mapping[str, tuple[str, bool]] = {
     "table": ("table", False),
     "damage": ("damage", False),
     **{kind: (kind, False) for kind in JOINS},
-    **{kind: (kind, False) for kind in ("exchange", "id", "kept", "counter", "count", "route", "place")},
+    **{kind: (kind, False) for kind in ("exchange", "id", "kept", "counter", "count", "route", "place", *PROMISED)},
 }
 
 _RELATIONS = {"lt": ("below", "above"), "le": ("at most", "at least")}  # if the found value is the left operand, the right operand
@@ -65,7 +67,7 @@ class Rule:
     - a kind of `joined`.
 
     Or the rows of a history: an `exchange`, an `id` in a response, a record that a request has `kept`, a `counter` of a queue, a `count` of
-    messages, a `route`, a `place`.
+    messages, a `route`, a `place`, or a kind of `promised`.
     """
 
     claim: Property

@@ -19,7 +19,7 @@ from rocketproof_protocol.flags import TRANSACTION_BITS
 from rocketproof_spec.bounds import DELAY_LEVELS
 
 from ..stored.kinds import BIT, Reason
-from . import joined
+from . import joined, promised
 
 I32 = Int(*JAVA_INT)
 I64 = Int(-(2**61), 2**61)
@@ -212,6 +212,9 @@ Damage = Enum(*(reason.name.lower() for reason in Reason))
 DAMAGE: Mapping[str, Type] = {"offset": I64, "length": I64, "reason": Damage}
 """Bytes of the log that are neither record nor blank, and the reason, see `stored.kinds.Reason`."""
 
+
+PROMISED = promised.KINDS_OF_PROMISES
+"""The kinds of rows in `promised`."""
 
 JOINS = ("outcome", "operation", "commit", "host", "config", "level", "progress", "checkpoint", "index", "key")
 """The kinds of rows in `joined`."""
@@ -415,4 +418,5 @@ def vocabulary() -> Mapping[str, RowVocabulary]:
         "count": _vocabulary("count", COUNT),
         "route": _vocabulary("route", ROUTE),
         "place": _vocabulary("place", PLACE),
+        **{name: _vocabulary(name, getattr(promised, name.upper())) for name in PROMISED},
     }

@@ -19,6 +19,7 @@ from rocketproof_protocol.groups import RETRY_MAX_TIMES
 from rocketproof_protocol.numbers import java_int, java_long, whole_number
 from rocketproof_protocol.properties import CHECK_IMMUNITY_TIME_IN_SECONDS, DELAY, PGROUP, TRAN_MSG
 from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_spec.bounds import DELAYS_TEXT, delays_of
 from rocketproof_traces.history import Event
 from rocketproof_traces.history.exchange import Exchange
 from rocketproof_traces.stored.record import LogRecords, StoredRecord, read_log, record_at
@@ -64,7 +65,9 @@ def history_of_stores(parsed: ParsedHistory, profile: Profile) -> History:
     stores = {report.process: report.value for report in parsed.reports if report.op == "store"}
     stored = {seq: places for value in stores.values() for seq, places in value["stored"].items()}
     served = {report.value["of"]: report.value for report in parsed.reports if report.op == "served"}
-    history = History(limits_record=profile.limits_record, early_batches=settings(profile.name)["early_batches"])
+    history = History(
+        limits_record=profile.limits_record, early_batches=settings(profile.name)["early_batches"], recorded=parsed.recorded, delays=None
+    )
     history.routes += [Routes(report.value["queues"], report.value["addresses"]) for report in parsed.reports if report.op == "routes"]
     for request in parsed.exchanges:
         exchange = _exchanged(request, stored.get(request.seq, ()))
@@ -147,6 +150,7 @@ class _Assignment:
         limit = whole_number(self.parsed.settings.get("maxMessageSize", 4 << 20))
         queues = self.parsed.states.get("queues", {})
         whole = History(exchanges, {broker: self._log(self.records, size)}, max_message_size=limit, routes=list(self._routes()))
+        whole.recorded, whole.delays = self.parsed.recorded, delays(self.parsed)
         if whole_number(self.parsed.settings.get("transactionCheckInterval", 60_000)) <= _SOON:
             whole.waited = list(waited(self.parsed, self.profile))
         whole.limits_record, whole.early_batches = self.profile.limits_record, settings(self.profile.name)["early_batches"]
@@ -250,6 +254,16 @@ class _Assignment:
                 yield Routes(queues, brokers)
 
 
+def delays(parsed: ParsedHistory) -> tuple[int, ...] | None:
+    """Return the delay of each level in ms; None if the setting is malformed, or a request may have changed a setting."""
+    if any(request.request.get("code") == codes.UPDATE_BROKER_CONFIG for request in parsed.exchanges):
+        return None
+    try:
+        return delays_of(str(parsed.settings.get("messageDelayLevel", DELAYS_TEXT)))
+    except (KeyError, ValueError):
+        return None
+
+
 def waited(parsed: ParsedHistory, profile: Profile) -> Iterator[WaitedProducer]:
     """Yield the first producer of a program that waited for a check of half messages, unless an earlier event may have settled them."""
     groups: dict[str, set[str]] = {}
@@ -305,6 +319,7 @@ def request_of(request: Exchange) -> BrokerRequest:
     group = topic.removeprefix(RETRY_PREFIX) if topic.startswith(RETRY_PREFIX) else fields.get("group", "")
     most = fields.get("maxReconsumeTimes")
     body = body_of(request.request)
+    items = list(batch_items(body or b"")) if kind == "batch" else []
     return BrokerRequest(
         kind,
         request.seq,
@@ -314,12 +329,15 @@ def request_of(request: Exchange) -> BrokerRequest:
         _number(fields.get("queueId")),
         _number(fields.get("sysFlag")),
         parse_properties(fields.get("properties"), exact=False),
-        tuple(text for text, _ in batch_items(body or b"")) if kind == "batch" else (body,),
+        tuple(text for text, _ in items) if kind == "batch" else (body,),
         _number(fields.get("reconsumeTimes")),
         None if most is None else java_int(most),
         whole_number(request.request["version"]),
         _number(fields.get("delayLevel")),
         _number(fields.get("offset")),
+        tuple(parse_properties(text.decode("utf-8", "replace"), exact=False) for _, text in items),
+        _number(fields.get("flag")),
+        _number(fields.get("bornTimestamp")),
     )
 
 

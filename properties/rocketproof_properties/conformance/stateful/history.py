@@ -20,6 +20,7 @@ from rocketproof_traces.history.events import event_line, header_line
 from ...brokers.runs.recording import on_disk
 from ...brokers.runs.simulated import SimulatedRun, history_of
 from ...catalogue.history import History
+from ...catalogue.promises.statements import promises
 from ...catalogue.table import HISTORY_CLAIMS, HistoryClaim
 from ...programs.pool import DrawCounts
 from ...programs.program import Program, selected
@@ -32,6 +33,8 @@ from ...reports.files import keep_witness, opened
 REPORTED = 25  # programs between two reports of progress
 SEARCHED = 400  # maximum number of programs in search of a known violation
 CLAIMS: Mapping[str, HistoryClaim] = {claim.id: claim for claim in HISTORY_CLAIMS}
+CHECKED: Mapping[str, HistoryClaim] = {**CLAIMS, **{promise.id: promise.own for promise in promises() if promise.own is not None}}
+"""The claims and promises by which a program can be checked."""
 
 
 class ClaimBroken(AssertionError):
@@ -71,7 +74,7 @@ def run_program(*, profile: str, condition: str, property: str = "", steps: Sequ
     selection = SELECTIONS[known("condition", condition, SELECTIONS)]
     history = history_of(PROFILES[known("profile", profile, PROFILES)], selection.setting, steps)
     if property:
-        claim = CLAIMS[known("property", property, CLAIMS)]
+        claim = CHECKED[known("property", property, CHECKED)]
         breach = claim.check(history)
         if breach is not None:
             raise ClaimBroken(f"{claim.id} is violated: {breach}")

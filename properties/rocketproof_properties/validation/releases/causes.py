@@ -39,7 +39,7 @@ def cause_of(difference: FieldDifference, history: ParsedHistory) -> Cause:
     """Return the cause of a difference, independent of the program that shows it."""
     op = next((one.op for one in history.exchanges if one.seq == difference.seq), difference.where.split()[0])
     about = {"the": "record"}.get(op, op)
-    one, other = (_plain(value, history) for value in (difference.recorded, difference.found))
+    one, other = (plain(value, history) for value in (difference.recorded, difference.found))
     if difference.field == NEXT_OFFSET:
         one, other = "more", "less"
         if isinstance(difference.recorded, int) and difference.recorded < difference.found:
@@ -47,10 +47,10 @@ def cause_of(difference: FieldDifference, history: ParsedHistory) -> Cause:
     return Cause(f"{about}.{difference.field}", one, other, rules_of_difference(difference, history))
 
 
-def _plain(value: Any, history: ParsedHistory) -> str:
-    """Remove from a value what depends on the program: its names, numbers, and text in brackets."""
+def plain(value: Any, history: ParsedHistory) -> str:
+    """Return a value without what depends on the program: names, numbers, and text in brackets."""
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
-        return f"{value[0]}: {_plain(value[1], history)}"  # a response's code, with its remark
+        return f"{value[0]}: {plain(value[1], history)}"  # a response's code, with its remark
     if isinstance(value, dict):
         return "an entry"
     if not isinstance(value, str):

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from rocketproof_impl.message import parse_properties
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol import codes
 from rocketproof_protocol.numbers import java_int, whole_number
@@ -41,6 +42,8 @@ _ALIKE: Final = 20
 _COUNTS: Final[Mapping[str, str]] = {"read": "readQueueNums", "write": "writeQueueNums", "perm": "perm"}
 """The fields of a topic's entry by their names in a finding of the specification."""
 _VALUE: Final = re.compile(r"(\w+)[ =]([^ ,()\]]+)")
+_OF_MESSAGES: Final = frozenset({"send", "batch", "record"})
+"""Responses and records with the fields of a message. A wrong field of one is wrong in the others too."""
 _BY_QUEUES: Final = frozenset({"CHK-10", "SEND-22"})
 """Rules whose result depends on the topic's number of queues."""
 
@@ -148,7 +151,10 @@ def _described(difference: FieldDifference, compared: Sequence[FieldDifference],
         return _remark(difference, history) or f"remark of {subject}"
     if subject == "topic":
         return f"{name} of topic"
-    return f"{name} ({rule})" if rule else f"{name} of {subject}"
+    if name == "propertiesText":
+        before, after = (parse_properties(str(text or ""), exact=False) for text in (difference.found, difference.recorded))
+        name = next((f"property {key}" for key in {**before, **after} if before.get(key) != after.get(key)), name)
+    return f"{name} of a message" if subject in _OF_MESSAGES else f"{name} of {subject}"
 
 
 def _rejection(difference: FieldDifference, history: ParsedHistory) -> str:

@@ -34,7 +34,7 @@ from ..judging.reference.findings import of_difference
 from ..judging.verdicts import ProgramFinding
 from ..reports.results import first_line
 from .levels import LEVELS
-from .releases.causes import plain
+from .plain import plain
 from .report import UNSERVED, ValidationFinding
 
 _ALIKE: Final = 20

@@ -105,7 +105,7 @@ def test_items_are_chosen_by_name_and_marker(inner: Run, arguments: tuple[str, .
 
 def test_collected_item_names_its_subject(inner: Run) -> None:
     result = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
-    result.stdout.fnmatch_lines(["*INV-44[[]half messages] the answered queue * the message *: violated under P494 with half messages>"])
+    result.stdout.fnmatch_lines(["*INV-44[[]half messages] queue and offset in a response lead to the message *: violated under P494 with half messages>"])
 
 
 def test_hazard_items_exist_for_startable_brokers_and_match_properties(inner: Run) -> None:
@@ -250,7 +250,7 @@ def test_each_item_shows_result_of_shared_run(inner: Run, came: Callable[[SuiteR
     assert "the table" in (failed.findtext("failure") or "")
     told = {element.get("name"): element.get("value") for element in failed.iter("property")}
     assert told["rocketproof_profile"] == "P494" and told["rocketproof_expected"] == "holds" and told["rocketproof_history"] == "a/1.ndjson"
-    assert any(name is not None and name.startswith("INV-44[half messages] the answered queue") for name in cases)
+    assert any(name is not None and name.startswith("INV-44[half messages] queue and offset in a response") for name in cases)
 
 
 @pytest.mark.parametrize("of", ["items", "client"])
@@ -339,7 +339,7 @@ def test_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: p
     came = {"specification.send": EntryOutcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}
     made = SuiteResults("", str(tmp_path), "", "a summary", (), came, open_)
     asked: list[int | None] = []
-    monkeypatch.setattr(shared, "_perform", lambda options, base, progress: asked.append(options.states) or made)
+    monkeypatch.setattr(shared, "_perform", lambda options, base, progress, found: asked.append(options.states) or made)
     result = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
     result.assert_outcomes(skipped=2, errors=1)
     assert (result.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])

@@ -133,7 +133,7 @@ def test_target_adapter_is_tested_and_missing_capabilities_reported(capsys: pyte
     assert run(["validate", "--target", "inprocess", "--self-test", "--json", str(path)]) == 0
     said = capsys.readouterr().out
     assert "all that it offers works" in said
-    assert "kill: programs with a crash are left out" in said
+    assert "kill: programs and witnesses with a crash are left out" in said
     data = json.loads(path.read_text("utf-8"))
     assert {check["what"] for check in data["checked"]} >= {"answers", "configure", "store", "stop", "restart", "start"}
     assert (list(data["lost"]), data["exit"]) == (["kill"], 0)

@@ -326,7 +326,7 @@ def test_accepted_finding_is_none_until_its_day(runner: Runner, monkeypatch: pyt
     before, after = (accept.sort(judged.findings, entries, day) for day in (date(2998, 1, 1), date(2999, 1, 2)))
     assert "INV-30.records" not in {deviation.property for deviation in before.left} and not before.notes
     assert "INV-30.records" in {deviation.property for deviation in after.left} and after.over[0].endswith(
-        "is over: mend it, or give the entry a later day"
+        "is over: fix it, or give the entry a later day"
     )
     assert accept.sort([], entries, date(2999, 1, 2)).over[0].endswith("is over, and no finding fits: take it out")
     assert "not needed any more" in accept.sort([], entries, date(2998, 1, 1)).notes[0]

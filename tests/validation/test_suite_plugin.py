@@ -105,7 +105,9 @@ def test_items_are_chosen_by_name_and_marker(inner: Run, arguments: tuple[str, .
 
 def test_collected_item_names_its_subject(inner: Run) -> None:
     result = inner("--collect-only", *on(NOBODY), "rocketproof::INV-44[half messages]")
-    result.stdout.fnmatch_lines(["*INV-44[[]half messages] queue and offset in a response lead to the message *: violated under P494 with half messages>"])
+    result.stdout.fnmatch_lines(
+        ["*INV-44[[]half messages] queue and offset in a response lead to the message *: violated under P494 with half messages>"]
+    )
 
 
 def test_hazard_items_exist_for_startable_brokers_and_match_properties(inner: Run) -> None:

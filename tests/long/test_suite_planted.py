@@ -21,20 +21,20 @@ PROGRAMS = 160
 PLANTED: Final = {
     "M-01": ("CHK-10", r"the guard that refuses: 'legal queue id' of accept_queue"),
     "M-15a": ("CHK-02", r"illegal characters?"),
-    "M-18": ("CHK-03", r"code is \[1, .* is forbidden\.\"\], and the reference implementation has \[16,"),
-    "M-24": ("TCM-15", r"perm is 7, and the reference implementation has 6"),
-    "M-29": ("specification.topics", r"recorded topic \(read [1-9].* the specification has topic \(read 0,"),
-    "M-67": ("INV-03", r"expected 0, found 1 .* wants none, and gets 0 SUCCESS"),
-    "M-76a": ("SEND-25", r'property WAIT is "true", and the reference implementation has null'),
-    "M-85a": ("INV-41", r"expected \d+, found -\d+ \(INV-41\.stored\)"),
-    "M-87": ("INV-43", r"expected true, found false \(INV-43\.host\)"),
-    "M-105": ("INV-48", r"expected above 0, found 0 \(INV-48\.chain\)"),
+    "M-18": ("CHK-03", r"field: code expected: 16 NO_PERMISSION, .* found: 1 SYSTEM_ERROR"),
+    "M-24": ("TCM-15", r"field: perm expected: 6 found: 7"),
+    "M-29": ("specification.topics", r"expected: the specification has topic \(read 0,.* found: topic \(read [1-9]"),
+    "M-67": ("INV-03", r"field: answers expected: 0 found: 1 .* wants none, and gets 0 SUCCESS"),
+    "M-76a": ("SEND-25", r"field: property WAIT expected: none found: true"),
+    "M-85a": ("INV-41", r"INV-41\.stored\).* expected: \d+ found: -\d+"),
+    "M-87": ("INV-43", r"INV-43\.host\) field: sameHost expected: true found: false"),
+    "M-105": ("INV-48", r"INV-48\.chain\).* expected: above 0 found: 0"),
 }
 """By fault, the item that must detect it, and the required text."""
 FRAME: Final = (
-    r"expected under P494: holds; contradicted in \d+ of \d+ programs",
+    r"expected under P494: holds; shown by \d+ of \d+ programs",
     r"what differs: \S",
-    r"the shortest program that shows it, [12] requests?:",
+    r"the smallest program that shows it, [12] requests?:",
     r"history: \S+ page: \S+ program: \S+ run it alone: python \S+ BROKER$",
 )
 """Required parts of each text, in this order."""

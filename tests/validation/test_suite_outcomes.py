@@ -18,10 +18,10 @@ from rocketproof_properties.judging.specification import guards, rules_of_action
 from rocketproof_properties.judging.verdicts import JudgedProgram, ProgramFinding
 from rocketproof_properties.programs.parts import Capability
 from rocketproof_properties.programs.program import Program
+from rocketproof_properties.validation import text
 from rocketproof_properties.validation.accept import Accepted
 from rocketproof_properties.validation.entries import SuiteEntry, entries, entry_of, puts_to_the_test
 from rocketproof_properties.validation.report import ValidationFinding, ValidationReport
-from rocketproof_properties.validation.suite import text
 from rocketproof_properties.validation.suite.outcomes import EntryOutcome, outcomes
 from rocketproof_traces.checker.shape import MachineShape, model_of
 from rocketproof_traces.history import Header, Writer
@@ -197,7 +197,7 @@ def test_failure_shows_program_as_requests_and_answers(history: Path) -> None:
     assert found.status == "failed" and found.words == "request 2 (send, A): expected 0, found 1"
     lines = found.said.splitlines()
     assert lines[0] == "INV-03 a one-way request gets no response"
-    assert "contradicted in 1 of 1 program on a broker; done again it came 2 of 3 times" in lines[1]
+    assert "shown by 1 of 1 program on a broker; reproduced in 2 of 3 repetitions" in lines[1]
     assert "-->  2-3    send A queueId 0  0 SUCCESS, queueOffset 0" in lines
     assert f"history: {history}" in lines
     assert "rabc-1-" not in found.said and "\x1b" not in found.said and "·[2J·gone" in found.said
@@ -225,5 +225,5 @@ def test_witness_that_is_not_followed_fails(tmp_path: Path) -> None:
 
 
 def test_long_table_continues_on_further_lines() -> None:
-    rows = list(text._columns([("a", "b c " * 40), ("d", "e")]))
+    rows = list(text._columns([("a", "b c " * 40), ("d", "e")], text.WIDTH))
     assert max(map(len, rows)) <= text.WIDTH and rows[0].startswith("a  b c") and rows[1].startswith("     b") and rows[-1] == "d  e"

@@ -341,7 +341,7 @@ def test_session_with_undecided_programs_is_not_green(inner: Run, monkeypatch: p
     came = {"specification.send": EntryOutcome("undecided", "undecided: the specification's judge reached its bound in 2 programs")}
     made = SuiteResults("", str(tmp_path), "", "a summary", (), came, open_)
     asked: list[int | None] = []
-    monkeypatch.setattr(shared, "_perform", lambda options, base, progress: asked.append(options.states) or made)
+    monkeypatch.setattr(shared, "_perform", lambda options, base, progress, found: asked.append(options.states) or made)
     result = inner("-rs", *on(NOBODY), "--rocketproof-states=7", "rocketproof::specification.send", "rocketproof::CHK-10")
     result.assert_outcomes(skipped=2, errors=1)
     assert (result.ret, asked) == (pytest.ExitCode.TESTS_FAILED, [7])

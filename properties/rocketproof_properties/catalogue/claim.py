@@ -59,6 +59,19 @@ def _facts(history: History) -> Facts:
 
 
 @dataclass(frozen=True)
+class LabelledDifference:
+    """A value that differs: where, which field, the expected and the found value."""
+
+    where: str
+    field: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.field}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True)
 class HistoryClaim:
     """A property of histories, as `rules` over their rows, or as a `program` if no rule over single rows can state it.
 
@@ -73,6 +86,11 @@ class HistoryClaim:
 
     def check(self, history: History) -> str | None:
         """Return the first violation as a sentence, or None."""
+        violation = self.violation(history)
+        return None if violation is None else str(violation)
+
+    def violation(self, history: History) -> LabelledDifference | str | None:
+        """Return the first violation: the values of the row that violates a rule, or the sentence of a program."""
         if self.program is not None:
             return self.program(history)
         facts = _facts(history)
@@ -80,7 +98,8 @@ class HistoryClaim:
             compiled = row_rule(own_rule, facts.settings)
             for row, following, what in facts.rows(own_rule.over):
                 if not compiled.holds(row, following):
-                    return f"{what}: {compiled.describe(row, following)}" + ("" if own_rule.id == self.id else f" ({own_rule.id})")
+                    where = str(what) if own_rule.id == self.id else f"{what} ({own_rule.id})"
+                    return LabelledDifference(where, own_rule.field, *compiled.values(row, following))
         return None
 
     def exercised(self, history: History) -> bool:

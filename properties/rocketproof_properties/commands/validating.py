@@ -352,7 +352,7 @@ def _run(
 
     if resume is not None:
         asked |= {**resuming.read(resume), **({"states": asked["states"]} if asked["states"] is not None else {})}
-    with output.phases() as progress:
+    with output.phases_and_findings() as (progress, found):
         place = resume or folder or next_folder()
         chosen = chosen or choose(asked["broker"], asked["target"], asked["profile"], configure=asked["configure"])
         memory_file = memory.file_of(chosen.name, chosen.profile)
@@ -366,7 +366,7 @@ def _run(
             remembered=memory.programs(asked.get("remembered", ())),
             exit_first=exit_first,
         )  # fmt: skip
-        result = validate(request, progress)
+        result = validate(request, progress, found)
         if remembers:
             result.notes += filter(None, [memory.keep(result, tried_first(request), memory_file)])
     return result, place

@@ -104,7 +104,8 @@ def judge_claims(program: ProgramExchanges) -> JudgeResult:
             continue
         verdict, case = expected(program.profile, claim.id, program.conditions, program.history.program.source)
         history = program.stored.own if claim.id in OF_QUEUES else program.stored.whole
-        text = claim.check(history)
+        violation = claim.violation(history)
+        text = None if violation is None else str(violation)
         fault = None if text is None else next((each for each in program.faults if each.kind in OF_FRAMES.get(claim.id, ())), None)
         if fault is not None and verdict != "violated":
             unconfirmed.append(ProgramFinding("claims", claim.id, f"{claim.sentence}: {fault}", seq=fault.seq, at=fault.at))
@@ -119,7 +120,8 @@ def judge_claims(program: ProgramExchanges) -> JudgeResult:
         known = verdict == "violated"
         reason = case.reason if case is not None else ""
         condition = case.condition if case is not None and known else ""
-        deviations.append(ProgramFinding("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason))
+        difference = None if isinstance(violation, str) else violation
+        deviations.append(ProgramFinding("claims", claim.id, f"{claim.sentence}: {text}", known, condition, reason, difference=difference))
     kept = judge_promises(program, claims, open_texts)
     return JudgeResult(
         "claims",

@@ -23,6 +23,7 @@ from rocketproof_traces.checker.steps import SearchBound
 from rocketproof_traces.history.exchange import Exchange
 
 from ..brokers.runs.parsed import ParsedHistory
+from ..catalogue.claim import LabelledDifference
 from ..programs.names import ProgramNames
 from ..programs.settings import ALONE, settings_of
 from .exchanges import ProgramExchanges
@@ -45,6 +46,8 @@ _REFUSING: Final = ("order topic on a read-only broker", "illegal queue id")
 _ACCEPTING: Final = ("legal queue id", "may inherit", "retry topic")
 """Guards that state a rule. Other guards state where a request is, or a fact that is not visible from outside."""
 _NOT: Final = "not: "
+_FIELDS: Final = {"topics": "topic", "topic_config": "topic", "route": "route", "max_offset": "offset"}
+"""What an event reports, by its kind; other events report a response."""
 
 
 def is_specified(history: ParsedHistory) -> bool:
@@ -101,7 +104,10 @@ def _unexplained(event: UnexplainedEvent, profile: str) -> ProgramFinding:
     finding = ProgramFinding(
         "specification", f"specification.{event.op}", str(event), seq=event.seq, guard=guard, sentence=refused.sentence
     )
-    return replace(finding, values=values, rules=rules)
+    difference = LabelledDifference(
+        event.place, _FIELDS.get(event.op, "response"), f"the specification {refused.specified}", event.recorded
+    )
+    return replace(finding, values=values, rules=rules, difference=difference)
 
 
 def judge_shared(programs: Iterable[JudgedProgram], profile: str, bound: SearchBound = EXPANDED) -> list[JudgedProgram]:

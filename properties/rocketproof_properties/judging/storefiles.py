@@ -70,8 +70,10 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     rebuilt = [row for row in totals.findings if row.property in _ANEW and row.topic in origin.get("anew", ())]
     for finding in rebuilt:
         counts[finding.property] -= 1
+    fields = {rule.id: rule.field for rule in rules()}
     sentences = {
-        finding.property: f"{finding.file} at {finding.offset:,}: expected {finding.expected}, found {finding.found}"
+        finding.property: f"{finding.file} at {finding.offset:,}: "
+        f"{fields[finding.property]}: expected {finding.expected}, found {finding.found}"
         for finding in sorted(totals.findings, reverse=True)
         if finding not in rebuilt
     }

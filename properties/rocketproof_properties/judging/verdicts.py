@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ..brokers.runs.transport import TransportFault
+from ..catalogue.claim import LabelledDifference
 from .exchanges import ProgramExchanges
 from .shared import Touched
 from .statistics import ProgramStatistics, statistics_of
@@ -34,6 +35,7 @@ class ProgramFinding:
     - `rules`: the rules that decide what differs. A single rule is contradicted. With several rules it is unknown which.
     - `at`: for a finding that a transport fault or chance may explain, the request with that fault or response, such as
       `client 0, request 3 (send)`. "" for other findings.
+    - `difference`: the field that differs with the expected and the found value, None if the text alone states it.
     """
 
     judge: Judge
@@ -48,6 +50,7 @@ class ProgramFinding:
     values: tuple[tuple[str, str, str], ...] = ()
     rules: tuple[str, ...] = ()
     at: str = ""
+    difference: LabelledDifference | None = None
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,9 @@ def judged_program(program: ProgramExchanges, path: Path, results: Sequence[Judg
 
 def data(verdict: ProgramFinding) -> dict[str, Any]:
     """Return a finding as JSON values."""
-    rows = {key: value for key, value in vars(verdict).items() if value not in ("", -1, ())}
+    rows = {key: value for key, value in vars(verdict).items() if value not in ("", -1, (), None)}
+    if verdict.difference is not None:
+        rows["difference"] = vars(verdict.difference)
     if verdict.values:
         rows["values"] = {name: value for name, value, _ in verdict.values}
     return rows

@@ -275,6 +275,13 @@ class ProgressLine:
         else:
             self._live.update(Text(one_line(text)), refresh=True)
 
+    def keep(self, text: str) -> None:
+        """Print a line that stays, above the progress line."""
+        if self._live is None:
+            tell(text)
+        else:
+            self._console.print(Text(one_line(text)), soft_wrap=True)
+
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
@@ -302,3 +309,15 @@ def phases() -> Iterator[Callable[[str, int, int], None]]:
     """Show progress like `phrases`, by `report(what, done, all)`."""
     with phrases() as report:
         yield lambda what, done, all_: report(f"{what} {done:,} of {all_:,}")
+
+
+@contextmanager
+def phases_and_findings() -> Iterator[tuple[Callable[[str, int, int], None], Callable[[str], None]]]:
+    """Show progress like `phases`. The second function prints a finding's sentence at once, in a line that stays."""
+    with ProgressLine(quiet=SPARSE_SECONDS) as line:
+
+        def report(what: str, done: int, all_: int) -> None:
+            text = f"{what} {done:,} of {all_:,}"
+            line.show(text, _NUMBERS.sub("", text))
+
+        yield report, lambda sentence: line.keep(f"finding: {sentence}")

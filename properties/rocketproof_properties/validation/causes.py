@@ -1,61 +1,94 @@
-"""Group findings by cause. Several judges may report one fault of a broker, in a response and in the store.
+"""Group findings by cause: by what differs first in the smallest program of each finding.
 
-Two findings have the same cause if one of these holds:
+A *difference* is described without the program that shows it: a rejection that is missing, unexpected or has another code, or a field of a
+response, a topic or a record. The smallest programs were repeated on the target, so they confirm a cause. A finding's cause is, in this
+order:
 
-- The smallest program of one finding shows the other too, and is not larger than the other's smallest program.
-- The smallest program of one finding is a part of the other's: the same steps in the same order with at least the same arguments, and at
-  least one argument. A shrunk program only contains what its finding needs, so both findings need that part. A program that contains the
-  programs of several causes is assigned to none of them, because it may need them all.
+- The difference that the finding states itself. A queue id that is legal by the topic's actual entry follows from that entry.
+- The difference of the same request, or of the same field, in its smallest program.
+- The first difference in its smallest program.
+- For a program that the reference implementation cannot follow, the difference that other programs show with the same guard.
 
-Only shrunk programs are compared. A finding whose program was not repeated has its own group, and so has a finding about topics that
-programs share or about a whole log. All findings are reported: a cause is the name of a group.
+A finding whose program was not repeated, or that is about topics that programs share or about a whole log, has its own cause. A cause is
+only the name of a group.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from ..judging.judging import judge_file
-from ..programs.vocabulary import Step
+from rocketproof_impl.message import parse_properties
+from rocketproof_profiles import PROFILES
+from rocketproof_protocol import codes
+from rocketproof_protocol.numbers import java_int, whole_number
+
+from ..brokers.runs.parsed import ParsedHistory, load
+from ..judging.judging import judge
+from ..judging.reference.comparison import ENTRY, FieldDifference
+from ..judging.reference.differences import differences
+from ..judging.reference.findings import of_difference
+from ..judging.verdicts import ProgramFinding
+from ..reports.results import first_line
+from .levels import LEVELS
+from .plain import plain
 from .report import UNSERVED, ValidationFinding
 
-Key = tuple[str, str]
+_ALIKE: Final = 20
+"""Remarks that begin with the same number of characters are the same rejection in other words."""
+_COUNTS: Final[Mapping[str, str]] = {"read": "readQueueNums", "write": "writeQueueNums", "perm": "perm"}
+"""The fields of a topic's entry by their names in a finding of the specification."""
+_VALUE: Final = re.compile(r"(\w+)[ =]([^ ,()\]]+)")
+_OF_MESSAGES: Final = frozenset({"send", "batch", "record"})
+"""Responses and records with the fields of a message. A wrong field of one is wrong in the others too."""
+_BY_QUEUES: Final = frozenset({"CHK-10", "SEND-22"})
+"""Rules whose result depends on the topic's number of queues."""
+
+
+@dataclass(frozen=True)
+class SmallestProgram:
+    """The differences of a smallest program from the reference implementation, in order.
+
+    `own`: the difference of the request or of the field that the finding is about, "" for none. `guards`: the differences by the guard that
+    refuses the same request.
+    """
+
+    differences: tuple[str, ...] = ()
+    own: str = ""
+    guards: Mapping[str, str] = field(default_factory=dict)
 
 
 def name_causes(findings: Sequence[ValidationFinding], folder: Path, profile: str) -> None:
-    """Set the cause of each finding: the property of the finding in its group with the shortest program.
-
-    `folder` has the histories. Unserved requests have a cause already.
-    """
+    """Set the cause of each finding. `folder` has the histories. Unserved requests have a cause already."""
     findings = [finding for finding in findings if finding.cause != UNSERVED]
-    shown = {finding.key: _shown(folder / finding.history, profile) for finding in findings if _is_small(finding)}
-    for group in groups(findings, shown):
-        first = min(group, key=_size)
-        for finding in group:
-            finding.cause = f"{first.verdict.property} by {first.verdict.judge}"
+    programs = [_smallest(finding, folder, profile) for finding in findings]
+    for finding, cause in zip(findings, causes_of([finding.verdict for finding in findings], programs), strict=True):
+        finding.cause = cause
 
 
-def groups(findings: Sequence[ValidationFinding], shown: Mapping[Key, frozenset[Key]]) -> list[list[ValidationFinding]]:
-    """Group the findings by cause, in their order.
+def causes_of(verdicts: Sequence[ProgramFinding], programs: Sequence[SmallestProgram | None]) -> list[str]:
+    """Return the cause of each finding, given its smallest program, None if it has none."""
+    known = [program for program in programs if program is not None]
+    return [_cause(verdict, program, known) for verdict, program in zip(verdicts, programs, strict=True)]
 
-    `shown` maps each finding with a smallest program to the findings that this program shows.
-    """
-    by_program: list[list[ValidationFinding]] = []
-    for finding in findings:
-        merged = [group for group in by_program if any(_shows_both(finding, other, shown) for other in group)]
-        by_program = [group for group in by_program if group not in merged]
-        by_program.append([*(other for group in merged for other in group), finding])
-    by_part: list[list[ValidationFinding]] = []
-    for group in sorted(by_program, key=lambda group: min(map(_size, group))):
-        fitting = [known for known in by_part if any(_is_part(small, large, shown) for small in known for large in group)]
-        if len(fitting) == 1:
-            fitting[0].extend(group)
-        else:
-            by_part.append(group)
-    order = {finding.key: number for number, finding in enumerate(findings)}
-    ordered = [sorted(group, key=lambda finding: order[finding.key]) for group in by_part]
-    return sorted(ordered, key=lambda group: order[group[0].key])
+
+def _cause(verdict: ProgramFinding, program: SmallestProgram | None, known: Sequence[SmallestProgram]) -> str:
+    if program is None:
+        return f"{verdict.property} by {verdict.judge}"
+    if program.differences:
+        return _of_entry(verdict) or program.own or program.differences[0]
+    alike = {other.guards[verdict.guard] for other in known if verdict.guard in other.guards}
+    return alike.pop() if len(alike) == 1 else verdict.guard or f"{verdict.property} by {verdict.judge}"
+
+
+def in_order(findings: Iterable[ValidationFinding]) -> list[ValidationFinding]:
+    """Return the findings in the order of their display: by level and cause, the shortest program of a cause first; accepted ones last."""
+    groups = by_cause(findings)
+    groups.sort(key=lambda group: group[0].level or len(LEVELS) + 1)
+    return sorted((finding for group in groups for finding in group), key=lambda finding: finding.accepted is not None)
 
 
 def by_cause(findings: Iterable[ValidationFinding]) -> list[list[ValidationFinding]]:
@@ -67,45 +100,95 @@ def by_cause(findings: Iterable[ValidationFinding]) -> list[list[ValidationFindi
 
 
 def _size(finding: ValidationFinding) -> tuple[int, int]:
-    return len(finding.program.steps), _arguments(finding.program.steps)
+    return len(finding.program.steps), sum(len(args) for _, args in finding.program.steps)
 
 
-def _shows_both(first: ValidationFinding, second: ValidationFinding, shown: Mapping[Key, frozenset[Key]]) -> bool:
-    if first.key not in shown or second.key not in shown:
-        return False
-    return any(b.key in shown[a.key] and _size(a) <= _size(b) for a, b in ((first, second), (second, first)))
+def _smallest(finding: ValidationFinding, folder: Path, profile: str) -> SmallestProgram | None:
+    """Return what the finding's smallest program shows; None if its program was not repeated."""
+    path = folder / finding.history
+    if not (finding.reproduced and finding.program.steps and path.is_file()):
+        return None
+    history = load(path)
+    judged = judge(history, path, profile)
+    compared = differences(history, PROFILES[profile])
+    described = [_described(difference, compared, history) for difference in compared]
+    of_request: dict[int, str] = {}
+    for difference, text in zip(compared, described, strict=True):
+        of_request.setdefault(difference.seq, text)
+    requests = {event: exchange.seq for exchange in history.exchanges for event in (exchange.seq, exchange.end)}
+    own = of_request.get(requests.get(finding.verdict.seq, -2), "")
+    labelled = finding.verdict.difference
+    if not own and labelled is not None:
+        fields = (text for difference, text in zip(compared, described, strict=True) if difference.field == labelled.field)
+        own = next(fields, "")
+    refused = [(verdict.guard, of_request.get(requests.get(verdict.seq, -2), "")) for verdict in judged.findings if verdict.guard]
+    return SmallestProgram(tuple(described), own, {guard: text for guard, text in refused if text})
 
 
-def _is_part(small: ValidationFinding, large: ValidationFinding, shown: Mapping[Key, frozenset[Key]]) -> bool:
-    """Return whether the first program is part of the second; both must be shrunk and have the same settings."""
-    known = small.key in shown and large.key in shown and small.program.needs == large.program.needs
-    return known and _is_inside(small.program.steps, large.program.steps)
+def _of_entry(verdict: ProgramFinding) -> str:
+    """Return the field that differs in a topic's entry, for a finding of the specification about an entry that should exist and does."""
+    if verdict.property != "specification.topics" or verdict.difference is None:
+        return ""
+    return next((f"{name} of topic" for name in _differing(verdict.difference.expected, verdict.difference.found)), "")
 
 
-def _is_small(finding: ValidationFinding) -> bool:
-    """Return whether the finding's program was repeated and shrunk."""
-    return bool(finding.again and finding.program.steps)
+def _differing(expected: str, found: str) -> list[str]:
+    """Return the names of the fields of a topic's entry whose values differ in two texts."""
+    one, other = (dict(_VALUE.findall(text)) for text in (expected, found))
+    return [_COUNTS.get(name, name) for name, value in one.items() if name in other and value != other[name]]
 
 
-def _shown(path: Path, profile: str) -> frozenset[Key]:
-    """Return the findings of all judges in a program's history; none if the file is missing."""
-    return frozenset((finding.judge, finding.property) for finding in judge_file(path, profile).findings) if path.exists() else frozenset()
+def _described(difference: FieldDifference, compared: Sequence[FieldDifference], history: ParsedHistory) -> str:
+    """Return a difference without names and numbers of the program that shows it."""
+    verdict = of_difference(difference, history)
+    subject, _, name = verdict.property.partition(".")
+    rule = verdict.rules[0] if len(verdict.rules) == 1 else ""
+    if rule in _BY_QUEUES and (counts := _by_entry(difference, compared, history)):
+        return counts
+    if name == "code" and isinstance(difference.found, list) and isinstance(difference.recorded, list):
+        return _rejection(difference, history) or f"code of {subject}"
+    if name == "remark":
+        return _remark(difference, history) or f"remark of {subject}"
+    if subject == "topic":
+        return f"{name} of topic"
+    if name == "propertiesText":
+        before, after = (parse_properties(str(text or ""), exact=False) for text in (difference.found, difference.recorded))
+        name = next((f"property {key}" for key in {**before, **after} if before.get(key) != after.get(key)), name)
+    return f"{name} of a message" if subject in _OF_MESSAGES else f"{name} of {subject}"
 
 
-def _is_inside(smaller: Sequence[Step], larger: Sequence[Step]) -> bool:
-    if not _arguments(smaller):
-        return False
-    rest = iter(larger)
-    return all(any(name == other and _names(args) <= _names(more) for other, more in rest) for name, args in smaller)
+def _rejection(difference: FieldDifference, history: ParsedHistory) -> str:
+    """Describe a difference of response codes by the remark of the rejection; "" if it has none."""
+    (expected, expected_remark), (_, found_remark) = (
+        (whole_number(code), plain(first_line(remark or ""), history)) for code, remark in (difference.found, difference.recorded)
+    )
+    if expected != codes.SUCCESS and expected_remark != found_remark:
+        return f"not rejected: {expected_remark}" if expected_remark else ""
+    if expected != codes.SUCCESS:
+        return f"code of the rejection: {expected_remark}" if expected_remark else ""
+    return f"rejected: {found_remark}" if found_remark else ""
 
 
-def _names(args: Mapping[str, object]) -> set[str]:
-    """Return the names of arguments; for properties, the name of each property."""
-    names: set[str] = set()
-    for name, value in args.items():
-        names |= {f"{name}.{key}" for key in value} if isinstance(value, dict) and value else {name}
-    return names
+def _remark(difference: FieldDifference, history: ParsedHistory) -> str:
+    """Describe a difference of remarks with equal codes: by the topic's entry in them, or by an expected rejection that is missing."""
+    expected, found = (str(value or "") for value in (difference.found, difference.recorded))
+    differing = _differing(expected.partition("TopicConfig [")[2], found.partition("TopicConfig [")[2])
+    if differing:
+        return f"{differing[0]} of topic"
+    one, other = plain(expected, history), plain(found, history)
+    return f"not rejected: {one}" if one and one[:_ALIKE] != other[:_ALIKE] else ""
 
 
-def _arguments(steps: Sequence[Step]) -> int:
-    return sum(len(_names(args)) for _, args in steps)
+def _by_entry(difference: FieldDifference, compared: Sequence[FieldDifference], history: ParsedHistory) -> str:
+    """Return the differing number of queues that explains a difference about a queue id; "" if none does."""
+    exchange = next((each for each in history.exchanges if each.seq == difference.seq), None)
+    topic = "" if exchange is None else str(exchange.fields.get("topic", ""))
+    entry = (history.states.get("topics", {}).get("topics") or {}).get(topic)
+    fields = [each.field for each in compared if each.where == f"topic {topic}" and each.field in _COUNTS.values()]
+    if exchange is None or not entry or not fields or ENTRY in fields:
+        return ""
+    limit = max(whole_number(entry["readQueueNums"]), whole_number(entry["writeQueueNums"]))
+    asked = java_int(str(exchange.fields.get("queueId", "")))
+    accepted = exchange.code == codes.SUCCESS
+    explained = asked is not None and (asked < limit if accepted else asked >= limit)
+    return f"{fields[0]} of topic" if explained else ""

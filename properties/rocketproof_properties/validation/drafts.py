@@ -19,12 +19,11 @@ from ..catalogue.rules import rules
 from ..reports.choices import InputError
 from ..reports.output import counted
 from ..reports.results import first_line
-from ..reports.text import code_block, in_markdown, shortened
+from ..reports.text import code_block, in_markdown
 from .causes import by_cause
 from .report import SENTENCES, ValidationFinding, ValidationReport
 
 DRAFTS: Final = "drafts"
-_TITLE: Final = 110  # characters
 _VALUE: Final = 80  # characters per field or remark
 _ROWS: Final = 60  # requests per table
 _ENDS: Final[Mapping[str, str]] = {
@@ -61,7 +60,7 @@ def draft(validated: ValidationReport, group: Sequence[ValidationFinding], folde
     rows = [tuple(_named(cell, header) for cell in row) for row in _rows(list(events))]
     texts = [_named(first.verdict.text, header), *(_text(finding, folder) for finding in group[1:])]
     parts = [
-        f"# {in_markdown(shortened(f'{first.verdict.property}: {_title(texts[0])}', _TITLE))}",
+        f"# {in_markdown(f'{first.verdict.property}: {_title(texts[0])}')}",
         f"**Broker**: {in_markdown(_name(validated.target))}{_settings(first)}",
         "## What happens",
         in_markdown(first_line(texts[0])),

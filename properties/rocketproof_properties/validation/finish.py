@@ -1,4 +1,4 @@
-"""The last steps of every report: causes of findings, accepted findings, and files."""
+"""The last steps of every report: accepted findings, causes of findings, their order and text, and files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from . import accept, drafts, report
-from .causes import name_causes
+from .causes import in_order, name_causes
 from .report import ValidationReport
+from .text import text_of
 
 
 def finish(validation: ValidationReport, folder: Path, entries: Sequence[accept.Accepted], notes: Iterable[str] = ()) -> None:
-    """Name the causes, mark accepted findings, and write the report with draft bug reports. Raises InputError."""
+    """Name the causes, order the findings for display, mark accepted ones, and write the report with draft bug reports.
+
+    Raises InputError.
+    """
     _judge_accepted(validation, entries)
     validation.notes += notes
     name_causes(validation.findings, folder, validation.profile)
+    validation.findings = in_order(validation.findings)
+    for finding in validation.findings:
+        finding.details = text_of(finding, validation, folder).whole({})
     report.write(validation, folder)
     drafts.write(validation, folder)
 

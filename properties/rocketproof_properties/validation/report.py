@@ -58,7 +58,7 @@ class ValidationFinding:
     """A deviation, the number of programs that show it, and the smallest of them.
 
     `again` of `repeats`: in how many repetitions of the program it was reproduced; 0 of 0 if it was not repeated. A finding about a lost or
-    repeated response was reproduced every time. `cause`: a name that findings with the same cause share.
+    repeated response was reproduced every time. `cause`: a name that findings with the same cause share. `details`: its whole text.
     """
 
     verdict: ProgramFinding
@@ -70,6 +70,7 @@ class ValidationFinding:
     file: str = ""
     accepted: Accepted | None = None
     cause: str = ""
+    details: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -92,7 +93,7 @@ class ValidationFinding:
     def record(self) -> dict[str, Any]:
         row = data(self.verdict) | {"programs": self.count, "history": self.history, "program": self.program.data()}
         row |= {"again": self.again, "repeats": self.repeats, "reproduced": self.reproduced, "file": self.file, "cause": self.cause}
-        row |= {"level": self.level}
+        row |= {"level": self.level, "details": self.details}
         if self.accepted is not None:
             row["accepted"] = {"reason": self.accepted.reason, "until": str(self.accepted.until)}
         return row

@@ -5,13 +5,12 @@ Only the report's JSON is used, so that a saved report gives the same run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_protocol.numbers import whole_number
 
-from ..catalogue.rules import rules
 from ..reports.results import Outcome, Result, Run, first_line, lines
 from .faults.claims import FAULT_CLAIMS
 from .faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
@@ -64,7 +63,7 @@ def read(data: Any) -> Run | None:
 
 
 def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iterator[Result]:
-    for finding in _by_cause(data["findings"]):
+    for finding in data["findings"]:
         yield _finding(finding, profile, data["verdicts"], folder)
     yield from _left_open(data, profile)
     for row in data["verdicts"]:
@@ -78,31 +77,12 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
         yield from _faults(faults, profile)
 
 
-def _by_cause(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sort the findings by cause, the finding with the shortest program first."""
-    first: dict[str, int] = {}
-    for number, finding in enumerate(findings):
-        first.setdefault(_cause(finding), number)
-
-    def place(finding: Mapping[str, Any]) -> tuple[int, int, int]:
-        steps = finding["program"]["steps"]
-        return first[_cause(finding)], len(steps), sum(len(args) for _, args in steps)
-
-    return sorted(findings, key=place)
-
-
-def _cause(finding: Mapping[str, Any]) -> str:
-    return str(finding.get("cause") or f"{finding['property']} by {finding['judge']}")
-
-
 def _finding(finding: Mapping[str, Any], profile: str, rows: Any, folder: Path | None) -> Result:
     sentence = next((row["sentence"] for row in rows if row["id"] == finding["property"] and row["sentence"]), "")
     if not sentence:
         sentence = next((row["sentence"] for row in rows if row["id"] == finding["judge"]), "") or f"by the {finding['judge']}"
     accepted = finding.get("accepted")
     file = str(folder / finding["file"]) if folder is not None and finding["file"] else ""
-    program = [f"  {name}({', '.join(f'{key}={value!r}' for key, value in args.items())})" for name, args in finding["program"]["steps"]]
-    repeated = f"done again, the program showed it {finding['again']} of {finding['repeats']} times" if finding["repeats"] else ""
     not_reproduced = finding.get("reproduced") is False
     message = (
         f"not reproduced in {finding['repeats']} repetitions: {first_line(finding['text'])}"
@@ -120,13 +100,7 @@ def _finding(finding: Mapping[str, Any], profile: str, rows: Any, folder: Path |
         message=f"accepted until {accepted['until']}: {accepted['reason']}" if accepted else message,
         details=lines(
             [
-                finding["text"] if "\n" in finding["text"] else "",
-                f"the guard that refuses: {finding['guard']}" if finding.get("guard") else "",
-                *_rules(finding.get("rules") or ()),
-                f"shown by {finding['programs']} programs, this is the shortest:" if program else "",
-                *program,
-                f"on a broker with {finding['program']['needs']}" if finding["program"].get("needs") else "",
-                repeated,
+                finding.get("details") or finding["text"],  # older reports lack the details
                 f"recorded in {finding['history']}",
             ]
         ),
@@ -135,12 +109,6 @@ def _finding(finding: Mapping[str, Any], profile: str, rows: Any, folder: Path |
         cause=str(finding.get("cause", "")),
         properties={"programs": str(finding["programs"]), "history": str(finding["history"])},
     )
-
-
-def _rules(ids: Sequence[str]) -> list[str]:
-    """Return the rules that decide the difference, with their sentences. Ids that this release does not know have no sentence."""
-    head = ["the rule that it contradicts:"] if len(ids) == 1 else ["decided by one of these rules:"] if ids else []
-    return [*head, *(f"  {id_} {rules()[id_].sentence}" if id_ in rules() else f"  {id_}" for id_ in ids)]
 
 
 def _left_open(data: Mapping[str, Any], profile: str) -> Iterator[Result]:

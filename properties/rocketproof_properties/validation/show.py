@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,9 +21,10 @@ from ..reports.estimates import unseen_text
 from ..reports.output import Page, TableRow, counted
 from .causes import by_cause
 from .faults.found import FaultTests
-from .levels import LEVELS, MANNERS, described
+from .levels import MANNERS, described
 from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
 from .results import STRUCK
+from .text import WIDTH, text_of
 from .undecided import MORE_STATES, REPEAT
 
 _SHOWN = 10  # maximum number of sentences of one kind
@@ -103,19 +103,9 @@ def render(report: ValidationReport, folder: Path) -> None:
         page.line("\nAccepted:")
     for property_, reason in accepted:
         _folded(f"{property_}: {reason}", page)
-    numbers = {finding.key: number for number, finding in enumerate(report.findings, 1)}
     shown_findings = [finding for finding in report.findings if finding.accepted is None]
     _print_unserved([finding for finding in shown_findings if finding.cause == UNSERVED], page)
-    level = None
-    for first, *others in _by_level(finding for finding in shown_findings if finding.cause != UNSERVED):
-        if first.level != level:
-            level = first.level
-            page.line(f"\nWhat keeps it from {described(level)}:" if level else f"\n{MANNERS.capitalize()}:", "bold")
-        _print_finding(numbers[first.key], first, folder, page)
-        if others:
-            page.line(f"    of the same cause {'is' if len(others) == 1 else 'are'} too:")
-        for finding in others:
-            _print_other(numbers[finding.key], finding, folder, page)
+    _print_findings([finding for finding in shown_findings if finding.cause != UNSERVED], report, folder, page)
     _print_transport(report, page)
     _print_done(report, page)
     _print_unknown(rows, page)
@@ -135,9 +125,20 @@ def render(report: ValidationReport, folder: Path) -> None:
     page.line(f"report: {folder}/report.json; judge it again: rocketproof validate --again {shlex.quote(str(folder))}", "dim")
 
 
-def _by_level(findings: Iterable[ValidationFinding]) -> list[list[ValidationFinding]]:
-    """Return the findings by cause, ordered by the level that they keep a broker from."""
-    return sorted(by_cause(findings), key=lambda group: group[0].level or len(LEVELS) + 1)
+def _print_findings(findings: Sequence[ValidationFinding], report: ValidationReport, folder: Path, page: Page) -> None:
+    """Print the findings by level and cause, with their numbers in the report."""
+    numbers = {finding.key: number for number, finding in enumerate(report.findings, 1)}
+    causes, level = by_cause(findings), None
+    for number, group in enumerate(causes, 1):
+        if group[0].level != level:
+            level = group[0].level
+            page.line(f"\nWhat keeps it from {described(level)}:" if level else f"\n{MANNERS.capitalize()}:", "bold")
+        page.line()
+        page.wrapped(f"cause {number} of {len(causes)}, {counted(len(group), 'finding')}: {group[0].cause}", "bold")
+        first_of: dict[str, int] = {}
+        for finding in group:
+            like = first_of.setdefault(repr(finding.program.steps), numbers[finding.key]) if finding.program.steps else 0
+            _print_finding(numbers[finding.key], finding, 0 if like == numbers[finding.key] else like, report, folder, page)
 
 
 def _print_unserved(findings: Sequence[ValidationFinding], page: Page) -> None:
@@ -176,36 +177,14 @@ def _print_faults(faults: FaultTests, page: Page) -> None:
     page.table((TableRow((claim,), f"{counted(times, 'time')}, known: {reason}") for (claim, reason), times in known.items()), indent=4)
 
 
-def _print_finding(number: int, finding: ValidationFinding, folder: Path, page: Page) -> None:
-    times = "" if finding.count == 1 else f" in {finding.count} programs"
-    repeated = f", again {finding.again} of {finding.repeats} times" if finding.repeats else ""
+def _print_finding(number: int, finding: ValidationFinding, like: int, report: ValidationReport, folder: Path, page: Page) -> None:
+    """Print a finding with its number. `like`: the number of an earlier finding with the same program, 0 for none."""
     word, style = ("? not reproduced", "bold yellow") if finding.reproduced is False else ("! finding", "bold red")
-    page.line(f"\n{word} {number}: {finding.verdict.property} by the {_by(finding)}{times}{repeated}", style)
-    _folded(finding.verdict.text, page)
-    if finding.verdict.guard:
-        _folded(f"the guard that refuses: {finding.verdict.guard}", page)
-    if not finding.program.steps:
-        page.line(f"    {finding.program.source}, seen in {finding.history}")
-        return
-    page.line("    the shortest program that shows it:")
-    for name, args in finding.program.steps:
-        shown = ", ".join(f"{key}={value!r}" for key, value in args.items())
-        page.line("      " + textwrap.shorten(f"{name}({shown})", page.width - 6, placeholder="…"), "dim")
-    if finding.program.needs:
-        page.line(f"    on a broker with {finding.program.needs}")
-    page.line(f"    python {shlex.quote(str(folder / finding.file))} BROKER", "dim")
-
-
-def _print_other(number: int, finding: ValidationFinding, folder: Path, page: Page) -> None:
-    """Print a further finding of a cause: its text in short, and its program's file."""
-    text = textwrap.shorten(finding.verdict.text, 240, placeholder="…")
-    times = "" if finding.count == 1 else f" in {finding.count} programs"
-    _folded(f"! finding {number}: {finding.verdict.property} by the {_by(finding)}{times}: {text}", page, style="red")
-    page.line(f"      python {shlex.quote(str(folder / finding.file))} BROKER", "dim")
-
-
-def _by(finding: ValidationFinding) -> str:
-    return {"claims": "catalogue's claims", "reference": "reference implementation"}.get(finding.verdict.judge, finding.verdict.judge)
+    text = text_of(finding, report, folder, min(page.width, WIDTH), like)
+    page.line()
+    page.wrapped(f"{word} {number}: {text.entry.title}", style)
+    for line in text.lines({"program": str(folder / finding.file)} if finding.file else {}):
+        page.line(line, "bold" if line.startswith("-->") else "")
 
 
 def _print_transport(report: ValidationReport, page: Page) -> None:

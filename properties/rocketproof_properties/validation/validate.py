@@ -48,9 +48,12 @@ from .restarts import RestartReport, delayed, restart_each, restart_name_server
 from .shrink import Smallest, fewer_settings, shrink
 from .stages import looks, stages_of
 from .stores import BrokerStore, judge_store
+from .text import contradicted
 from .unserved import of_unserved, unserved
 
 Progress = Callable[[str, int, int], None]
+Found = Callable[[str], None]
+"""Takes the sentence that a confirmed finding contradicts."""
 SHRINK: Final = 20.0
 """Default seconds for shrinking the program of one finding."""
 MOST_SHRUNK: Final = 10
@@ -108,14 +111,19 @@ class ValidationRequest:
     stores: Sequence[Path] = ()
 
 
-def validate(request: ValidationRequest, progress: Progress = lambda what, done, all_: None) -> ValidationReport:
-    """Run the validation. Histories are kept in any case. Raises TargetError if the target cannot be set up, InputError."""
+def validate(
+    request: ValidationRequest, progress: Progress = lambda what, done, all_: None, found: Found = lambda sentence: None
+) -> ValidationReport:
+    """Run the validation. Histories are kept in any case. `found` is called for each finding as soon as it is confirmed.
+
+    Raises TargetError if the target cannot be set up, InputError.
+    """
     campaign.refuse(request.target, request.faults)
     if not request.resumes:
         report.prepare(request.folder)
     if request.asked is not None:
         resume.note(request.folder, request.asked)
-    return _Validation(request, progress).run()
+    return _Validation(request, progress, found).run()
 
 
 def tried_first(request: ValidationRequest) -> list[Program]:
@@ -129,9 +137,11 @@ def possible(offers: Set[Capability]) -> dict[str, bool]:
 
 
 class _Validation:
-    def __init__(self, request: ValidationRequest, progress: Progress) -> None:
+    def __init__(self, request: ValidationRequest, progress: Progress, found: Found) -> None:
         self.request = request
         self.progress = progress
+        self.found = found
+        self.announced: set[tuple[str, str]] = set()
         self.target = request.target
         self.began = time.monotonic()
         self.bounds = Bounds(request.workers, request.rate, request.seconds)
@@ -335,6 +345,7 @@ class _Validation:
                 if whole:
                     with self._going_on():
                         self._shrink(runner, new, renew if needs == ENDED else None)
+                self._announce(new)
         if whole:  # the broker's settings are restored at this point
             with self._going_on():
                 self._fewer_settings(new, partial(self._under, running, needs))
@@ -535,6 +546,14 @@ class _Validation:
                 runner, folder, finding.program, finding.verdict, path, self.target.profile, self.request.shrink, renew, self.bound
             )
             _show_by(finding, smallest)
+            self._announce([finding])
+
+    def _announce(self, findings: Sequence[ValidationFinding]) -> None:
+        """Report findings while the run continues, each once. A finding that no repetition showed is not confirmed."""
+        for finding in findings:
+            if finding.reproduced is not False and finding.key not in self.announced:
+                self.announced.add(finding.key)
+                self.found(contradicted(finding.verdict, self.target.profile).title)
 
     def _fewer_settings(self, findings: Sequence[ValidationFinding], under: Callable[[str], AbstractContextManager[Runner]]) -> None:
         """Remove generated settings of reproduced findings, with the same time limit as for steps."""
@@ -558,6 +577,7 @@ class _Validation:
         if self.report.stopped != CTRL_C:  # otherwise `--again` and `--resume` judge them
             self.report.shared = judge_shared(self.report.judged, self.target.profile, self.bound)
         self._gather(self.report.shared)
+        self._announce(self.report.findings)
         self.report.seconds = self.before + time.monotonic() - self.began
         notes = [memory.told(self.report, self.remembered)]
         if self.ignored:

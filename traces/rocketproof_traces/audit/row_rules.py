@@ -46,14 +46,14 @@ class RowRule:
         """Return the code of a term over such a row."""
         return self._function(term)(row, after)
 
-    def describe(self, row: Row, after: Row = ()) -> str:
-        """Describe the expected and the found value of a row that breaks the rule."""
+    def values(self, row: Row, after: Row = ()) -> tuple[str, str]:
+        """Return the expected and the found value of a row that breaks the rule."""
         expected = self._text(self.rule.expected, row, after)
         for bound in self.rule.bounds:
             if not self._function(bound.holds)(row, after):
                 expected = f"{bound.relation} {self._text(bound.limit, row, after)}"
                 break
-        return f"expected {expected}, found {self._text(self.rule.found, row, after)}"
+        return expected, self._text(self.rule.found, row, after)
 
     def _text(self, term: Expr, row: Row, after: Row) -> str:
         value = str(term.type.decode(self._function(term)(row, after)))

@@ -81,6 +81,11 @@ class Rule:
         return self.claim.id
 
     @property
+    def field(self) -> str:
+        """The field whose expected and found values a violation states, such as `queueOffset`, or the term if it is computed."""
+        return show(self.found).replace("'", "")
+
+    @property
     def vocabulary(self) -> RowVocabulary:
         return vocabulary()[KINDS[self.over][0]]
 

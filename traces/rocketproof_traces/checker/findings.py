@@ -37,7 +37,12 @@ class UnexplainedEvent:
     """The requests of that order, by the events that began them, each at the position of its last step."""
 
     def __str__(self) -> str:
-        return f"event {self.seq} ({self.op} of {self.process}; {self.part}): recorded {self.recorded}; {self.refused}"
+        return f"{self.place}: recorded {self.recorded}; {self.refused}"
+
+    @property
+    def place(self) -> str:
+        """The event with its process and partition."""
+        return f"event {self.seq} ({self.op} of {self.process}; {self.part})"
 
     def data(self) -> dict[str, Any]:
         shown = {name: value for name, value in vars(self).items() if name != "order"}

@@ -17,11 +17,12 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_impl.store import record
 from rocketproof_impl.store.record import read_host
 from rocketproof_impl.topic import DataVersion, TopicConfig, table_to_data
-from rocketproof_protocol import fastjson
+from rocketproof_protocol import codes, fastjson
 from rocketproof_protocol.numbers import hexadecimal, java_long
 from rocketproof_protocol.properties import PROPERTY_END
 from rocketproof_traces.history.exchange import MESSAGE_ID, places
 
+from ...catalogue.claim import LabelledDifference
 from . import masks
 from .masks import How, how
 
@@ -74,6 +75,21 @@ class FieldDifference:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.field} is {_cut(self.recorded)}, and {self.beside} {_cut(self.found)}"
+
+    @property
+    def labelled(self) -> LabelledDifference:
+        """The difference from the reference implementation: its value is the expected one."""
+        return LabelledDifference(self.where, self.field, _labelled(self.found), _labelled(self.recorded))
+
+
+def _labelled(value: Any) -> str:
+    """Return a value for people: a response as its code, name and remark, a text without quotation marks."""
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
+        code, remark = value
+        return f"{code} {codes.ANSWERS.get(code, '')}".strip() + (f", {remark}" if remark else "")
+    return value if isinstance(value, str) and value == value.strip() else _cut(value)
 
 
 def _cut(value: Any) -> str:

@@ -51,7 +51,12 @@ def of_difference(difference: FieldDifference, parsed: ParsedHistory) -> Program
     subject = next((exchange.op for exchange in parsed.exchanges if exchange.seq == difference.seq), difference.where.split()[0])
     subject = {"the": "record"}.get(subject, subject)
     return ProgramFinding(
-        "reference", f"{subject}.{difference.field}", str(difference), seq=difference.seq, rules=rules_of_difference(difference, parsed)
+        "reference",
+        f"{subject}.{difference.field}",
+        str(difference),
+        seq=difference.seq,
+        rules=rules_of_difference(difference, parsed),
+        difference=difference.labelled,
     )
 
 

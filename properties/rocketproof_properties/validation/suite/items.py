@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from ...reports.output import phases
+from ...reports.output import phases_and_findings
 from ..entries import SuiteEntry
 from . import shared
 from .options import Options
@@ -99,9 +99,9 @@ class CatalogueItem(pytest.Item):
         with ExitStack() as stack:
             terminal = self.config.pluginmanager.get_plugin("terminalreporter")
             if terminal is None:  # a worker of xdist
-                return shared.obtain(scratch, options, base, lambda what, done, all_: None)
+                return shared.obtain(scratch, options, base)
             capture = self.config.pluginmanager.get_plugin("capturemanager")
             if capture is not None:
                 stack.enter_context(capture.global_and_fixture_disabled())
             terminal.write_line(f" performing {options.programs} programs on {options.target}, seed {options.seed}")
-            return shared.obtain(scratch, options, base, stack.enter_context(phases()))
+            return shared.obtain(scratch, options, base, *stack.enter_context(phases_and_findings()))

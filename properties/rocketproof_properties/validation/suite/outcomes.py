@@ -19,9 +19,9 @@ from ...judging.specification import guards
 from ...judging.verdicts import JudgedProgram, ProgramFinding
 from ...programs.program import Program
 from ...reports.output import counted
+from .. import text
 from ..entries import SuiteEntry, could_contradict, entry_of, puts_to_the_test
 from ..report import ValidationFinding, ValidationReport
-from . import text
 
 Status = Literal["passed", "failed", "undecided", "skipped", "accepted"]
 _RANK: Final[Mapping[str, int]] = {"claims": 0, "specification": 1, "reference": 2}
@@ -158,7 +158,7 @@ class _Outcomes:
         if findings and len(accepted) == len(findings):
             return EntryOutcome("accepted", f"accepted: {accepted[0]}", evidence.verdict.text)
         path = self.folder / evidence.history
-        failure = text.Failure(
+        failure = text.FindingText(
             entry,
             evidence,
             load(path),

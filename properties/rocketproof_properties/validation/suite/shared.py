@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +33,7 @@ from .. import memory
 from ..entries import SuiteEntry, entries
 from ..report import ValidationReport
 from ..undecided import MORE_STATES
-from ..validate import Progress, ValidationRequest, tried_first, validate
+from ..validate import Found, Progress, ValidationRequest, tried_first, validate
 from .options import STATES, Options
 from .outcomes import EntryOutcome, outcomes
 
@@ -95,7 +95,9 @@ def known(scratch: Path) -> SuiteResults | None:
     return SuiteResults.read(path) if path.exists() else None
 
 
-def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str, int, int], None]) -> SuiteResults:
+def obtain(
+    scratch: Path, options: Options, base: Path, progress: Progress = lambda what, done, all_: None, found: Found = lambda sentence: None
+) -> SuiteResults:
     """Return the results of the run. Perform it unless another process has. `base` is the folder for numbered runs.
 
     Raises KeyboardInterrupt if it was interrupted; the histories are kept.
@@ -106,7 +108,7 @@ def obtain(scratch: Path, options: Options, base: Path, progress: Callable[[str,
         if results is not None:
             return results
         try:
-            results = _perform(options, base, progress)
+            results = _perform(options, base, progress, found)
         except RocketproofError as error:
             results = SuiteResults(error=f"{options.target}: {error}" if options.target not in str(error) else str(error))
         except Exception as error:
@@ -134,7 +136,7 @@ def _keep(scratch: Path, results: SuiteResults) -> None:
     part.replace(scratch / _RESULTS)
 
 
-def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
+def _perform(options: Options, base: Path, progress: Progress, found: Found) -> SuiteResults:
     target = target_of(options)
     folder = options.report or next(path for n in itertools.count(1) if not (path := base / str(n)).exists())
     remembered = memory.file_of(target.name, target.profile)
@@ -154,7 +156,7 @@ def _perform(options: Options, base: Path, progress: Progress) -> SuiteResults:
         audits=True,
         stores=() if options.store is None else (options.store,),
     )
-    report = validate(request, progress)
+    report = validate(request, progress, found)
     report.notes += filter(None, [memory.keep(report, tried_first(request), remembered)])
 
     def page(history: Path, entry: SuiteEntry) -> Path | None:

@@ -1,0 +1,61 @@
+"""Two planted bugs are reported as two causes, and one bug as one cause: measured with seeded mutants."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from forked import ForkedMutants
+from mutantprograms import PROFILE, PROGRAMS, patch_of, programs_of
+
+from rocketproof_properties.validation.report import ValidationReport
+from rocketproof_properties.validation.validate import ValidationRequest, validate
+
+SHRINK = 20.0
+GENERAL = 5
+"""Programs that are generated in addition to those that show the mutants."""
+ENOUGH = 28
+"""Of 30 pairs, and of 30 single mutants."""
+
+
+MASKING = "M-36"
+"""With it, every send to a new topic is rejected, which hides the other mutant of a pair."""
+
+
+def chosen_pairs(count: int) -> list[tuple[str, str]]:
+    """Draw pairs of different mutants, not two variants of one."""
+    names = [name for name in sorted(PROGRAMS) if name != MASKING]
+    pairs = [pair for pair in combinations(names, 2) if len({name.rstrip("abc") for name in pair}) == 2]
+    return random.Random(38).sample(pairs, count)
+
+
+def validated(mutants: Sequence[str], folder: Path) -> ValidationReport:
+    with ForkedMutants([patch_of(mutant) for mutant in mutants], profile=PROFILE) as target:
+        return validate(ValidationRequest(target, folder, GENERAL, 1, shrink=SHRINK, remembered=programs_of(*mutants)))
+
+
+def causes(mutants: Sequence[str], folder: Path) -> set[str]:
+    return {finding.cause for finding in validated(mutants, folder / "-".join(mutants)).open}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "pair", [("M-03", "M-28"), ("M-05a", "M-28"), ("M-08", "M-92a"), ("M-51", "M-93a"), ("M-01", "M-19")], ids="+".join
+)
+def test_two_mutants_are_two_causes(pair: tuple[str, str], tmp_path: Path) -> None:
+    assert len(causes(pair, tmp_path)) == 2
+
+
+@pytest.mark.nightly
+def test_pairs_of_mutants_are_separated(tmp_path: Path) -> None:
+    found = {pair: causes(pair, tmp_path) for pair in chosen_pairs(30)}
+    assert sum(len(names) == 2 for names in found.values()) >= ENOUGH, {pair: names for pair, names in found.items() if len(names) != 2}
+
+
+@pytest.mark.nightly
+def test_single_mutants_stay_one_cause(tmp_path: Path) -> None:
+    found = {mutant: causes([mutant], tmp_path) for mutant in random.Random(38).sample(sorted(PROGRAMS), 30)}
+    assert sum(len(names) == 1 for names in found.values()) >= ENOUGH, {mutant: names for mutant, names in found.items() if len(names) != 1}

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, Protocol
 from cyclopts import App
 
 from rocketproof_model import interrupts
-from rocketproof_properties.commands.common import Count, Gibibytes, Json, Many, Natural, Profile, Seconds, write
+from rocketproof_properties.commands.common import All, Count, Flag, Gibibytes, Json, Many, Natural, Profile, Seconds, write
 from rocketproof_properties.reports.choices import InputError
 from rocketproof_properties.reports.exitcode import DIFFERS, OK, STOPPED
 
@@ -344,6 +344,52 @@ def reach(
     return code
 
 
+def fields(
+    *,
+    profile: Profile = "P533",
+    programs: Count = 2000,
+    seed: Natural = 1,
+    every: All = False,
+    markdown: Path | None = None,
+    released: Flag = False,
+    json: Json = None,
+) -> int:
+    """Show which values programs send in each field of a request and in each message property, and which settings they change.
+
+    The fields are those of the releases with a profile. A field without a second value is listed with the reason for leaving it out.
+
+    Parameters
+    ----------
+    profile
+        Profile of the programs and of the releases.
+    programs
+        Number of programs to generate.
+    seed
+        Seed of the programs.
+    every
+        Also list what programs leave out.
+    markdown
+        Write the rows as a table to this file.
+    released
+        Read the fields of all releases from their jars again, which needs a JDK, and keep them.
+    json
+        Write the rows to this file.
+    """
+    from rocketproof_properties.reports import files as store
+
+    from . import fields
+    from . import released as reading
+
+    if markdown is not None:
+        store.check_writable(markdown, "--markdown")
+    if released:
+        reading.read_again()
+    rows, code = measured(partial(fields.measure, profile, programs, seed), partial(fields.text, every=every), json)
+    if markdown is not None:
+        store.replace_text(markdown, fields.markdown(rows, profile, programs, seed), "--markdown")
+    return code or (DIFFERS if fields.missing(rows) else OK)
+
+
 def feedback(
     *,
     part: Annotated[tuple[str, ...], Many] = (),
@@ -370,5 +416,5 @@ def feedback(
 
 
 app = App(name="bench", help="Measure the engines.", suppress_keyboard_interrupt=False)
-for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach, feedback):
+for _command in (search, disk, curve, liveness, start, skew, serve, simulate, judge, audit, scan, reach, fields, feedback):
     app.command(_command)

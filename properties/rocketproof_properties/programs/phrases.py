@@ -53,14 +53,14 @@ _MEET: Final = step("meet")
 _NOTIFIED: Final = step("notified")
 _CHECKED: Final = step("checked")
 _DELETED: Final = step("delete", topic="A")
-_END: Final = step("end", "commit one_way")
-_COMMIT: Final = step("end", "one_way", commit=True)
+_END: Final = step("end", "commit one_way altered")
+_COMMIT: Final = step("end", "one_way altered", commit=True)
 _GROUPS: Final = step("group", group=one_of("g", "h"))
 """Later releases reject the progress of an unknown group."""
 _PROGRESS: Final = step("progress", topic="A", queue=0, group="g")
 _TOPIC: Final = "read write perm filter_type sys_flag order"
 TOPIC_A: Final = step("topic", _TOPIC, topic="A")
-_BACK: Final = "record group level most version unit named without"
+_BACK: Final = "record group level most version unit named without altered"
 _KEYED: Final = step("send", topic=one_of("A", "B"), queue=one_of(0, 1), properties=one_of(*KEYED), sys_flag=_TYPES)
 _SOUGHT: Final = step("find", "key most begin end unique", topic=one_of("A", "B"), key="a")
 _CONSUMED: Final = step("pull", topic="A", group="g", tags=None)
@@ -86,6 +86,9 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("properties of about the maximum length", step(
         "send", "nums body", topic=one_of("A", "%RETRY%g"), properties=one_of(*LONG_MAPS, {"p": "v" * (PROPERTIES_LIMIT + 1)}),
     )),
+    phrase("a batch with odd fields", step("send", "items queue nums flag times most unit default sys_flag", topic=one_of(
+        "A", "B", "%RETRY%g", "C",
+    )), changes=(1, 2, 3), often=20),
     phrase("a batch", step("send", "items queue", topic=one_of(*NAMES, "%RETRY%g"), sys_flag=one_of(0, 4, 1), properties=one_of(
         {}, {"TAGS": "u"}, {"DELAY": "2"}, {"WAIT": "false"}, {"UNIQ_KEY": "0F"}, {"KEYS": "b"},
     ))),
@@ -170,7 +173,8 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("a half message", _HALF),
     phrase("a half message with each form of WAIT", sent("sys_flag", properties=one_of(*WAITING_HALVES)), changes=(1, 2)),
     phrase("commit", _HALF, _COMMIT, lasting=True),
-    phrase("roll back", _HALF, step("end", "one_way", commit=False), lasting=True),
+    phrase("roll back", _HALF, step("end", "one_way altered", commit=False), lasting=True),
+    phrase("an end that decides nothing", _HALF, step("end", altered=("commitOrRollback", "0")), _COMMIT, lasting=True),
     phrase("commit twice", _HALF, _COMMIT, _END, lasting=True),
     phrase("two half messages", _HALF, _HALF, step("end", record=1), step("end", "commit", record=0, commit=False), lasting=True),
     phrase(
@@ -193,10 +197,12 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         needs=ASKED, often=6,
     ),
     # topics and groups
-    phrase("", step("topic", f"topic {_TOPIC}")),
+    phrase("", step("topic", f"topic {_TOPIC}"), changes=(1, 2, 3)),
+    phrase("a topic with a further field", step("topic", "altered read order", topic=one_of("A", "B")), sent(), changes=(1, 2)),
     phrase(
-        "attributes of a topic", step("topic", "attributes", topic="A"), step("topic", "attributes read", topic="A"),
-        step("send", topic="A", queue=one_of(0, 99)), changes=(1,), often=12,
+        "attributes of a topic", step("topic", "attributes perm write filter_type sys_flag", topic="A"),
+        step("topic", "attributes read", topic="A"),
+        step("send", topic="A", queue=one_of(0, 99)), changes=(1, 2), often=12,
     ),
     phrase("a topic changed", step("topic", f"topic {_TOPIC}"), sent(), TOPIC_A, sent("queue")),
     phrase(
@@ -225,15 +231,19 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase("a group deleted", step("group", "group queues retries more"), step("delete_group", group="g"), _PLAIN, step(
         "back", level=-1, group="g",
     )),
-    phrase("", step("delete_group", "group")),
+    phrase("", step("delete_group", "group altered"), changes=(1, 2)),
     phrase("a group without a name", step("group", named=False)),
     # queries
-    phrase("", step("max_offset", "topic queue"), changes=(1, 2)),
+    phrase("", step("max_offset", "topic queue altered"), changes=(1, 2)),
     phrase("", step("stats", "topic"), changes=(1, 2)),
     phrase("", step("earliest", "topic queue"), changes=(1, 2)),
     phrase("", step("search", "topic queue time upper"), changes=(1, 2)),
     phrase("messages by a time", step("send", "items queue", topic="A"), step("search", "time upper", topic="A")),
-    phrase("", step("pull", "topic queue most offset")),
+    phrase("", step("pull", "topic queue most offset group commit version altered"), changes=(1, 2, 3)),
+    phrase(
+        "a pull with a further field", step("send", "items", topic="A"), step("pull", "altered offset most tags", topic="A"),
+        changes=(1, 2),
+    ),
     phrase(
         "a pull of fewer messages", step("send", "items", topic="A"), _PLAIN, step("send", "items", topic="A"),
         *[step("pull", "offset", topic="A", most=one_of(3, 2, *range(4, 34)))] * 2, changes=(1, 2),
@@ -265,7 +275,12 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
         step("pull", topic="W", offset=1, hold=1000, client=2), step("time", millis=200, client=1), step("hang_up", client=1),
         step("time", millis=400), _HELD, _MEET, lasting=True,
     ),
-    phrase("", step("progress", "topic queue group altered")),
+    phrase("", step("progress", "topic queue group altered"), changes=(1, 2, 3)),
+    phrase(
+        "several offsets of groups", _GROUPS, _PLAIN, *[step("commit", "topic queue group offset")] * 3,
+        *[step("progress", "altered", topic=one_of("A", "B"), queue=one_of(0, 1, 7), group=one_of("g", "h"))] * 2, lasting=True, often=12,
+        changes=(1, 2, 3),
+    ),
     phrase("a pull whose time is over", _HELD, step("pull", "hold commit", topic="W", offset=1), _SOON, lasting=True),
     phrase(
         "progress of a deleted group", _PLAIN, step("group", group="g"),
@@ -275,8 +290,10 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     phrase(
         "progress told", _GROUPS, _PLAIN, step("commit", "offset", topic="A", queue=0, group="g"), _PROGRESS, lasting=True
     ),
-    phrase("", step("view", "place")),
-    phrase("", step("find", "topic unique", key=one_of("k", "", "täg"), most=one_of(32, 0, -1), begin=one_of(0, -1))),
+    phrase("", step("view", "place altered"), changes=(1, 2)),
+    phrase("", step(
+        "find", "topic unique end", key=one_of("k", "", "täg"), most=one_of(32, 0, -1), begin=one_of(0, -1),
+    ), changes=(1, 2, 3)),
     phrase("messages by a key", *[_KEYED] * 2, _SOUGHT, lasting=True),
     phrase(
         "messages of a batch by a key", step("send", "items", topic="A", items=VALUES["send"]["items"][4], properties=one_of(
@@ -303,7 +320,7 @@ OF_BROKERS: Final[tuple[Phrase, ...]] = (
     ),
     phrase(
         "no broadcast", step("group", group="g", more={"consumeBroadcastEnable": False}), _PLAIN,
-        step("consumer", "model", topic="A", model="BROADCASTING"), _CONSUMED, step("leave", "group"), _CONSUMED, lasting=True,
+        step("consumer", "model", topic="A", model="BROADCASTING"), _CONSUMED, step("leave", "group altered"), _CONSUMED, lasting=True,
     ),
     phrase(
         "consumers that are told of each other", step("group", group="h", more={"notifyConsumerIdsChangedEnable": False}),

@@ -9,7 +9,7 @@ from .phrase import Phrase, phrase, step
 from .phrases import TOPIC_A, sent
 from .values import one_of
 
-_REGISTERED: Final = "address broker_id topics version"
+_REGISTERED: Final = "address broker_id topics version altered"
 """Later name servers reject a broker's first registration if it has a single topic."""
 _REGISTER: Final = step("register", _REGISTERED)
 _ROUTE: Final = step("route", topic="A")
@@ -17,14 +17,15 @@ _ROUTES: Final = (_ROUTE, step("route", topic="B"))
 _LOOKED_UP: Final = step("route", topic=one_of("R", "S"))
 
 _PHRASES: Final[tuple[Phrase, ...]] = (
-    phrase("", step("route", "topic"), changes=(1,)),
+    phrase("", step("route", "topic altered"), changes=(1, 2)),
     phrase("a topic's route", TOPIC_A, _ROUTE),
     phrase("a topic's rights", step("topic", "perm", topic="A"), sent(), _ROUTE),
     phrase("a first message's route", sent("nums default"), _ROUTE),
     phrase("brokers that register", _REGISTER, *_ROUTES, lasting=True),
     phrase("brokers of before that register", step("register", _REGISTERED, packed=True), _ROUTE, lasting=True),
     phrase(
-        "an address replaced", _REGISTER, step("register", _REGISTERED, address="10.0.0.2:1"), step("unregister", "name broker_id address"),
+        "an address replaced", _REGISTER, step("register", _REGISTERED, address="10.0.0.2:1"),
+        step("unregister", "name broker_id address altered"),
         *_ROUTES, lasting=True,
     ),
     phrase("an address under another id", _REGISTER, step("register", _REGISTERED, broker_id=1), _ROUTE, lasting=True),
@@ -32,12 +33,15 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
         "unregister", "name broker_id address",
     ), *_ROUTES, step("lose", "address"), *_ROUTES, lasting=True),
     phrase("a broker's connection closed", _REGISTER, step("lose", "address"), _ROUTE, lasting=True),
-    phrase("a version that a broker has", _REGISTER, step("has_to_register", "address version"), lasting=True),
-    phrase("write permission in a name server", _REGISTER, step("permit_writes", "permitted name"), _ROUTE, lasting=True),
+    phrase(
+        "a version that a broker has", _REGISTER, step("has_to_register", "name broker_id address version altered"), lasting=True,
+        changes=(1, 2),
+    ),
+    phrase("write permission in a name server", _REGISTER, step("permit_writes", "permitted name"), _ROUTE, lasting=True, changes=(1, 2)),
     phrase(
         "a topic that a name server forgets", step("register", "cluster", topics={"R": (4, 4, 6), "S": (4, 4, 6)}),
         step("forget_topic", "cluster", topic="R", cluster="nobody"), _LOOKED_UP,
-        step("forget_topic", topic="R", cluster=one_of(None, "cluster", "nobody")), _LOOKED_UP, lasting=True,
+        step("forget_topic", topic=one_of("R", "S"), cluster=one_of(None, "cluster", "nobody")), _LOOKED_UP, lasting=True,
     ),
     phrase(
         "a topic that a name server is told of", _REGISTER, step("register_topic", "topic brokers"),

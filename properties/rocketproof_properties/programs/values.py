@@ -51,7 +51,8 @@ _NO_HALVES: Final = ({"TRAN_MSG": "false"}, {"TRAN_MSG": ""}, {"TRAN_MSG": "1", 
 TIMERS: Final = (
     *({"TIMER_DELAY_SEC": text} for text in ("100", "x")),
     {"TIMER_DELAY_MS": "100500"},
-    {"TIMER_DELIVER_MS": "32503680000000"},
+    *({"TIMER_DELIVER_MS": text} for text in ("32503680000000", "1", "x")),
+    *({name: text} for name in ("TIMER_DELAY_SEC", "TIMER_DELAY_MS") for text in ("0", "-1")),
     {"TIMER_DELAY_SEC": "100", "DELAY": "1"},
 )
 """Releases before 5.0 treat these properties like any other. Programs end before the delivery times, whose exact second is not predictable.
@@ -131,6 +132,8 @@ _ATTRIBUTES: Final = (
 )
 """Changes of a topic's attributes, accepted or not. A queue type or cleanup policy with other files is not among them."""
 _QUERIED_QUEUES: Final = (0, 1, 7, 8, -1)
+_TIMES: Final = (1_000_000_000_000, 4_102_444_800_000)
+"""Times in ms before and after all records."""
 _BOOLEANS: Final = (False, True)
 
 VALUES: Final[Mapping[str, Values]] = {
@@ -168,6 +171,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "named": (True, False),
         "offset": (-1, 10**9, 2**40),
         "without": (None, "group", "offset", "delayLevel", "unitMode", EVERY),
+        "altered": (None, ("originTopic", "B"), ("originTopic", ""), ("originMsgId", "x")),
     },
     "end": {
         "record": (0, 1, 2, 5),
@@ -176,6 +180,10 @@ VALUES: Final[Mapping[str, Values]] = {
         "offset": (10**9, -1),
         "without": (
             "commitLogOffset", "commitOrRollback", "tranStateTableOffset", "producerGroup", "fromTransactionCheck", "msgId", EVERY,
+        ),
+        "altered": (
+            None, ("fromTransactionCheck", "true"), ("producerGroup", "others"), ("tranStateTableOffset", "99"), ("transactionId", "t"),
+            ("msgId", "x"), ("topic", "B"), ("commitOrRollback", "4"),
         ),
     },
     "unknown": {"code": (9999, 38), "one_way": _BOOLEANS},
@@ -188,6 +196,7 @@ VALUES: Final[Mapping[str, Values]] = {
         "sys_flag": (0, 1, 2, 3),
         "order": _BOOLEANS,
         "attributes": (None, *_ATTRIBUTES),
+        "altered": (None, ("force", "true"), ("force", "x"), ("defaultTopic", "nowhere")),
     },
     "group": {
         "group": ("g", "h"),
@@ -202,11 +211,11 @@ VALUES: Final[Mapping[str, Values]] = {
         )
     },
     "delete": {"topic": ("A", "B", "T", "nowhere", "%RETRY%g")},
-    "delete_group": {"group": _GROUPS, "altered": (None, ("removeOffset", "false"))},
-    "max_offset": {"topic": _QUERIED, "queue": _QUERIED_QUEUES},
+    "delete_group": {"group": _GROUPS, "altered": (None, ("removeOffset", "false"), ("cleanOffset", "false"))},
+    "max_offset": {"topic": _QUERIED, "queue": _QUERIED_QUEUES, "altered": (None, ("committed", "true"), ("committed", "false"))},
     "stats": {"topic": _QUERIED},
     "earliest": {"topic": _QUERIED, "queue": (0, 1, 2, 3, 4, 5, 6, 7, 8, -1, -2)},
-    "search": {"topic": _QUERIED, "queue": _QUERIED_QUEUES, "time": (0, LONG_MAX, -1), "upper": (None, True, False)},
+    "search": {"topic": _QUERIED, "queue": _QUERIED_QUEUES, "time": (0, LONG_MAX, -1, *_TIMES), "upper": (None, True, False)},
     "pull": {
         "topic": _QUERIED,
         "queue": (0, 1, 4, -1),
@@ -218,6 +227,10 @@ VALUES: Final[Mapping[str, Values]] = {
         "commit": (None, 1),
         "hold": (3000, 300),
         "without": ("suspendTimeoutMillis", "sysFlag"),
+        "altered": (
+            None, *(("expressionType", text) for text in ("SQL92", "x", "tag")), ("maxMsgBytes", "1"), ("maxMsgBytes", "-1"),
+            ("requestSource", "0"),
+        ),
     },
     "progress": {
         "topic": _QUERIED,
@@ -225,14 +238,14 @@ VALUES: Final[Mapping[str, Values]] = {
         "group": ("g", "nobody"),
         "altered": (None, ("setZeroIfNotFound", "false"), ("setZeroIfNotFound", "true")),
     },
-    "commit": {"offset": (1, 0, 5, 100)},
-    "view": {"place": (-1, 2**40)},
+    "commit": {"topic": ("A", "B"), "queue": (0, 1, 7), "group": ("g", "h"), "offset": (1, 0, 2, 3, 5, 100, -1, LONG_MAX)},
+    "view": {"place": (-1, 2**40), "altered": (None, ("topic", "A"))},
     "find": {
         "topic": _QUERIED,
         "key": ("k", "", "täg", "a", "b", "0D", "BB", "a b", "A"),
         "most": (32, 1, 2, 0, -1, 100),
-        "begin": (0, -1, 4_102_444_800_000),
-        "end": (LONG_MAX, 1_000_000_000_000),
+        "begin": (0, -1, *_TIMES),
+        "end": (LONG_MAX, *_TIMES, 0),
         "unique": _BOOLEANS,
     },
     "heartbeat": {"group": (None, "g")},
@@ -242,9 +255,12 @@ VALUES: Final[Mapping[str, Values]] = {
         "tag": ("", "t"),
         "model": ("CLUSTERING", "BROADCASTING"),
     },
-    "leave": {"group": ("g", "h")},
+    "leave": {"group": ("g", "h"), "altered": (None, ("producerGroup", "g"), ("clientID", "nobody"))},
     # A name server
-    "route": {"topic": ("A", "B", "T", "nowhere", "R", "S", TEMPLATE, "DefaultCluster", SCHEDULE, "  ", "a b", "x" * 128)},
+    "route": {
+        "topic": ("A", "B", "T", "nowhere", "R", "S", TEMPLATE, "DefaultCluster", SCHEDULE, "  ", "a b", "x" * 128),
+        "altered": (None, ("acceptStandardJsonOnly", "true"), ("acceptStandardJsonOnly", "false")),
+    },
     "register": {
         "name": _BROKERS,
         "address": _ADDRESSES,
@@ -255,10 +271,17 @@ VALUES: Final[Mapping[str, Values]] = {
         ),
         "version": (1, 2, 3),
         "cluster": ("cluster", "other"),
+        "altered": (
+            None, ("bodyCrc32", "1"), ("heartbeatTimeoutMillis", "60000"), ("enableActingMaster", "true"), ("enableActingMaster", "false"),
+        ),
     },
-    "unregister": {"name": _BROKERS, "broker_id": (0, 1), "address": _ADDRESSES[:2]},
+    "unregister": {
+        "name": _BROKERS, "broker_id": (0, 1), "address": _ADDRESSES[:2], "altered": (None, ("clusterName", "other"), ("clusterName", "")),
+    },
     "lose": {"address": _ADDRESSES},
-    "has_to_register": {"address": _ADDRESSES[:2], "version": (1, 2, 3)},
+    "has_to_register": {
+        "name": _BROKERS, "broker_id": (0, 1), "address": _ADDRESSES[:2], "version": (1, 2, 3), "altered": (None, ("clusterName", "other")),
+    },
     "permit_writes": {"permitted": _BOOLEANS, "name": _BROKERS},
     "forget_topic": {"cluster": (None, "nobody", "other", "cluster")},
     "register_topic": {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,14 +83,26 @@ class Openings:
 def _title(stem: str) -> str:
     """Return a title such as `LIV-03 · P49 · endless sends` for a witness of the specification; other files keep their name.
 
-    An engine or a scope after the condition is separated by a comma.
+    An engine or a scope after the condition is separated by a comma. The condition is spelled as in the catalogue.
     """
     match = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
-    return (
-        " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", (match[3] or "").replace("-", " "))) if part)
-        if match
-        else stem
-    )
+    if match is None:
+        return stem
+    rest = match[3] or ""
+    slugs = (slug for slug in _conditions() if rest == slug or rest.startswith(f"{slug}-"))
+    slug = max(slugs, key=len, default="")
+    if slug:
+        parts = (_conditions()[slug], *rest.removeprefix(slug).split("-"))
+        return " · ".join((match[1], match[2], ", ".join(part for part in parts if part)))
+    return " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", rest.replace("-", " "))) if part)
+
+
+@cache
+def _conditions() -> Mapping[str, str]:
+    """Return the conditions of the catalogue by their part of a witness's file name."""
+    from ...catalogue.table import CASES
+
+    return {witnessfiles.slug(case.condition.lower()): case.condition for case in CASES if case.condition}
 
 
 def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:

@@ -15,7 +15,8 @@ import pytest
 import rocketproof_model
 import rocketproof_properties
 import rocketproof_traces
-from rocketproof_properties.commands.explorer.hazards import case_of
+from rocketproof_properties.commands.explorer.findings import of_report
+from rocketproof_properties.commands.explorer.hazards import case_of, opened
 from rocketproof_properties.commands.explorer.openings import Openings
 from rocketproof_properties.commands.explorer.pages import of_validation, write
 from rocketproof_properties.commands.explorer.traces import Wish, of_file, of_wish
@@ -177,6 +178,20 @@ def test_catalogue_links_of_a_page_open_their_targets(catalogue: Any, coin: str,
             openings.open(wish, quiet)
 
 
+def test_witness_is_listed_with_the_condition_of_the_catalogue(tmp_path: Path) -> None:
+    for stem in (
+        "INV-16-P49-auto-create-off-tbw102-from-the-file-creation",
+        "INV-16-P49-an-administrator-s-update",
+        "INV-16-P49-no-such-case",
+    ):
+        (tmp_path / f"{stem}.itf.json").touch()
+    assert sorted(Openings(folder=tmp_path).files().values()) == [
+        "INV-16 · P49 · an administrator's update",
+        "INV-16 · P49 · auto-create off, TBW102 from the file, creation",
+        "INV-16 · P49 · no such case",
+    ]
+
+
 def history(path: Path, offset: int) -> None:
     """Write two sends to one queue; the second answer has this offset."""
     header = {"v": 1, "type": "header", "schema": "rocketproof-history", "version": 1, "origin": {}, "start": None, "note": ""}
@@ -200,6 +215,15 @@ def test_hazard_has_the_case_that_shows_it() -> None:
     rows = [{"id": "LIV-03", "sentence": "", "cases": cases}, {"id": "INV-14", "cases": [{**cases[0], "expected": "holds"}]}]
     assert case_of(HAZARDS["HAZ-01"], "LIV-03", rows) == {"profile": "P49", "scope": "s", "condition": "x"}
     assert case_of(HAZARDS["HAZ-04"], "INV-14", rows) is None
+
+
+def test_hazard_names_the_command_that_opens_the_trace_of_its_property() -> None:
+    case = {"profile": "P49", "scope": "small", "condition": "auto-create off", "expected": "violated"}
+    made = opened("HAZ-03", None, [{"id": "LIV-08", "sentence": "", "cases": [case]}]).document()
+    assert made["commands"][-1] == {
+        "label": "walk through the trace of LIV-08",
+        "command": "rocketproof explore --property LIV-08 --profile P49 --scope small --condition 'auto-create off'",
+    }
 
 
 def test_catalogue_lists_every_hazard_with_its_scenario(catalogue: Any) -> None:
@@ -250,6 +274,18 @@ def test_a_history_and_a_finding_are_opened(rocketproof: Any, tmp_path: Path) ->
     made = document(tmp_path / "one.html")
     assert made["title"] == "send.queueOffset: 9 and not 1"
     assert made["refusal"]["recorded"].endswith("offset 9")
+    refused = {
+        "property": "specification.send",
+        "text": "long " * 99,
+        "guard": "accept_queue: legal queue id",
+        "history": finding["history"],
+    }
+    unguarded = {key: value for key, value in refused.items() if key != "guard"}
+    (report / "report.json").write_text(json.dumps({**data, "findings": [refused, unguarded]}), "utf-8")
+    titles = [each.title for each in of_report(report)]
+    assert titles[0] == "specification.send: refused by accept_queue: legal queue id"
+    assert titles[1].endswith("long …")
+    (report / "report.json").write_text(json.dumps(data), "utf-8")
     openings = Openings(folder=report)
     (row,) = openings.catalogue()["witnesses"]
     assert row["title"] == "send.queueOffset: 9 and not 1"

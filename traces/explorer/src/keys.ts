@@ -62,6 +62,7 @@ export const TRACE_KEYS: KeySection[] = [
     keys: [
       { keys: ["ArrowLeft", "ArrowUp"], what: "move the drawing, all four ways" },
       { keys: ["+", "-", "0"], what: "larger, smaller, all of it" },
+      { keys: ["j", "k"], what: "the next, the previous state, nearest to the start first" },
       { keys: ["n", "N"], what: "the next, the previous state where the property fails" },
     ],
   },
@@ -95,14 +96,15 @@ function times(count: number, job: () => void): void {
 /** Open the actions and put the focus on the next or previous action that the trace does not take. */
 function chooseOther(walker: Walker, way: 1 | -1): void {
   walker.store.set({ panel: "actions" });
-  requestAnimationFrame(() => focusOther(way)); // when the panel is drawn
+  requestAnimationFrame(() => focusOther(way) || walker.say("No other action can happen here.")); // when the panel is drawn
 }
 
-function focusOther(way: 1 | -1): void {
+function focusOther(way: 1 | -1): boolean {
   const others = [...document.querySelectorAll<HTMLElement>(".actions-panel .instance:not(.taken) .follow, .actions-panel .choice summary")].filter((one) => one.offsetParent !== null);
   const now = others.indexOf(document.activeElement as HTMLElement);
   const next = now < 0 ? (way > 0 ? 0 : others.length - 1) : (now + way + others.length) % others.length;
   others[next]?.focus();
+  return others.length > 0;
 }
 
 const TYPED = "input:not([type=checkbox]), textarea, select, [contenteditable]";

@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { setAddress } from "./address";
 import { readDocument, type Document, type Start } from "./document";
+import { keepFocus } from "./focus";
 import { Server, type Request } from "./live";
 import { readRequest, requestText } from "./opened";
 import { readPlace } from "./place";
@@ -85,6 +86,7 @@ async function served(server: Server): Promise<void> {
   }
 }
 
+keepFocus(root);
 try {
   if (carried !== "null") show(readDocument(carried), null, null, "");
   else if (token && location.protocol.startsWith("http")) void served(new Server(token)).catch((error: unknown) => fail(textOf(error)));

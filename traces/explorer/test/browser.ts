@@ -13,6 +13,14 @@ const PLACE = '<script type="application/json" id="document">null</script>';
 const WAIT = 15_000; // milliseconds; machines that test are busy
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+/** Windows in which all pages are read: a phone, a tablet, a notebook, a screen. */
+export const WIDTHS = [
+  { width: 390, height: 844 },
+  { width: 800, height: 900 },
+  { width: 1280, height: 800 },
+  { width: 1920, height: 1080 },
+];
+
 export class Bench {
   private constructor(
     readonly browser: Browser,
@@ -57,7 +65,7 @@ export class Bench {
     });
     try {
       await page.goto(address);
-      await page.waitForSelector("#page > :is(.page, [role=alert])"); // not what is shown while it waits for the server
+      await page.waitForSelector("#page > :is(.page, [role=alert]), body > main"); // not what is shown while it waits for the server
       await job(page);
       assert.deepEqual(wrong, []);
     } finally {
@@ -83,4 +91,64 @@ export async function says(page: Page, selector: string, wanted: RegExp): Promis
     if (wanted.test(text)) return;
   }
   assert.match(text, wanted);
+}
+
+/** What one press of Tab reaches. */
+interface Stop {
+  what: string;
+  name: string;
+  ring: boolean; // a reader sees that it has the focus
+  inSight: boolean;
+}
+
+/** Go through a page with Tab, to its end or `most` stops; each has a name and a ring and is in sight. Returns their names. */
+export async function stops(page: Page, most = 250): Promise<string[]> {
+  const names: string[] = [];
+  await page.evaluate(() => document.querySelectorAll("[data-stop]").forEach((one) => one.removeAttribute("data-stop")));
+  for (let k = 0; k < most; k++) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate((): Stop | null => {
+      const one = document.activeElement as HTMLElement | null;
+      if (!one || one === document.body || one.hasAttribute("data-stop")) return null;
+      one.setAttribute("data-stop", "");
+      const style = getComputedStyle(one);
+      const { left, top, width, height } = one.getBoundingClientRect();
+      const at = document.elementFromPoint(Math.min(left + Math.min(width, 20) / 2, innerWidth - 1), Math.min(top + Math.min(height, 12) / 2, innerHeight - 1));
+      const name = one.getAttribute("aria-label") || [...((one as HTMLInputElement).labels ?? [])].map((label) => label.textContent).join(" ") || one.textContent || one.title;
+      return { what: one.outerHTML.slice(0, 120), name: name.replace(/\s+/g, " ").trim(), ring: style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) >= 1, inSight: at !== null && (one.contains(at) || at.contains(one)) };
+    });
+    if (!stop) return names;
+    assert.ok(stop.name, `it has no name: ${stop.what}`);
+    assert.ok(stop.ring, `nothing shows that it has the focus: ${stop.what}`);
+    assert.ok(stop.inSight, `it has the focus and is not in sight: ${stop.what}`);
+    names.push(stop.name);
+  }
+  return names;
+}
+
+/** Press Tab until what has the focus has a name that matches. */
+export async function tabTo(page: Page, wanted: RegExp, most = 250): Promise<void> {
+  for (let k = 0; k < most; k++) {
+    await page.keyboard.press("Tab");
+    if (wanted.test(await focused(page))) return;
+  }
+  assert.fail(`Tab does not reach ${wanted}`);
+}
+
+/** The name of what has the focus; "" if that is nothing. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const one = document.activeElement;
+    return !one || one === document.body ? "" : (one.getAttribute("aria-label") || one.textContent || "").replace(/\s+/g, " ").trim();
+  });
+}
+
+/** Wait until what has the focus has a name that matches. */
+export async function focusIs(page: Page, wanted: RegExp): Promise<void> {
+  let name = "";
+  for (const end = Date.now() + WAIT; Date.now() < end; await page.waitForTimeout(30)) {
+    name = await focused(page);
+    if (name && wanted.test(name)) return;
+  }
+  assert.fail(`“${name}” has the focus, and not ${wanted}`);
 }

@@ -1,12 +1,14 @@
-// The page before the real explorer: what ROCKETPROOF names is started, its address opened, and a newcomer walks. Without it this is left out.
+// The pages of the real commands: what ROCKETPROOF names is started, and a newcomer walks in the explorer and in the page of a run. Without it this is left out.
 
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { after, before, test } from "node:test";
-import { Bench, press, says } from "./browser";
+import { Bench, focusIs, press, says, stops, tabTo, WIDTHS } from "./browser";
+import { faults } from "./faults";
 
 const command = process.env["ROCKETPROOF"];
 const left = command ? {} : { skip: "ROCKETPROOF names no command" };
@@ -81,3 +83,106 @@ test("a scope is walked freely, its graph drawn, a state of it reached by its pa
     await page.goto(link);
     await says(page, ".step-number", new RegExp(`step ${steps} of ${steps} · what if 1`));
   }));
+
+const COUNTER = `
+from rocketproof import Int, Model
+
+model = Model("counter")
+count = model.var("count", Int(0, 3), init=0)
+
+@model.action()
+def add(a):
+    "The counter grows."
+    a.guard("room", count < 3, "there is room")
+    a.set(count, count + 1)
+
+model.always("few", count < 2, "there are few")
+model.always("bounded", count < 9, "the counter is bounded")
+scopes = {"small": {}}
+`;
+
+/** Two sends to one queue; the second answer has the wrong offset. */
+function recorded(): string {
+  const fields = { producerGroup: "g", topic: "T", defaultTopic: "TBW102", defaultTopicQueueNums: "4", queueId: "0", sysFlag: "0", bornTimestamp: "1", flag: "0" };
+  const events = [0, 7].flatMap((offset) => [
+    { type: "invoke", value: { to: "broker-a", fields, bodySize: 1 } },
+    { type: "ok", value: { code: 0, fields: { queueId: "0", queueOffset: String(offset) } } },
+  ]);
+  const header = { v: 1, type: "header", schema: "rocketproof-history", version: 1, origin: {}, start: null, note: "" };
+  return [header, ...events.map((event, seq) => ({ v: 1, seq, time: seq, process: "client 0", op: "send", ...event }))].map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** The page of a run: of a model with a violated property, and of a history that nothing explains. */
+function reports(): { model: string; history: string } {
+  writeFileSync(join(folder, "counter.py"), COUNTER);
+  writeFileSync(join(folder, "runs.ndjson"), recorded());
+  for (const [page, line] of [
+    ["model", ["check", "counter.py"]],
+    ["history", ["judge", "runs.ndjson", "--profile", "P494"]],
+  ] as const) {
+    const done = spawnSync(command ?? "", [...line, "--html", page], { cwd: folder, encoding: "utf8" });
+    assert.equal(done.status, 1, done.stderr);
+  }
+  const page = (name: string): string => pathToFileURL(join(folder, name, "index.html")).href;
+  return { model: page("model"), history: page("history") };
+}
+
+test("the catalogue, HAZ-03 and its trace without a mouse", left, () =>
+  bench.visit(address, async (page) => {
+    await press(page, "/");
+    await page.keyboard.type("HAZ-03");
+    await press(page, "Tab", "Enter");
+    await says(page, "h1", /^HAZ-03$/);
+    assert.equal(await page.locator(".scenario li").count(), 4);
+    await press(page, "j", "j", "j");
+    await says(page, ".scenario .current", /No first message creates a topic any more/);
+    await stops(page);
+    await tabTo(page, /^find the shortest trace$/);
+    await press(page, "Enter");
+    await says(page, "h1", /^LIV-08/);
+    await press(page, "j", "w", "Enter");
+    await says(page, ".step-number", /what if 1/);
+    await press(page, "u", "a");
+    await page.locator(".refused").first().waitFor();
+    await tabTo(page, /needs: /);
+    await press(page, "Enter");
+    await says(page, ".refused[open] .instance", /refused by/);
+    await press(page, "p");
+    await tabTo(page, /^HAZ-03/);
+    await press(page, "Enter");
+    await says(page, "h1", /^HAZ-03$/);
+  }));
+
+test("the page of a run and its traces: readable at all widths, walked without a mouse, there and back", left, async () => {
+  const { model, history } = reports();
+  for (const [address, link, title] of [
+    [model, /^walk through the trace$/, /few/],
+    [history, /^open the history$/, /runs\.ndjson/],
+  ] as const) {
+    await bench.visit(address, async (page) => {
+      for (const size of WIDTHS) {
+        await page.setViewportSize(size);
+        assert.deepEqual(await faults(page), [], `${size.width} wide`);
+      }
+      const names = await stops(page);
+      for (const wanted of ["To the verdicts", "dark or light", "help", "open all"]) assert.ok(names.includes(wanted), `${wanted} in ${names}`);
+      await press(page, "?");
+      await says(page, "dialog", /the next unexpected verdict/);
+      assert.deepEqual(await faults(page), [], "help");
+      await press(page, "Escape", "/");
+      await page.keyboard.type("nothing of this name");
+      await says(page, "#shown", /^0 of/);
+      await press(page, "Escape", "f", "n");
+      await focusIs(page, /./);
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      await page.reload();
+      await tabTo(page, link);
+      await press(page, "Enter");
+      await says(page, "h1", title);
+      assert.deepEqual(await faults(page), [], "the trace");
+      await stops(page);
+      await press(page, "h");
+      await page.waitForURL(address);
+    });
+  }
+});

@@ -190,42 +190,6 @@ test("a trace of 1,500 states walks at once, only what is in sight is drawn, and
     assert.equal(await page.locator("aside").first().isVisible(), false);
   }));
 
-for (const width of [390, 800, 1280, 1920]) {
-  test(`nothing is wider than a page of ${width} pixels: trace, compare, help, history, hazard`, () =>
-    bench.visit(
-      bench.file(trace()),
-      async (page) => {
-        const fits = async (what: string): Promise<void> => {
-          const found = await page.evaluate(() => document.documentElement.scrollWidth);
-          assert.ok(found <= width, `${what} is ${found} wide`);
-        };
-        for (const key of ["End", "a", "p", "?", "Escape", "c"]) {
-          await press(page, key);
-          await fits(key);
-        }
-        for (const document of [history(), hazard()]) {
-          await page.goto(bench.file(document, document.kind));
-          await fits(document.kind);
-        }
-      },
-      { width, height: 800 },
-    ));
-}
-
-test("Tab goes through tools and values, and the trace stays where it is", () =>
-  bench.visit(
-    bench.file(trace({ steps: 76 })),
-    async (page) => {
-      await press(page, "f", "End");
-      const place = () => page.evaluate(() => [document.scrollingElement?.scrollTop, document.querySelector(".page")?.scrollTop, document.querySelector(".list")?.scrollTop]);
-      const before = await place();
-      for (let k = 0; k < 60; k++) await press(page, "Tab");
-      assert.deepEqual(await place(), before);
-      await says(page, ".step-number", /step 76 of 76/);
-    },
-    { width: 800, height: 600 },
-  ));
-
 test("a keyboard is enough: what if by its key, the property, compare, back, and a hazard's steps", () =>
   bench.visit(bench.file(trace()), async (page) => {
     await press(page, "w");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,8 +40,13 @@ def of_report(folder: Path) -> Sequence[SavedFinding]:
 
 
 def _finding(folder: Path, profile: str, row: Mapping[str, Any]) -> SavedFinding:
-    title = " ".join(f"{row['property']}: {row.get('text') or row.get('found') or ''}".split()).rstrip(": ")
-    return SavedFinding(folder / str(row["history"]), profile, title[:200], str(row.get("file", "")))
+    return SavedFinding(folder / str(row["history"]), profile, _title(row), str(row.get("file", "")))
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    """Return the property with the guard that refuses; without a guard, with what was found."""
+    found = f"refused by {row['guard']}" if row.get("guard") else row.get("text") or row.get("found") or ""
+    return textwrap.shorten(f"{row['property']}: {found}".strip().rstrip(":"), 200, placeholder=" …")
 
 
 def of_program(path: Path) -> SavedFinding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,6 +50,7 @@ def opened(id_: str, profile: str | None, offered: Offered) -> OpenedDocument:
     (hazard,) = chosen([id_])
     performed = perform(hazard, hazard.profile(profile))
     sentences = {case.property: case.sentence for case in reversed(CASES)}
+    cases = {property_: case_of(hazard, property_, offered) for property_ in hazard.properties}
     command = f"rocketproof hazard {hazard.id}" + (f" --profile {performed.profile}" if profile else "")
     return OpenedDocument(
         {
@@ -61,15 +63,26 @@ def opened(id_: str, profile: str | None, offered: Offered) -> OpenedDocument:
             "about": list(hazard.about),
             "finding": performed.finding,
             "rules": [[rule, rules()[rule].sentence] for rule in hazard.rules],
-            "properties": [
-                {"id": property_, "sentence": sentences.get(property_, ""), "case": case_of(hazard, property_, offered)}
-                for property_ in hazard.properties
-            ],
+            "properties": [{"id": id_, "sentence": sentences.get(id_, ""), "case": case} for id_, case in cases.items()],
             "commands": [
                 {"label": "run it in a terminal", "command": command},
                 {"label": "open it again", "command": f"rocketproof explore {hazard.id}"},
+                *({"label": f"walk through the trace of {id_}", "command": _explore(id_, case)} for id_, case in cases.items() if case),
             ],
         }
+    )
+
+
+def _explore(property_: str, case: Mapping[str, str]) -> str:
+    """Return the command that searches for the counterexample of a case and opens it."""
+    return shlex.join(
+        [
+            "rocketproof",
+            "explore",
+            "--property",
+            property_,
+            *(part for name, value in case.items() if value for part in (f"--{name}", value)),
+        ]
     )
 
 

@@ -57,7 +57,8 @@ class Openings:
         if (self.folder / REPORT).is_file():
             return {str(finding.history): finding.title for finding in findings.of_report(self.folder)}
         paths = [path for pattern in (f"*{WITNESS}", *HISTORIES) for path in self.folder.glob(pattern)]
-        return {str(path): _title(path.name.removesuffix(WITNESS)) for path in sorted(paths)}
+        conditions = _conditions() if paths else {}
+        return {str(path): _title(path.name.removesuffix(WITNESS), conditions) for path in sorted(paths)}
 
     def _profile(self, path: str) -> str | None:
         """Return the profile that a history of the folder is judged by."""
@@ -79,17 +80,28 @@ class Openings:
         return traces.of_wish(Wish(**{name: wish.get(name) or None for name in _WISHES}, file=self.file), report)
 
 
-def _title(stem: str) -> str:
+def _title(stem: str, conditions: Mapping[str, str]) -> str:
     """Return a title such as `LIV-03 · P49 · endless sends` for a witness of the specification; other files keep their name.
 
-    An engine or a scope after the condition is separated by a comma.
+    An engine or a scope after the condition is separated by a comma. The condition is spelled as in the catalogue.
     """
     match = re.fullmatch(r"(.+?)-(P[0-9]+)(?:-(.+))?", stem)
-    return (
-        " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", (match[3] or "").replace("-", " "))) if part)
-        if match
-        else stem
-    )
+    if match is None:
+        return stem
+    rest = match[3] or ""
+    slugs = (slug for slug in conditions if rest == slug or rest.startswith(f"{slug}-"))
+    slug = max(slugs, key=len, default="")
+    if slug:
+        parts = (conditions[slug], *rest.removeprefix(slug).split("-"))
+        return " · ".join((match[1], match[2], ", ".join(part for part in parts if part)))
+    return " · ".join(part for part in (match[1], match[2], _ENGINE.sub(r", \1", rest.replace("-", " "))) if part)
+
+
+def _conditions() -> Mapping[str, str]:
+    """Return the conditions of the catalogue by their part of a witness's file name."""
+    from ...catalogue.table import CASES
+
+    return {witnessfiles.slug(case.condition.lower()): case.condition for case in CASES if case.condition}
 
 
 def of_path(path: str, profile: str | None, report: Progress, around: int | None = None) -> Opened:

@@ -44,6 +44,9 @@ export function Bar({ walker, search, expression, help, home }: Props) {
             </button>
           ))}
         </span>
+        <button type="button" aria-pressed={state.unfolded} onClick={() => walker.toggleFolds()} title="key f">
+          all steps
+        </button>
         <Paths walker={walker} />
         <span class="group search">
           <input
@@ -68,11 +71,6 @@ export function Bar({ walker, search, expression, help, home }: Props) {
           )}
         </span>
         <Evaluate walker={walker} input={expression} />
-        <span class="group">
-          <button type="button" aria-pressed={state.unfolded} onClick={() => walker.toggleFolds()} title="key f">
-            all steps
-          </button>
-        </span>
       </nav>
     </Head>
   );
@@ -97,10 +95,10 @@ function Paths({ walker }: { walker: Walker }) {
           </option>
         ))}
       </select>
-      <button type="button" onClick={() => walker.undo()} disabled={!undo.past.length} title="undo (u)">
+      <button type="button" onClick={() => walker.undo()} aria-disabled={!undo.past.length} title="undo (u)">
         undo
       </button>
-      <button type="button" onClick={() => walker.redo()} disabled={!undo.future.length} title="do it again (r)">
+      <button type="button" onClick={() => walker.redo()} aria-disabled={!undo.future.length} title="do it again (r)">
         redo
       </button>
       {walk.current > 0 && name === null && (
@@ -143,7 +141,7 @@ function Evaluate({ walker, input }: { walker: Walker; input: MutableRef<HTMLInp
         ref={input}
         list="values"
         value={text}
-        placeholder="evaluate along the trace ( e )"
+        placeholder="evaluate each step ( e )"
         aria-label="Expression to evaluate at each state"
         aria-disabled={!walker.live}
         title={walker.live ? "its value stands beside each step" : NEEDS_SERVER}

@@ -93,7 +93,9 @@ function Drawn({ walker, graph }: { walker: Walker; graph: StateGraph }) {
     const by = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 }[event.key];
     const move = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
     if (event.key === "n" || event.key === "N") return nextBad(event);
-    if (event.key === "0") select(on).call(behaviour.transform, home.current);
+    const way = { j: 1, k: -1 }[event.key];
+    if (way) setChosen(Math.max(0, Math.min(graph.states.length - 1, (chosen ?? -1) + way)));
+    else if (event.key === "0") select(on).call(behaviour.transform, home.current);
     else if (by) select(on).call(behaviour.scaleBy, by);
     else if (move) select(on).call(behaviour.translateBy, (move[0] ?? 0) / view.current.k, (move[1] ?? 0) / view.current.k);
     else return;

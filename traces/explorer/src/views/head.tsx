@@ -28,7 +28,7 @@ export function Head({ title, sentence, about = "", word, home, run, help, child
             ☰ run
           </a>
         )}
-        <h1>{title}</h1>
+        <h1 tabIndex={-1}>{title}</h1>
         {word && <span class={`verdict-word ${word.tone}`}>{word.text}</span>}
         <span class="buttons">
           <button type="button" class="quiet" onClick={toggleTheme} title="dark or light (t)" aria-label="dark or light">

@@ -21,10 +21,10 @@ export function Here({ walker }: { walker: Walker }) {
           {path.name && ` · ${path.name}`}
         </span>
         <span class="turn">
-          <button type="button" onClick={() => walker.single(-1)} disabled={walk.at === 0} aria-label="one step back">
+          <button type="button" onClick={() => walker.single(-1)} aria-disabled={walk.at === 0} aria-label="one step back">
             ←
           </button>
-          <button type="button" onClick={() => walker.single(1)} disabled={walk.at === last} aria-label="one step on">
+          <button type="button" onClick={() => walker.single(1)} aria-disabled={walk.at === last} aria-label="one step on">
             →
           </button>
         </span>

@@ -96,16 +96,17 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
   }, []);
 
   const { verdict } = history.verdict;
+  const wrong = history.operations.find((one) => one.id === refused);
   const tone = history.refusal ? "bad" : verdict === "ok" ? "good" : "";
   return (
     <div class="page history">
-      <Head title={history.title} sentence={history.verdict.sentence} word={{ text: verdict, tone }} home={home} run={history.run} help={() => setHelp(true)}>
+      <Head title={history.title} sentence={wrong ? unexplained(wrong) : history.verdict.sentence} word={{ text: verdict, tone }} home={home} run={history.run} help={() => setHelp(true)}>
         <nav class="tools" aria-label="Tools">
           <span class="group">
-            <button type="button" onClick={() => setChosen(walk[Math.max(0, position - 1)] ?? chosen)} disabled={position <= 0} aria-label="one back in the order">
+            <button type="button" onClick={() => setChosen(walk[Math.max(0, position - 1)] ?? chosen)} aria-disabled={position <= 0} aria-label="one back in the order">
               ←
             </button>
-            <button type="button" onClick={() => setChosen(walk[Math.min(walk.length - 1, position + 1)] ?? chosen)} disabled={position >= walk.length - 1} aria-label="one on in the order">
+            <button type="button" onClick={() => setChosen(walk[Math.min(walk.length - 1, position + 1)] ?? chosen)} aria-disabled={position >= walk.length - 1} aria-label="one on in the order">
               →
             </button>
             <span class="count">
@@ -168,6 +169,7 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
           {operation && <OperationView operation={operation} history={history} />}
           <h3>this history</h3>
           <SubjectList subject={history.subject} of="target" />
+          {wrong && <p class="sentence">{history.verdict.sentence}</p>}
           <p class="sentence">
             {counted(history.operations.length, "operation")} of {counted(timeline.lanes.length, "client")}, {history.order.length.toLocaleString("en")} of them explained
             {history.marks.length ? `, ${history.marks.length} ${history.marks.length === 1 ? "fault or change" : "faults and changes"}` : ""}.
@@ -188,6 +190,11 @@ export function HistoryPage({ history, opened, home }: { history: HistoryDocumen
 function leave(history: HistoryDocument, home: (() => void) | undefined): void {
   if (home) home();
   else if (history.run) location.href = "../index.html";
+}
+
+/** The request that nothing explains, in a line; its panel has the rest. */
+function unexplained({ client, label, name, response }: Operation): string {
+  return `nothing explains the response to ${client}: ${label || name}${response && ` → ${response}`}`;
 }
 
 /** How many are left out, and where. */

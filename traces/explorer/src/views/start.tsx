@@ -26,6 +26,11 @@ export function StartPage({ catalogue, version, error, open }: Props) {
   const search = useRef<HTMLInputElement>(null);
   const [help, setHelp] = useState(false);
   useEffect(() => bindKeys({ "/": () => search.current?.focus(), "?": () => setHelp(true) }), []);
+  const leave = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape") return;
+    setQuery("");
+    search.current?.blur();
+  };
 
   const ask = async (request: Request): Promise<void> => {
     cancel.current?.abort();
@@ -71,7 +76,7 @@ export function StartPage({ catalogue, version, error, open }: Props) {
         </div>
       )}
       <div class="choose">
-        <input type="search" class="filter" ref={search} value={query} placeholder="search: LIV-03, crash, template… ( / )" aria-label="Search" onInput={(event) => setQuery(event.currentTarget.value)} />
+        <input type="search" class="filter" ref={search} value={query} placeholder="search: LIV-03, crash, template… ( / )" aria-label="Search" onKeyDown={leave} onInput={(event) => setQuery(event.currentTarget.value)} />
         {hazards.length > 0 && (
           <section>
             <h2>

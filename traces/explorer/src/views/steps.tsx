@@ -15,7 +15,11 @@ import { usePrinting, useSize, useStore } from "./use";
 const LINE = 22; // height of a line, as in style.css
 const ROOMY = 66; // height of a line that wraps, about
 const NARROW = 620; // width below which the lanes are left out and lines wrap
-const UPRIGHT = 62; // width of a lane below which its name is turned
+const UPRIGHT = 46; // width of a lane below which its name is turned
+const LINED = 560; // width of what happens, below which its lines wrap
+const BESIDE = 300; // width of what happens, below which pinned values stand in it and not beside it
+const TRUTH = 92;
+const CELL = 88;
 const MANY = 400; // lines above which only those in sight are drawn
 const BEYOND = 30; // drawn above and below what is in sight
 
@@ -27,7 +31,7 @@ export function Steps({ walker }: { walker: Walker }) {
   const [top, setTop] = useState(0);
   const printing = usePrinting();
   const lines = walker.lines();
-  const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(200, Math.min(width * 0.41, 420))), [path, width]);
+  const lanes = useMemo(() => lanesOf(walker.trace.parts, path.steps, Math.max(200, Math.min(width * (width < 1000 ? 0.36 : 0.41), 420))), [path, width]);
   const narrow = !printing && width > 0 && width < NARROW;
   const current = lineOf(lines, state.walk.at);
   const loopFrom = path.loop === null || path.loop + 1 >= path.states.length ? null : path.loop + 1;
@@ -39,10 +43,15 @@ export function Steps({ walker }: { walker: Walker }) {
   const window = !printing && lines.length > MANY ? { from: Math.max(0, Math.floor(top / LINE) - BEYOND), to: Math.ceil((top + height) / LINE) + BEYOND } : { from: 0, to: lines.length };
   const shown = lines.slice(window.from, window.to);
   const columns = [...state.pins.map((slot) => ({ key: `pin ${slot}`, label: walker.trace.model.slots[slot]?.label ?? "" })), ...state.columns.map((column) => ({ key: column.expression, label: column.expression }))];
-  const template = narrow ? `40px 0 minmax(0, 1fr) ${columns.map(() => "56px").join(" ")} 72px` : `44px ${lanes.width}px minmax(0, 1fr) ${columns.map(() => "88px").join(" ")} 92px`;
+  const numbers = Math.max(40, Math.ceil((2 * String(path.states.length - 1).length + 1) * 6.7) + 16); // room for a fold such as 21–24
+  const what = narrow ? width - numbers : width - numbers - lanes.width - TRUTH;
+  const inside = !printing && columns.length > 0 && lines.length <= MANY && what - columns.length * CELL < BESIDE;
+  const cells = inside ? "" : columns.map(() => (narrow ? "56px" : `${CELL}px`)).join(" ");
+  const template = narrow ? `${numbers}px 0 minmax(0, 1fr) ${cells} 72px` : `${numbers}px ${lanes.width}px minmax(0, 1fr) ${cells} ${TRUTH}px`;
+  const wrapped = !printing && width > 0 && lines.length <= MANY && (narrow || inside || what - columns.length * CELL < LINED);
 
   return (
-    <section class={`steps${roomy ? " roomy" : narrow && lines.length <= MANY ? " wrapped" : ""}${narrow ? " narrow" : ""}`} aria-label="Steps">
+    <section class={`steps${roomy ? " roomy" : wrapped ? " wrapped" : ""}${narrow ? " narrow" : ""}`} aria-label="Steps">
       <div class={lanes.gap < UPRIGHT && !narrow ? "line head tall" : "line head"} style={{ gridTemplateColumns: template }}>
         <span class="number">step</span>
         <span class="lanes">
@@ -62,7 +71,7 @@ export function Steps({ walker }: { walker: Walker }) {
           ))}
         </span>
         <span class="what">what happens</span>
-        {columns.map((column) => (
+        {(inside ? [] : columns).map((column) => (
           <span class="cell" title={column.label} key={column.key}>
             {column.label}
           </span>
@@ -99,6 +108,7 @@ export function Steps({ walker }: { walker: Walker }) {
               hit={state.hits !== null && between(state.hits, first, last)}
               pins={state.pins}
               columns={state.columns}
+              inside={inside}
             />
           );
           return first === loopFrom ? [<LoopNote key="loop" walker={walker} lanes={lanes} template={template} />, drawn] : drawn;
@@ -151,6 +161,7 @@ interface Shown {
   hit: boolean;
   pins: number[];
   columns: Walker["now"]["columns"];
+  inside: boolean; // pinned values stand in what happens
 }
 
 const LineView = memo(function LineView(shown: Shown) {
@@ -170,11 +181,20 @@ const LineView = memo(function LineView(shown: Shown) {
   );
 });
 
-function StateLine({ walker, path, lanes, k, pins, columns }: Shown & { k: number }) {
+function StateLine({ walker, path, lanes, k, pins, columns, inside }: Shown & { k: number }) {
   const step = path.steps[k - 1];
   const why = walker.why(path)[k];
   const truth = path.truths[k];
   const action = step && walker.action(step.action);
+  const values = [
+    ...pins.map((slot) => ({ label: walker.trace.model.slots[slot]?.label ?? "", text: walker.text(slot, path.states[k]?.[slot] ?? 0), moved: k > 0 && path.states[k]?.[slot] !== path.states[k - 1]?.[slot] })),
+    ...columns.map((column) => ({ label: column.expression, text: column.values[k] ?? "no value", moved: k > 0 && column.values[k] !== column.values[k - 1] })),
+  ];
+  const cells = values.map(({ label, text, moved }, at) => (
+    <span class={`cell${inside ? " inside" : ""}${moved ? " moved" : ""}`} key={at}>
+      {inside ? `${label}: ${text}` : text}
+    </span>
+  ));
   return (
     <>
       <span class="number">{k}</span>
@@ -196,21 +216,9 @@ function StateLine({ walker, path, lanes, k, pins, columns }: Shown & { k: numbe
             fold
           </button>
         )}
+        {inside && cells}
       </span>
-      {pins.map((slot) => {
-        const code = path.states[k]?.[slot] ?? 0;
-        const moved = k > 0 && code !== path.states[k - 1]?.[slot];
-        return (
-          <span class={`cell${moved ? " moved" : ""}`} key={slot}>
-            {walker.text(slot, code)}
-          </span>
-        );
-      })}
-      {columns.map((column) => (
-        <span class={`cell${k > 0 && column.values[k] !== column.values[k - 1] ? " moved" : ""}`} key={column.expression}>
-          {column.values[k] ?? "no value"}
-        </span>
-      ))}
+      {!inside && cells}
       <TruthWord truth={truth} before={path.truths[k - 1]} />
     </>
   );
@@ -225,7 +233,7 @@ export function Told({ step }: { step: Step }) {
   );
 }
 
-function FoldLine({ path, lanes, from, to, pins, columns }: Shown & { from: number; to: number }) {
+function FoldLine({ path, lanes, from, to, pins, columns, inside }: Shown & { from: number; to: number }) {
   const count = to - from + 1;
   return (
     <>
@@ -237,7 +245,7 @@ function FoldLine({ path, lanes, from, to, pins, columns }: Shown & { from: numb
         </span>
         <span class="fold-count">{counted(count, "step")}</span> <span class="changes">{foldText(path.steps, from, to)}</span>
       </span>
-      {[...pins, ...columns].map((_, k) => (
+      {(inside ? [] : [...pins, ...columns]).map((_, k) => (
         <span class="cell" key={k} />
       ))}
       <TruthWord truth={path.truths[to]} before={path.truths[from - 1]} />

@@ -125,6 +125,15 @@ def test_half_message_of_other_range_uses_queue_of_same_range(number: str, tmp_p
     assert whole.counts.get("TRX-06.queue", 0) == QUEUES[number]
 
 
+@pytest.mark.parametrize(("timer", "findings"), [("TIMER_OUT_MS\0015\2", 0), ("", 1)])
+def test_delivered_timer_with_commit_flag_ends_no_half_message(timer: str, findings: int, tmp_path: Path) -> None:
+    """A delivered timer keeps its real topic and the flags of its sender. Without its time it would be a commit of the first record."""
+    log = record("Orders", 0, 0, "TAGS\1a\2")
+    log += record("Orders", len(log), 1, f"REAL_TOPIC\1Orders\2REAL_QID\0010\2{timer}", flags=COMMIT)
+    write(tmp_path / "commitlog" / ("0" * 20), log.ljust(len(log) + 1000, b"\0"))
+    assert audited(tmp_path, 1 << 20).counts.get("TRX-06.half", 0) == findings
+
+
 BEYOND = [f"messageDelayLevel={'9' * 20}d", f"maxMessageSize={'9' * 20}", "maxMessageSize=-5", "maxMessageSize=2147483648"]
 
 

@@ -16,6 +16,7 @@ NAMES += [
     b"INNER_NUM",
     b"INNER_MULTI_DISPATCH",
     b"__CRC32#",
+    b"TIMER_OUT_MS",
     b"CLUSTER",
     b"",
     b"TAG",

@@ -15,7 +15,7 @@ V1, V2, BLANK = b"\xda\xa3\x20\xa7", b"\xda\xa3\x20\xab", b"\xcb\xd4\x31\x94"
 LIMIT = 2**62
 KNOWN = [
     "TAGS", "KEYS", "WAIT", "DELAY", "REAL_TOPIC", "REAL_QID", "TRAN_MSG", "PGROUP", "RETRY_TOPIC", "ORIGIN_MESSAGE_ID", "UNIQ_KEY",
-    "RECONSUME_TIME", "MAX_RECONSUME_TIMES", "INNER_NUM", "INNER_MULTI_DISPATCH", "__CRC32#",
+    "RECONSUME_TIME", "MAX_RECONSUME_TIMES", "INNER_NUM", "INNER_MULTI_DISPATCH", "__CRC32#", "TIMER_OUT_MS",
 ]  # fmt: skip
 INTS = {"DELAY": "delayLevel", "REAL_QID": "realQueueId", "RECONSUME_TIME": "reconsumeTime", "MAX_RECONSUME_TIMES": "maxReconsumeTimes"}
 INTS |= {"INNER_NUM": "innerNumber"}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rocketproof_protocol.flags import COMMIT, PREPARED, TRANSACTION_BITS
 from rocketproof_protocol.numbers import java_long
-from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC, TRAN_MSG
+from rocketproof_protocol.properties import REAL_QID, REAL_TOPIC, TIMER_OUT_MS, TRAN_MSG
 from rocketproof_protocol.topics import HALF_TOPIC, SCHEDULE
 
 from ..stored.errors import Unreadable
@@ -72,7 +72,8 @@ class HalfMessages:
         )
         # 0 is the offset of the log's first record, but also the value in messages that end nothing: sent back, or sent with these bits.
         first = (topic_class == _ORDINARY) & (real_class != _NONE) & (retry_class == _NONE)
-        ends = (named > 0) | (named == 0) & first & (level == 0)
+        timed = (rows["properties"][candidates] & BIT[TIMER_OUT_MS]) != 0  # a delivered timer keeps its real topic
+        ends = (named > 0) | (named == 0) & first & ~timed & (level == 0)
         ends &= self._log.has(named)
         chosen, bits, named = candidates[ends], bits[ends], named[ends]
         halves, unreadable = self._find(named)

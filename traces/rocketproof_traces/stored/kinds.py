@@ -22,6 +22,7 @@ from rocketproof_protocol.properties import (
     RECONSUME_TIME,
     RETRY_TOPIC,
     TAGS,
+    TIMER_OUT_MS,
     TRAN_MSG,
     UNIQ_KEY,
     WAIT,
@@ -84,6 +85,7 @@ PROPERTIES: Final = {
     INNER_NUM: "int",
     INNER_MULTI_DISPATCH: "",
     CRC32: "",
+    TIMER_OUT_MS: "",
 }
 BIT: Final = {name: 1 << number for number, name in enumerate(PROPERTIES)}
 RUN_ON: Final = 1 << len(PROPERTIES)

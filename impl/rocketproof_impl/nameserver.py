@@ -25,7 +25,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.fastjson import loads
 
-from .java import JavaError, boolean_text, parse_boolean, parse_long
+from .java import JavaError, boolean_text, parse_boolean, parse_int, parse_long
 from .ports import Clock
 from .registered import decompressed
 from .remoting.command import Command, response_to
@@ -42,6 +42,7 @@ from .route import (
     encode_route,
 )
 from .routeinfo import ORDER_TOPIC_CONFIG, RouteInfoManager
+from .store.record import body_crc
 from .topic import DataVersion, table_from_data, version_from_data, version_to_data
 
 
@@ -108,8 +109,17 @@ def _registered(server: NameServer, request: Command) -> Any:
         raise command_error("Failed to decode RegisterBrokerBody") from None
 
 
+def _is_intact(request: Command) -> bool:
+    """Return whether the body of a registration has the checksum in its header. 0 is none. Raises JavaError for a malformed number."""
+    stated = parse_int((request.ext_fields or {}).get("bodyCrc32", "0"))
+    return stated in (0, body_crc(request.body))
+
+
 def _register(server: NameServer, channel: Channel, request: Command, response: Command) -> None:
     """Handle request 103. The response has the master's addresses, and the order topics as its body (NS-02, NS-12)."""
+    if server.profile.compares_versions and not _is_intact(request):
+        response.code, response.remark = SYSTEM_ERROR, "crc32 not match"
+        return
     body = _registered(server, request)
     table, version = table_from_data(body.get("topicConfigSerializeWrapper") or {})
     result = server.register_broker(

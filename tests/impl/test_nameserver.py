@@ -69,6 +69,21 @@ def check_tables(server: NameServer) -> None:
 # Registration
 
 
+@pytest.mark.parametrize(
+    ("profile", "checksum", "code"),
+    [("P494", "0", 0), ("P494", "1", 1), ("P533", "1", 1), ("P494", "own", 0), ("P420", "1", 0)],
+)
+def test_registration_with_another_checksum_is_rejected(profile: str, checksum: str, code: int, clock: SimulatedClock) -> None:
+    server = NameServer(clock, profile=PROFILES[profile])
+    table = {"topicConfigSerializeWrapper": table_to_data({"T": T, "U": TopicConfig("U", 1, 1)}, DataVersion(1)), "filterServerList": []}
+    own = str(zlib.crc32(json.dumps(table).encode()) & 0x7FFFFFFF)
+    fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A}
+    answer = ask(server, codes.REGISTER_BROKER, table, bodyCrc32=own if checksum == "own" else checksum, **fields)
+    assert answer.code == code
+    assert answer.remark == ("crc32 not match" if code else None)
+    assert brokers_of(server) == ([] if code else ["broker-a"])
+
+
 @behaviour("NS-02")
 def test_compressed_registration_equals_the_plain_registration(server: NameServer) -> None:
     """The compressed form has no flags and no order of a topic."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import zip_longest
 from typing import Annotated, Final
 
 from cyclopts import App, CycloptsError, Group, Parameter, ValidationError
@@ -178,10 +179,15 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _joined(tokens: Sequence[str]) -> list[str]:
-    """Return the arguments with `-` after an option joined to it as its value. Otherwise it would be parsed as an option."""
+    """Return the arguments with `-` after an option joined to it as its value. Otherwise it would be parsed as an option.
+
+    `--json` without a value means `--json -`.
+    """
     joined: list[str] = []
-    for token in tokens:
-        if token == "-" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+    for token, following in zip_longest(tokens, tokens[1:], fillvalue="--"):
+        if token == "--json" and following.startswith("--"):
+            joined.append("--json=-")
+        elif token == "-" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
             joined[-1] += "=-"
         else:
             joined.append(token)

@@ -7,7 +7,7 @@ test uses a fixture, or paths are named, the catalogue is collected only on requ
 The fixture `rocketmq` is a cluster of reference brokers for the tests of an application. It needs no target.
 
 pytest loads this module by its entry point if the project is installed, and by `pytest_plugins` otherwise. Both use the same name, so that
-it is loaded once. All registered names begin with `rocketproof` or `rocketmq`. Without a target, no other module of the project is imported.
+it is loaded once. All registered names begin with `rocketproof` or `rocketmq`. Without a target, the plugin imports no other module.
 PYTEST_DONT_REWRITE: there is no assert to explain.
 """
 

@@ -62,6 +62,8 @@ OPERATIONS: Final[Mapping[int, str]] = {
     codes.GET_TOPIC_STATS_INFO: "stats",
     codes.GET_ROUTEINFO_BY_TOPIC: "route",
     codes.GET_BROKER_CLUSTER_INFO: "cluster",
+    codes.REGISTER_TOPIC: "register_topic",
+    codes.DELETE_TOPIC_IN_NAMESRV: "forget_topic",
 }
 """The operations of a history by request code; other requests are `other`."""
 _SHORT: Final = (codes.SEND_MESSAGE_V2, codes.SEND_BATCH_MESSAGE)

@@ -67,9 +67,7 @@ def await_routes(name_server: str, topics: Iterable[str], brokers: Collection[st
             pause = min(2 * pause, _MOST)
 
 
-def create_topics(
-    name_server: str, brokers: Mapping[str, str], topics: Iterable[str], queues: int = 4, seconds: float = SECONDS
-) -> None:
+def create_topics(name_server: str, brokers: Mapping[str, str], topics: Iterable[str], queues: int = 4, seconds: float = SECONDS) -> None:
     """Create topics on each broker (address by name), and wait until their routes have all of them.
 
     Raises TargetError if a broker rejects a topic, NoRoute after `seconds`.

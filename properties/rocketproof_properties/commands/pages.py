@@ -25,6 +25,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "traces/docs/explorer.md": GUIDE,
         "model/docs/specification.md": EXPLANATION,
     },
+    "You test an application that uses RocketMQ": {
+        "properties/docs/application-tests.md": GUIDE,
+    },
     "You run tests in CI": {
         "properties/docs/suite.md": TUTORIAL,
         "properties/docs/ci.md": GUIDE,

@@ -138,7 +138,7 @@ for _name, (_place, _help) in LAB.items():
 
 def run(tokens: Sequence[str]) -> int:
     """Run one command and return its exit code. Every usage error is one line on stderr."""
-    tokens = _joined(tokens)
+    tokens = with_values(tokens)
     INVOKED.set(shlex.join(["rocketproof", *tokens]))
     output.release_stdout()
     interrupts.undecided()
@@ -178,7 +178,7 @@ def run(tokens: Sequence[str]) -> int:
         output.release_stdout()
 
 
-def _joined(tokens: Sequence[str]) -> list[str]:
+def with_values(tokens: Sequence[str]) -> list[str]:
     """Return the arguments with `-` after an option joined to it as its value. Otherwise it would be parsed as an option.
 
     `--json` without a value means `--json -`.

@@ -63,7 +63,9 @@ class LostMessage:
     seq: int
 
     def __str__(self) -> str:
-        return f"{printable(self.topic)} queue {self.queue} offset {self.offset} of {self.broker} ({printable(self.msg_id)}, event {self.seq})"
+        return (
+            f"{printable(self.topic)} queue {self.queue} offset {self.offset} of {self.broker} ({printable(self.msg_id)}, event {self.seq})"
+        )
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ class RocketMQ:
         self._proxies.inject(RequestFault("lose request", op, broker, times))
 
     def lose_response(self, op: str = "send", *, broker: str = "", times: int = 1) -> None:
-        """Break the connection of the next requests of an operation before the response: the broker performs them, and the client cannot know."""
+        """Break the connection of the next requests of an operation after the broker has performed them, before the response."""
         self._proxies.inject(RequestFault("lose response", op, broker, times))
 
     def reject(self, op: str = "send", *, code: int = SYSTEM_BUSY, remark: str = "", broker: str = "", times: int = 1) -> None:
@@ -256,8 +258,8 @@ class RocketMQ:
     def judge(self, *, lost: bool = True) -> ClusterJudgement:
         """Judge the recorded responses by the specification, and with `lost` whether acknowledged messages are still there.
 
-        Raises AssertionError for responses that the profile does not explain and for lost messages. Raises Undecided if a bound was reached,
-        or if a broker does not run.
+        Raises AssertionError for responses that the profile does not explain and for lost messages. Raises Undecided if a bound was
+        reached, or if a broker does not run.
         """
         __tracebackhide__ = True
         from rocketproof_traces.checker.histories import judge_history  # it loads the checker, which the start of a cluster does not need
@@ -391,5 +393,7 @@ def setup_of(target: str, profile: str | None, marked: Iterable[Mapping[str, Any
     if not target or target.partition(":")[0] in ("inprocess", "served"):
         profile = own or profile
     values["topics"] = (values["topics"],) if isinstance(values.get("topics"), str) else tuple(values.get("topics", ()))
-    values["settings"] = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.get("settings", {}).items()}
+    values["settings"] = {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.get("settings", {}).items()
+    }
     return ClusterSetup(target, profile, **values)

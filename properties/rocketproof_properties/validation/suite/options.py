@@ -76,7 +76,10 @@ SUITE: Final = Option(
     "collect the catalogue: always, never, or auto: with a target, unless paths are named or a collected test uses the target (auto)",
 )
 CLUSTER_TARGET: Final = Option(
-    "target", "TARGET", "run the tests that use the fixture `rocketmq` on this target, such as 4.9.4 (reference brokers in this process)", "rocketmq"
+    "target",
+    "TARGET",
+    "run the tests that use the fixture `rocketmq` on this target, such as 4.9.4 (reference brokers in this process)",
+    "rocketmq",
 )
 CLUSTER_PROFILE: Final = Option("profile", "NAME", "the profile of the fixture `rocketmq` (P494, or that of the release)", "rocketmq")
 ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, STATES, ACCEPT, REPORT, STORE, SUITE, CLUSTER_TARGET, CLUSTER_PROFILE)

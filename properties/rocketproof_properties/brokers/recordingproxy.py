@@ -147,7 +147,7 @@ class Proxies:
 
     def restore(self, part: str) -> None:
         """Accept connections to a part again."""
-        self._proxies[known("part", part, self._proxies)].passing = True
+        self._proxies[known("part", part, self._proxies)].restore()
 
     def close(self) -> None:
         for proxy in self._proxies.values():
@@ -191,7 +191,8 @@ class _Proxy:
             for_slaves.close()
             self._listening = [for_clients, for_sends]
         self.address = f"{HOST}:{self._listening[0].getsockname()[1]}"
-        self.passing = True
+        self._passing = threading.Event()
+        self._passing.set()
         self._ended = False
         self._lock = threading.Lock()
         self._connections: set[_Connection] = set()
@@ -199,8 +200,11 @@ class _Proxy:
         for thread in self._threads:
             thread.start()
 
+    def restore(self) -> None:
+        self._passing.set()
+
     def cut(self) -> None:
-        self.passing = False
+        self._passing.clear()
         with self._lock:
             connections = tuple(self._connections)
         for connection in connections:
@@ -229,7 +233,7 @@ class _Proxy:
                 near, _ = listening.accept()
             except OSError:
                 return
-            if not self.passing:
+            if not self._passing.is_set():
                 _end(near)
                 continue
             try:
@@ -242,7 +246,7 @@ class _Proxy:
             with self._lock:
                 self._connections.add(connection)
             connection.start()
-            if not self.passing:
+            if not self._passing.is_set():
                 connection.close()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
@@ -66,12 +66,8 @@ def run_program(
     json
         Write the outcomes to this file."""
     from ..brokers.choose import choose_named
-    from ..validation.handwritten import programfile, show
-    from ..validation.handwritten.condition import condition_of
-    from ..validation.handwritten.trial import outcomes, perform
+    from ..validation.handwritten import show
 
-    read = programfile.load(program)
-    condition = condition_of(read, expect, field)
     chosen = choose_named(target, profile, configure=configure)
     if history is not None:
         from ..reports.files import check_writable
@@ -83,17 +79,51 @@ def run_program(
 
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
         with output.phases() as progress:
-            trials = perform(
-                read, chosen, Path(folder), times=times, fresh=fresh, name_server=nameserver, configure=configure, progress=progress
-            )
-        groups = outcomes(trials, condition, fresh=fresh)
+            data, shown = performed(
+                program, chosen, Path(folder), times=times, fresh=fresh, nameserver=nameserver, configure=configure, progress=progress,
+                expect=expect, field=field,
+            )  # fmt: skip
         if history is not None:
-            _keep(next((group for group in groups if group.shows), groups[0]).trial.history, history)
-        data = _data(read, chosen, groups, condition)
+            _keep(next((group for group in shown.groups if group.shows), shown.groups[0]).trial.history, history)
         write(json, data)
-        show.render_run(chosen.name, chosen.profile, groups, condition, history)
+        show.render_run(chosen.name, chosen.profile, shown.groups, shown.condition, history)
     code: int = data["exit"]
     return code
+
+
+class PerformedProgram(NamedTuple):
+    """The distinct outcomes of a program's runs, and the condition that shows its problem."""
+
+    groups: Sequence[TrialOutcome]
+    condition: ShowCondition
+
+
+def performed(
+    program: str,
+    target: ValidationTarget,
+    folder: Path,
+    *,
+    times: int = 1,
+    fresh: bool = False,
+    nameserver: str | None = None,
+    configure: bool = False,
+    progress: Callable[[str, int, int], None] = lambda what, done, of: None,
+    expect: str | None = None,
+    field: str | None = None,
+) -> tuple[dict[str, Any], PerformedProgram]:
+    """Perform a program on a target. Return the JSON values of `run`, and the outcomes. Histories are written to `folder`.
+
+    Raises RocketproofError for a wrong program or condition, and for a target that cannot be set up.
+    """
+    from ..validation.handwritten import programfile
+    from ..validation.handwritten.condition import condition_of
+    from ..validation.handwritten.trial import outcomes, perform
+
+    read = programfile.load(program)
+    condition = condition_of(read, expect, field)
+    trials = perform(read, target, folder, times=times, fresh=fresh, name_server=nameserver, configure=configure, progress=progress)
+    groups = outcomes(trials, condition, fresh=fresh)
+    return _data(read, target, groups, condition), PerformedProgram(groups, condition)
 
 
 def _keep(recorded: Path, place: Path) -> None:

@@ -20,8 +20,8 @@ from ..reports import output
 from ..reports.choices import InputError
 from ..reports.exitcode import OK, STOPPED, USAGE
 from ..reports.files import STREAM, remedy
-from . import audit as audits
 from . import (
+    agents,
     brokers,
     checking,
     data,
@@ -37,6 +37,7 @@ from . import (
     witnesses,
     zoo,
 )
+from . import audit as audits
 from .common import INVOKED
 
 DEVELOPMENT: Final = "Development"
@@ -49,6 +50,7 @@ GROUPS: Final[Mapping[str, tuple[Callable[..., int], ...]]] = {
         promising.promises,
         listing.list_,
         documents.docs,
+        agents.mcp,
     ),
     "Check": (checking.check, implementation.run_tests, checking.certificate, data.campaign),
     "Validate a broker": (validating.validate, validating.level, validating.compare, releases.profile, brokers.serve, starting.init),
@@ -77,7 +79,7 @@ FIRST_STEPS: Final = (
 """What `rocketproof` without arguments offers."""
 STREAMS = (("certificate", "smt2"), ("explore", "html"), ("graph", "output"))
 """Options other than --json whose file may be standard output."""
-EXTRAS: Final[Mapping[str, str]] = {"pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
+EXTRAS: Final[Mapping[str, str]] = {"mcp": "mcp", "pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
 """Packages that some options need, each with the extra of rocketproof that installs it."""
 _FOLDERS = ("out", "parquet", "report")
 """Options that name a folder. Some are typed as text, because the folder may be remote."""

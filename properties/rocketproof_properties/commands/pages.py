@@ -28,6 +28,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "You test an application that uses RocketMQ": {
         "properties/docs/application-tests.md": GUIDE,
     },
+    "You let an agent work on RocketMQ": {
+        "properties/docs/mcp.md": GUIDE,
+    },
     "You run tests in CI": {
         "properties/docs/suite.md": TUTORIAL,
         "properties/docs/ci.md": GUIDE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import Any, Final
 
 from rocketproof_protocol.shown import printable
@@ -26,6 +27,12 @@ def bounded(data: dict[str, Any], room: int = ROOM) -> dict[str, Any]:
     return {name: type(value)() if isinstance(value, list | dict | str) else value for name, value in data.items()} | {
         "cut": ["everything: the answer does not fit; ask for less"]
     }
+
+
+def visible(text: str) -> str:
+    """Return a text with a dot for each character that a reader does not see: controls, changes of direction, and hidden letters."""
+    shown = printable(text)
+    return shown if shown.isascii() else "".join("·" if unicodedata.category(c) == "Cf" else c for c in shown)
 
 
 class _Cutter:
@@ -57,7 +64,7 @@ class _Cutter:
             self._lists.append(f"{self._shown(place)}: the first {kept} of {of}")
 
     def _shown(self, text: str) -> str:
-        shown = "\n".join(printable(line) for line in text.split("\n"))
+        shown = visible(text)
         if len(shown) > self._text:
             self._texts += 1
             return shown[: self._text - 1] + "…"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from rocketproof_model import RocketproofError
-from rocketproof_protocol.shown import printable
 
 from .allowed import Allowed
+from .bounded import visible
 from .tools import perform
 
 _PAUSE: Final = 0.2
@@ -34,7 +34,7 @@ def main() -> None:
     try:
         line = {"answer": perform(request["tool"], request["arguments"], allowed, _Progress(out))}
     except RocketproofError as problem:
-        line = {"error": printable(" ".join(str(problem).split()))[:2_000]}
+        line = {"error": visible(" ".join(str(problem).split()))[:2_000]}
     _write(out, line)
 
 
@@ -49,7 +49,7 @@ class _Progress:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PAUSE
-            _write(self._out, {"progress": printable(what)[:_MESSAGE], "done": done, "of": of})
+            _write(self._out, {"progress": visible(what)[:_MESSAGE], "done": done, "of": of})
 
 
 def _write(out: TextIO, line: dict[str, Any]) -> None:

@@ -187,8 +187,10 @@ def test_files_outside_are_rejected(tmp_path: Path) -> None:
 
 def test_python_is_run_only_if_allowed(tmp_path: Path) -> None:
     limits = allowed(tmp_path)
-    (limits.root / "few.py").write_text("raise SystemExit('it ran')")
-    for tool, arguments in (("check", {"file": "few.py"}), ("check", {"file": "few.py::m"}), ("run", {"program": "few.py"})):
+    for name in ("few.py", "few.txt", "few"):
+        (limits.root / name).write_text("raise SystemExit('it ran')")
+    programs = [("run", {"program": name}) for name in ("few.py", "few.txt", "few")]
+    for tool, arguments in (("check", {"file": "few.py"}), ("check", {"file": "few.py::m"}), *programs):
         with pytest.raises(InputError, match="--execute"):
             perform(tool, arguments, limits, silent)
     for target in ("4.9.4", "apache:4.9.4", "rust"):

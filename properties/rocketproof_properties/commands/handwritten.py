@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from ..reports.choices import InputError
-from ..reports.exitcode import exit_code
 from .common import Count, Flag, Json, Profile, write
-
-if TYPE_CHECKING:
-    from ..brokers.deployment import ValidationTarget
-    from ..validation.handwritten.condition import ShowCondition
-    from ..validation.handwritten.programfile import ProgramFile
-    from ..validation.handwritten.trial import TrialOutcome
 
 
 def run_program(
@@ -66,8 +58,12 @@ def run_program(
     json
         Write the outcomes to this file."""
     from ..brokers.choose import choose_named
-    from ..validation.handwritten import show
+    from ..validation.handwritten import programfile, show
+    from ..validation.handwritten.condition import condition_of
+    from ..validation.handwritten.performed import perform_program
 
+    read = programfile.load(program)
+    condition = condition_of(read, expect, field)
     chosen = choose_named(target, profile, configure=configure)
     if history is not None:
         from ..reports.files import check_writable
@@ -79,51 +75,22 @@ def run_program(
 
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
         with output.phases() as progress:
-            data, shown = performed(
-                program, chosen, Path(folder), times=times, fresh=fresh, nameserver=nameserver, configure=configure, progress=progress,
-                expect=expect, field=field,
-            )  # fmt: skip
+            done = perform_program(
+                read,
+                chosen,
+                condition,
+                Path(folder),
+                times=times,
+                fresh=fresh,
+                name_server=nameserver,
+                configure=configure,
+                progress=progress,
+            )
         if history is not None:
-            _keep(next((group for group in shown.groups if group.shows), shown.groups[0]).trial.history, history)
-        write(json, data)
-        show.render_run(chosen.name, chosen.profile, shown.groups, shown.condition, history)
-    code: int = data["exit"]
-    return code
-
-
-class PerformedProgram(NamedTuple):
-    """The distinct outcomes of a program's runs, and the condition that shows its problem."""
-
-    groups: Sequence[TrialOutcome]
-    condition: ShowCondition
-
-
-def performed(
-    program: str,
-    target: ValidationTarget,
-    folder: Path,
-    *,
-    times: int = 1,
-    fresh: bool = False,
-    nameserver: str | None = None,
-    configure: bool = False,
-    progress: Callable[[str, int, int], None] = lambda what, done, of: None,
-    expect: str | None = None,
-    field: str | None = None,
-) -> tuple[dict[str, Any], PerformedProgram]:
-    """Perform a program on a target. Return the JSON values of `run`, and the outcomes. Histories are written to `folder`.
-
-    Raises RocketproofError for a wrong program or condition, and for a target that cannot be set up.
-    """
-    from ..validation.handwritten import programfile
-    from ..validation.handwritten.condition import condition_of
-    from ..validation.handwritten.trial import outcomes, perform
-
-    read = programfile.load(program)
-    condition = condition_of(read, expect, field)
-    trials = perform(read, target, folder, times=times, fresh=fresh, name_server=nameserver, configure=configure, progress=progress)
-    groups = outcomes(trials, condition, fresh=fresh)
-    return _data(read, target, groups, condition), PerformedProgram(groups, condition)
+            _keep(next((group for group in done.groups if group.shows), done.groups[0]).trial.history, history)
+        write(json, done.data())
+        show.render_run(chosen.name, chosen.profile, done.groups, condition, history)
+    return done.exit_code
 
 
 def _keep(recorded: Path, place: Path) -> None:
@@ -132,40 +99,6 @@ def _keep(recorded: Path, place: Path) -> None:
         shutil.copy(recorded, place)
     except OSError as error:
         raise InputError(f"--history {place} cannot be written ({error.strerror}); give a file in a folder of your own") from None
-
-
-def _data(read: ProgramFile, target: ValidationTarget, groups: Sequence[TrialOutcome], condition: ShowCondition) -> dict[str, Any]:
-    from ..judging.verdicts import data
-
-    rows = [
-        {
-            "times": group.times,
-            "shows": group.shows,
-            "steps": [answer.data() | {"judges": group.trial.judges(answer.number)} for answer in group.trial.answers],
-            "broken": [data(finding) | {"step": group.trial.step_of(finding.seq)} for finding in group.trial.broken],
-            "undecided": group.trial.undecided,
-            "stopped": group.trial.stopped,
-        }
-        for group in groups
-    ]
-    found = [group for group in groups if group.trial.findings or group.trial.stopped or _is_shown(group, condition)]
-    open_ = [group for group in groups if group.trial.undecided or group.shows is None]
-    return {
-        "program": read.path,
-        **read.data(),
-        "target": target.name,
-        "profile": target.profile,
-        "condition": condition.text,
-        "outcomes": rows,
-        "exit": exit_code(findings=found, undecided=open_),
-    }
-
-
-def _is_shown(group: TrialOutcome, condition: ShowCondition) -> bool:
-    """Return whether an outcome shows the problem that the user names. Known broken rules alone are no finding."""
-    from ..validation.handwritten.condition import ANY_BROKEN
-
-    return condition is not ANY_BROKEN and bool(group.shows)
 
 
 def bisect(

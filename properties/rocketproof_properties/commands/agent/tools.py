@@ -246,13 +246,17 @@ def run(
 ) -> RunAnswer:
     """Perform a program on a target."""
     from ...brokers.choose import choose_named
-    from ..handwritten import performed
+    from ...validation.handwritten import programfile
+    from ...validation.handwritten.condition import condition_of
+    from ...validation.handwritten.performed import perform_program
 
-    path = allowed.python(program) if program.endswith(".py") else allowed.file(program)
+    path = allowed.file(program)
+    read = programfile.load(path if programfile.is_recorded(path) else allowed.python(program))
     chosen = choose_named(allowed.target(target), profile, "target")
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
-        data, _ = performed(path, chosen, Path(folder), times=times, progress=progress)
-    return RunAnswer(_outcome(data["exit"]), chosen.name, chosen.profile, data["outcomes"])
+        done = perform_program(read, chosen, condition_of(read, None, None), Path(folder), times=times, progress=progress)
+        outcomes = done.data()["outcomes"]
+    return RunAnswer(_outcome(done.exit_code), chosen.name, chosen.profile, outcomes)
 
 
 def known_bugs(allowed: Allowed, progress: Progress, *, bug_id: str | None = None) -> KnownBugsAnswer:

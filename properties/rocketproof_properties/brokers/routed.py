@@ -1,19 +1,21 @@
 """Topics with routes: create a topic on brokers, and wait until a name server has its route. A port that is open is no route.
 
-`python -m rocketproof_properties.brokers.routed NAME_SERVER TOPIC [BROKER...]` exits with 0 if the route exists, for health checks.
+`python -m rocketproof_properties.brokers.routed NAME_SERVER TOPIC [BROKER...]` exits with 0 if the route exists, for health checks;
+`--answers NAME_SERVER` if a name server without brokers answers.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rocketproof_model import interrupts
 from rocketproof_protocol import fastjson
 from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketproof_protocol.shown import printable
+from rocketproof_protocol.topics import TEMPLATE
 
 from ..programs.vocabulary import plain
 from . import probe
@@ -81,8 +83,18 @@ def create_topics(name_server: str, brokers: Mapping[str, str], topics: Iterable
     await_routes(name_server, topics, brokers, seconds)
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str]) -> None:
+    """Run a health check. Raises SystemExit with the reason if it fails."""
     try:
-        require_route(sys.argv[1], sys.argv[2], sys.argv[3:])
-    except (TargetError, IndexError) as problem:
-        raise SystemExit(str(problem) if isinstance(problem, TargetError) else __doc__) from None
+        if arguments[:1] == ["--answers"]:
+            brokers_of(arguments[1], TEMPLATE)
+        else:
+            require_route(arguments[0], arguments[1], arguments[2:])
+    except TargetError as problem:
+        raise SystemExit(str(problem)) from None
+    except IndexError:
+        raise SystemExit(__doc__) from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

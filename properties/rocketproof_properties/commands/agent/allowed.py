@@ -1,4 +1,4 @@
-"""What the tools may access: files inside the start folder, brokers of this machine, and Python files only if the user allows them."""
+"""The limits of access of the tools: files inside the start folder, brokers of this machine, and Python files only if the user allows them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Allowed:
             try:
                 brokers = probe.cluster(text)
             except TargetError:
-                return text  # a broker, or nobody: the tool says so
+                return text  # a broker, or no server: the tool reports it
             for address in brokers.values():
                 self._address(address)
             return text

@@ -1,6 +1,6 @@
 """The typed answers of the tools. Texts that come from files and brokers are data: `bounded.py` escapes and shortens them.
 
-Each answer has `cut`: what was left out, by field.
+Each answer has `cut`: the omitted parts, by field.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CheckAnswer:
 
 @dataclass
 class WitnessStep:
-    """A step of a counterexample: who does what, and the values that change. `property` is the property's truth after it."""
+    """A step of a counterexample: its actor, its action, and the values that change. `property` is the property's truth after it."""
 
     number: int
     by: str

@@ -30,7 +30,7 @@ def bounded(data: dict[str, Any], room: int = ROOM) -> dict[str, Any]:
 
 
 def visible(text: str) -> str:
-    """Return a text with a dot for each character that a reader does not see: controls, changes of direction, and hidden letters."""
+    """Return a text with a dot for each invisible character: controls, changes of direction, and hidden letters."""
     shown = printable(text)
     return shown if shown.isascii() else "".join("·" if unicodedata.category(c) == "Cf" else c for c in shown)
 

@@ -92,7 +92,7 @@ def server(allowed: Allowed) -> MCPServer[Any]:
         witness: Witness,
         step: Annotated[int | None, Field(description="list the actions that can happen before this step, from 1")] = None,
     ) -> ExplainAnswer:
-        """Show a counterexample step by step: who does what, what changes, and whether the property holds."""
+        """Show a counterexample step by step: actors, actions, changed values, and the truth of the property."""
         return await call(context, "explain", ExplainAnswer, witness=witness, step=step)
 
     @made.tool(annotations=_READS)
@@ -152,7 +152,7 @@ def server(allowed: Allowed) -> MCPServer[Any]:
     async def known_bugs(
         context: Context[Any, Any], bug_id: Annotated[str | None, Field(description="such as A4; none: list all")] = None
     ) -> KnownBugsAnswer:
-        """List known bugs of RocketMQ releases, or describe one: the releases that have it, and what it breaks."""
+        """List known bugs of RocketMQ releases, or describe one: the releases that have it, and the rules that it breaks."""
         return await call(context, "known_bugs", KnownBugsAnswer, bug_id=bug_id)
 
     return made

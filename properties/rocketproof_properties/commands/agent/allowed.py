@@ -1,4 +1,4 @@
-"""The limits of access of the tools: files inside the start folder, brokers of this machine, and Python files only if the user allows them."""
+"""Limits of the tools: files inside the start folder, brokers of this machine, and Python files only if the user allows them."""
 
 from __future__ import annotations
 

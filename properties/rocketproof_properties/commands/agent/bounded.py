@@ -1,4 +1,4 @@
-"""Bound an answer: shorten texts and lists until its JSON fits, and say what was left out. Control characters are escaped."""
+"""Bound an answer: shorten texts and lists until its JSON fits, and list the omitted parts. Invisible characters become dots."""
 
 from __future__ import annotations
 

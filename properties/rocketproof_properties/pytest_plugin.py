@@ -4,8 +4,10 @@ With `--rocketproof-target`, pytest collects the catalogue: one item per propert
 test can send requests to the target with the fixture `rocketproof_client`, and judge the history with `rocketproof_judge`. If a collected
 test uses a fixture, or paths are named, the catalogue is collected only on request.
 
+The fixture `rocketmq` is a cluster of reference brokers for the tests of an application. It needs no target.
+
 pytest loads this module by its entry point if the project is installed, and by `pytest_plugins` otherwise. Both use the same name, so that
-it is loaded once. All registered names begin with `rocketproof`. Without a target, no other module of the project is imported.
+it is loaded once. All registered names begin with `rocketproof` or `rocketmq`. Without a target, the plugin imports no other module.
 PYTEST_DONT_REWRITE: there is no assert to explain.
 """
 
@@ -25,6 +27,7 @@ from .validation.suite.options import Options
 
 if TYPE_CHECKING:
     from .judging.verdicts import JudgedProgram
+    from .validation.appcluster import RocketMQ
     from .validation.ownprograms import Suite, SuiteClient
 
 NAME = "rocketproof"
@@ -48,6 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
     Arguments that name the catalogue (`rocketproof`, `rocketproof::ID`) are removed from the arguments of pytest.
     """
     config.addinivalue_line("markers", f"{NAME}: an item of rocketproof's catalogue")
+    config.addinivalue_line(
+        "markers", "rocketmq(brokers=1, topics=(), profile='P494', settings={}, queues=4): what the fixture `rocketmq` sets up"
+    )
     for kind in ("property", "rule", "specification", "reference", "hazard", "known"):
         config.addinivalue_line("markers", f"{NAME}_{kind}: an item of rocketproof's catalogue, of this kind")
     options = config.stash[_OPTIONS] = given.read(config)
@@ -96,6 +102,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Collect the catalogue if requested, before -k and -m select items."""
+    if any("rocketmq" in getattr(item, "fixturenames", ()) for item in items):
+        from .validation import appcluster  # noqa: F401 - loaded here, so that the first test does not wait for it
     options, chosen = config.stash[_OPTIONS], config.stash[_CHOSEN]
     if not options.target or not (chosen or _is_wanted(options, items, paths=config.stash[_PATHS])):
         return
@@ -249,3 +257,26 @@ def rocketproof_judge(_rocketproof_suite: Suite, rocketproof_client: SuiteClient
         return _rocketproof_suite.judge(rocketproof_client, accept)
 
     return judge
+
+
+# A cluster for the tests of an application
+
+
+@pytest.fixture
+def rocketmq(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[RocketMQ, None, None]:
+    """A cluster of RocketMQ brokers for this test, whose requests are recorded: `rocketmq.namesrv_addr` is its name server.
+
+    It is ready when the routes of the topics exist that the marker `rocketmq(topics=[...])` names.
+    """
+    from rocketproof_model import RocketproofError
+
+    from .validation.appcluster import RocketMQ, setup_of
+
+    options = request.config.stash[_OPTIONS]
+    marked = [marker.kwargs for marker in request.node.iter_markers("rocketmq")]
+    try:
+        cluster = RocketMQ(setup_of(options.cluster_target, options.cluster_profile, marked), tmp_path_factory.mktemp("rocketmq"))
+    except (RocketproofError, TypeError) as error:
+        pytest.fail(f"rocketmq: {error}", pytrace=False)
+    with cluster:
+        yield cluster

@@ -43,6 +43,7 @@ def model(n=2):
 """
 NOT_RUN = {
     "serve": "runs until Ctrl-C; tests/system/test_serve_command.py",
+    "mcp": "runs until its input ends; tests/cli/test_mcp.py",
     "validate": "takes seconds; tests/validation",
     "level": "takes seconds; tests/validation",
     "compare": "takes seconds; tests/validation",

@@ -13,7 +13,7 @@ from cyclopts import CycloptsError, MissingArgumentError
 from session import ROOT, blocks, follow, ours
 
 from rocketproof_properties.commands.pages import SECTIONS
-from rocketproof_properties.commands.program import app
+from rocketproof_properties.commands.program import app, with_values
 from rocketproof_properties.validation.suite import options
 
 PAGES = sorted({path for paths in SECTIONS.values() for path in paths} | {"traces/explorer/README.md"})
@@ -49,7 +49,7 @@ def commands(page: str, start: str) -> list[list[str]]:
 def refusal(words: list[str]) -> str:
     """Return why the command line rejects a command, or an empty text. A command's name alone is accepted in the text of a page."""
     try:
-        app.parse_args(words, exit_on_error=False, print_error=False)
+        app.parse_args(with_values(words), exit_on_error=False, print_error=False)
     except MissingArgumentError as error:
         return "" if len(words) == 1 else str(error)
     except CycloptsError as error:

@@ -48,6 +48,8 @@ CALLS = {
     "zoo": 0,
     "profile nothing": 2,
     "list hazards": 0,
+    "promises": 0,
+    "mcp --folder nothing": 2,
     "init model": 0,
     "run nothing.py": 2,
     "bisect nothing.py": 2,

@@ -78,12 +78,42 @@ class SystemRegion:
             os.close(descriptor)
 
 
+class VolatileRegion(SystemRegion):
+    """A region that can lose what was written since it was last forced."""
+
+    __slots__ = ("_guard", "_lost")
+
+    def __init__(self, path: str, size: int, descriptor: int) -> None:
+        super().__init__(path, size, descriptor)
+        self._guard = threading.Lock()
+        self._lost: list[tuple[int, bytes]] = []
+
+    def write(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        with self._guard:
+            self._lost.append((position, self.read(position, len(data))))
+            super().write(position, data)
+
+    def force(self) -> None:
+        with self._guard:
+            super().force()
+            self._lost.clear()
+
+    def lose(self) -> None:
+        """Restore the bytes as they were when the region was last forced. Raises OSError."""
+        with self._guard:
+            for position, data in reversed(self._lost):
+                super().write(position, data)
+            self._lost.clear()
+
+
 class SystemDisk:
     """The files below `root`. Paths are relative to it, or absolute and inside it; other files are never accessed.
 
     Symbolic links in the folder are followed, because parts of a store may be on other disks. Every operation raises OSError with the path.
     Several threads may use one disk. Closing it does not sync what was written.
     """
+
+    region: type[SystemRegion] = SystemRegion
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.abspath(root)
@@ -159,7 +189,7 @@ class SystemDisk:
             descriptor = _opened(absolute, size)
             if region is not None:
                 region.close()
-            created = self._regions[absolute] = SystemRegion(absolute, size, descriptor)
+            created = self._regions[absolute] = self.region(absolute, size, descriptor)
             return created
 
     def lock(self, path: str) -> None:
@@ -198,6 +228,19 @@ class SystemDisk:
         if absolute != self.root and not absolute.startswith(self.root.rstrip("/") + "/"):
             raise OSError(errno.EPERM, f"not below {self.root}, and nothing else may be touched", path)
         return absolute
+
+
+class VolatileDisk(SystemDisk):
+    """A disk that can lose power: of files written in place, only forced bytes are left. Other files and all names are kept."""
+
+    region = VolatileRegion
+
+    def lose_power(self) -> None:
+        """Lose all bytes of open regions that were not forced. Raises OSError."""
+        with self._guard:
+            for region in self._regions.values():
+                if isinstance(region, VolatileRegion):
+                    region.lose()
 
 
 def _lock_first_byte(descriptor: int) -> None:

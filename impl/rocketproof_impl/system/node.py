@@ -22,7 +22,7 @@ from ..service import Service, Step, run_all
 from ..tasks import Future, Work
 from .chance import SystemRandomness
 from .connection import ServerConnection
-from .disk import SystemDisk
+from .disk import SystemDisk, VolatileDisk
 from .links import LinkServer, dial
 from .listening import listening_socket, resolved
 from .network import TcpNetwork
@@ -82,9 +82,11 @@ class BrokerNode:
         host: str = LOOPBACK,
         seed: int | None = None,
         limits: ServerLimits | None = None,
+        disk: type[SystemDisk] = SystemDisk,
     ) -> None:
         self.settings = settings
         self.profile = profile_of(profile)
+        self._disk = disk
         self._host = host
         self._seed = seed
         self._limits = limits
@@ -94,7 +96,7 @@ class BrokerNode:
         settings = self.settings
         self.threads = Threads()
         settings.store_path_root_dir = os.path.abspath(settings.store_path_root_dir)
-        self.disk = SystemDisk(settings.store_path_root_dir)
+        self.disk = self._disk(settings.store_path_root_dir)
         self.network = TcpNetwork(self.threads, notices_ends=self.profile.notices_ends)
         listening: list[socket.socket] = []
         try:
@@ -154,6 +156,15 @@ class BrokerNode:
         """End immediately like a killed process: nothing more is written or sent. Written data remain, unsynced."""
         try:
             self.threads.close()
+        finally:
+            self.disk.close()
+
+    def lose_power(self) -> None:
+        """End immediately like a machine without power: only synced data of files written in place remain. Needs a VolatileDisk."""
+        try:
+            self.threads.close()
+            if isinstance(self.disk, VolatileDisk):
+                self.disk.lose_power()
         finally:
             self.disk.close()
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from rocketproof_impl.broker.settings import BrokerSettings
 from rocketproof_impl.system.background import Background
+from rocketproof_impl.system.disk import SystemDisk, VolatileDisk
 from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded
 from rocketproof_protocol.numbers import whole_number
 
@@ -40,24 +41,28 @@ LACKS: Final = frozenset({"flushDelayOffsetInterval", "registerNameServerPeriod"
 
 
 class InProcess(ValidationTarget):
-    """The reference implementation with the behaviour of a profile."""
+    """The reference implementation with the behaviour of a profile. `volatile`: its brokers can lose power; they are a little slower."""
 
     offers = OF_TARGETS - {Capability.KILL}
     lacks = LACKS
 
-    def __init__(self, profile: str = "P494") -> None:
+    def __init__(self, profile: str = "P494", *, volatile: bool = False) -> None:
         self.name = f"inprocess:{profile}"
         self.version = profile
         self.profile = profile
+        self.disk: type[SystemDisk] = VolatileDisk if volatile else SystemDisk
 
-    def open(self, setup: Setup = DEFAULT) -> Deployment:
+    def open(self, setup: Setup = DEFAULT) -> InProcessDeployment:
         require_no_name_server_settings(self.name, setup)
-        return _Nodes(self, setup)
+        return InProcessDeployment(self, setup)
 
 
-class _Nodes(Deployment):
+class InProcessDeployment(Deployment):
+    """Nodes on one event loop in a thread of this process."""
+
     def __init__(self, target: InProcess, setup: Setup) -> None:
         self.name, self.offers = target.name, target.offers
+        self._disk = target.disk
         self._profile = target.profile
         self._folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
         guardian.guard_folder(self._folder)
@@ -89,7 +94,16 @@ class _Nodes(Deployment):
         """Stop a part abruptly, like a kill: it sends and writes nothing more, and written data stay."""
         node = self._running.pop(self._known(part), None)
         if node is not None:
-            self._background.complete(_kill_node(node) if isinstance(node, BrokerNode) else node.stop())
+            self._background.complete(_end_node(node.kill) if isinstance(node, BrokerNode) else node.stop())
+
+    def lose_power(self, broker: str) -> None:
+        """End a broker like a machine without power: it keeps only synced data. Raises TargetError unless the target is `volatile`."""
+        node = self._running.get(known("part", broker, self.brokers))
+        if self._disk is SystemDisk:
+            raise TargetError(f"{self.name} cannot lose power; open InProcess(volatile=True)")
+        if isinstance(node, BrokerNode):
+            del self._running[broker]
+            self._background.complete(_end_node(node.lose_power))
 
     def restart(self, part: str, settings: Mapping[str, str] | None = None) -> None:
         self.stop(part)
@@ -112,7 +126,7 @@ class _Nodes(Deployment):
                 node = self._running[part]
                 # A graceful stop waits a second for the last puts. A temporary store does not need that.
                 if isinstance(node, BrokerNode) and part not in self._stores:
-                    self._background.complete(_kill_node(node))
+                    self._background.complete(_end_node(node.kill))
                 else:
                     self.stop(part)
         finally:
@@ -140,7 +154,7 @@ class _Nodes(Deployment):
         if part == NAME_SERVER:
             node = NameServerNode(host=HOST, port=whole_number(str(self.name_server).rpartition(":")[2]), profile=self._profile)
         else:
-            node = BrokerNode(self._settings[part], profile=self._profile, host=HOST)
+            node = BrokerNode(self._settings[part], profile=self._profile, host=HOST, disk=self._disk)
         try:
             self._background.complete(node.start())
         except (OSError, NotLoaded) as problem:
@@ -149,6 +163,6 @@ class _Nodes(Deployment):
         self._running[part] = node
 
 
-async def _kill_node(node: BrokerNode) -> None:
-    """Kill a broker in the thread of its loop, as asyncio servers require."""
-    node.kill()
+async def _end_node(end: Callable[[], None]) -> None:
+    """End a broker in the thread of its loop, as asyncio servers require."""
+    end()

@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import os
 import resource
+import shutil
 import signal
-from contextlib import AsyncExitStack, nullcontext, suppress
-from dataclasses import dataclass
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +23,13 @@ from rocketproof_impl.system.listening import resolved
 from rocketproof_impl.system.narrator import Narrator
 from rocketproof_impl.system.node import BrokerNode, NameServerNode, NotLoaded, bracketed
 from rocketproof_impl.system.server import ServerLimits
-from rocketproof_protocol.shown import printable
+from rocketproof_protocol.shown import json_text, printable
 
 from ..reports import files as store
 from ..reports import output
 from ..reports.choices import InputError, split
+from . import guardian, routed
+from .deployment import TargetError
 from .forms import host_and_port
 from .settings import change
 
@@ -35,7 +42,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class ServeOptions:
     """What to serve. Port 0: any free port. `name_server_port` None: no name server. `settings`: texts name=value.
 
-    `unread`: bytes of responses that a connection may leave unread.
+    `topics` are created on each broker before the server is ready. `unread`: bytes of responses that a connection may leave unread.
     """
 
     folder: Path
@@ -49,14 +56,33 @@ class ServeOptions:
     host: str = "127.0.0.1"
     connections: int = 1024
     unread: int = UNREAD
+    topics: tuple[str, ...] = ()
 
 
-def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | None) -> None:
-    """Serve until Ctrl-C or SIGTERM. Raises InputError for invalid options."""
+def command(wanted: ServeOptions, *, quiet: bool, beyond: bool, json: Path | None, temporary: bool = False) -> None:
+    """Serve until Ctrl-C or SIGTERM. With `json` on standard output, also until the end of a piped standard input.
+
+    `temporary`: the store is a new folder, which is removed at the end. Raises InputError for invalid options.
+    """
     check_host(wanted.host, beyond=beyond)
-    brokers = settings_of(wanted)
+    if wanted.topics and not (wanted.brokers and (wanted.name_server_port is not None or wanted.name_servers)):
+        raise InputError("--topic needs a broker and a name server; leave out --no-nameserver and --brokers 0, or the topic")
     allow_files()
-    asyncio.run(_serve(wanted, brokers, quiet=quiet, json=json))
+    with _temporary_folder() if temporary else nullcontext(wanted.folder) as folder:
+        wanted = replace(wanted, folder=folder)
+        asyncio.run(_serve(wanted, settings_of(wanted), quiet=quiet, json=json))
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """Create a folder that is removed at the end, also if this process is killed."""
+    folder = Path(tempfile.mkdtemp(prefix="rocketproof-"))
+    guardian.guard_folder(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        guardian.release_folder(folder)
 
 
 def allow_files() -> None:
@@ -140,7 +166,7 @@ async def _serve(wanted: ServeOptions, brokers: list[BrokerSettings], *, quiet: 
         connections=wanted.connections, unread=wanted.unread, unread_total=max(ServerLimits().unread_total, wanted.unread)
     )
     async with AsyncExitStack() as stack:
-        ready: dict[str, Any] = {"name_server": None, "brokers": {}}
+        ready: dict[str, Any] = {"name_server": None, "brokers": {}, "profile": wanted.profile, "pid": os.getpid()}
         name_servers = wanted.name_servers
         if wanted.name_server_port is not None:
             server = NameServerNode(host=wanted.host, port=wanted.name_server_port, limits=limits, profile=wanted.profile)
@@ -155,13 +181,46 @@ async def _serve(wanted: ServeOptions, brokers: list[BrokerSettings], *, quiet: 
             await _start(node, f"--port {settings.listen_port} of {settings.broker_name}", wanted.host)
             stack.push_async_callback(node.stop)
             ready["brokers"][settings.broker_name] = {"address": settings.address, "store": settings.store_path_root_dir}
-        if json is not None:
+        if wanted.topics:
+            addresses = {name: entry["address"] for name, entry in ready["brokers"].items()}
+            await asyncio.to_thread(_create_topics, wanted.topics, addresses, name_servers[0])
+        if json == store.STREAM:
+            output.write(json_text(ready) + "\n")
+            _end_with_input(loop, ended)
+        elif json is not None:
             store.write_json(json, ready)
         say = _LinePrinter(ended)
         say(_ready_line(ready, wanted.profile))
         with nullcontext() if quiet else Narrator(say):
             await ended.wait()
     say("stopped")
+
+
+def _create_topics(topics: tuple[str, ...], brokers: dict[str, str], name_server: str) -> None:
+    """Create topics on each broker and wait for their routes. Raises InputError."""
+    try:
+        routed.create_topics(name_server, brokers, topics)
+    except TargetError as problem:
+        raise InputError(f"--topic: {problem}") from None
+
+
+def _end_with_input(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    """End the server at the end of standard input, if that is a pipe or a socket: the process that started this one is then gone."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return
+
+    def read() -> None:
+        with suppress(OSError):
+            if os.read(0, 1 << 16):
+                return
+        loop.remove_reader(0)
+        ended.set()
+
+    loop.add_reader(0, read)
 
 
 class _LinePrinter:

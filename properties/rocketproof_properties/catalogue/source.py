@@ -172,6 +172,11 @@ def _file(path: str, scope: str, given: tuple[tuple[str, Any], ...], stamp: tupl
     return modelfile.load(path, scope, dict(given))
 
 
+def forget_files() -> None:
+    """Read model files again, also unchanged ones: a module that they import may have changed."""
+    _file.cache_clear()
+
+
 def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 

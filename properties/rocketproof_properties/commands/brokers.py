@@ -20,6 +20,8 @@ def serve(
     cluster: str = "DefaultCluster",
     profile: Profile = "P49",
     settings: Settings = (),
+    topic: Annotated[tuple[str, ...], Many] = (),
+    temporary: Flag = False,
     listen: str = "127.0.0.1",
     beyond_this_machine: Flag = False,
     connections: Count = 1024,
@@ -51,6 +53,10 @@ def serve(
         The profile that brokers implement, such as P494.
     settings
         A setting of all brokers by RocketMQ's name, such as brokerPermission=4; may be repeated.
+    topic
+        Create this topic on each broker, and be ready when its route exists; may be repeated.
+    temporary
+        Use a new folder as --store, and remove it at the end.
     listen
         The address to listen at.
     beyond_this_machine
@@ -63,7 +69,8 @@ def serve(
     quiet
         Do not log requests (much faster).
     json
-        Write the addresses to this file when all servers are ready.
+        Write the addresses, the profile and the process id to this file when all servers are ready. Without FILE: as one line on
+        standard output. The server then also stops when its standard input, if it is a pipe, is closed.
     """
     from ..brokers import serve as serving
 
@@ -79,6 +86,7 @@ def serve(
         host=listen,
         connections=connections,
         unread=unread * 1024 * 1024,
+        topics=topic,
     )
-    serving.command(wanted, quiet=quiet, beyond=beyond_this_machine, json=json)
+    serving.command(wanted, quiet=quiet, beyond=beyond_this_machine, json=json, temporary=temporary)
     return OK

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from cyclopts import Parameter
 
 from ..reports.choices import InputError
 from ..reports.exitcode import OK, exit_code
 from . import reporting
-from .common import All, Count, Json, Many, Natural, Pages, Profile, Seconds, write
+from .common import All, Count, Flag, Json, Many, Natural, Pages, Profile, Seconds, write
 
 ModelFile = Annotated[str | None, Parameter(help="A Python file with your own model. Default: the built-in specification.")]
 Scope = Annotated[str | None, Parameter(help="The finite sizes. Default: `tiny` for the specification, the first scope for a file.")]
@@ -56,6 +57,7 @@ def check(
     witnesses: Path | None = None,
     certificates: Path | None = None,
     fresh: Annotated[bool, Parameter(negative=(), env_var="ROCKETPROOF_FRESH")] = False,
+    watch: Flag = False,
 ) -> int:
     """Decide properties and compare the verdicts with the expected ones.
 
@@ -121,7 +123,16 @@ def check(
         A folder for one certificate file per proof, which `rocketproof certificate FILE` checks.
     fresh
         Decide every verdict again; do not use cached verdicts.
+    watch
+        Check the model file again whenever it changes, until Ctrl-C. Only what changed is decided again.
     """
+    if watch:
+        if file is None:
+            raise InputError("--watch without a model file: the specification does not change; give the file of your model")
+        from .checks import watching
+
+        again = {name: value for name, value in locals().items() if name in _OPTIONS}
+        return watching.repeat(file, lambda: check(file, **again))
     _refuse_conflicts(engine, checkpoint, {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch})
     free = 0 if disk is None else disk_room(disk, checkpoint)
     if master and remote:
@@ -181,6 +192,10 @@ def check(
     if checked.faults:
         raise InputError(checked.faults[0])
     return checked.exit_code
+
+
+_OPTIONS: Final = frozenset(inspect.signature(check).parameters) - {"file", "watch"}
+"""The options of `check` that each check of `--watch` gets."""
 
 
 def _refuse_conflicts(engine: str | None, checkpoint: Path | None, of_spark: Mapping[str, object]) -> None:

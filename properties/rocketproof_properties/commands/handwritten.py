@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from ..reports.choices import InputError
-from ..reports.exitcode import exit_code
 from .common import Count, Flag, Json, Profile, write
-
-if TYPE_CHECKING:
-    from ..brokers.deployment import ValidationTarget
-    from ..validation.handwritten.condition import ShowCondition
-    from ..validation.handwritten.programfile import ProgramFile
-    from ..validation.handwritten.trial import TrialOutcome
 
 
 def run_program(
@@ -68,7 +60,7 @@ def run_program(
     from ..brokers.choose import choose_named
     from ..validation.handwritten import programfile, show
     from ..validation.handwritten.condition import condition_of
-    from ..validation.handwritten.trial import outcomes, perform
+    from ..validation.handwritten.performed import perform_program
 
     read = programfile.load(program)
     condition = condition_of(read, expect, field)
@@ -83,17 +75,22 @@ def run_program(
 
     with tempfile.TemporaryDirectory(prefix="rocketproof-") as folder:
         with output.phases() as progress:
-            trials = perform(
-                read, chosen, Path(folder), times=times, fresh=fresh, name_server=nameserver, configure=configure, progress=progress
+            done = perform_program(
+                read,
+                chosen,
+                condition,
+                Path(folder),
+                times=times,
+                fresh=fresh,
+                name_server=nameserver,
+                configure=configure,
+                progress=progress,
             )
-        groups = outcomes(trials, condition, fresh=fresh)
         if history is not None:
-            _keep(next((group for group in groups if group.shows), groups[0]).trial.history, history)
-        data = _data(read, chosen, groups, condition)
-        write(json, data)
-        show.render_run(chosen.name, chosen.profile, groups, condition, history)
-    code: int = data["exit"]
-    return code
+            _keep(next((group for group in done.groups if group.shows), done.groups[0]).trial.history, history)
+        write(json, done.data())
+        show.render_run(chosen.name, chosen.profile, done.groups, condition, history)
+    return done.exit_code
 
 
 def _keep(recorded: Path, place: Path) -> None:
@@ -102,40 +99,6 @@ def _keep(recorded: Path, place: Path) -> None:
         shutil.copy(recorded, place)
     except OSError as error:
         raise InputError(f"--history {place} cannot be written ({error.strerror}); give a file in a folder of your own") from None
-
-
-def _data(read: ProgramFile, target: ValidationTarget, groups: Sequence[TrialOutcome], condition: ShowCondition) -> dict[str, Any]:
-    from ..judging.verdicts import data
-
-    rows = [
-        {
-            "times": group.times,
-            "shows": group.shows,
-            "steps": [answer.data() | {"judges": group.trial.judges(answer.number)} for answer in group.trial.answers],
-            "broken": [data(finding) | {"step": group.trial.step_of(finding.seq)} for finding in group.trial.broken],
-            "undecided": group.trial.undecided,
-            "stopped": group.trial.stopped,
-        }
-        for group in groups
-    ]
-    found = [group for group in groups if group.trial.findings or group.trial.stopped or _is_shown(group, condition)]
-    open_ = [group for group in groups if group.trial.undecided or group.shows is None]
-    return {
-        "program": read.path,
-        **read.data(),
-        "target": target.name,
-        "profile": target.profile,
-        "condition": condition.text,
-        "outcomes": rows,
-        "exit": exit_code(findings=found, undecided=open_),
-    }
-
-
-def _is_shown(group: TrialOutcome, condition: ShowCondition) -> bool:
-    """Return whether an outcome shows the problem that the user names. Known broken rules alone are no finding."""
-    from ..validation.handwritten.condition import ANY_BROKEN
-
-    return condition is not ANY_BROKEN and bool(group.shows)
 
 
 def bisect(

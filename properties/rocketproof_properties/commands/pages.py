@@ -25,6 +25,12 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "traces/docs/explorer.md": GUIDE,
         "model/docs/specification.md": EXPLANATION,
     },
+    "You test an application that uses RocketMQ": {
+        "properties/docs/application-tests.md": GUIDE,
+    },
+    "You let an agent work on RocketMQ": {
+        "properties/docs/mcp.md": GUIDE,
+    },
     "You run tests in CI": {
         "properties/docs/suite.md": TUTORIAL,
         "properties/docs/ci.md": GUIDE,

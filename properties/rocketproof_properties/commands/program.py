@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import zip_longest
 from typing import Annotated, Final
 
 from cyclopts import App, CycloptsError, Group, Parameter, ValidationError
@@ -19,8 +20,8 @@ from ..reports import output
 from ..reports.choices import InputError
 from ..reports.exitcode import OK, STOPPED, USAGE
 from ..reports.files import STREAM, remedy
-from . import audit as audits
 from . import (
+    agents,
     brokers,
     checking,
     data,
@@ -36,6 +37,7 @@ from . import (
     witnesses,
     zoo,
 )
+from . import audit as audits
 from .common import INVOKED
 
 DEVELOPMENT: Final = "Development"
@@ -48,6 +50,7 @@ GROUPS: Final[Mapping[str, tuple[Callable[..., int], ...]]] = {
         promising.promises,
         listing.list_,
         documents.docs,
+        agents.mcp,
     ),
     "Check": (checking.check, implementation.run_tests, checking.certificate, data.campaign),
     "Validate a broker": (validating.validate, validating.level, validating.compare, releases.profile, brokers.serve, starting.init),
@@ -76,7 +79,7 @@ FIRST_STEPS: Final = (
 """What `rocketproof` without arguments offers."""
 STREAMS = (("certificate", "smt2"), ("explore", "html"), ("graph", "output"))
 """Options other than --json whose file may be standard output."""
-EXTRAS: Final[Mapping[str, str]] = {"pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
+EXTRAS: Final[Mapping[str, str]] = {"mcp": "mcp", "pyarrow": "tables", "pandas": "spark", "pyspark": "spark"}
 """Packages that some options need, each with the extra of rocketproof that installs it."""
 _FOLDERS = ("out", "parquet", "report")
 """Options that name a folder. Some are typed as text, because the folder may be remote."""
@@ -137,7 +140,7 @@ for _name, (_place, _help) in LAB.items():
 
 def run(tokens: Sequence[str]) -> int:
     """Run one command and return its exit code. Every usage error is one line on stderr."""
-    tokens = _joined(tokens)
+    tokens = with_values(tokens)
     INVOKED.set(shlex.join(["rocketproof", *tokens]))
     output.release_stdout()
     interrupts.undecided()
@@ -177,11 +180,16 @@ def run(tokens: Sequence[str]) -> int:
         output.release_stdout()
 
 
-def _joined(tokens: Sequence[str]) -> list[str]:
-    """Return the arguments with `-` after an option joined to it as its value. Otherwise it would be parsed as an option."""
+def with_values(tokens: Sequence[str]) -> list[str]:
+    """Return the arguments with `-` after an option joined to it as its value. Otherwise it would be parsed as an option.
+
+    `--json` without a value means `--json -`.
+    """
     joined: list[str] = []
-    for token in tokens:
-        if token == "-" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+    for token, following in zip_longest(tokens, tokens[1:], fillvalue="--"):
+        if token == "--json" and following.startswith("--"):
+            joined.append("--json=-")
+        elif token == "-" and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
             joined[-1] += "=-"
         else:
             joined.append(token)

@@ -92,12 +92,17 @@ class ProgramFile:
 
 def load(path: str) -> ProgramFile:
     """Read a program. Raises InputError, TraceError."""
-    if path.endswith((".ndjson", ".jsonl")) or (Path(path).is_file() and not path.endswith(".py") and is_history(path)):
+    if is_recorded(path):
         return _of_history(path)
     source = userfile.read(path, FILE)
     if path.endswith((".json", ".toml")):
         raise InputError(f"{path} is not a program; give {FILE.wanted}")
     return _Reader(path, source).program()
+
+
+def is_recorded(path: str) -> bool:
+    """Return whether a file is read as a recorded history. Any other program is Python, which `load` executes."""
+    return path.endswith((".ndjson", ".jsonl")) or (Path(path).is_file() and not path.endswith(".py") and is_history(path))
 
 
 def _of_history(path: str) -> ProgramFile:

@@ -27,19 +27,23 @@ _KINDS: Final = "the address of a broker or name server such as 127.0.0.1:10911,
 
 @dataclass(frozen=True)
 class Option:
-    """An option with its three names: --rocketproof-name, rocketproof_name, ROCKETPROOF_NAME; `name` is the last part."""
+    """An option with its three names, such as --rocketproof-name, rocketproof_name, ROCKETPROOF_NAME. `name` is the last part.
+
+    `about` is the first part: `rocketproof` for the suite, `rocketmq` for the fixture of that name.
+    """
 
     name: str
     metavar: str
     help: str
+    about: str = "rocketproof"
 
     @property
     def flag(self) -> str:
-        return f"--rocketproof-{self.name}"
+        return f"--{self.about}-{self.name}"
 
     @property
     def ini(self) -> str:
-        return f"rocketproof_{self.name}"
+        return f"{self.about}_{self.name}"
 
     @property
     def variable(self) -> str:
@@ -71,7 +75,14 @@ SUITE: Final = Option(
     "WHEN",
     "collect the catalogue: always, never, or auto: with a target, unless paths are named or a collected test uses the target (auto)",
 )
-ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, STATES, ACCEPT, REPORT, STORE, SUITE)
+CLUSTER_TARGET: Final = Option(
+    "target",
+    "TARGET",
+    "run the tests that use the fixture `rocketmq` on this target, such as 4.9.4 (reference brokers in this process)",
+    "rocketmq",
+)
+CLUSTER_PROFILE: Final = Option("profile", "NAME", "the profile of the fixture `rocketmq` (P494, or that of the release)", "rocketmq")
+ALL: Final = (TARGET, PROFILE, NAME_SERVER, PROGRAMS, SEED, TIME, STATES, ACCEPT, REPORT, STORE, SUITE, CLUSTER_TARGET, CLUSTER_PROFILE)
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,7 @@ class Options:
 
     - `target`: "" if there is none. `seconds`: None means no limit. `states`: None means the default.
     - `exit_first`: end the run after the first program with a finding, as pytest's --exitfirst requests.
+    - `cluster_target`, `cluster_profile`: of the fixture `rocketmq`; "" and None for its defaults.
     """
 
     target: str = ""
@@ -94,6 +106,8 @@ class Options:
     suite: When = "auto"
     states: int | None = None
     exit_first: bool = False
+    cluster_target: str = ""
+    cluster_profile: str | None = None
 
     @property
     def address(self) -> bool:
@@ -110,9 +124,10 @@ class Options:
 def read(config: pytest.Config) -> Options:
     """Return all options. Raises pytest.UsageError with one line that names the wrong option and what to give."""
     target, where = TARGET.given(config)
+    cluster, cluster_where = CLUSTER_TARGET.given(config)
     options = Options(
         target,
-        _profile(config),
+        _profile(config, PROFILE),
         _text(config, NAME_SERVER, "give an address such as 127.0.0.1:9876", is_address),
         whole_number(_text(config, PROGRAMS, "give a number such as 200", _is_count) or Options.programs),
         whole_number(_text(config, SEED, "give a whole number", lambda text: java_long(text) is not None) or Options.seed),
@@ -123,8 +138,11 @@ def read(config: pytest.Config) -> Options:
         cast(When, _text(config, SUITE, f"give {', '.join(_WHEN)}", lambda text: text in _WHEN) or Options.suite),
         whole_number(states) if (states := _text(config, STATES, "give a number such as 1000000", _is_count)) else None,
         config.getoption("maxfail", 0) == 1,
+        cluster,
+        _profile(config, CLUSTER_PROFILE),
     )
     _check_target(target, where, config.invocation_params.dir)
+    _check_target(cluster, cluster_where, config.invocation_params.dir)
     return options
 
 
@@ -169,8 +187,8 @@ def _text(config: pytest.Config, option: Option, remedy: str, fits: Callable[[st
     return text or None
 
 
-def _profile(config: pytest.Config) -> str | None:
-    text, where = PROFILE.given(config)
+def _profile(config: pytest.Config, option: Option) -> str | None:
+    text, where = option.given(config)
     if not text:
         return None
     from ...reports.choices import InputError

@@ -85,8 +85,11 @@ class RouteInfoManager:
         *,
         filter_servers: list[str] | None = None,
         channel: Channel | None = None,
+        acting_master: bool = False,
     ) -> RegisterBrokerResult | None:
         """Store a broker's registration (NS-02): its names and address, its topics, and the time.
+
+        `acting_master`: what the registration states about slaves that act as master. Routes of later profiles show it.
 
         Topics are read only from a master (NS-05), and only if its version differs (NS-03) or its id had no address. Later profiles also
         read topics that they do not have for this broker. They treat a registration of a single topic as an update of a known broker. For
@@ -100,6 +103,7 @@ class RouteInfoManager:
         who = self._registrant(cluster_name, broker_addr)
         self.cluster_addr_table.setdefault(cluster_name, set()).add(broker_name)
         broker = self._without_other_ids(cluster_name, broker_name, broker_id, broker_addr)
+        broker.enable_acting_master = acting_master if self.profile.acting_master else None
         register_first = broker_id not in broker.broker_addrs
         if self.profile.refuses_single_topic and register_first and len(table) == 1:
             return None
@@ -134,8 +138,7 @@ class RouteInfoManager:
 
     def _without_other_ids(self, cluster_name: str, broker_name: str, broker_id: int, broker_addr: str) -> BrokerData:
         """Return the broker of this name, created if missing. Most profiles remove the address from its other ids first (NS-02)."""
-        acting = False if self.profile.acting_master else None
-        broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name, enable_acting_master=acting))
+        broker = self.broker_addr_table.setdefault(broker_name, BrokerData(cluster_name, broker_name))
         if self.profile.moves_addresses:
             for other in [other for other, address in broker.broker_addrs.items() if address == broker_addr and other != broker_id]:
                 del broker.broker_addrs[other]

@@ -69,6 +69,19 @@ def check_tables(server: NameServer) -> None:
 # Registration
 
 
+@pytest.mark.parametrize(("profile", "shown"), [("P494", [None, None]), ("P533", [True, False])])
+def test_route_shows_acting_master_of_last_registration(profile: str, shown: list[bool | None], clock: SimulatedClock) -> None:
+    server = NameServer(clock, profile=PROFILES[profile])
+    table = {"topicConfigSerializeWrapper": table_to_data({"T": T, "U": TopicConfig("U", 1, 1)}, DataVersion(1)), "filterServerList": []}
+    fields = {"clusterName": "c", "brokerAddr": A, "brokerName": "broker-a", "brokerId": "0", "haServerAddr": A}
+    found = []
+    for acting in ({"enableActingMaster": "true"}, {}):
+        ask(server, codes.REGISTER_BROKER, table, **fields, **acting)
+        (broker,) = json.loads(ask(server, codes.GET_ROUTEINFO_BY_TOPIC, topic="T").body or b"")["brokerDatas"]
+        found.append(broker.get("enableActingMaster"))
+    assert found == shown
+
+
 @pytest.mark.parametrize(
     ("profile", "checksum", "code"),
     [("P494", "0", 0), ("P494", "1", 1), ("P533", "1", 1), ("P494", "own", 0), ("P420", "1", 0)],

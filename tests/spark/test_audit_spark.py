@@ -34,7 +34,7 @@ PLAN = AuditPlan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
 def outcome(root: Path, spread: WorkerPool, size: int = RANGE_SIZE) -> AuditOutcome:
-    return audit(PLAN, [str(root)], spread, SavedAnswers(None, PLAN), lambda done, all_: None, size)
+    return audit(PLAN, [str(root)], spread, SavedAnswers(None), lambda done, all_: None, size)
 
 
 def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, list[tuple[str, int | None]]]:

@@ -40,7 +40,7 @@ def on_spark(spark: SparkSession, *, short: bool = True) -> WorkerPool:
     """
     from pyspark.errors import PySparkException
 
-    cores = in_thread(partial(_cores, spark))
+    cores = in_thread(partial(core_count, spark))
     width = (WAVE if short else WAVE // 2) * cores
 
     def run(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
@@ -96,7 +96,7 @@ def reason(error: Exception) -> str:
     return errors[-1] if errors else (lines or [type(error).__name__])[0]
 
 
-def _cores(spark: SparkSession) -> int:
+def core_count(spark: SparkSession) -> int:
     """Return the number of cores of the session. A session of Spark Connect has no context, so its shuffle partitions are used."""
     from pyspark.errors import PySparkException
 

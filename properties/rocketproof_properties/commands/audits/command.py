@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,12 +27,29 @@ FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
 
 
 @dataclass(frozen=True)
+class StoreEntry:
+    """What is known of a store besides its folder: its broker's profile, the plan of its audit, and the user's labels."""
+
+    profile: str
+    plan: AuditPlan
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Audited:
-    """The outcome of an audit over all stores. `rules` are the rules that were checked."""
+    """The outcome of an audit over all stores.
+
+    `rules` are the rules that were checked, `profile` the one of stores that `entries` does not name.
+    """
 
     rules: tuple[Rule, ...]
     outcome: AuditOutcome
     profile: str
+    entries: Mapping[str, StoreEntry] = field(default_factory=dict)
+
+    def profile_of(self, store: str) -> str:
+        entry = self.entries.get(store)
+        return self.profile if entry is None else entry.profile
 
     @property
     def findings(self) -> list[AuditFinding]:
@@ -44,7 +61,10 @@ class Audited:
 
     @property
     def problems(self) -> list[str]:
-        return [problem for totals in self.outcome.totals for problem in totals.problems]
+        return [problem for totals in self.outcome.totals for problem in (*filter(None, [totals.failure]), *totals.problems)]
+
+    def _labels(self, store: str) -> Mapping[str, str]:
+        return self.entries[store].labels if store in self.entries else {}
 
     def broken(self, *severities: str) -> list[Rule]:
         return [rule for rule in self.rules if rule.severity in severities and self.count(rule.id)]
@@ -68,7 +88,9 @@ class Audited:
             ],
             "stores": [
                 {
-                    "store": totals.store, "files": totals.files, "bytes": totals.bytes, "records": totals.records,
+                    "store": totals.store, "profile": self.profile_of(totals.store), "labels": dict(self._labels(totals.store)),
+                    "status": totals.status, "reason": totals.failure,
+                    "files": totals.files, "bytes": totals.bytes, "records": totals.records,
                     "counts": dict(sorted(totals.counts.items())), "topics": dict(sorted(totals.topics.items())),
                     "problems": totals.problems, "unread": totals.unread,
                 }
@@ -95,17 +117,31 @@ def plan_of(
 
 
 def run(
-    stores: tuple[str, ...], plan: AuditPlan, profile: str, out: Path | None, spread: WorkerPool, report: Report, **more: Any
+    stores: tuple[str, ...],
+    plan: AuditPlan,
+    profile: str,
+    out: Path | None,
+    spread: WorkerPool,
+    report: Report,
+    *,
+    entries: Mapping[str, StoreEntry] = MappingProxyType({}),
+    strict: bool = True,
+    **more: Any,
 ) -> Audited:
-    """Audit the stores, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
-    folders = folders_of(stores)
+    """Audit the stores, and write the findings and the summary into the folder `out`.
+
+    A store of `entries` is audited by its own plan. Without `strict`, a store that cannot be read does not prevent the audit of the others.
+    Raises RocketproofError.
+    """
+    folders = folders_of(stores, strict=strict)
     with _writing(out):
         if out is not None:
             table(())  # Arrow loads pandas for its first table: a second that is not available after an interrupt
-        kept = SavedAnswers(None, plan) if out is None else SavedAnswers(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
-        outcome = audit(plan, folders, spread, kept, report, **more)
+        kept = SavedAnswers(None) if out is None else SavedAnswers(out / KEPT, [out / FINDINGS, out / SUMMARY])
+        plans = {store: entry.plan for store, entry in entries.items()}
+        outcome = audit(plan, folders, spread, kept, report, plans=plans, strict=strict or len(folders) == 1, **more)
         interrupts.decide()
-        audited = Audited(plan.rules, outcome, profile)
+        audited = Audited(plan.rules, outcome, profile, entries)
         if out is not None:
             _write(out, audited)
     return audited

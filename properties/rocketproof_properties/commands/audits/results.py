@@ -39,7 +39,7 @@ def run(audited: Audited, seconds: float) -> Run:
 def _results(audited: Audited) -> Iterator[Result]:
     rules = {rule.id: rule for rule in audited.rules}
     for finding in audited.findings:
-        yield _finding(finding, rules, audited.profile)
+        yield _finding(finding, rules, audited.profile_of(finding.store))
     for problem in audited.problems:
         yield Result(
             "audit", "the whole store can be read", "error", "not audited", profile=audited.profile, about=problem, message=problem

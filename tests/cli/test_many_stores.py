@@ -124,7 +124,8 @@ MANIFESTS = {
     "stores.json": json.dumps(
         [{"path": "eu/a", "profile": "P533", "labels": {"zone": "eu", "team": "payments"}}, {"path": "us/d", "brokerConf": "broker.conf"}]
     ),
-    "stores.ndjson": '{"path": "eu/a", "profile": "P533", "labels": "zone=eu;team=payments"}\n{"path": "us/d", "brokerConf": "broker.conf"}\n',
+    "stores.ndjson": '{"path": "eu/a", "profile": "P533", "labels": "zone=eu;team=payments"}\n'
+    '{"path": "us/d", "brokerConf": "broker.conf"}\n',
 }
 
 

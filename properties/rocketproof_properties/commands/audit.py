@@ -30,6 +30,9 @@ def audit(
     every: bool = False,
     manifest: str | None = None,
     strict: Flag = False,
+    fail_on: Annotated[tuple[str, ...], Many] = (),
+    warn: Annotated[tuple[str, ...], Many] = (),
+    thresholds: Path | None = None,
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -72,6 +75,13 @@ def audit(
         session. Options apply to rows without a value.
     strict
         Audit nothing if a store is missing or cannot be read. By default, such a store is reported and the others are audited.
+    fail_on
+        What gives exit code 1: error, or warning (errors and warnings, the default), or a rule with its number of tolerated rows, such as
+        "INV-37>10"; may be repeated.
+    warn
+        A rule that is reported and never gives exit code 1; may be repeated.
+    thresholds
+        A TOML file with fail-on, warn and limits. Options override it.
     pages
         A folder for the HTML page of the run.
     """
@@ -87,6 +97,7 @@ def audit(
     from ..reports import output
     from .audits import brokerconf, command, results, show
     from .audits.manifest import of_manifest
+    from .audits.thresholds import thresholds_of
 
     reports = reporting.asked("audit", report, since, pages)
     cluster = SparkCluster(master, remote, cores, conf, environment)
@@ -96,6 +107,7 @@ def audit(
         return command.plan_of(name, property, limit, brokerconf.of_broker(conf, settings), every=every)
 
     plan = plan_of(profile, broker_conf)
+    limits = thresholds_of(thresholds, fail_on, warn)
     cluster = SparkCluster(master, remote, cores, conf, environment)
     used = engines.chosen_engine(engine, cluster)
     named, entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of)
@@ -103,7 +115,8 @@ def audit(
     output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:
-        audited = command.run((*stores, *named), plan, profile, out, spread, tick, entries=entries, strict=strict)
+        everything = *stores, *named
+        audited = command.run(everything, plan, profile, out, spread, tick, entries=entries, strict=strict, thresholds=limits)
     write(json, (finding.data() for finding in audited.findings))
     with reports.printing():
         show.render(audited)

@@ -22,6 +22,7 @@ from ...catalogue.stored import settings, stored_rules
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from .folders import folders_of
+from .thresholds import Thresholds, rules_named
 
 FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
 
@@ -39,13 +40,14 @@ class StoreEntry:
 class Audited:
     """The outcome of an audit over all stores.
 
-    `rules` are the rules that were checked, `profile` the one of stores that `entries` does not name.
+    `rules` are the rules that were checked, `profile` the one of stores that `entries` does not name. `thresholds` decide the exit code.
     """
 
     rules: tuple[Rule, ...]
     outcome: AuditOutcome
     profile: str
     entries: Mapping[str, StoreEntry] = field(default_factory=dict)
+    thresholds: Thresholds = Thresholds()
 
     def profile_of(self, store: str) -> str:
         entry = self.entries.get(store)
@@ -71,10 +73,15 @@ class Audited:
 
     @property
     def exit_code(self) -> int:
-        """0: nothing is broken, except for notes. 1: a rule is broken. 2: something cannot be read. 3: stopped before a violation was
-        found.
+        """0: nothing is broken beyond the thresholds. 1: a rule fails the audit. 2: something cannot be read. 3: stopped before such a rule
+        was found.
         """
-        return exit_code(findings=self.broken("error", "warning"), undecided=self.outcome.stopped, unreadable=self.problems)
+        return exit_code(findings=self.failing, undecided=self.outcome.stopped, unreadable=self.problems)
+
+    @property
+    def failing(self) -> list[Rule]:
+        """The broken rules that fail the audit by its thresholds."""
+        return [rule for rule in self.rules if self.thresholds.fails(rule, self.count(rule.id))]
 
     def data(self) -> dict[str, Any]:
         """Return the summary: exact counts per rule and store, and records per topic."""
@@ -105,13 +112,7 @@ def plan_of(
     """Return the plan that checks the properties `asked`, or all if it is empty, for a broker of that profile and with the settings
     `given`. Raises InputError for an unknown property.
     """
-    ids = [rule.id for rule in stored_rules()]
-    only: list[str] = []
-    for name in asked:
-        matching = [id_ for id_ in ids if name.upper() in (id_.upper(), id_.partition(".")[0].upper())]
-        if not matching:
-            raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
-        only += [id_ for id_ in matching if id_ not in only]
+    only = dict.fromkeys(id_ for name in asked for id_ in rules_named("--property", name))
     chosen = tuple(sorted((settings(profile) | dict(given)).items()))
     return AuditPlan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
 
@@ -126,6 +127,7 @@ def run(
     *,
     entries: Mapping[str, StoreEntry] = MappingProxyType({}),
     strict: bool = True,
+    thresholds: Thresholds = Thresholds(),  # noqa: B008  (it is frozen)
     **more: Any,
 ) -> Audited:
     """Audit the stores, and write the findings and the summary into the folder `out`.
@@ -141,7 +143,7 @@ def run(
         plans = {store: entry.plan for store, entry in entries.items()}
         outcome = audit(plan, folders, spread, kept, report, plans=plans, strict=strict or len(folders) == 1, **more)
         interrupts.decide()
-        audited = Audited(plan.rules, outcome, profile, entries)
+        audited = Audited(plan.rules, outcome, profile, entries, thresholds)
         if out is not None:
             _write(out, audited)
     return audited

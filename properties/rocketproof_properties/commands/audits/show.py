@@ -10,6 +10,7 @@ from rocketproof_traces.audit.rules import Rule
 
 from ...reports.output import Page, TableRow, counted
 from .command import Audited
+from .thresholds import Thresholds
 
 LINES = 40  # at most, with the sentence about the engine
 RULES = 8  # number of rules printed, with two lines each
@@ -39,7 +40,11 @@ def render(audited: Audited) -> None:
         _print_stores(audited, page)
     else:
         _print_topics(audited, findings, page)
-    page.line("\n" + closing(audited), "bold red" if audited.broken("error") or audited.problems else "bold green")
+    page.line("\n" + closing(audited), "bold red" if _is_red(audited) else "bold green")
+
+
+def _is_red(audited: Audited) -> bool:
+    return bool(audited.problems or any(rule.severity == "error" or audited.thresholds != Thresholds() for rule in audited.failing))
 
 
 def _named(stores: list[str]) -> str:
@@ -118,4 +123,12 @@ def closing(audited: Audited) -> str:
     broken = [f"{len(audited.broken(severity))} by {severity}s" for severity in _STYLE if audited.broken(severity)]
     verdict = f"{len(audited.rules)} rules, " + (f"broken: {', '.join(broken)}" if broken else "none broken")
     stopped = f"; stopped by Ctrl-C after {audited.outcome.done:,} of {audited.outcome.size:,} bytes, the same command goes on"
-    return f"{records:,} records, {size:,} bytes: {verdict}{stopped if audited.outcome.stopped else ''}"
+    return f"{records:,} records, {size:,} bytes: {verdict}{_by_thresholds(audited)}{stopped if audited.outcome.stopped else ''}"
+
+
+def _by_thresholds(audited: Audited) -> str:
+    """Return which rules fail the audit, if thresholds were given and a rule is broken."""
+    if audited.thresholds == Thresholds() or not audited.broken("error", "warning"):
+        return ""
+    failing = audited.failing
+    return f"; beyond the thresholds: {', '.join(rule.id for rule in failing)}" if failing else "; within the thresholds"

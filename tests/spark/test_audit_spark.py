@@ -72,6 +72,22 @@ def test_command_writes_same_files(spark: SparkSession, tmp_path: Path) -> None:
     assert summaries[0] == summaries[1]
 
 
+def test_event_log_names_store_and_rule(tmp_path: Path) -> None:
+    """Event logs follow Spark's properties, as in any other application."""
+    made(tmp_path / "store")
+    (tmp_path / "events").mkdir()
+    conf = ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={(tmp_path / 'events').as_uri()}"]
+    words = ["audit", str(tmp_path / "store"), "--property", "INV-37", "--cores", "1", *conf]
+    done = subprocess.run([sys.executable, "-m", "rocketproof_properties.commands", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    logs = [file.read_text() for file in (tmp_path / "events").rglob("*") if file.is_file()]
+    events = [json.loads(line) for text in logs for line in text.splitlines() if line]
+    named = [event["Properties"] for event in events if event["Event"] == "SparkListenerJobStart"]
+    assert named
+    assert {each["spark.jobGroup.id"] for each in named} == {"rocketproof audit"}
+    assert all(each["spark.job.description"].startswith(f"{tmp_path}/store: INV-37") for each in named)
+
+
 def dies_once(folder: str, function: Callable[[str], str], item: str) -> str:
     """Kill the first worker that runs this during its task; later ones return the result."""
     found = function(item)

@@ -91,6 +91,7 @@ def audit(
         folders_of(stores, strict=strict)
     import time
 
+    from rocketproof_traces.audit.work import description
     from rocketproof_traces.spark.cluster import SparkCluster
 
     from ..judging import engines
@@ -111,7 +112,8 @@ def audit(
     cluster = SparkCluster(master, remote, cores, conf, environment)
     used = engines.chosen_engine(engine, cluster)
     named, entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of)
-    spread = engines.spreading(used, cluster, short=True)
+    rules = ", ".join(plan.only) or f"{len(plan.rules)} rules"
+    spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, rules), short=True)
     output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:

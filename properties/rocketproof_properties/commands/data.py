@@ -187,7 +187,7 @@ def campaign(
     used = engines.chosen_engine(engine, cluster)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
     options = running.CampaignOptions(profile, programs, seed, folder, time)
-    spread = engines.spreading(used, cluster, short=False)
+    spread = engines.spreading(used, cluster, f"rocketproof campaign {profile} seed {seed}", running.description, short=False)
     output.Page().wrapped(engines.sentence(used))
     with output.phases() as progress:
         done = running.run(options, tasks(profile), spread, progress)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from rocketproof_traces.common.pools import WorkerPool, cores, on_processes, on_threads
 from rocketproof_traces.spark.cluster import SparkCluster
 from rocketproof_traces.spark.installed import missing
@@ -34,11 +37,13 @@ def sentence(engine: str) -> str:
     return "engine: local, on this machine; Spark is not installed: `pip install 'rocketproof[spark]'`, then --engine spark"
 
 
-def spreading(engine: str, cluster: SparkCluster, *, short: bool) -> WorkerPool:
-    """Return the pool that runs the tasks. `short` tasks take a fraction of a second and run in kernels. Raises RocketproofError without
-    Spark."""
+def spreading(engine: str, cluster: SparkCluster, group: str, describe: Callable[[Sequence[Any]], str], *, short: bool) -> WorkerPool:
+    """Return the pool that runs the tasks. `short` tasks take a fraction of a second and run in kernels.
+
+    Spark's page shows the jobs by `group` and by `describe` of their items. Raises RocketproofError without Spark.
+    """
     if engine == "local":
         return (on_threads if short else on_processes)(cluster.cores or cores())
-    from rocketproof_traces.spark.spread import on_spark
+    from rocketproof_traces.spark.spread import JobNames, on_spark
 
-    return on_spark(cluster.session(), short=short)
+    return on_spark(cluster.session(), short=short, names=JobNames(group, describe))

@@ -59,6 +59,13 @@ def perform(plans: Sequence[AuditPlan], item: tuple[int, str]) -> tuple[str, str
     return part.key, audit_task(plans[number], part).text()
 
 
+def description(items: Sequence[tuple[int, str]], rules: str) -> str:
+    """Describe items: their stores, and which rules are checked."""
+    stores = list(dict.fromkeys(json.loads(text)["store"] for _, text in items))
+    more = f" and {len(stores) - 1:,} more stores" if len(stores) > 1 else ""
+    return f"{stores[0]}{more}: {rules}"
+
+
 def answer_of(task: Task, text: str) -> Answer:
     """Read the result of a task."""
     return AuditTotals.read(text) if isinstance(task, WholeStore) else Segment.read(text)
@@ -102,4 +109,4 @@ def log_ranges(moment: int, store: str, parts: Iterable[Range]) -> list[LogRange
     return [LogRange(moment, store, part.file, part.start, part.end, part.exact) for part in parts]
 
 
-__all__ = ["Answer", "Task", "WholeStore", "answer_of", "log_ranges", "merged", "perform", "to_reread"]
+__all__ = ["Answer", "Task", "WholeStore", "answer_of", "description", "log_ranges", "merged", "perform", "to_reread"]

@@ -25,7 +25,7 @@ from rocketproof_protocol.numbers import whole_number
 
 from ..common.errors import TraceError
 from .cluster import is_cluster
-from .spread import core_count, reason
+from .spread import core_count, name_jobs, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,6 +92,7 @@ def _visits(spark: SparkSession, load: Sequence[str]) -> list[WorkerFacts]:
     from pyspark.errors import PySparkException
     from pyspark.sql.functions import udf
 
+    name_jobs(spark, "rocketproof", "check of the workers")
     tasks = core_count(spark)
     visit = udf(_visitor(REQUIRED, load), "string", useArrow=False)  # a worker without Arrow can report that
     try:

@@ -4,8 +4,8 @@ An active session, or the session that `spark-submit` prepared, is used unchange
 machine (the default), on a cluster by the URL of its master, or on a Spark Connect server. A session that was created here ends with the
 process.
 
-A local session is self-contained: no web page, only the loopback address, all of Spark's folders in one temporary folder, messages in a log
-there instead of on the console.
+A local session is self-contained: only the loopback address, all of Spark's folders in one temporary folder, messages in a log there
+instead of on the console. Spark's web page and event logs follow Spark's defaults.
 """
 
 from __future__ import annotations
@@ -60,9 +60,8 @@ _ALWAYS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
 }
-# Properties that make a classic session quiet and self-contained.
+# Properties that make a classic session quiet and self-contained. The web page and event logs follow Spark's defaults.
 _QUIET = {
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.catalogImplementation": "in-memory",

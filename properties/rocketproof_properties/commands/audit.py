@@ -33,6 +33,7 @@ def audit(
     fail_on: Annotated[tuple[str, ...], Many] = (),
     warn: Annotated[tuple[str, ...], Many] = (),
     thresholds: Path | None = None,
+    tables: Path | None = None,
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -82,6 +83,8 @@ def audit(
         A rule that is reported and never gives exit code 1; may be repeated.
     thresholds
         A TOML file with fail-on, warn and limits. Options override it.
+    tables
+        A folder of result tables: the run is added to runs, findings and metrics, as Parquet files.
     pages
         A folder for the HTML page of the run.
     """
@@ -98,6 +101,7 @@ def audit(
     from ..reports import output
     from .audits import brokerconf, command, results, show
     from .audits.manifest import of_manifest
+    from .audits.tables import append
     from .audits.thresholds import thresholds_of
 
     reports = reporting.asked("audit", report, since, pages)
@@ -120,6 +124,8 @@ def audit(
         everything = *stores, *named
         audited = command.run(everything, plan, profile, out, spread, tick, entries=entries, strict=strict, thresholds=limits)
     write(json, (finding.data() for finding in audited.findings))
+    if tables is not None:
+        append(tables, audited, time.monotonic() - began)
     with reports.printing():
         show.render(audited)
     reports.write(lambda: results.run(audited, time.monotonic() - began))

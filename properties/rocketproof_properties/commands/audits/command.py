@@ -65,7 +65,7 @@ class Audited:
     def problems(self) -> list[str]:
         return [problem for totals in self.outcome.totals for problem in (*filter(None, [totals.failure]), *totals.problems)]
 
-    def _labels(self, store: str) -> Mapping[str, str]:
+    def labels_of(self, store: str) -> Mapping[str, str]:
         return self.entries[store].labels if store in self.entries else {}
 
     def broken(self, *severities: str) -> list[Rule]:
@@ -95,7 +95,7 @@ class Audited:
             ],
             "stores": [
                 {
-                    "store": totals.store, "profile": self.profile_of(totals.store), "labels": dict(self._labels(totals.store)),
+                    "store": totals.store, "profile": self.profile_of(totals.store), "labels": dict(self.labels_of(totals.store)),
                     "status": totals.status, "reason": totals.failure,
                     "files": totals.files, "bytes": totals.bytes, "records": totals.records,
                     "counts": dict(sorted(totals.counts.items())), "topics": dict(sorted(totals.topics.items())),

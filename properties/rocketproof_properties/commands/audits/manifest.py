@@ -64,7 +64,15 @@ def of_manifest(
     def table(name: str) -> list[dict[str, Any]]:
         if engine != "spark":
             raise InputError(f"--manifest {manifest} with --engine {engine}: only Spark has tables; give a file, or --engine spark")
-        return [row.asDict(recursive=True) for row in cluster.session().table(name).collect()]
+        from pyspark.errors import PySparkException
+
+        from rocketproof_traces.spark.spread import reason
+
+        session = cluster.session()
+        try:
+            return [row.asDict(recursive=True) for row in session.table(name).collect()]
+        except PySparkException as error:
+            raise InputError(f"--manifest {manifest}: is not readable ({reason(error)[:200]}); {_FORM}") from None
 
     entries: dict[str, StoreEntry] = {}
     plans: dict[tuple[str, Path | None], AuditPlan] = {}

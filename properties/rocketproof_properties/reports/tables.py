@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -104,7 +105,7 @@ def append(folder: Path, run_id: str, rows: Mapping[str, Iterable[Mapping[str, A
         path = folder / name / f"{run_id}.parquet"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            files.replace(path, lambda part, table=table: pq.write_table(table, part))
+            files.replace(path, partial(pq.write_table, table))
         except OSError as error:
             raise InputError(f"--tables {folder}: cannot be written ({error.strerror or error}); give another folder") from None
 

@@ -18,7 +18,7 @@ from rocketproof_traces.spark.gateway import spark_variables
 from rocketproof_traces.spark.java import find_java
 
 HOME = Path(pyspark.__file__).parent
-WAIT = 900  # a limit for what hangs
+WAIT = 1800  # seconds; a limit for what hangs, also on a loaded machine
 BARE = ("pyspark", "py4j", "pyarrow", "numpy")
 """What is installed in the Python of a worker."""
 

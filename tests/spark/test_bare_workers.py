@@ -29,30 +29,30 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "local"),
+    ("given", "codes", "local"),
     [
-        (["audit", "store"], 1, "local"),
-        (["judge", "runs", "--profile", "P49", "--out", "out"], 1, "local"),
-        (["campaign", "--programs", "20", "--seed", "7", "--out", "out"], 0, "local"),
-        (["check", "--scope", "answers", "--property", "INV-01"], 0, "explicit"),
+        (["audit", "store"], (1,), "local"),
+        (["judge", "runs", "--profile", "P49", "--out", "out"], (1,), "local"),
+        (["campaign", "--programs", "20", "--seed", "7", "--out", "out"], (0, 1), "local"),
+        (["check", "--scope", "answers", "--property", "INV-01"], (0,), "explicit"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_workers_run_code_of_driver(bare: Bare, tmp_path: Path, given: list[str], code: int, local: str) -> None:
+def test_workers_run_code_of_driver(bare: Bare, tmp_path: Path, given: list[str], codes: tuple[int, ...], local: str) -> None:
     write_store(tmp_path / "store", [Sent(f"T{n % 3}", n % 9) for n in range(40)], 1 << 12)
     (tmp_path / "runs").mkdir()
     write(tmp_path / "runs" / "wrong.ndjson", *history(sends=3, wrong="T1"))
     found = []
     for engine in (["spark", "--master", bare.url], [local]):
         done = command(tmp_path, *given, "--engine", *engine, "--json", "found.json", PYSPARK_PYTHON=str(bare.python))
-        assert done.returncode == code, done.stdout + done.stderr
+        assert done.returncode in codes, done.stdout + done.stderr
         data = json.loads((tmp_path / "found.json").read_text())
         if given[0] == "check":
             data = [(row["verdict"], row["states"], row["transitions"]) for row in data]
-        found.append(data)
+        found.append((done.returncode, data))
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
     assert found[0] == found[1]
-    assert found[0] or given[0] == "campaign"
+    assert found[0][1] or given[0] == "campaign"
 
 
 def refused(bare: Bare, folder: Path, python: str, *more: str) -> str:

@@ -266,7 +266,7 @@ def test_saved_answers_for_another_file_are_not_used(store: Path, tmp_path: Path
     out = tmp_path / "found"
     out.mkdir()
     plan = command.plan_of("P494", (), 100)
-    kept = engine.SavedAnswers(out / command.KEPT, plan)
+    kept = engine.SavedAnswers(out / command.KEPT)
 
     def keeps(function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
         yield function(items[0])

@@ -157,7 +157,7 @@ RUN: dict[str, tuple[list[str], tuple[str, ...]]] = {
     "docs": (["docs"], ()),
     "list": (["list", "hazards"], ("--json",)),
     "judge": (["judge", "recorded.jsonl", "--profile", "P494"], ("--json", "--html")),
-    "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html")),
+    "audit": (["audit", "store", "--engine", "local", "--cores", "1"], ("--json", "--out", "--html", "--tables")),
 }
 NEEDED = {"picture": ["--output", "new/x.svg"], "explore": ["--html", "new/x.html"], "export": ["--output", "new"]}
 REPORTS = ("junit", "sarif", "markdown", "run")
@@ -168,7 +168,8 @@ REPORTED = [(name, kind) for name in ("check", "judge", "audit") for kind in REP
 def test_every_command_is_run_or_named() -> None:
     assert {name.split()[0] for name in EVERY} == {name.split()[0] for name in RUN} | NOT_RUN.keys()
     given = {(name.split()[0], option) for name, option in WRITTEN}
-    kept = {(n, o) for n, o in OF_PATHS if n in RUN and o not in ("--since", "--scratch", "--broker-conf", "--report")}
+    others = ("--since", "--scratch", "--broker-conf", "--report", "--environment", "--thresholds")
+    kept = {(n, o) for n, o in OF_PATHS if n in RUN and o not in others}
     assert kept <= given, "an option with a path is not tested"
 
 
@@ -350,11 +351,12 @@ def test_the_first_line_states_the_engine(
 
 def test_an_address_of_spark_asks_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     from rocketproof_properties.judging.engines import chosen_engine, sentence
+    from rocketproof_traces.spark.cluster import SparkCluster
 
     monkeypatch.setattr("rocketproof_properties.judging.engines.missing", lambda: "pyspark")
-    assert chosen_engine(None, "local[2]", None) == chosen_engine(None, None, "sc://x") == "spark"
+    assert chosen_engine(None, SparkCluster("local[2]")) == chosen_engine(None, SparkCluster(remote="sc://x")) == "spark"
     monkeypatch.setattr("rocketproof_properties.judging.engines.missing", lambda: "")
-    assert chosen_engine(None, None, None) == "spark"
+    assert chosen_engine(None, SparkCluster()) == "spark"
     assert "--engine local" in sentence("spark")
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rocketproof_model import RocketproofError
-from rocketproof_properties.commands.checks import decide, units
+from rocketproof_properties.commands.checks import decide
+from rocketproof_traces.spark.cluster import SparkCluster
 
 Run = Callable[..., Any]
 
@@ -45,7 +46,7 @@ def model():
 
 @pytest.fixture
 def _no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(units.SparkCluster, "session", lambda self: None)
+    monkeypatch.setattr(SparkCluster, "session", lambda self: None)
 
 
 def rows(path: str) -> dict[str, dict[str, Any]]:
@@ -117,10 +118,10 @@ def test_limits_and_an_invalid_folder(rocketproof: Run) -> None:
 
 
 def test_no_spark_is_one_line(rocketproof: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: units.SparkCluster) -> None:
+    def refuse(self: SparkCluster) -> None:
         raise RocketproofError("Spark: needs Java 17 or newer and there is none; get one")
 
-    monkeypatch.setattr(units.SparkCluster, "session", refuse)
+    monkeypatch.setattr(SparkCluster, "session", refuse)
     Path("lift.py").write_text(LIFT)
     done = rocketproof("check", "lift.py", "--engine", "spark")
     assert (done.code, done.out) == (2, "") and done.err.splitlines()[-1].startswith("rocketproof: Spark: needs Java")

@@ -47,7 +47,7 @@ class Met:
 
 def audited(root: Path, profile: str) -> tuple[set[AuditFinding], list[str]]:
     plan = AuditPlan(stored_rules, tuple(settings(profile).items()))
-    (totals,) = audit(plan, [str(root)], on_processes(1), SavedAnswers(None, plan)).totals
+    (totals,) = audit(plan, [str(root)], on_processes(1), SavedAnswers(None)).totals
     return set(totals.findings), totals.problems
 
 

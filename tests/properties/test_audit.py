@@ -24,7 +24,7 @@ PLAN = AuditPlan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
 def audited(root: Path, plan: AuditPlan = PLAN, *, size: int = RANGE_SIZE, workers: int = 1) -> AuditTotals:
-    outcome = audit(plan, [str(root)], on_threads(workers), SavedAnswers(None, plan), lambda done, all_: None, size)
+    outcome = audit(plan, [str(root)], on_threads(workers), SavedAnswers(None), lambda done, all_: None, size)
     assert not outcome.stopped
     return outcome.totals[0]
 

@@ -91,7 +91,7 @@ def store_with(root: Path, number: str, *, folder: bool = False) -> None:
 
 def audited(root: Path, size: int) -> AuditTotals:
     """Audit in ranges of a few bytes, so that most records span several ranges."""
-    (found,) = audit(PLAN, [str(root)], on_threads(1), SavedAnswers(None, PLAN), size=size).totals
+    (found,) = audit(PLAN, [str(root)], on_threads(1), SavedAnswers(None), size=size).totals
     return found
 
 

@@ -25,7 +25,7 @@ Made = tuple[Path, list[Stored]]
 
 
 def audited(root: Path, *, size: int = RANGE_SIZE, workers: int = 1) -> AuditTotals:
-    outcome = audit(PLAN, [str(root)], on_threads(workers), SavedAnswers(None, PLAN), lambda done, all_: None, size)
+    outcome = audit(PLAN, [str(root)], on_threads(workers), SavedAnswers(None), lambda done, all_: None, size)
     assert not outcome.stopped
     return outcome.totals[0]
 

@@ -43,7 +43,7 @@ def by_sql(root: Path) -> dict[str, list[Found]]:
 
 
 def by_audit(root: Path) -> dict[str, list[Found]]:
-    (totals,) = audit(PLAN, [str(root)], on_processes(1), SavedAnswers(None, PLAN), lambda done, all_: None).totals
+    (totals,) = audit(PLAN, [str(root)], on_processes(1), SavedAnswers(None), lambda done, all_: None).totals
     found: dict[str, list[Found]] = {id_: [] for ids in IDS.values() for id_ in ids}
     for finding in totals.findings:
         if finding.property in found:

@@ -34,7 +34,7 @@ PLAN = AuditPlan(stored_rules, tuple(settings("P494").items()), every=True)
 
 
 def outcome(root: Path, spread: WorkerPool, size: int = RANGE_SIZE) -> AuditOutcome:
-    return audit(PLAN, [str(root)], spread, SavedAnswers(None, PLAN), lambda done, all_: None, size)
+    return audit(PLAN, [str(root)], spread, SavedAnswers(None), lambda done, all_: None, size)
 
 
 def damaged(root: Path, seed: int, plan: Made | None = None) -> tuple[Damaged, list[tuple[str, int | None]]]:
@@ -70,6 +70,22 @@ def test_command_writes_same_files(spark: SparkSession, tmp_path: Path) -> None:
     assert tables[0].to_pylist() == json.loads((tmp_path / "spark.json").read_text())
     summaries = [(tmp_path / engine / command.SUMMARY).read_text() for engine in ("spark", "local")]
     assert summaries[0] == summaries[1]
+
+
+def test_event_log_names_store_and_rule(tmp_path: Path) -> None:
+    """Event logs follow Spark's properties, as in any other application."""
+    made(tmp_path / "store")
+    (tmp_path / "events").mkdir()
+    conf = ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={(tmp_path / 'events').as_uri()}"]
+    words = ["audit", str(tmp_path / "store"), "--property", "INV-37", "--cores", "1", *conf]
+    done = subprocess.run([sys.executable, "-m", "rocketproof_properties.commands", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    logs = [file.read_text() for file in (tmp_path / "events").rglob("*") if file.is_file()]
+    events = [json.loads(line) for text in logs for line in text.splitlines() if line]
+    named = [event["Properties"] for event in events if event["Event"] == "SparkListenerJobStart"]
+    assert named
+    assert {each["spark.jobGroup.id"] for each in named} == {"rocketproof audit"}
+    assert all(each["spark.job.description"].startswith(f"{tmp_path}/store: INV-37") for each in named)
 
 
 def dies_once(folder: str, function: Callable[[str], str], item: str) -> str:

@@ -4,28 +4,19 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 from many_histories import history, write
-from test_source_cluster import free_port, process, wait_for
+from standalone import HOME, bare_process, bare_python, command, free_port, wait_for
 from written_store import Sent, write_store
 
-from rocketproof_traces.spark import environment, gateway
+from rocketproof_traces.spark import gateway
 from rocketproof_traces.spark.java import find_java
 
 LACKS_IT = importlib.util.find_spec("grpc_status") is None and os.environ.get("ROCKETPROOF_REAL") != "required"
 pytestmark = pytest.mark.skipif(LACKS_IT, reason="needs pyspark[connect]")
-HOME = Path(pyspark.__file__).parent
-
-
-def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(environment.import_places()), "PYTHONWARNINGS": "ignore"}
-    words = [sys.executable, "-m", "rocketproof_properties.commands", *arguments]
-    return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +32,11 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    variables = {**os.environ, **environment.worker_variables(), **gateway.spark_variables(java, HOME)}
+    python = str(bare_python(log.parent / "python"))
+    variables = {**gateway.spark_variables(java, HOME), "PYSPARK_PYTHON": python, "PATH": "/usr/bin:/bin", "HOME": str(log.parent)}
     words = gateway.command(java, HOME, conf, variables)[:-1]  # but for the word that starts a gateway
     server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    with environment.variables(**environment.worker_variables()), process(log, *words, *server):
+    with bare_process(log, variables, *words, *server):
         wait_for(log, "Spark Connect server started")
         yield f"sc://127.0.0.1:{port}"
 

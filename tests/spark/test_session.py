@@ -40,8 +40,8 @@ def test_active_session_is_used_as_it_is(spark: SparkSession) -> None:
     assert spark.sparkContext.master.startswith("local[2")
 
 
-def test_session_listens_only_on_loopback_without_web_page(spark: SparkSession) -> None:
-    assert spark.sparkContext.uiWebUrl is None
+def test_session_and_its_web_page_listen_only_on_loopback(spark: SparkSession) -> None:
+    assert (spark.sparkContext.uiWebUrl or "").startswith("http://127.0.0.1:")
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.driver.host") == conf.get("spark.driver.bindAddress") == "127.0.0.1"
 

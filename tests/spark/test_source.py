@@ -176,11 +176,21 @@ def test_table_of_topics(spark: SparkSession, stored: tuple[Path, list[Stored]])
         ({"path": "/no/such/store"}, "has no commit log"),
         ({}, "has no path to read"),
         ({"maxPartitionBytes": "many", "path": "x"}, "maxPartitionBytes: is many"),
+        ({"colums": "topic", "path": "x"}, "option colums: does not exist; did you mean columns?"),
+        ({"mergeSchema": "true", "path": "x"}, "option mergeschema: does not exist; choose among path, paths, columns, maxPartitionBytes"),
     ],
 )
-def test_mistakes_of_reader_are_named(options: dict[str, str], says: str, spark: SparkSession) -> None:
-    with pytest.raises(PySparkException, match=says):
+def test_mistakes_of_reader_are_one_line(options: dict[str, str], says: str, spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as caught:
         spark.read.format("rocketmq-commitlog").options(**options).load().count()
+    (line,) = [line for line in str(caught.value).splitlines() if says.lower() in line.lower()]
+    assert line.lower().endswith(says.lower()) or "; " in line
+    assert "Traceback" not in str(caught.value)
+
+
+def test_options_ignore_case(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:
+    frame = log(spark, stored[0], COLUMNS="topic", maxpartitionbytes=1 << 20)
+    assert (frame.columns, frame.count()) == (["topic"], 500)
 
 
 def test_schema_of_other_types_is_refused(spark: SparkSession, stored: tuple[Path, list[Stored]]) -> None:

@@ -134,7 +134,7 @@ def _first(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
 
 def _audit(plan: AuditPlan, root: str, spread: WorkerPool) -> int:
     """Return the number of findings."""
-    (totals,) = audit(plan, [root], spread, SavedAnswers(None, plan), lambda done, all_: None).totals
+    (totals,) = audit(plan, [root], spread, SavedAnswers(None), lambda done, all_: None).totals
     return len(totals.findings)
 
 

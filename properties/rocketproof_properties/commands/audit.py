@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from . import reporting
-from .common import Count, Json, Many, Pages, Profile, Settings, write
+from .common import Conf, Count, Environment, Flag, Json, Many, Pages, Profile, Settings, write
+
+if TYPE_CHECKING:
+    from rocketproof_traces.audit.programs import AuditPlan
 
 
 def audit(
@@ -21,8 +24,16 @@ def audit(
     master: str | None = None,
     remote: str | None = None,
     cores: Count | None = None,
+    conf: Conf = (),
+    environment: Environment = None,
     limit: Count = 100,
     every: bool = False,
+    manifest: str | None = None,
+    strict: Flag = False,
+    fail_on: Annotated[tuple[str, ...], Many] = (),
+    warn: Annotated[tuple[str, ...], Many] = (),
+    thresholds: Path | None = None,
+    tables: Path | None = None,
     report: reporting.Reports = (),
     since: reporting.Since = None,
     pages: Pages = None,
@@ -32,7 +43,8 @@ def audit(
     Parameters
     ----------
     stores
-        Folders of stores, each with a commitlog folder: local paths, or URLs such as hdfs:// and s3://.
+        Folders of stores, each with a commitlog folder; folders that have stores below them; patterns such as "/data/*/store". Local paths,
+        or URLs such as hdfs:// and s3://.
     out
         A folder for findings.parquet and summary.json. With it, the same command continues an audit that was stopped.
     json
@@ -59,27 +71,61 @@ def audit(
         Maximum number of findings kept per rule and part of the log. All findings are counted.
     every
         Keep every finding. By default, findings of one rule that are close together in the log become one finding.
+    manifest
+        A table of stores with the columns path, profile, brokerConf and labels: a CSV, JSON or Parquet file, or table:NAME of the Spark
+        session. Options apply to rows without a value.
+    strict
+        Audit nothing if a store is missing or cannot be read. By default, such a store is reported and the others are audited.
+    fail_on
+        What gives exit code 1: error, or warning (errors and warnings, the default), or a rule with its number of tolerated rows, such as
+        "INV-37>10"; may be repeated.
+    warn
+        A rule that is reported and never gives exit code 1; may be repeated.
+    thresholds
+        A TOML file with fail-on, warn and limits. Options override it.
+    tables
+        A folder of result tables: the run is added to runs, findings and metrics, as Parquet files.
     pages
         A folder for the HTML page of the run.
     """
     from .audits.folders import folders_of
 
-    folders_of(stores)
+    if stores or manifest is None:
+        folders_of(stores, strict=strict)
     import time
+
+    from rocketproof_traces.audit.work import description
+    from rocketproof_traces.spark.cluster import SparkCluster
 
     from ..judging import engines
     from ..reports import output
     from .audits import brokerconf, command, results, show
+    from .audits.manifest import of_manifest
+    from .audits.tables import append
+    from .audits.thresholds import thresholds_of
 
     reports = reporting.asked("audit", report, since, pages)
-    used = engines.chosen_engine(engine, master, remote)
-    plan = command.plan_of(profile, property, limit, brokerconf.of_broker(broker_conf, settings), every=every)
-    spread = engines.spreading(used, cores, master, remote, short=True)
+    cluster = SparkCluster(master, remote, cores, conf, environment)
+    used = engines.chosen_engine(engine, cluster)
+
+    def plan_of(name: str, conf: Path | None) -> AuditPlan:
+        return command.plan_of(name, property, limit, brokerconf.of_broker(conf, settings), every=every)
+
+    plan = plan_of(profile, broker_conf)
+    limits = thresholds_of(thresholds, fail_on, warn)
+    cluster = SparkCluster(master, remote, cores, conf, environment)
+    used = engines.chosen_engine(engine, cluster)
+    named, entries = of_manifest(manifest, cluster, used, profile, broker_conf, plan_of)
+    rules = ", ".join(plan.only) or f"{len(plan.rules)} rules"
+    spread = engines.spreading(used, cluster, "rocketproof audit", lambda items: description(items, rules), short=True)
     output.Page().wrapped(engines.sentence(used))
     began = time.monotonic()
     with output.bytes_done("auditing") as tick:
-        audited = command.run(stores, plan, profile, out, spread, tick)
+        everything = *stores, *named
+        audited = command.run(everything, plan, profile, out, spread, tick, entries=entries, strict=strict, thresholds=limits)
     write(json, (finding.data() for finding in audited.findings))
+    if tables is not None:
+        append(tables, audited, time.monotonic() - began)
     with reports.printing():
         show.render(audited)
     reports.write(lambda: results.run(audited, time.monotonic() - began))

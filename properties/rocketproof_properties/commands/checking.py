@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from ..reports.choices import InputError
 from ..reports.exitcode import OK, exit_code
 from . import reporting
-from .common import All, Count, Flag, Json, Many, Natural, Pages, Profile, Seconds, write
+from .common import All, Conf, Count, Environment, Flag, Json, Many, Natural, Pages, Profile, Seconds, write
 
 ModelFile = Annotated[str | None, Parameter(help="A Python file with your own model. Default: the built-in specification.")]
 Scope = Annotated[str | None, Parameter(help="The finite sizes. Default: `tiny` for the specification, the first scope for a file.")]
@@ -46,6 +46,8 @@ def check(
     master: str | None = None,
     remote: str | None = None,
     cores: Count | None = None,
+    conf: Conf = (),
+    environment: Environment = None,
     scratch: Path | None = None,
     checkpoint: Path | None = None,
     disk: Count | None = None,
@@ -133,24 +135,25 @@ def check(
 
         again = {name: value for name, value in locals().items() if name in _OPTIONS}
         return watching.repeat(file, lambda: check(file, **again))
-    _refuse_conflicts(engine, checkpoint, {"--master": master, "--remote": remote, "--cores": cores, "--scratch": scratch})
+    of_spark = {"--master": master, "--remote": remote, "--cores": cores, "--conf": conf, "--environment": environment}
+    _refuse_conflicts(engine, checkpoint, {**of_spark, "--scratch": scratch})
     free = 0 if disk is None else disk_room(disk, checkpoint)
     if master and remote:
         raise InputError("--master and --remote are two ways to one session; give one of them")
     from rocketproof_traces.common import pools
+    from rocketproof_traces.spark.cluster import SparkCluster
 
     from ..reports.output import tell
     from .checks import matrix, results, show, witnessfiles
     from .checks import memory as failures
     from .checks.plan import CheckRequest, plan
-    from .checks.units import SparkCluster
     from .checks.verdictcache import VerdictCache
 
     folder = witnesses or witnessfiles.DEFAULT_FOLDER
     witnessfiles.check_folder(folder)
     if certificates is not None:
         witnessfiles.check_folder(certificates, "certificates")
-    cluster = SparkCluster(master, remote, cores, scratch)
+    cluster = SparkCluster(master, remote, cores, conf, environment, scratch)
     reports = reporting.asked("check", report, since, pages)
     chosen = plan(CheckRequest(file, property, profile, scope, engine, condition, settings, proof))
     limits = matrix.Settings(
@@ -201,7 +204,7 @@ _OPTIONS: Final = frozenset(inspect.signature(check).parameters) - {"file", "wat
 def _refuse_conflicts(engine: str | None, checkpoint: Path | None, of_spark: Mapping[str, object]) -> None:
     """Raise InputError for options that do not apply to the engine. `of_spark` are the options of the engine spark."""
     for option, value in of_spark.items():
-        if value is not None and engine != "spark":
+        if value not in (None, ()) and engine != "spark":
             raise InputError(f"{option} without --engine spark, which alone uses it; add it or leave {option} out")
     if checkpoint is not None and engine not in (None, "explicit", "all"):
         raise InputError(f"--checkpoint with --engine {engine}: only the explicit search keeps its progress; leave it out")

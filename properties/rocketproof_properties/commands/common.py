@@ -42,6 +42,12 @@ def _not_negative(_: Any, value: float | None) -> None:
         raise ValueError(f"{value:g} is negative; give 0 or more")
 
 
+def _property_of_spark(_: Any, texts: Sequence[str]) -> None:
+    from rocketproof_traces.spark.cluster import properties_of
+
+    properties_of(texts)
+
+
 def _known_profile(_: Any, tokens: Sequence[Token]) -> str:
     from ..brokers.forms import profile_named
 
@@ -72,6 +78,15 @@ Json = Annotated[Path | None, Parameter(validator=_writable)]
 """A file for the results. The type checks that it can be written, before a long run starts."""
 Pages = Annotated[Path | None, Parameter(name="--html", validator=_pages)]
 """A folder for HTML pages."""
+Conf = Annotated[
+    tuple[str, ...],
+    Parameter(help="A property of Spark as KEY=VALUE, such as spark.executor.memory=4g; may be repeated.", validator=_property_of_spark),
+    Many,
+]
+Environment = Annotated[
+    Path | None,
+    Parameter(help="An archive of conda-pack or venv-pack for the workers of a cluster. Its bin/python runs the tasks."),
+]
 Settings = Annotated[tuple[str, ...], Parameter(name="--set"), Many]
 Flag = Annotated[bool, Parameter(negative=())]
 All = Annotated[bool, Parameter(name="--all", negative=())]

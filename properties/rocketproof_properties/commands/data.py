@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Count, Json, Natural, Pages, Profile, Seconds, write
+from .common import Conf, Count, Environment, Json, Natural, Pages, Profile, Seconds, write
 
 if TYPE_CHECKING:
     from .explorer.pages import PageEntry
@@ -28,6 +28,8 @@ def judge(
     master: str | None = None,
     remote: str | None = None,
     cores: Count | None = None,
+    conf: Conf = (),
+    environment: Environment = None,
     json: Json = None,
     report: reporting.Reports = (),
     since: reporting.Since = None,
@@ -85,14 +87,14 @@ def judge(
     from rocketproof_traces.bulk.work import JudgingJob
     from rocketproof_traces.checker.histories import LIMIT, SECONDS
     from rocketproof_traces.checker.steps import SearchBound
-    from rocketproof_traces.common import pools
+    from rocketproof_traces.spark.cluster import SparkCluster
     from rocketproof_traces.stored.paths import absolute
 
     from ..judging import manyhistories, results
 
     folder, parquet_folder = absolute(out), absolute(parquet or f"{out.rstrip('/')}/histories")
     job = JudgingJob(tuple(map(absolute, histories)), profile, folder, parquet_folder, SearchBound(limit or LIMIT, time or SECONDS), late)
-    verdict = manyhistories.run(job, engine or "local", cores or pools.cores(), master, remote)
+    verdict = manyhistories.run(job, engine or "local", SparkCluster(master, remote, cores, conf, environment))
     write(json, verdict.data())
     with reports.printing():
         manyhistories.render(verdict, out)
@@ -141,6 +143,8 @@ def campaign(
     time: Seconds | None = None,
     master: str | None = None,
     remote: str | None = None,
+    conf: Conf = (),
+    environment: Environment = None,
     json: Json = None,
 ) -> int:
     """Run many programs of the specification and of messages on simulated clusters, and merge their findings.
@@ -171,16 +175,19 @@ def campaign(
     json
         Write the findings to this file.
     """
+    from rocketproof_traces.spark.cluster import SparkCluster
+
     from ..judging import engines
     from ..reports import output
     from .campaign import run as running
     from .campaign.show import render
     from .checks.programs import tasks
 
-    used = engines.chosen_engine(engine, master, remote)
+    cluster = SparkCluster(master, remote, workers, conf, environment)
+    used = engines.chosen_engine(engine, cluster)
     folder = out or Path(".rocketproof") / "campaigns" / f"{profile}-{seed}-{programs}"
     options = running.CampaignOptions(profile, programs, seed, folder, time)
-    spread = engines.spreading(used, workers, master, remote, short=False)
+    spread = engines.spreading(used, cluster, f"rocketproof campaign {profile} seed {seed}", running.description, short=False)
     output.Page().wrapped(engines.sentence(used))
     with output.phases() as progress:
         done = running.run(options, tasks(profile), spread, progress)

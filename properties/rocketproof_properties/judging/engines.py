@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from rocketproof_traces.common.pools import WorkerPool, cores, on_processes, on_threads
+from rocketproof_traces.spark.cluster import SparkCluster
 from rocketproof_traces.spark.installed import missing
 
 from ..reports.choices import InputError
 
 
-def check_engine(engine: str, master: str | None, remote: str | None) -> None:
-    """Reject the address of a cluster for the local engine. Raises InputError."""
-    if engine == "local" and (master or remote):
+def check_engine(engine: str, cluster: SparkCluster) -> None:
+    """Reject options of Spark for the local engine. Raises InputError."""
+    if engine == "local" and cluster.is_named:
         raise InputError("--engine local with --master or --remote: it uses this machine alone; leave out one of them")
+    if engine == "local" and (cluster.conf or cluster.environment):
+        raise InputError("--engine local with --conf or --environment: these are for Spark; leave them out, or give --engine spark")
 
 
-def chosen_engine(engine: str | None, master: str | None, remote: str | None) -> str:
+def chosen_engine(engine: str | None, cluster: SparkCluster) -> str:
     """Return the chosen engine. The default is `spark` if a cluster's address is given or Spark is installed, otherwise `local`."""
     if engine is None:
-        engine = "spark" if master or remote or not missing() else "local"
-    check_engine(engine, master, remote)
+        engine = "spark" if cluster.is_named or not missing() else "local"
+    check_engine(engine, cluster)
     return engine
 
 
@@ -31,12 +37,13 @@ def sentence(engine: str) -> str:
     return "engine: local, on this machine; Spark is not installed: `pip install 'rocketproof[spark]'`, then --engine spark"
 
 
-def spreading(engine: str, workers: int | None, master: str | None, remote: str | None, *, short: bool) -> WorkerPool:
-    """Return the pool that runs the tasks. `short` tasks take a fraction of a second and run in kernels. Raises RocketproofError without
-    Spark."""
-    if engine == "local":
-        return (on_threads if short else on_processes)(workers or cores())
-    from rocketproof_traces.spark.session import session
-    from rocketproof_traces.spark.spread import on_spark
+def spreading(engine: str, cluster: SparkCluster, group: str, describe: Callable[[Sequence[Any]], str], *, short: bool) -> WorkerPool:
+    """Return the pool that runs the tasks. `short` tasks take a fraction of a second and run in kernels.
 
-    return on_spark(session(master=master, remote=remote, cores=workers), short=short)
+    Spark's page shows the jobs by `group` and by `describe` of their items. Raises RocketproofError without Spark.
+    """
+    if engine == "local":
+        return (on_threads if short else on_processes)(cluster.cores or cores())
+    from rocketproof_traces.spark.spread import JobNames, on_spark
+
+    return on_spark(cluster.session(), short=short, names=JobNames(group, describe))

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from rocketproof_traces.bulk.results import Summary
 from rocketproof_traces.bulk.tables import UNREADABLE
 from rocketproof_traces.bulk.work import JudgingJob
+from rocketproof_traces.common.pools import cores
+from rocketproof_traces.spark.cluster import SparkCluster
 
 from ..reports.exitcode import exit_code
 from ..reports.output import Page, counted, phrases
@@ -19,17 +21,17 @@ SHOWN = 20
 """Number of findings that are printed. The files contain all findings."""
 
 
-def run(job: JudgingJob, engine: Engine, cores: int, master: str | None = None, remote: str | None = None) -> Summary:
+def run(job: JudgingJob, engine: Engine, cluster: SparkCluster) -> Summary:
     """Judge the histories of a job. Raises InputError and TraceError."""
-    check_engine(engine, master, remote)
+    check_engine(engine, cluster)
     with phrases() as report:
         if engine == "local":
             from rocketproof_traces.bulk import local
 
-            return local.judge(job, cores, report)
-        from rocketproof_traces.spark import histories, session
+            return local.judge(job, cluster.cores or cores(), report)
+        from rocketproof_traces.spark import histories
 
-        return histories.judge(session.session(master, remote, cores), job, report)
+        return histories.judge(cluster.session(), job, report)
 
 
 def code_of(summary: Summary) -> int:

@@ -23,7 +23,6 @@ from ..catalogue.table import HISTORY_CLAIMS
 from ..programs.program import Program
 from ..programs.settings import ALONE
 from .claims import expected
-from .engines import spreading
 from .known import why_not
 from .verdicts import JudgedProgram, ProgramFinding
 
@@ -47,11 +46,12 @@ def record(store: Path, path: Path, broker: str, needs: str, origin: Mapping[str
     """Audit a store directory and save the result as a history. Returns False if there is no store. Raises KeyboardInterrupt."""
     from rocketproof_traces.audit.programs import AuditPlan
     from rocketproof_traces.audit.run import SavedAnswers, audit
+    from rocketproof_traces.common.pools import on_threads
 
     ids = tuple(rule.id for rule in rules())
     plan = AuditPlan(stored_rules, tuple(sorted(settings(profile).items())), ids, _KEPT, hosts_by_flag=PROFILES[profile].hosts_by_flag)
     try:
-        outcome = audit(plan, [str(store)], spreading("local", 1, None, None, short=True), SavedAnswers(None, plan))
+        outcome = audit(plan, [str(store)], on_threads(1), SavedAnswers(None))
     except TraceError:
         return False
     if outcome.stopped:

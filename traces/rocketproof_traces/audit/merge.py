@@ -6,6 +6,7 @@ records. The entries of a queue are read only if their number differs from its r
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rocketproof_protocol.shown import json_text
 
 from ..common.errors import TraceError
 from ..stored.facts import LIMIT
@@ -43,6 +46,8 @@ class AuditTotals:
     - `topics`: records by topic.
     - `problems`: files that could not be read.
     - `unread`: parts of the store that are never read.
+    - `failure`: why the store was not audited at all; empty if it was.
+    - `seconds`: the time that its tasks took, summed over the workers.
     """
 
     store: str
@@ -54,6 +59,21 @@ class AuditTotals:
     topics: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    failure: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def status(self) -> str:
+        """`audited`, `partly audited` if files could not be read, or `not audited`."""
+        return "not audited" if self.failure else "partly audited" if self.problems else "audited"
+
+    def text(self) -> str:
+        return json_text({**self.__dict__, "findings": [finding.data() for finding in self.findings]})
+
+    @staticmethod
+    def read(text: str) -> AuditTotals:
+        data = json.loads(text)
+        return AuditTotals(**{**data, "findings": [AuditFinding.of(finding) for finding in data["findings"]]})
 
 
 @dataclass
@@ -110,6 +130,7 @@ class Merger:
 
     def run(self) -> AuditTotals:
         for segment in self.segments:
+            self.totals.seconds += segment.seconds
             self.totals.records += segment.records
             self.totals.bytes += segment.bytes
             self.totals.findings += segment.findings

@@ -5,9 +5,10 @@ This is a plain function from a task to a result. Both are data that passes thro
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import local
 
 import numpy as np
@@ -55,14 +56,15 @@ ORIGIN_COLUMNS = ("originRead", "originHere", "originKnown", "originSame", "orig
 LOCATION_COLUMNS = ("physicalOffset", "queueId", "queueOffset", "size")
 
 
-def audit_task(plan: AuditPlan, text: str) -> str:
-    """Run a task; both the task and the result are text."""
-    task = LogRange.read(text)
+def audit_task(plan: AuditPlan, task: LogRange) -> Segment:
+    """Check one range. A file that cannot be read is the result's `error`."""
+    began = time.perf_counter()
     try:
-        return audit_segment(plan, task).text()
+        segment = audit_segment(plan, task)
     except (TraceError, OSError) as error:
         problem = str(error) if isinstance(error, TraceError) else f"{error.filename or task.file.path}: {error.strerror or error}"
-        return failed_segment(task, problem).text()
+        segment = failed_segment(task, problem)
+    return replace(segment, seconds=round(time.perf_counter() - began, 6))
 
 
 def audit_segment(plan: AuditPlan, task: LogRange) -> Segment:

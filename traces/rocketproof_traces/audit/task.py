@@ -26,6 +26,11 @@ class LogRange:
     exact: bool
 
     @property
+    def key(self) -> str:
+        """Identifies the task within an audit."""
+        return f"{self.file.path} {self.start} {self.end}"
+
+    @property
     def range(self) -> Range:
         return Range(self.file, self.start, self.end, self.exact)
 
@@ -51,6 +56,7 @@ class Segment:
     - `noted`: the data of `notes.SegmentNotes`.
     - `error`: why there is no result; NOT_READ for a task that an interrupted audit did not start.
     - `problems`: what else could not be read. Facts that depend on it are unknown, and rules that need them were not checked.
+    - `seconds`: the time that the task took.
     """
 
     task: LogRange
@@ -68,6 +74,7 @@ class Segment:
     noted: dict[str, Any]
     error: str = ""
     problems: list[str] = field(default_factory=list)
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def walked(self) -> Walked:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from rocketproof_model import RocketproofError
-from rocketproof_protocol.numbers import java_int
+from rocketproof_protocol.numbers import java_int, whole_number
 
 from .. import history
 from ..common.compressed import open_text
@@ -60,6 +60,11 @@ def sources(paths: list[str]) -> list[tuple[str, str]]:
                 inside = file.path[len(inner) :].strip("/")
                 stamped.append((join(path, *inside.split("/")) if inside else path, f"{file.size}-{file.mtime_ns}"))
     return sorted(set(stamped))
+
+
+def size_of(stamp: str) -> int:
+    """Return the size in a stamp of `sources`, in bytes."""
+    return whole_number(stamp.partition("-")[0])
 
 
 def _below(folder: str) -> list[str]:

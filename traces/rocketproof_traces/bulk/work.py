@@ -16,7 +16,7 @@ from ..common.errors import TraceError
 from ..common.pools import WorkerPool
 from ..stored.paths import readable
 from .cache import SUFFIX, CachedSource, PieceCache, by_history
-from .ingest import sources, take
+from .ingest import size_of, sources, take
 from .partition import HistoryTask
 from .results import FolderResults
 
@@ -63,12 +63,16 @@ def take_new(order: JudgingJob, files: Sequence[tuple[str, str]], spread: Worker
     """Read new and changed sources into the cache, one task each."""
     new = fresh(files, PieceCache(order.cache).sources())
     tell(f"reading {len(new)} of {len(files)} files")
-    for done, _ in enumerate(spread(partial(_take, order.cache), new), 1):
-        tell(f"read {done} of {len(new)} files")
+    sizes = {source: size_of(stamp) for source, stamp in files}
+    done, size = 0, sum(sizes[source] for source in new)
+    for source in spread(partial(_take, order.cache), new):
+        done += sizes[source]
+        tell(f"read {done:,} of {size:,} bytes")
 
 
-def _take(cache: str, source: str) -> None:
+def _take(cache: str, source: str) -> str:
     take(PieceCache(cache), source)
+    return source
 
 
 def unjudged(order: JudgingJob, tell: Tell) -> list[HistoryTask]:

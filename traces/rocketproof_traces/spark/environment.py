@@ -1,7 +1,7 @@
 """The environment of Spark's processes: the interpreter, the import folders, and the cores of this machine.
 
-A worker on this machine imports the same modules as this process. The entries of `sys.path` that the interpreter does not add itself (a
-source tree, the folder of a test) are added to its PYTHONPATH.
+A worker of a local session imports the same modules as this process. The entries of `sys.path` that the interpreter does not add itself (a
+source tree, the folder of a test) are added to its PYTHONPATH. Workers of a cluster get the code by `delivery`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 
@@ -29,12 +29,14 @@ def variables(**values: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def worker_variables(environment: Mapping[str, str] = os.environ, *, here: bool = True) -> dict[str, str]:
-    """Return the variables of workers. `here`: they run on this machine; elsewhere the user's PYSPARK_PYTHON and PYTHONPATH apply."""
-    if not here:
-        python = environment.get("PYSPARK_PYTHON", sys.executable)
-        return {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    return {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(import_places())}
+def worker_variables() -> dict[str, str]:
+    """Return the variables of the workers of a local session."""
+    return {**cluster_variables(sys.executable), "PYTHONPATH": os.pathsep.join(import_places())}
+
+
+def cluster_variables(python: str) -> dict[str, str]:
+    """Return the variables of a driver whose workers run the interpreter `python`."""
+    return {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
 def import_places() -> list[str]:

@@ -29,7 +29,7 @@ from ..bulk.work import JudgingJob, Tell, cached, named, take_new, unjudged
 from ..common.collection import uncollected
 from ..common.errors import TraceError
 from .session import in_thread
-from .spread import on_spark, reason
+from .spread import JobNames, name_jobs, on_spark, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +39,8 @@ EVENTS_A_TASK = 20_000
 _PACKED = "history string, part int, calls binary"
 """Calls of one part as a record batch of Arrow (CALLS): Spark moves a few large values much faster than many rows."""
 _FILES = "path string, modificationTime timestamp, length long, content binary"
+_GROUP = "rocketproof judge"
+_READING = JobNames(_GROUP, lambda items: f"read {items[0]}{f' and {len(items) - 1:,} more files' if len(items) > 1 else ''}")
 
 
 def judge(spark: SparkSession, order: JudgingJob, tell: Tell = lambda _: None) -> Summary:
@@ -59,7 +61,7 @@ def _judge(spark: SparkSession, order: JudgingJob, tell: Tell) -> Summary:
         named_sources = named(order)
         if len(order.sources) == 1 and [source for source, _ in named_sources] != list(order.sources) and not is_remote():
             _stream(spark, order, tell)  # a Spark Connect server would run the batches without this process's files
-        take_new(order, named_sources, on_spark(spark), tell)  # also files that changed since the stream read them
+        take_new(order, named_sources, on_spark(spark, names=_READING), tell)  # also files that changed since the stream read them
     order = from_cache or order
     _judge_batch(spark, order, tell)
     return FolderResults(order.out).summary(order.profile)
@@ -72,7 +74,8 @@ def _stream(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
 
     def batch(rows: DataFrame, _: int) -> None:
         known = {_plain(row["path"]) for row in rows.collect()}
-        take_new(order, [source for source in sources(list(order.sources)) if _plain(source[0]) in known], on_spark(spark), tell)
+        new = [source for source in sources(list(order.sources)) if _plain(source[0]) in known]
+        take_new(order, new, on_spark(spark, names=_READING), tell)
         _judge_batch(spark, order, tell)
 
     query = (
@@ -96,6 +99,7 @@ def _judge_batch(spark: SparkSession, order: JudgingJob, tell: Tell) -> None:
     """Judge the new or changed histories in the cache and write their verdicts as one batch."""
     todo = unjudged(order, tell)
     if todo:
+        name_jobs(spark, _GROUP, f"{todo[0].history}{f' and {len(todo) - 1:,} more histories' if len(todo) > 1 else ''}: {order.profile}")
         judged(spark, order, todo).write.mode("overwrite").parquet(f"{order.out.rstrip('/')}/{FolderResults(order.out).next()}")
 
 

@@ -19,7 +19,7 @@ from rocketproof_model.result import MEMORY
 
 from ..common.errors import TraceError
 from . import shares
-from .spread import ANSWER, Mapping, over_items, reason
+from .spread import ANSWER, Mapping, name_jobs, over_items, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,6 +87,7 @@ class Workers:
 
     def _collect(self, function: Mapping, tasks: int | None) -> list[Any]:
         self.spark.addTag(self.tag)
+        name_jobs(self.spark, "rocketproof check", "test of the workers" if tasks is None else f"a step of the search in {tasks} tasks")
         items = self.spark.range(1 << 12) if tasks is None else self.spark.range(0, tasks, 1, tasks)
         return [pickle.loads(row["answer"]) for row in items.mapInArrow(function, ANSWER).collect()]
 

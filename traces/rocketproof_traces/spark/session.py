@@ -4,8 +4,8 @@ An active session, or the session that `spark-submit` prepared, is used unchange
 machine (the default), on a cluster by the URL of its master, or on a Spark Connect server. A session that was created here ends with the
 process.
 
-A local session is self-contained: no web page, only the loopback address, all of Spark's folders in one temporary folder, messages in a log
-there instead of on the console.
+A local session is self-contained: only the loopback address, all of Spark's folders in one temporary folder, messages in a log there
+instead of on the console. Spark's web page and event logs follow Spark's defaults.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +32,9 @@ from rocketproof_protocol.numbers import java_int
 from ..common.errors import TraceError
 from ..common.pools import cores as usable_cores
 from ..common.reach import ANSWER_SECONDS, unreachable
-from . import environment, gateway
+from . import gateway
+from .cluster import is_cluster
+from .environment import cluster_variables, variables, worker_variables
 from .installed import missing
 from .java import find_java
 
@@ -46,6 +49,9 @@ _PATIENCE = 2.0  # seconds for interrupted work to end
 # CPU time of a session with a few jobs, without any benefit.
 _BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+_UNPACKED = "environment"  # the folder of a packed environment in a worker's folder
+_PACKED_PYTHON = f"./{_UNPACKED}/bin/python"
+
 _MASTERS = re.compile(r"local(\[.*\])?|local-cluster\[.*\]|(spark|k8s)://.+|yarn")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -54,9 +60,8 @@ _ALWAYS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
 }
-# Properties that make a classic session quiet and self-contained.
+# Properties that make a classic session quiet and self-contained. The web page and event logs follow Spark's defaults.
 _QUIET = {
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.sql.catalogImplementation": "in-memory",
@@ -64,14 +69,20 @@ _QUIET = {
 
 
 def session(
-    master: str | None = None, remote: str | None = None, cores: int | None = None, conf: Mapping[str, str] | None = None, **more: str
+    master: str | None = None,
+    remote: str | None = None,
+    cores: int | None = None,
+    conf: Mapping[str, str] | None = None,
+    environment: Path | None = None,
+    **more: str,
 ) -> SparkSession:
-    """Return a session with this project's data sources registered.
+    """Return a session with this project's data sources registered. The workers of a cluster can import this project.
 
     `master` is a Spark URL (default `local[cores]`), `remote` the URL of a Spark Connect server. `cores` is the number of cores to use
     (default: all of this machine, or what the cluster grants). `conf` and `more` are Spark's properties by name; they override those set
-    here. If a session is active, all of these are ignored. Raises TraceError without pyspark or Java, or if the master or server cannot be
-    used.
+    here. `environment` is an archive with the Python of a cluster's workers, as conda-pack or venv-pack write it. If a session is active,
+    all of these are ignored. Raises TraceError without pyspark or Java, if the master or server cannot be used, or if a worker cannot run
+    this project's code.
     """
     require_pyspark()
     # The warning appears at every job, about functions that this project does not use: data is exchanged as Arrow.
@@ -82,18 +93,25 @@ def session(
         raise TraceError(f"--master {master}", "is no URL of a Spark master", "give local[N], spark://host:7077, yarn or k8s://URL")
     if cores is not None and cores < 1:
         raise TraceError("--cores", f"is {cores}", "give a number from 1 on")
+    if environment is not None and not (remote or is_cluster(master)):
+        raise TraceError(f"--environment {environment}", "is for the workers of a cluster", "give --master or --remote, or leave it out")
+    if environment is not None and not environment.is_file():
+        raise TraceError(
+            f"--environment {environment}", "is no file", "give an archive such as environment.tar.gz of conda-pack or venv-pack"
+        )
     properties = {**(conf or {}), **more}
-    from . import source
+    from . import delivery, source
 
     spark = running()
     if spark is None:
         if remote or ("SPARK_REMOTE" in os.environ and not master):
-            spark = _connected(remote, properties)
+            spark = _connected(remote, properties, environment)
         elif "PYSPARK_GATEWAY_PORT" in os.environ:
             spark = _submitted(properties)
         else:
             # In this thread, because Java identifies the session by the thread.
-            spark = _created(master or f"local[{cores or usable_cores()},2]", cores, properties)
+            spark = _created(master or f"local[{cores or usable_cores()},2]", cores, properties, environment)
+    delivery.deliver(spark)
     source.register(spark)
     return spark
 
@@ -138,7 +156,7 @@ def running() -> SparkSession | None:
     return created if created is not None and created.sparkContext._jsc is not None else None  # noqa: SLF001  (None once stopped)
 
 
-def _connected(remote: str | None, properties: Mapping[str, str]) -> SparkSession:
+def _connected(remote: str | None, properties: Mapping[str, str], archive: Path | None) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -147,7 +165,11 @@ def _connected(remote: str | None, properties: Mapping[str, str]) -> SparkSessio
         raise TraceError(f"--remote {url}", "is no address of a Spark Connect server", "give one such as sc://host:15002")
     try:
         _reach(url)
-        return SparkSession.builder.remote(url).config(map={**_ALWAYS, **properties}).getOrCreate()
+        spark = SparkSession.builder.remote(url).config(map={**_ALWAYS, **properties}).getOrCreate()
+        if archive is not None:
+            spark.addArtifacts(f"{archive}#{_UNPACKED}", archive=True)
+            spark.conf.set("spark.sql.execution.pyspark.python", _PACKED_PYTHON)
+        return spark
     except ImportError as error:
         raise TraceError("--remote", f"needs Spark Connect ({_first_line(error)})", "`pip install 'rocketproof[spark]'`") from None
     except (PySparkException, OSError, RuntimeError, ValueError) as error:
@@ -198,7 +220,7 @@ def _submitted(properties: Mapping[str, str]) -> SparkSession:
     return SparkSession.builder.config(map={**_ALWAYS, **properties}).getOrCreate()
 
 
-def _created(master: str, cores: int | None, properties: Mapping[str, str]) -> SparkSession:
+def _created(master: str, cores: int | None, properties: Mapping[str, str], archive: Path | None) -> SparkSession:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -207,24 +229,30 @@ def _created(master: str, cores: int | None, properties: Mapping[str, str]) -> S
 
     if master.startswith("spark://"):
         _check_master(master)
-    here = master.startswith("local") or any(host in master for host in _LOOPBACK)
+    is_local = not is_cluster(master)
     folder = Path(tempfile.mkdtemp(prefix="rocketproof-spark-"))
     settings = {"spark.app.name": "rocketproof", **_ALWAYS, **_QUIET, **_places(folder), **_sizes(master, cores)}
-    variables = environment.worker_variables(here=here)
-    if here:
+    if is_local:
+        own = worker_variables()
+    else:
+        python = properties.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+        own = cluster_variables(python if archive is None else _PACKED_PYTHON)
+    if master.startswith("local") or any(host in master for host in _LOOPBACK):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
-        settings["spark.executorEnv.PYTHONPATH"] = variables["PYTHONPATH"]
-    if master.startswith("local"):
+        own["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if is_local:
         settings["spark.driver.extraJavaOptions"] = _BRIEF_JAVA
         settings["spark.python.daemon.module"] = "rocketproof_traces.spark.daemon"
     settings |= {"spark.master": master, **properties}
+    if archive is not None:
+        named = properties.get("spark.archives", "").split(",")
+        settings["spark.archives"] = ",".join(filter(None, [*named, f"{archive.absolute()}#{_UNPACKED}"]))
     java_process = None
     try:
         if SparkContext._gateway is None:  # noqa: SLF001  (a stopped session leaves its Java process to the next one)
             home = Path(_find_spark_home())
-            java_process = gateway.start(find_java(), home, settings, {**os.environ, **variables}, folder / "spark.log")
-        with environment.variables(**variables):
+            java_process = gateway.start(find_java(), home, settings, {**os.environ, **own}, folder / "spark.log")
+        with variables(**own):
             with _keeping_interrupt_handler():
                 context = SparkContext(conf=SparkConf().setAll(list(settings.items())), gateway=java_process)
             spark = SparkSession(context)

@@ -11,8 +11,11 @@ per package. Spark pushes filters to a Python data source but does not prune its
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import datasource as api
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+HIDES_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -47,8 +51,12 @@ _OPERATORS: dict[type[api.Filter], Operator] = {
 }
 
 
+OPTIONS = ("path", "paths", "columns", "maxPartitionBytes")
+"""The options of a reader. `DataFrameReader.load` with a list sets `paths`."""
+
+
 class StoreSource(api.DataSource):
-    """A table as a data source. Options: `path`, `columns`, `maxPartitionBytes`. A schema from the user also selects columns."""
+    """A table as a data source, with the options `OPTIONS`. A schema from the user also selects columns."""
 
     table: ClassVar[StoreTable]
 
@@ -57,9 +65,25 @@ class StoreSource(api.DataSource):
         return cls.table.name
 
     def schema(self) -> StructType:
-        return from_arrow_schema(self.table.schema(self.table.chosen(self.options.get("columns"))))
+        with one_line():
+            self._check_options()
+            return from_arrow_schema(self.table.schema(self.table.chosen(self.options.get("columns"))))
 
     def reader(self, schema: StructType) -> StoreReader:
+        with one_line():
+            self._check_options()
+            return self._reader(schema)
+
+    def _check_options(self) -> None:
+        """Raise TraceError for an option that no reader has. Spark ignores case."""
+        known = {name.lower(): name for name in OPTIONS}
+        for name in self.options:
+            if name.lower() not in known:
+                near = get_close_matches(name.lower(), known, 1)
+                remedy = f"did you mean {known[near[0]]}?" if near else f"choose among {', '.join(OPTIONS)}"
+                raise TraceError(f"{self.name()}: option {name}", "does not exist", remedy)
+
+    def _reader(self, schema: StructType) -> StoreReader:
         columns = [self.table.spelled(name) for name in schema.fieldNames()]
         wanted = to_arrow_schema(schema, timezone="UTC")
         for column, field in zip(columns, wanted, strict=True):
@@ -124,13 +148,28 @@ class StoreReader(api.DataSourceReader):
                 self.clauses = (*self.clauses, clause)
 
     def partitions(self) -> Sequence[api.InputPartition]:
-        return [api.InputPartition(part) for part in self.table.parts(self.folders, self.clauses, self.part_size)]
+        with one_line():
+            return [api.InputPartition(part) for part in self.table.parts(self.folders, self.clauses, self.part_size)]
 
     def read(self, partition: api.InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:  # Spark's own partition, if the table has none
             return
         for batch in self.table.read(partition.value, self.columns, self.clauses):
             yield batch if batch.schema.names == self.names else batch.rename_columns(list(self.names))
+
+
+@contextmanager
+def one_line() -> Iterator[None]:
+    """Report a TraceError of the block without a traceback: it is about the query, not about this code.
+
+    Spark's worker process reads this variable when it sends an error to the driver.
+    """
+    os.environ.pop(HIDES_TRACEBACK, None)
+    try:
+        yield
+    except TraceError:
+        os.environ[HIDES_TRACEBACK] = "1"
+        raise
 
 
 def clause_of(filter_: api.Filter, table: StoreTable) -> Clause | None:

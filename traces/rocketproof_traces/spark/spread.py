@@ -10,9 +10,10 @@ import gc
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from operator import index
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocketproof_protocol.numbers import whole_number
 
@@ -32,27 +33,58 @@ B = TypeVar("B")
 Mapping = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
-def on_spark(spark: SparkSession, *, short: bool = True) -> WorkerPool:
-    """Return a worker pool on this session. It sends WAVE items per core at a time.
+def _number(items: Sequence[Any]) -> str:
+    return f"{len(items):,} items"
+
+
+@dataclass(frozen=True)
+class JobNames:
+    """How Spark's page shows the jobs of a pool: their group, and a description of the items of a job."""
+
+    group: str = "rocketproof"
+    describe: Callable[[Sequence[Any]], str] = _number
+
+
+def name_jobs(spark: SparkSession, group: str, description: str) -> None:
+    """Name the jobs that this thread starts from now on. On Spark Connect, which has no descriptions, the group becomes a tag."""
+    from pyspark.errors import PySparkException
+
+    try:
+        context = spark.sparkContext
+    except PySparkException:
+        spark.addTag(group.replace(" ", "-"))
+        return
+    context.setJobGroup(group, description)
+
+
+def on_spark(spark: SparkSession, *, short: bool = True, names: JobNames = JobNames()) -> WorkerPool:
+    """Return a worker pool on this session. It sends WAVE items per core at a time, and Spark's page shows its jobs by `names`.
 
     `short` items take a fraction of a second and share TASKS tasks per core. Longer items are sent WAVE / 2 per core, one per task. Raises
     TraceError if Spark fails.
     """
     from pyspark.errors import PySparkException
 
-    cores = in_thread(partial(_cores, spark))
+    cores = in_thread(partial(core_count, spark))
     width = (WAVE if short else WAVE // 2) * cores
 
     def run(function: Callable[[A], B], items: Sequence[A]) -> Iterator[B]:
         try:
-            yield from spread(spark, function, items, width, TASKS * cores if short else width)
+            yield from spread(spark, function, items, width, TASKS * cores if short else width, names)
         except PySparkException as error:
             raise TraceError("Spark", f"could not do a part of the work ({reason(error)[:200]})", "give the same command again") from None
 
     return run
 
 
-def spread(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], width: int, tasks: int) -> Iterator[B]:
+def spread(
+    spark: SparkSession,
+    function: Callable[[A], B],
+    items: Sequence[A],
+    width: int,
+    tasks: int,
+    names: JobNames = JobNames(),
+) -> Iterator[B]:
     """Yield the function's results, sending `width` items at a time in up to `tasks` tasks.
 
     The workers must be able to import the function, and repeated calls must return the same result. Ctrl-C stops the running tasks; earlier
@@ -60,10 +92,11 @@ def spread(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], 
     """
     for first in range(0, len(items), width):
         wave = list(items[first : first + width])
-        yield from in_thread(partial(_wave, spark, function, wave, tasks), spark.interruptAll)
+        yield from in_thread(partial(_wave, spark, function, wave, tasks, names), spark.interruptAll)
 
 
-def _wave(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], tasks: int) -> list[B]:
+def _wave(spark: SparkSession, function: Callable[[A], B], items: Sequence[A], tasks: int, names: JobNames) -> list[B]:
+    name_jobs(spark, names.group, names.describe(items))
     numbers = spark.range(0, len(items), 1, min(tasks, len(items)))
     return [pickle.loads(row["answer"]) for row in numbers.mapInArrow(over_items(function, items), ANSWER).collect()]
 
@@ -96,7 +129,7 @@ def reason(error: Exception) -> str:
     return errors[-1] if errors else (lines or [type(error).__name__])[0]
 
 
-def _cores(spark: SparkSession) -> int:
+def core_count(spark: SparkSession) -> int:
     """Return the number of cores of the session. A session of Spark Connect has no context, so its shuffle partitions are used."""
     from pyspark.errors import PySparkException
 

@@ -248,6 +248,22 @@ def names_of(folder: str) -> list[str]:
         return sorted(str(entry.base_name) for entry in system.get_file_info(selector))
 
 
+def folders_in(folder: str) -> list[str]:
+    """Return the names of the folders in a folder, sorted; an empty list if it does not exist. Raises StoredError."""
+    with readable(folder):
+        if not is_remote(folder):
+            try:
+                with os.scandir(folder) as entries:
+                    return sorted(entry.name for entry in entries if entry.is_dir())
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        from pyarrow import fs
+
+        system, inner = file_system(folder)
+        infos = system.get_file_info(fs.FileSelector(inner, allow_not_found=True))
+        return sorted(str(info.base_name) for info in infos if info.type == fs.FileType.Directory)
+
+
 def is_file_name(name: str) -> bool:
     """Return whether a name has 20 digits, as the files of the commit log and of consume queues do."""
     return len(name) == 20 and is_digits(name)

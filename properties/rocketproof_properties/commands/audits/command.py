@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,17 +22,36 @@ from ...catalogue.stored import settings, stored_rules
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from .folders import folders_of
+from .thresholds import Thresholds, rules_named
 
 FINDINGS, SUMMARY, KEPT = "findings.parquet", "summary.json", "audit.part"
 
 
 @dataclass(frozen=True)
+class StoreEntry:
+    """What is known of a store besides its folder: its broker's profile, the plan of its audit, and the user's labels."""
+
+    profile: str
+    plan: AuditPlan
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Audited:
-    """The outcome of an audit over all stores. `rules` are the rules that were checked."""
+    """The outcome of an audit over all stores.
+
+    `rules` are the rules that were checked, `profile` the one of stores that `entries` does not name. `thresholds` decide the exit code.
+    """
 
     rules: tuple[Rule, ...]
     outcome: AuditOutcome
     profile: str
+    entries: Mapping[str, StoreEntry] = field(default_factory=dict)
+    thresholds: Thresholds = Thresholds()
+
+    def profile_of(self, store: str) -> str:
+        entry = self.entries.get(store)
+        return self.profile if entry is None else entry.profile
 
     @property
     def findings(self) -> list[AuditFinding]:
@@ -44,17 +63,25 @@ class Audited:
 
     @property
     def problems(self) -> list[str]:
-        return [problem for totals in self.outcome.totals for problem in totals.problems]
+        return [problem for totals in self.outcome.totals for problem in (*filter(None, [totals.failure]), *totals.problems)]
+
+    def labels_of(self, store: str) -> Mapping[str, str]:
+        return self.entries[store].labels if store in self.entries else {}
 
     def broken(self, *severities: str) -> list[Rule]:
         return [rule for rule in self.rules if rule.severity in severities and self.count(rule.id)]
 
     @property
     def exit_code(self) -> int:
-        """0: nothing is broken, except for notes. 1: a rule is broken. 2: something cannot be read. 3: stopped before a violation was
-        found.
+        """0: nothing is broken beyond the thresholds. 1: a rule fails the audit. 2: something cannot be read. 3: stopped before such a rule
+        was found.
         """
-        return exit_code(findings=self.broken("error", "warning"), undecided=self.outcome.stopped, unreadable=self.problems)
+        return exit_code(findings=self.failing, undecided=self.outcome.stopped, unreadable=self.problems)
+
+    @property
+    def failing(self) -> list[Rule]:
+        """The broken rules that fail the audit by its thresholds."""
+        return [rule for rule in self.rules if self.thresholds.fails(rule, self.count(rule.id))]
 
     def data(self) -> dict[str, Any]:
         """Return the summary: exact counts per rule and store, and records per topic."""
@@ -68,7 +95,9 @@ class Audited:
             ],
             "stores": [
                 {
-                    "store": totals.store, "files": totals.files, "bytes": totals.bytes, "records": totals.records,
+                    "store": totals.store, "profile": self.profile_of(totals.store), "labels": dict(self.labels_of(totals.store)),
+                    "status": totals.status, "reason": totals.failure,
+                    "files": totals.files, "bytes": totals.bytes, "records": totals.records,
                     "counts": dict(sorted(totals.counts.items())), "topics": dict(sorted(totals.topics.items())),
                     "problems": totals.problems, "unread": totals.unread,
                 }
@@ -83,29 +112,38 @@ def plan_of(
     """Return the plan that checks the properties `asked`, or all if it is empty, for a broker of that profile and with the settings
     `given`. Raises InputError for an unknown property.
     """
-    ids = [rule.id for rule in stored_rules()]
-    only: list[str] = []
-    for name in asked:
-        matching = [id_ for id_ in ids if name.upper() in (id_.upper(), id_.partition(".")[0].upper())]
-        if not matching:
-            raise InputError(f"--property {name}: no rule about stored data has this id; the ids are {', '.join(ids)}")
-        only += [id_ for id_ in matching if id_ not in only]
+    only = dict.fromkeys(id_ for name in asked for id_ in rules_named("--property", name))
     chosen = tuple(sorted((settings(profile) | dict(given)).items()))
     return AuditPlan(stored_rules, chosen, tuple(only), limit, every, PROFILES[profile].hosts_by_flag)
 
 
 def run(
-    stores: tuple[str, ...], plan: AuditPlan, profile: str, out: Path | None, spread: WorkerPool, report: Report, **more: Any
+    stores: tuple[str, ...],
+    plan: AuditPlan,
+    profile: str,
+    out: Path | None,
+    spread: WorkerPool,
+    report: Report,
+    *,
+    entries: Mapping[str, StoreEntry] = MappingProxyType({}),
+    strict: bool = True,
+    thresholds: Thresholds = Thresholds(),  # noqa: B008  (it is frozen)
+    **more: Any,
 ) -> Audited:
-    """Audit the stores, and write the findings and the summary into the folder `out`. Raises RocketproofError."""
-    folders = folders_of(stores)
+    """Audit the stores, and write the findings and the summary into the folder `out`.
+
+    A store of `entries` is audited by its own plan. Without `strict`, a store that cannot be read does not prevent the audit of the others.
+    Raises RocketproofError.
+    """
+    folders = folders_of(stores, strict=strict)
     with _writing(out):
         if out is not None:
             table(())  # Arrow loads pandas for its first table: a second that is not available after an interrupt
-        kept = SavedAnswers(None, plan) if out is None else SavedAnswers(out / KEPT, plan, [out / FINDINGS, out / SUMMARY])
-        outcome = audit(plan, folders, spread, kept, report, **more)
+        kept = SavedAnswers(None) if out is None else SavedAnswers(out / KEPT, [out / FINDINGS, out / SUMMARY])
+        plans = {store: entry.plan for store, entry in entries.items()}
+        outcome = audit(plan, folders, spread, kept, report, plans=plans, strict=strict or len(folders) == 1, **more)
         interrupts.decide()
-        audited = Audited(plan.rules, outcome, profile)
+        audited = Audited(plan.rules, outcome, profile, entries, thresholds)
         if out is not None:
             _write(out, audited)
     return audited

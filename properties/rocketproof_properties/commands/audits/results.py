@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from rocketproof_traces.audit.findings import COLUMNS, AuditFinding
@@ -38,8 +38,9 @@ def run(audited: Audited, seconds: float) -> Run:
 
 def _results(audited: Audited) -> Iterator[Result]:
     rules = {rule.id: rule for rule in audited.rules}
+    tolerated = rules.keys() - {rule.id for rule in audited.failing}
     for finding in audited.findings:
-        yield _finding(finding, rules, audited.profile)
+        yield _finding(finding, rules, audited.profile_of(finding.store), tolerated)
     for problem in audited.problems:
         yield Result(
             "audit", "the whole store can be read", "error", "not audited", profile=audited.profile, about=problem, message=problem
@@ -50,8 +51,11 @@ def _results(audited: Audited) -> Iterator[Result]:
             yield Result(id_, rule.claim.sentence, "undecided" if audited.outcome.stopped else "ok", "holds", "holds", audited.profile)
 
 
-def _finding(finding: AuditFinding, rules: Mapping[str, Rule], profile: str) -> Result:
-    """Convert a finding. A note is no problem: it does not change the exit code either."""
+def _finding(finding: AuditFinding, rules: Mapping[str, Rule], profile: str, tolerated: Set[str] = frozenset()) -> Result:
+    """Convert a finding. A note, or a finding of a rule within its threshold, is no problem: it does not change the exit code either."""
+    is_note = finding.severity == "note"
+    accepted = is_note or finding.property in tolerated
+    mark = "a note: " if is_note else "within the threshold: " if accepted else ""
     rule = rules.get(finding.property)
     file = finding.file if finding.file.startswith(finding.store) else f"{finding.store.rstrip('/')}/{finding.file}"
     queue = f" queue {finding.queue_id}" if finding.queue_id >= 0 else ""
@@ -59,12 +63,12 @@ def _finding(finding: AuditFinding, rules: Mapping[str, Rule], profile: str) -> 
     return Result(
         finding.property,
         rule.claim.sentence if rule is not None else finding.reason,
-        "ok" if finding.severity == "note" else "differs",
+        "ok" if accepted else "differs",
         "violated",
         "holds",
         profile,
         about=f"{finding.store}, {finding.file} at {finding.offset}",
-        message=f"{'a note: ' if finding.severity == 'note' else ''}expected {finding.expected}, found {finding.found}",
+        message=f"{mark}expected {finding.expected}, found {finding.found}",
         details=lines(
             [f"topic {finding.topic}{queue}{offset}" if finding.topic else "", f"bytes there: {finding.hex}" if finding.hex else ""]
         ),

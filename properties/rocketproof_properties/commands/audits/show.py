@@ -2,40 +2,95 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rocketproof_traces.audit.findings import AuditFinding
+from rocketproof_traces.audit.merge import AuditTotals
 from rocketproof_traces.audit.rules import Rule
 
 from ...reports.output import Page, TableRow, counted
 from .command import Audited
+from .thresholds import Thresholds
 
-TOPICS = 10  # number of topics listed, by descending number of records
+LINES = 40  # at most, with the sentence about the engine
+RULES = 8  # number of rules printed, with two lines each
+SOME = 3  # number of lines about what was not audited, and about what was left out
+TOPICS = 8  # number of topics listed, by descending number of records, and of stores
 _STYLE = {"error": "bold red", "warning": "bold yellow", "note": "default"}
 _MARK = {"error": "!", "warning": "?", "note": "-"}
 
 
 def render(audited: Audited) -> None:
+    """Print at most LINES lines: the broken rules, what was not read, the stores or topics, and a closing line."""
     page = Page()
     findings = audited.findings
-    for rule in (rule for severity in _STYLE for rule in audited.broken(severity)):
+    broken = [rule for severity in _STYLE for rule in audited.broken(severity)]
+    for rule in broken[:RULES]:
         _print_rule(audited, rule, [finding for finding in findings if finding.property == rule.id], page)
-    for problem in audited.problems:
-        page.line(f"! not audited: {problem}", "bold red")
+    if len(broken) > RULES:
+        more = ", ".join(rule.id for rule in broken[RULES:])
+        page.line(f"and {counted(len(broken) - RULES, 'more rule')} (summary.json of --out has all): {more}")
+    _print_some([f"! not audited: {problem}" for problem in audited.problems], page, "bold red")
+    left_out: dict[str, list[str]] = {}
     for totals in audited.outcome.totals:
-        for left_out in totals.unread:
-            page.line(f"- left out of {totals.store}: {left_out}")
-    _print_topics(audited, findings, page)
-    page.line("\n" + closing(audited), "bold red" if audited.broken("error") or audited.problems else "bold green")
+        for text in totals.unread:
+            left_out.setdefault(text, []).append(totals.store)
+    _print_some([f"- left out of {_named(stores)}: {text}" for text, stores in left_out.items()], page)
+    if len(audited.outcome.totals) > 1:
+        _print_stores(audited, page)
+    else:
+        _print_topics(audited, findings, page)
+    page.line("\n" + closing(audited), "bold red" if _is_red(audited) else "bold green")
+
+
+def _is_red(audited: Audited) -> bool:
+    return bool(audited.problems or any(rule.severity == "error" or audited.thresholds != Thresholds() for rule in audited.failing))
+
+
+def _named(stores: list[str]) -> str:
+    return stores[0] if len(stores) == 1 else f"{len(stores):,} stores, first {stores[0]}"
+
+
+def _print_some(lines: list[str], page: Page, style: str = "") -> None:
+    for line in lines[:SOME]:
+        page.line(line, style)
+    if len(lines) > SOME:
+        page.line(f"  and {len(lines) - SOME:,} more (summary.json of --out has all)", style)
+
+
+def _print_stores(audited: Audited, page: Page) -> None:
+    """Print a row for each of the stores with the most errors, then warnings, then problems."""
+    severity_of = {rule.id: rule.severity for rule in audited.rules}
+
+    def counts(totals: AuditTotals) -> dict[str, int]:
+        numbers = dict.fromkeys(_STYLE, 0)
+        for id_, count in totals.counts.items():
+            numbers[severity_of[id_]] += count
+        return numbers
+
+    stores = [(totals, counts(totals)) for totals in audited.outcome.totals]
+    stores.sort(key=lambda item: (-item[1]["error"], not item[0].failure, -item[1]["warning"], -len(item[0].problems), item[0].store))
+    status = Counter(totals.status for totals, _ in stores)
+    page.line(f"\n{counted(len(stores), 'store')}: " + ", ".join(f"{number:,} {name}" for name, number in sorted(status.items())))
+    rows = [
+        (totals.store, totals.status, *(counted(numbers[name], name) if numbers[name] else "" for name in ("error", "warning")),
+         f"{totals.records:,} records")
+        for totals, numbers in stores[:TOPICS]
+    ]  # fmt: skip
+    page.table(map(TableRow, rows), right=(2, 3, 4), indent=4)
+    if len(stores) > TOPICS:
+        page.line(f"    and {len(stores) - TOPICS:,} more (summary.json of --out has all)")
 
 
 def _print_rule(audited: Audited, rule: Rule, findings: list[AuditFinding], page: Page) -> None:
     count = audited.count(rule.id)
-    heading = f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {counted(count, 'time')}: {rule.claim.sentence}"
+    stores = sum(rule.id in totals.counts for totals in audited.outcome.totals)
+    where = f" in {stores:,} of {len(audited.outcome.totals):,} stores" if len(audited.outcome.totals) > 1 else ""
+    heading = f"{_MARK[rule.severity]} {rule.id}  {rule.severity}, {counted(count, 'time')}{where}: {rule.claim.sentence}"
     page.line(heading, _STYLE[rule.severity])
     if findings:
-        first = findings[0]
-        page.line(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {first.expected}, found {first.found}")
-    if len(findings) < count:
-        page.line(f"    {len(findings):,} of them are kept as findings")
+        first, kept = findings[0], f" ({len(findings):,} are kept as findings)" if len(findings) < count else ""
+        page.line(f"    first in {first.file} at {first.offset:,}{_place(first)}: expected {first.expected}, found {first.found}{kept}")
 
 
 def _place(finding: AuditFinding) -> str:
@@ -68,4 +123,12 @@ def closing(audited: Audited) -> str:
     broken = [f"{len(audited.broken(severity))} by {severity}s" for severity in _STYLE if audited.broken(severity)]
     verdict = f"{len(audited.rules)} rules, " + (f"broken: {', '.join(broken)}" if broken else "none broken")
     stopped = f"; stopped by Ctrl-C after {audited.outcome.done:,} of {audited.outcome.size:,} bytes, the same command goes on"
-    return f"{records:,} records, {size:,} bytes: {verdict}{stopped if audited.outcome.stopped else ''}"
+    return f"{records:,} records, {size:,} bytes: {verdict}{_by_thresholds(audited)}{stopped if audited.outcome.stopped else ''}"
+
+
+def _by_thresholds(audited: Audited) -> str:
+    """Return which rules fail the audit, if thresholds were given and a rule is broken."""
+    if audited.thresholds == Thresholds() or not audited.broken("error", "warning"):
+        return ""
+    failing = audited.failing
+    return f"; beyond the thresholds: {', '.join(rule.id for rule in failing)}" if failing else "; within the thresholds"

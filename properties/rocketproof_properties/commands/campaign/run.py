@@ -151,6 +151,12 @@ def _resume(options: CampaignOptions, all_: Sequence[Shard]) -> dict[str, ShardR
     return kept
 
 
+def description(items: Sequence[str]) -> str:
+    """Describe shards given as JSON text: the first one, and how many more."""
+    first = Shard.read(json.loads(items[0])).key
+    return f"{first} and {len(items) - 1:,} more shards" if len(items) > 1 else first
+
+
 def answer(item: str) -> str:
     """Run a shard given as JSON text and return its result as JSON text. A RocketproofError becomes `{"error": ...}`."""
     try:

@@ -14,13 +14,14 @@ from typing import Any, Protocol
 from rocketproof_model import Guard, interrupts
 from rocketproof_model.result import INTERRUPTED, TIME, Coverage, Limits, Progress, Watch
 from rocketproof_protocol.numbers import whole_number
+from rocketproof_traces.spark.cluster import SparkCluster
 
 from ...reports.exitcode import exit_code
 from . import memory, processes, witnessfiles
 from .decide import decide
 from .plan import ENGINES, CheckTask
 from .rows import VerdictRow, contradictions, settle, undecided
-from .units import PROGRAMS, Budget, SparkCluster, Unit, UnitResult
+from .units import PROGRAMS, Budget, Unit, UnitResult
 from .verdictcache import VerdictCache
 
 

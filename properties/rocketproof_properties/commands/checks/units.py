@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rocketproof_model.result import Coverage, Limits
+from rocketproof_traces.spark.cluster import SparkCluster
 
 from ...catalogue.source import ModelSource
 from .evidence import VerdictEvidence
@@ -31,25 +31,6 @@ class Unit:
             self.engine
         ]
         return f"{self.source.name} {profiles or ''}".strip() + f": {doing}"
-
-
-@dataclass(frozen=True)
-class SparkCluster:
-    """Where Spark runs: the URL of a master or of a Spark Connect server (default: this machine), and the number of cores.
-
-    `scratch` is the folder that driver and workers share (default: the folder for temporary files).
-    """
-
-    master: str | None = None
-    remote: str | None = None
-    cores: int | None = None
-    scratch: Path | None = None
-
-    def session(self) -> Any:
-        """Return the Spark session, created by the first call. Raises TraceError if no session can be created."""
-        from rocketproof_traces.spark.session import session
-
-        return session(self.master, self.remote, self.cores)
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ def audit(
 
     folders = folders_of([os.fspath(store) for store in stores])
     from rocketproof_traces.audit.run import ignore_progress
+    from rocketproof_traces.common.pools import cores, on_threads
 
-    from ...judging.engines import spreading
     from ..audits import brokerconf, command
 
     broker_settings = brokerconf.of_broker(
@@ -77,6 +77,6 @@ def audit(
     )
     name = known("profile", profile, PROFILES)
     plan = command.plan_of(name, (property,) if isinstance(property, str) else tuple(property), limit, broker_settings)
-    spread = spreading("local", workers, None, None, short=True)
+    spread = on_threads(workers or cores())
     folder = None if out is None else Path(out)
     return command.run(folders, plan, name, folder, spread, report or ignore_progress)

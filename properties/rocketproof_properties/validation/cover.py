@@ -148,6 +148,9 @@ def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[Action
         if not edge.steps:
             target.rest[Reason.LOCAL] += 1
             continue
+        if edge.choice.action in model.emulated:
+            target.rest[Reason.EMULATED] += 1
+            continue
         target.reachable += 1
         _count(target, result)
         if edge.choice.guard:
@@ -197,23 +200,25 @@ def _shown(plan: CoverPlan, judged: JudgedProgram) -> Iterator[tuple[tuple[int, 
     known = {at for exchange in history.exchanges for at in (exchange.seq, exchange.end)}
     contradicted = any(event not in known for event in events)  # a finding about the state after the program
     why: Uncovered | None = None
-    for number, (graph, edge, step) in enumerate(taken):
-        after = taken[number + 1].step if number + 1 < len(taken) else len(planned)
-        if why is None:
-            mine = exchanges[step:after]
-            why = _result(plan.graphs[graph].edges[edge], mine, whole=history.whole)
-            if why is None and (contradicted or any(each is not None and {each.seq, each.end} & events for each in mine)):
-                why = Uncovered.CONTRADICTED
-            yield (graph, edge), why
-            why = why and Uncovered.AFTER
-        else:
-            yield (graph, edge), why
+    for number, edge in enumerate(taken):
+        following = taken[number + 1] if number + 1 < len(taken) else None
+        if number and edge.path != taken[number - 1].path:
+            why = None
+        mine = exchanges[edge.step : following.step if following is not None and following.path == edge.path else len(planned)]
+        found = why or _result(plan.graphs[edge.graph].edges[edge.edge], mine, whole=history.whole)
+        if found is None and (contradicted or any(each is not None and {each.seq, each.end} & events for each in mine)):
+            found = Uncovered.CONTRADICTED
+        yield (edge.graph, edge.edge), found
+        why = found and Uncovered.AFTER
 
 
 def _result(edge: Edge, exchanges: Sequence[Exchange | None], *, whole: bool) -> Uncovered | None:
     if edge.response.silent:
         return None if whole else Uncovered.NOT_PERFORMED
-    first = exchanges[0] if exchanges else None
+    if not edge.steps:
+        return None
+    at = edge.response.at
+    first = exchanges[at] if at < len(exchanges) else None
     if first is None:
         return Uncovered.NOT_PERFORMED
     if first.code is None or (edge.response.code and codes.ANSWERS.get(first.code) != edge.response.code):

@@ -18,6 +18,9 @@ DRIVEN: Final[Mapping[str, Parts]] = {
 }
 """The parts of each scope that is driven."""
 
+OWN: Final = frozenset({sending.SUBJECT, "B", sending.GROUP, smallmodels.RETRY, smallmodels.BROKER})
+"""The names in steps that belong to one path."""
+
 NOT_DRIVEN: Final[Mapping[str, str]] = {
     "times": "a step cannot name the store time of a message, which no response to a send states",
 }

@@ -127,8 +127,12 @@ class _Sending:
         capped = frozenset(_slots(specification, sizes.capped, own))  # programs share the queues of other topics
 
         def normal(state: State) -> State:
-            codes = enumerate(zip(state, start, strict=True))
-            return tuple(code if slot in kept else min(code, first + 1) if slot in capped else first for slot, (code, first) in codes)
+            codes = list(start)
+            for slot in kept:
+                codes[slot] = state[slot]
+            for slot in capped:
+                codes[slot] = min(state[slot], start[slot] + 1)
+            return tuple(codes)
 
         answer = next(variable for variable in specification.model.variables if variable.name == "job.answer")
         place, word = answer.slot((0,)), answer.type.decode
@@ -151,6 +155,8 @@ class _Sending:
         left_out, unseen = ({name: reason for name, reason in rows.items() if name in actions} for rows in (LEFT_OUT, UNSEEN))
         waits = scope.waits and PROFILES[self.profile].timers
         for label, topics in _topics(scope, joined=sizes.joined):
+            if scope.waits and not waits and WHEEL_TIMER_TOPIC in {_names(scope)[t] for t in topics}:
+                continue  # a name like any other
             for needs in (self.needs, WHEEL) if waits else (self.needs,):
                 yield OutsideModel(
                     self.name, ", ".join(filter(None, (label, needs))), instance, steps, normal, response,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from rocketproof_model import Action, Expr, Instance
@@ -58,9 +59,10 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Response:
-    """The response to a step in the specification. `code`: its name, "" for any. `silent`: the step expects none."""
+    """The response in the specification. `code`: its name, "" for any. `at`: the step that it answers. `silent`: there is none."""
 
     code: str = ""
+    at: int = 0
     silent: bool = False
 
 
@@ -68,7 +70,7 @@ class Response:
 class Edge:
     """A transition: what is done in state `source`, the steps that do it, and the state `target` that results.
 
-    - `response`: the response to the first of the `steps`. Further steps observe the result. Without steps the client acts alone.
+    - `response`: the response to one of the `steps`. Further steps observe the result. Without steps the client acts alone.
     - `within`: the numbers of the internal transitions that the request takes.
     """
 
@@ -94,7 +96,9 @@ class OutsideModel:
     - `normal`: maps a state to the representative of the states that requests cannot distinguish.
     - `response`: the response to a choice, from the states before and after each of its actions.
     - `left_out`: actions that never happen by requests alone. `unseen`: internal actions that no response shows.
-    - `refused`: the response to a choice that a guard refuses; None if the specification does not state it.
+    - `refused`: the response to a choice that a guard refuses; None if the specification does not state it. If `refused` itself is None,
+      another action serves such a request.
+    - `emulated`: actions whose effect other steps have at once.
     - `observe`: steps that show a changed state. `prelude`: steps before the first transition. `needs`: the settings of the broker.
     - `longest`: maximum number of transitions of a path. `start`: the first state, the model's own if None.
     """
@@ -106,9 +110,10 @@ class OutsideModel:
     normal: Callable[[State], State]
     response: Callable[[Choice, Sequence[State]], Response]
     mine: Callable[[str, Values], bool] = lambda action, values: True
-    refused: Callable[[Choice], Response | None] = lambda choice: None
+    refused: Callable[[Choice], Response | None] | None = None
     left_out: Mapping[str, Reason] = field(default_factory=dict)
     unseen: Mapping[str, Reason] = field(default_factory=dict)
+    emulated: frozenset[str] = frozenset()
     observe: tuple[Step, ...] = ()
     prelude: tuple[Step, ...] = ()
     needs: str = ""
@@ -147,17 +152,20 @@ class OutsideModel:
             function, guards = self.functions[name], self.action(name).guards
             for args in instances:
                 number = function.refusing(state, *args)
-                if number < 0 or not guards[number].bound:
+                if number < 0 or (self.refused is not None and not guards[number].bound):
                     yield Choice(name, args, "" if number < 0 else guards[number].name)
 
     def next_internal(self, state: State) -> Instances | None:
         """Return the next internal action; None if the broker is idle. With one request at a time, their order has no effect."""
-        for name, instances in self._inside:
-            function = self.functions[name]
-            for args in instances:
-                if function.refusing(state, *args) < 0:
-                    return Instances(name, args)
+        for refusing, instances in self._tried:
+            for taken in instances:
+                if refusing(state, *taken.args) < 0:
+                    return taken
         return None
+
+    @cached_property
+    def _tried(self) -> list[tuple[Callable[..., int], list[Instances]]]:
+        return [(self.functions[name].refusing, [Instances(name, args) for args in rows]) for name, rows in self._inside if rows]
 
     def taken(self, state: State, choice: Choice) -> tuple[list[State], list[Instances]]:
         """Return all states from `state` until the broker is idle again, and the internal actions between them."""
@@ -214,7 +222,7 @@ def explore(model: OutsideModel) -> StateGraph:
             if isinstance(steps, Reason):
                 graph.undriven.append((choice, steps))
                 continue
-            response = model.refused(choice) if choice.guard else Response()
+            response = model.refused(choice) if choice.guard and model.refused is not None else Response()
             if response is None:
                 graph.undriven.append((choice, Reason.NO_STEP))
                 continue
@@ -245,12 +253,12 @@ class _Beside:
         self._names = [*model.steps, *model.left_out]
         terms = [g.condition for name in self._names for g in model.action(name).guards]
         variables = {e.args[0] for e in walk(*terms) if e.op == "ref"}
-        self._slots = sorted(slot for variable in variables for at in variable.elements() for slot in [variable.slot(at)])
+        self._read = itemgetter(*sorted(variable.slot(at) for variable in variables for at in variable.elements()), 0)
         self._met: set[tuple[bool, tuple[int, ...]]] = set()
         self.counts: dict[str, int] = {}
 
     def add(self, state: State, *, idle: bool = False) -> None:
-        key = idle, tuple(state[slot] for slot in self._slots)
+        key = idle, self._read(state)
         if key in self._met:
             return
         self._met.add(key)

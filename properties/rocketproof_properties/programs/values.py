@@ -244,7 +244,10 @@ VALUES: Final[Mapping[str, Values]] = {
     },
     "leave": {"group": ("g", "h")},
     # A name server
-    "route": {"topic": ("A", "B", "T", "nowhere", "R", "S", TEMPLATE, "DefaultCluster", SCHEDULE, "  ", "a b", "x" * 128)},
+    "route": {
+        "topic": ("A", "B", "T", "nowhere", "R", "S", TEMPLATE, "DefaultCluster", SCHEDULE, "  ", "a b", "x" * 128),
+        "again": (True, False),
+    },
     "register": {
         "name": _BROKERS,
         "address": _ADDRESSES,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from rocketproof_protocol import codes
 from rocketproof_traces.history.exchange import Exchange
@@ -25,6 +25,7 @@ from ..programs.names import ProgramNames
 from ..programs.vocabulary import Step, is_request, request_of
 
 K = TypeVar("K")
+_OF_SCOPE = ("scope", "inScope", "reachable", "covered", "rest")
 
 
 class Uncovered(Enum):
@@ -35,6 +36,11 @@ class Uncovered(Enum):
     CONTRADICTED = "a judge contradicts its program"
     NOT_PERFORMED = "no program performed it: the run ended before"
     LACKING = "the target cannot have the settings that it needs"
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether the target could have shown the transition."""
+        return self is not Uncovered.LACKING
 
 
 @dataclass
@@ -54,6 +60,11 @@ class ActionCoverage:
     covered: int = 0
     rest: Counter[Reason | Uncovered] = field(default_factory=Counter)
     guards: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def missed(self) -> int:
+        """The number of transitions that the target should have shown and did not."""
+        return sum(times for reason, times in self.rest.items() if isinstance(reason, Uncovered) and reason.is_missed)
 
     def record(self) -> dict[str, Any]:
         return {
@@ -96,7 +107,7 @@ class CoverageReport:
     @property
     def missed(self) -> int:
         """The number of transitions that the target should have shown and did not."""
-        return sum(times for row in self.rows for reason, times in row.rest.items() if reason in _MISSED)
+        return sum(row.missed for row in self.rows)
 
     @property
     def undecided(self) -> str:
@@ -112,13 +123,15 @@ class CoverageReport:
             "inScope": in_scope,
             "reachable": reachable,
             "covered": covered,
-            "scopes": [{name: value for name, value in row.record().items() if name not in ("part", "action", "guards")} for row in self.scopes.values()],
+            "scopes": [{name: row.record()[name] for name in _OF_SCOPE} for row in self.scopes.values()],
             "actions": [row.record() for row in self.rows],
             "notDriven": dict(self.not_driven),
-        }  # fmt: skip
+        }
 
 
-_MISSED: Final = frozenset(Uncovered) - {Uncovered.LACKING}
+def share(covered: int, reachable: int) -> str:
+    """Return the share in percent, rounded down, so that 100 % means all; "none" if there is nothing to cover."""
+    return f"{100 * covered // reachable} %" if reachable else "none"
 
 
 def coverage(plan: CoverPlan, judged: Sequence[JudgedProgram]) -> CoverageReport:

@@ -71,9 +71,7 @@ _SIZES: Final[Mapping[str, _Sizes]] = {
     "names": _Sizes(),
     "settings": _Sizes(),
     "deletions": _Sizes(capped=_QUEUES, observe=(_TABLE, ("max_offset", {"topic": SUBJECT}))),
-    "offsets": _Sizes(
-        ("config", "group", "told"), _QUEUES, (_TABLE, ("progress", {"topic": SUBJECT, "group": GROUP})), joined=True
-    ),
+    "offsets": _Sizes(("config", "group", "told"), _QUEUES, (_TABLE, ("progress", {"topic": SUBJECT, "group": GROUP})), joined=True),
     "timers": _Sizes(capped=_QUEUES),
     "restart": _Sizes(("config", "file"), observe=(_TABLE,)),
 }
@@ -160,7 +158,7 @@ class _Sending:
             for needs in (self.needs, WHEEL) if waits else (self.needs,):
                 yield OutsideModel(
                     self.name, ", ".join(filter(None, (label, needs))), instance, steps, normal, response,
-                    partial(_is_mine, topics, scope.waits, needs == WHEEL), refused, left_out, unseen, sizes.observe, needs=needs,
+                    partial(_is_mine, topics, scope.waits, needs == WHEEL), refused, left_out, unseen, observe=sizes.observe, needs=needs,
                     longest=6 if needs == ENDED else 40, start=start,
                 )  # fmt: skip
 
@@ -196,7 +194,9 @@ def _request(names: Sequence[str], shared: Collection[int], queues: int, values:
     if stated["t"] in shared and stated["queue"] >= queues:
         stated["queue"] += _BEYOND
     level, timed, half = (stated.pop(name, 0) for name in ("level", "timed", "half"))
-    properties = ({DELAY: str(level)} if level else {}) | ({TIMER_DELAY_SEC: NEVER_DUE} if timed else {}) | ({TRAN_MSG: "true"} if half else {})
+    properties = (
+        ({DELAY: str(level)} if level else {}) | ({TIMER_DELAY_SEC: NEVER_DUE} if timed else {}) | ({TRAN_MSG: "true"} if half else {})
+    )
     name, arguments = STEPS["request"](names, BODY, **stated)
     return [(name, arguments | ({"properties": properties} if properties else {}))]
 

@@ -24,7 +24,7 @@ from rocketproof_spec.meeting import Meeting
 from rocketproof_spec.part import Part
 from rocketproof_spec.registering import Registrations
 from rocketproof_spec.sendbacks import Sendbacks
-from rocketproof_spec.sizes import MAX_MESSAGE_SIZE, OWN, Sizes
+from rocketproof_spec.sizes import OWN, Sizes
 from rocketproof_spec.transactions import Transactions
 
 from ..settings import ENDED, READ_ONLY, needs_of
@@ -126,10 +126,13 @@ def sendbacks(profile: str) -> Iterator[OutsideModel]:
             prelude.append(("topic", {"topic": RETRY, **counts, "perm": c["existing_perm"]}))
         prelude.append(("send", {"topic": SUBJECT} | ({"sys_flag": PREPARED} if c["prepared"] else {})))
         actions = [a.name for a in part.model.actions]
-        steps: dict[str, StepBuilder] = {a: back for a in actions if a.startswith("back_")} | {a: send for a in actions if a.startswith("send_")}
+        steps: dict[str, StepBuilder] = {a: back for a in actions if a.startswith("back_")} | {
+            a: send for a in actions if a.startswith("send_")
+        }
         yield OutsideModel(
             "backs", name, instance, steps | {"look": look, "change_group": change}, _same, response, _first_queue,
-            unseen={"deliver": Reason.EMULATED, "register": Reason.HIDDEN}, emulated=frozenset({"look"}), observe=(("topics", {}),),
+            unseen={"deliver": Reason.EMULATED, "register": Reason.HIDDEN}, emulated=frozenset({"look"}),
+            observe=(("stats", {"topic": RETRY}),),
             prelude=tuple(prelude), needs=name if name == READ_ONLY else "", longest=12,
         )  # fmt: skip
 
@@ -329,7 +332,7 @@ def _sized(profile: Profile, *, kind: str, topic: str, text: str, body: str, lon
 # Registrations
 
 BROKER: Final = "broker-x"
-_ROUTES: Final[tuple[Step, ...]] = (("route", {"topic": "A"}), ("route", {"topic": "B"}))
+_ROUTES: Final[tuple[Step, ...]] = (("route", {"topic": "A", "again": False}), ("route", {"topic": "B", "again": False}))
 
 
 def registrations(profile: str) -> Iterator[OutsideModel]:
@@ -364,8 +367,8 @@ def registrations(profile: str) -> Iterator[OutsideModel]:
         return Reason.NO_STEP if values.get("unit") else ()
 
     steps: dict[str, StepBuilder] = {
-        "create": alone, "update": alone, "delete": alone, "apply_order": alone, "register": register, "register_timer": timer, "wipe": wipe,
-        "set_flag": lambda values, state: Reason.NO_STEP,
+        "create": alone, "update": alone, "delete": alone, "apply_order": alone, "register": register, "register_timer": timer,
+        "wipe": wipe, "set_flag": lambda values, state: Reason.NO_STEP,
     }  # fmt: skip
     yield OutsideModel(
         "registrations", "", instance, steps, _same, lambda choice, states: Response(),
@@ -395,17 +398,17 @@ def told(profile: str) -> Iterator[OutsideModel]:
         row = values["read"], values["write"], values["perm"]
         mine, stranger = {BROKER: row}, {"stranger": row}
         brokers = {"none": mine, "before": stranger | mine, "behind": mine | stranger}[values["strangers"]]
-        return [("register_topic", {"topic": SUBJECT, "brokers": brokers}), ("route", {"topic": SUBJECT})]
+        return [("register_topic", {"topic": SUBJECT, "brokers": brokers}), _ROUTES[0]]
 
     def forget(values: Values, state: State) -> Sequence[Step]:
         del values, state
-        return [("forget_topic", {"topic": SUBJECT}), ("route", {"topic": SUBJECT})]
+        return [("forget_topic", {"topic": SUBJECT}), _ROUTES[0]]
 
     steps: dict[str, StepBuilder] = {"register_topic": register, "forget_topic": forget, "request": lambda values, state: Reason.OWN}
     ordinary = specification.scope.named("ordinary")[0]
     yield OutsideModel(
         "told", "", instance, steps, normal, lambda choice, states: Response(), lambda action, values: values["t"] == ordinary,
-        lambda choice: Response(), {name: Reason.FAULT for name in ("lose_registration", "lock_timeout")}, prelude=(_registration({}, 0),),
+        lambda choice: Response(), dict.fromkeys(("lose_registration", "lock_timeout"), Reason.FAULT), prelude=(_registration({}, 0),),
     )  # fmt: skip
 
 

@@ -133,12 +133,12 @@ class OutsideModel:
         return {name: type_.decode(code) for (name, type_), code in zip(types.items(), choice.args, strict=True)}
 
     @cached_property
-    def _outside(self) -> list[tuple[str, tuple[Args, ...]]]:
+    def outside(self) -> dict[str, tuple[Args, ...]]:
         """The instances of actions from outside that belong to the part."""
-        return [
-            (name, tuple(args for args in self.action(name).instances if self.mine(name, self.values(Instances(name, args)))))
+        return {
+            name: tuple(args for args in self.action(name).instances if self.mine(name, self.values(Instances(name, args))))
             for name in self.steps
-        ]
+        }
 
     @cached_property
     def _inside(self) -> list[tuple[str, tuple[Args, ...]]]:
@@ -148,7 +148,7 @@ class OutsideModel:
 
     def choices(self, state: State) -> Iterator[Choice]:
         """Yield what can be done from outside in a state, including what a guard refuses. Bounds of the scope are respected."""
-        for name, instances in self._outside:
+        for name, instances in self.outside.items():
             function, guards = self.functions[name], self.action(name).guards
             for args in instances:
                 number = function.refusing(state, *args)
@@ -234,7 +234,9 @@ def explore(model: OutsideModel) -> StateGraph:
                 numbers[after] = len(graph.states)
                 graph.states.append(after)
                 queue.append(after)
-            inside = [graph.internal.setdefault((before, did), len(graph.internal)) for before, did in zip(states[1:], within, strict=False)]
+            inside = [
+                graph.internal.setdefault((before, did), len(graph.internal)) for before, did in zip(states[1:], within, strict=False)
+            ]
             response = response if choice.guard else model.response(choice, states)
             seen = model.observe if after != state else ()
             graph.edges.append(Edge(numbers[state], numbers[after], choice, (*steps, *seen), response, tuple(inside)))
@@ -264,8 +266,7 @@ class _Beside:
         self._met.add(key)
         model = self._model
         for name in model.left_out if idle else self._names:
-            instances = dict(model._outside).get(name)
-            for args in instances if instances is not None else model.action(name).instances:
+            for args in model.outside[name] if name in model.outside else model.action(name).instances:
                 if model.functions[name].refusing(state, *args) < 0:
                     self.counts[name] = self.counts.get(name, 0) + 1
 

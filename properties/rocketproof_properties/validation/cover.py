@@ -179,7 +179,7 @@ def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[Action
         else:
             target.reachable += 1
             _count(target, inside[number])
-    for choice, reason in graph.undriven:
+    for _, choice, reason in graph.undriven:
         row(choice.action).in_scope += 1
         row(choice.action).rest[reason] += 1
     for action, times in graph.beside.items():

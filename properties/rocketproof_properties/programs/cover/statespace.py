@@ -184,7 +184,7 @@ class StateGraph:
     """The states of a part and its transitions, in the order of a breadth-first search; state 0 is the initial one.
 
     - `internal`: the internal transitions, by number: the state before and the action.
-    - `undriven`: instances of actions from outside without a step, with the reason.
+    - `undriven`: a state, and what could be done in it if there were a step for it, with the reason.
     - `beside`: for each action, the number of instances that were enabled but not taken while the broker served a request.
     """
 
@@ -192,7 +192,7 @@ class StateGraph:
     states: list[State] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     internal: dict[tuple[State, Instances], int] = field(default_factory=dict)
-    undriven: list[tuple[Choice, Reason]] = field(default_factory=list)
+    undriven: list[tuple[int, Choice, Reason]] = field(default_factory=list)
     beside: dict[str, int] = field(default_factory=dict)
 
     @cached_property
@@ -220,11 +220,11 @@ def explore(model: OutsideModel) -> StateGraph:
         for choice in model.choices(state):
             steps = model.steps[choice.action](model.values(choice), state)
             if isinstance(steps, Reason):
-                graph.undriven.append((choice, steps))
+                graph.undriven.append((numbers[state], choice, steps))
                 continue
             response = model.refused(choice) if choice.guard and model.refused is not None else Response()
             if response is None:
-                graph.undriven.append((choice, Reason.NO_STEP))
+                graph.undriven.append((numbers[state], choice, Reason.NO_STEP))
                 continue
             states, within = model.taken(state, choice)
             for between in states[1:-1]:

@@ -34,7 +34,7 @@ PROFILE = "P494"
 SLOW = ("deletions", "settings", "backs")
 SEARCHED = ("creation", "settings", "deletions", "restart", "backs", "delays", "transactions", "meeting", "sizes", "registrations", "told")
 """The scopes that the exhaustive search explores quickly."""
-COUNTED = {"names ordinary": (1 + 3 * 3 * 3) * (4 * 4 * 4 + 3 * 3 * 3), "offsets group": 81 * 19}
+COUNTED = {"names blank": 4 * 4 * 4 + 3 * 3 * 3, "names ordinary": (1 + 3 * 3 * 3) * (4 * 4 * 4 + 3 * 3 * 3), "offsets group": 81 * 19}
 """States times choices. Names: no topic or a configuration; a message by number, queue and kind, or a configuration."""
 
 

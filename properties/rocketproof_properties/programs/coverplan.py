@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from . import settings
 from .cover.paths import Path, cover
-from .cover.scopes import DRIVEN, NOT_DRIVEN, OWN
+from .cover.scopes import DRIVEN, NAME_SERVER_SCOPES, NOT_DRIVEN, OWN
 from .cover.statespace import StateGraph, explore
 from .program import Program
 from .vocabulary import STEPS, Step
@@ -37,7 +37,7 @@ class TakenEdge(NamedTuple):
 class CoverPlan:
     """The state graphs of all driven scopes, the programs, and the transitions that each program takes, by its number.
 
-    `lacking`: the numbers of the graphs whose settings the target cannot have. They have no programs.
+    `lacking`: the numbers of the graphs that the target cannot perform. They have no programs.
     """
 
     graphs: tuple[StateGraph, ...]
@@ -56,10 +56,12 @@ def state_graphs(scope: str, profile: str) -> tuple[StateGraph, ...]:
     return tuple(explore(part) for part in DRIVEN[scope](profile))
 
 
-def plan(profile: str, seed: int, *, configure: bool, start: bool, end: bool, only: Collection[str] = ()) -> CoverPlan:
-    """Return the cover for a target that can change settings, start brokers and kill them as stated. `only`: these scopes.
+def plan(
+    profile: str, seed: int, *, configure: bool, start: bool, end: bool, name_server: bool = True, only: Collection[str] = ()
+) -> CoverPlan:
+    """Return the cover for a target that can change settings, start brokers and kill them as stated.
 
-    Equal arguments give equal programs.
+    `name_server`: the target has one. `only`: these scopes. Equal arguments give equal programs.
     """
     graphs = tuple(graph for scope in DRIVEN if not only or scope in only for graph in state_graphs(scope, profile))
     programs: list[Program] = []
@@ -67,7 +69,8 @@ def plan(profile: str, seed: int, *, configure: bool, start: bool, end: bool, on
     lacking = set[int]()
     for number, graph in enumerate(graphs):
         needs = graph.model.needs
-        if not settings.can_be_had(needs, configure=configure, start=start) or (needs == settings.ENDED and not end):
+        lacks = not settings.can_be_had(needs, configure=configure, start=start) or (needs == settings.ENDED and not end)
+        if lacks or (graph.model.scope in NAME_SERVER_SCOPES and not name_server):
             lacking.add(number)
             continue
         chance = random.Random(f"{seed}/{graph.name}")

@@ -35,7 +35,7 @@ class Uncovered(Enum):
     AFTER = "an earlier step of its program was answered otherwise"
     CONTRADICTED = "a judge contradicts its program"
     NOT_PERFORMED = "no program performed it: the run ended before"
-    LACKING = "the target cannot have the settings that it needs"
+    LACKING = "the target cannot have the settings that it needs, or has no name server"
 
     @property
     def is_missed(self) -> bool:

@@ -21,6 +21,9 @@ DRIVEN: Final[Mapping[str, Parts]] = {
 OWN: Final = frozenset({sending.SUBJECT, "B", sending.GROUP, smallmodels.RETRY, smallmodels.BROKER})
 """The names in steps that belong to one path."""
 
+NAME_SERVER_SCOPES: Final = frozenset({"registrations", "told"})
+"""The scopes whose requests go to a name server."""
+
 NOT_DRIVEN: Final[Mapping[str, str]] = {
     "times": "a step cannot name the store time of a message, which no response to a send states",
 }

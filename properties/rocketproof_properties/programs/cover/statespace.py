@@ -152,8 +152,13 @@ class OutsideModel:
             function, guards = self.functions[name], self.action(name).guards
             for args in instances:
                 number = function.refusing(state, *args)
-                if number < 0 or (self.refused is not None and not guards[number].bound):
+                if number < 0 or (self.refused is not None and self._is_bounded(self.action(name), state, args)):
                     yield Choice(name, args, "" if number < 0 else guards[number].name)
+
+    def _is_bounded(self, action: Action, state: State, args: Args) -> bool:
+        """Return whether an instance is within the bounds of the scope."""
+        scope = Environment(state, dict(zip(action.parameters, args, strict=True)), self.instance.constants)
+        return all(evaluate(guard.condition, scope) for guard in action.guards if guard.bound)
 
     def next_internal(self, state: State) -> Instances | None:
         """Return the next internal action; None if the broker is idle. With one request at a time, their order has no effect."""

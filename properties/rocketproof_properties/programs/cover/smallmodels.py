@@ -393,8 +393,10 @@ def told(profile: str) -> Iterator[OutsideModel]:
     def normal(state: State) -> State:
         return tuple(code if slot in kept else start[slot] for slot, code in enumerate(state))
 
-    def register(values: Values, state: State) -> Sequence[Step]:
+    def register(values: Values, state: State) -> Sequence[Step] | Reason:
         del state
+        if not PROFILES[profile].takes_topics:
+            return Reason.ABSENT
         row = values["read"], values["write"], values["perm"]
         mine, stranger = {BROKER: row}, {"stranger": row}
         brokers = {"none": mine, "before": stranger | mine, "behind": mine | stranger}[values["strangers"]]

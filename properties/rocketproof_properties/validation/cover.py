@@ -19,7 +19,7 @@ from rocketproof_traces.history.exchange import Exchange
 from ..brokers.runs.parsed import ParsedHistory, load
 from ..judging.verdicts import JudgedProgram
 from ..programs.call import Context, StoredPlace
-from ..programs.cover.statespace import Edge, Reason, StateGraph
+from ..programs.cover.statespace import NotTaken, OutsideTransition, StateGraph
 from ..programs.coverplan import CoverPlan
 from ..programs.names import ProgramNames
 from ..programs.vocabulary import Step, is_request, request_of
@@ -58,7 +58,7 @@ class ActionCoverage:
     in_scope: int = 0
     reachable: int = 0
     covered: int = 0
-    rest: Counter[Reason | Uncovered] = field(default_factory=Counter)
+    rest: Counter[NotTaken | Uncovered] = field(default_factory=Counter)
     guards: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -159,10 +159,10 @@ def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[Action
         target = row(edge.choice.action)
         target.in_scope += 1
         if not edge.steps:
-            target.rest[Reason.LOCAL] += 1
+            target.rest[NotTaken.LOCAL] += 1
             continue
         if edge.choice.action in model.emulated:
-            target.rest[Reason.EMULATED] += 1
+            target.rest[NotTaken.EMULATED] += 1
             continue
         target.reachable += 1
         _count(target, result)
@@ -175,7 +175,7 @@ def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[Action
         target = row(did.action)
         target.in_scope += 1
         if did.action in model.unseen or number not in inside:
-            target.rest[model.unseen.get(did.action, Reason.LOCAL)] += 1
+            target.rest[model.unseen.get(did.action, NotTaken.LOCAL)] += 1
         else:
             target.reachable += 1
             _count(target, inside[number])
@@ -184,7 +184,7 @@ def _rows(graph: StateGraph, results: Sequence[Uncovered | None]) -> list[Action
         row(choice.action).rest[reason] += 1
     for action, times in graph.beside.items():
         row(action).in_scope += times
-        row(action).rest[model.left_out.get(action, Reason.RACE)] += times
+        row(action).rest[model.left_out.get(action, NotTaken.RACE)] += times
     return list(rows.values())
 
 
@@ -225,7 +225,7 @@ def _shown(plan: CoverPlan, judged: JudgedProgram) -> Iterator[tuple[tuple[int, 
         why = found and Uncovered.AFTER
 
 
-def _result(edge: Edge, exchanges: Sequence[Exchange | None], *, whole: bool) -> Uncovered | None:
+def _result(edge: OutsideTransition, exchanges: Sequence[Exchange | None], *, whole: bool) -> Uncovered | None:
     if edge.response.silent:
         return None if whole else Uncovered.NOT_PERFORMED
     if not edge.steps:

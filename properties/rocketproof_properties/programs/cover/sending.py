@@ -21,7 +21,7 @@ from rocketproof_spec import SCOPES, Placed, Scope, Specification, constants, sp
 from ..actions import STEPS, TOPICS
 from ..settings import ENDED, NO_TEMPLATE, NO_TOPICS, READ_ONLY, WHEEL, WRITE_ONLY
 from ..vocabulary import Step
-from .statespace import Choice, OutsideModel, Reason, Response, StepBuilder, Values
+from .statespace import Choice, NotTaken, OutsideModel, StatedResponse, StepBuilder, Values
 
 BODY: Final = 40  # bytes of a message
 NEVER_DUE: Final = "60"  # seconds of a delivery time
@@ -35,23 +35,23 @@ _FORBIDDEN: Final = (SCHEDULE, HALF_TOPIC, WHEEL_TIMER_TOPIC)
 _TABLE: Final[Step] = ("topics", {})
 """The observation after each change: the broker's own table."""
 
-LEFT_OUT: Final[Mapping[str, Reason]] = {
-    "lock_timeout": Reason.RACE,
-    "look_again_found": Reason.RACE,
-    "unlock_found": Reason.RACE,
-    "miss_topic": Reason.RACE,
-    "outlive": Reason.RACE,
-    "lose_registration": Reason.FAULT,
-    "expire": Reason.FAULT,
-    "switch_creation": Reason.SETTING,
-    "permit": Reason.SETTING,
+LEFT_OUT: Final[Mapping[str, NotTaken]] = {
+    "lock_timeout": NotTaken.RACE,
+    "look_again_found": NotTaken.RACE,
+    "unlock_found": NotTaken.RACE,
+    "miss_topic": NotTaken.RACE,
+    "outlive": NotTaken.RACE,
+    "lose_registration": NotTaken.FAULT,
+    "expire": NotTaken.FAULT,
+    "switch_creation": NotTaken.SETTING,
+    "permit": NotTaken.SETTING,
 }
-UNSEEN: Final[Mapping[str, Reason]] = {
-    "flush": Reason.HIDDEN,
-    "register": Reason.TIMER,
-    "accept_registration": Reason.HIDDEN,
-    "ignore_registration": Reason.HIDDEN,
-    "restart": Reason.HIDDEN,
+UNSEEN: Final[Mapping[str, NotTaken]] = {
+    "flush": NotTaken.HIDDEN,
+    "register": NotTaken.TIMER,
+    "accept_registration": NotTaken.HIDDEN,
+    "ignore_registration": NotTaken.HIDDEN,
+    "restart": NotTaken.HIDDEN,
 }
 
 
@@ -135,18 +135,18 @@ class _Sending:
         answer = next(variable for variable in specification.model.variables if variable.name == "job.answer")
         place, word = answer.slot((0,)), answer.type.decode
 
-        def response(choice: Choice, states: Sequence[State]) -> Response:
+        def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
             if choice.action == "crash":
-                return Response(silent=True)
+                return StatedResponse(silent=True)
             if choice.action != "request":
-                return Response("SUCCESS")
-            return Response(next(name for state in reversed(states) if (name := str(word(state[place]))) != "none"))
+                return StatedResponse("SUCCESS")
+            return StatedResponse(next(name for state in reversed(states) if (name := str(word(state[place]))) != "none"))
 
-        def refused(choice: Choice) -> Response | None:
+        def refused(choice: Choice) -> StatedResponse | None:
             term = specification.refusals.get(choice.action, {}).get(choice.guard)
             if term is None:
                 return None
-            return Response(str(term.type.decode(evaluate(term, Environment((), {}, instance.constants)))))
+            return StatedResponse(str(term.type.decode(evaluate(term, Environment((), {}, instance.constants)))))
 
         actions = {a.name for a in specification.model.actions}
         steps = {name: step for name, step in self._steps(scope).items() if name in actions}
@@ -166,10 +166,10 @@ class _Sending:
         names, profile = _names(scope), PROFILES[self.profile]
         shared = {t for t, kind in enumerate(scope.topics) if kind not in ("ordinary", "retry", "illegal", "long")}
 
-        def administrated(action: str, values: Values, state: State) -> Sequence[Step] | Reason:
+        def administrated(action: str, values: Values, state: State) -> Sequence[Step] | NotTaken:
             del state
             if values["t"] in shared and not profile.guards_topics:
-                return Reason.SHARED
+                return NotTaken.SHARED
             return [STEPS[action](names, BODY, **_stated(values))]
 
         return {
@@ -201,10 +201,10 @@ def _request(names: Sequence[str], shared: Collection[int], queues: int, values:
     return [(name, arguments | ({"properties": properties} if properties else {}))]
 
 
-def _update_group(values: Values, state: State) -> Sequence[Step] | Reason:
+def _update_group(values: Values, state: State) -> Sequence[Step] | NotTaken:
     del state
     if not values["known"]:
-        return Reason.SETTING
+        return NotTaken.SETTING
     if values["listed"]:
         return [("group", {"group": GROUP, "retries": values["limit"], "queues": values["queues"]})]
     return [("delete_group", {"group": GROUP, "offsets": False})]
@@ -216,10 +216,10 @@ def _commit_offset(values: Values, state: State) -> Sequence[Step]:
     return [("commit", step if values["whole"] else step | {"without": "commitOffset"})]
 
 
-def _forget_offset(profile: Profile, values: Values, state: State) -> Sequence[Step] | Reason:
+def _forget_offset(profile: Profile, values: Values, state: State) -> Sequence[Step] | NotTaken:
     """Deleting a group that is not in the table only removes its offsets."""
     del values, state
-    return Reason.NO_STEP if not profile.clean_offsets else [("delete_group", {"group": GROUP, "offsets": True})]
+    return NotTaken.NO_STEP if not profile.clean_offsets else [("delete_group", {"group": GROUP, "offsets": True})]
 
 
 def _is_mine(topics: frozenset[int], waits: bool, timed: bool, action: str, values: Values) -> bool:

@@ -30,7 +30,7 @@ from rocketproof_spec.transactions import Transactions
 from ..settings import ENDED, READ_ONLY, needs_of
 from ..sizes import added_length, stored_length
 from ..vocabulary import Step
-from .statespace import Choice, OutsideModel, Reason, Response, StepBuilder, Values
+from .statespace import Choice, NotTaken, OutsideModel, StatedResponse, StepBuilder, Values
 
 SUBJECT: Final = "A"
 GROUP: Final = "g"
@@ -38,7 +38,7 @@ RETRY: Final = f"{RETRY_PREFIX}{GROUP}"
 NO_PLACE: Final = 1 << 40
 """A place beyond any log."""
 _PERMISSION: Final = 6
-_SUCCESS: Final = Response("SUCCESS")
+_SUCCESS: Final = StatedResponse("SUCCESS")
 
 
 class _Columns:
@@ -113,10 +113,10 @@ def sendbacks(profile: str) -> Iterator[OutsideModel]:
             del state
             return [("group", {"group": GROUP, "queues": values["queues"], "retries": c["group_limit"]})]
 
-        def response(choice: Choice, states: Sequence[State]) -> Response:
+        def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
             if choice.action in ("look", "change_group"):
                 return _SUCCESS
-            return Response(value(states[1], "last.answer"))
+            return StatedResponse(value(states[1], "last.answer"))
 
         prelude: list[Step] = []
         if c["group_known"]:
@@ -131,7 +131,7 @@ def sendbacks(profile: str) -> Iterator[OutsideModel]:
         }
         yield OutsideModel(
             "backs", name, instance, steps | {"look": look, "change_group": change}, _same, response, _first_queue,
-            unseen={"deliver": Reason.EMULATED, "register": Reason.HIDDEN}, emulated=frozenset({"look"}),
+            unseen={"deliver": NotTaken.EMULATED, "register": NotTaken.HIDDEN}, emulated=frozenset({"look"}),
             observe=(("stats", {"topic": RETRY}),),
             prelude=tuple(prelude), needs=name if name == READ_ONLY else "", longest=12,
         )  # fmt: skip
@@ -146,8 +146,8 @@ def _first_queue(action: str, values: Values) -> bool:
 
 _MAX_LEVEL: Final = 18
 _FIRST_LEVEL: Final = 2500  # milliseconds that a step waits for the first level's delay of 1 s
-_FAULTS: Final = dict.fromkeys(("set_clock_back", "end", "start", "fail"), Reason.FAULT)
-_SERVICES: Final = dict.fromkeys(("persist", "flush"), Reason.TIMER)
+_FAULTS: Final = dict.fromkeys(("set_clock_back", "end", "start", "fail"), NotTaken.FAULT)
+_SERVICES: Final = dict.fromkeys(("persist", "flush"), NotTaken.TIMER)
 
 
 def delays(profile: str) -> Iterator[OutsideModel]:
@@ -156,35 +156,35 @@ def delays(profile: str) -> Iterator[OutsideModel]:
     value = _Columns(part)
     instance = _instance(part, profile, {"transactional": PROFILES[profile].half_messages})
 
-    def send(level_of: Callable[[int], int], values: Values, state: State) -> Sequence[Step] | Reason:
+    def send(level_of: Callable[[int], int], values: Values, state: State) -> Sequence[Step] | NotTaken:
         del state
         level = level_of(values["level"])
         if level > _MAX_LEVEL + 1 or level < 1:
-            return Reason.NO_STEP
+            return NotTaken.NO_STEP
         half = values["asked"] == HALF
         properties = {DELAY: str(level)} | ({TRAN_MSG: "true", PGROUP: "producers"} if half else {})
         return [("send", {"topic": SUBJECT, "queue": max(values["asked"], 0), "properties": properties})]
 
-    def elapse(values: Values, state: State) -> Sequence[Step] | Reason:
+    def elapse(values: Values, state: State) -> Sequence[Step] | NotTaken:
         """Entries that were sent at once are due at once."""
         del values
         length, come = value(state, "queue.length"), value(state, "queue.come")
         if length - come > 1:
-            return Reason.RACE
+            return NotTaken.RACE
         queue = value(state, "entry.asked", come)
         return [("time", {"millis": _FIRST_LEVEL}), ("pull", {"topic": SUBJECT, "queue": max(queue, 0)})]
 
-    def response(choice: Choice, states: Sequence[State]) -> Response:
+    def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
         if choice.action == "send":
             return _SUCCESS
         queue = value(states[0], "entry.asked", value(states[0], "queue.come"))
-        return Response("SUCCESS", at=1) if queue != HALF else Response(at=1)
+        return StatedResponse("SUCCESS", at=1) if queue != HALF else StatedResponse(at=1)
 
     last: Callable[[int], int] = lambda level: _MAX_LEVEL - part.levels + level  # noqa: E731 - it is an argument
     first: Callable[[int], int] = lambda level: 1 if level == part.levels else 0  # noqa: E731
     yield OutsideModel(
         "delays", "last level", instance, {"send": partial(send, last)}, _same, response,
-        left_out={**_FAULTS, **_SERVICES, "elapse": Reason.EMULATED},
+        left_out={**_FAULTS, **_SERVICES, "elapse": NotTaken.EMULATED},
     )  # fmt: skip
     yield OutsideModel(
         "delays", "first level", instance, {"send": partial(send, first), "elapse": elapse}, _same, response,
@@ -199,7 +199,7 @@ def _undelayed_half(action: str, values: Values) -> bool:
 # Transactions
 
 _REJECTING: Final = "no transactional messages"
-_CHECK: Final = dict.fromkeys(("pass_over", "ask", "give_up", "write_operations"), Reason.TIMER)
+_CHECK: Final = dict.fromkeys(("pass_over", "ask", "give_up", "write_operations"), NotTaken.TIMER)
 
 
 def transactions(profile: str) -> Iterator[OutsideModel]:
@@ -216,8 +216,8 @@ def meeting(profile: str) -> Iterator[OutsideModel]:
     """Yield half messages with a delay level. The check and the delivery are too late for a program."""
     part = Meeting("meeting", checks=1, copies=2)
     instance = _instance(part, profile, {"may_delay": True} if "may_delay" in part.model.constants else {"half_may_delay": True})
-    internal = {f"half_{name}": reason for name, reason in _CHECK.items()} | {"retry": Reason.TIMER, "delay_deliver": Reason.TIMER}
-    internal |= {f"delay_{name}": reason for name, reason in {**_FAULTS, **_SERVICES, "elapse": Reason.TIMER}.items()}
+    internal = {f"half_{name}": reason for name, reason in _CHECK.items()} | {"retry": NotTaken.TIMER, "delay_deliver": NotTaken.TIMER}
+    internal |= {f"delay_{name}": reason for name, reason in {**_FAULTS, **_SERVICES, "elapse": NotTaken.TIMER}.items()}
     yield OutsideModel("meeting", "", instance, _transactional("half_"), _same, _of_gate, left_out=internal)
 
 
@@ -248,9 +248,9 @@ def _transactional(prefix: str) -> dict[str, StepBuilder]:
     return {prefix + name: step for name, step in steps.items()}
 
 
-def _of_gate(choice: Choice, states: Sequence[State]) -> Response:
+def _of_gate(choice: Choice, states: Sequence[State]) -> StatedResponse:
     del states
-    return Response("NO_PERMISSION") if choice.action.endswith("refuse") else _SUCCESS
+    return StatedResponse("NO_PERMISSION") if choice.action.endswith("refuse") else _SUCCESS
 
 
 # Sizes
@@ -268,10 +268,10 @@ def sizes(profile: str) -> Iterator[OutsideModel]:
     instance = _instance(part, profile, {})
     start = initial(instance)
 
-    def response(choice: Choice, states: Sequence[State]) -> Response:
+    def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
         del choice
         words = [value(state, "job.answer") for state in states]
-        return Response(_code(next(word for word in reversed(words) if word != "none"), known))
+        return StatedResponse(_code(next(word for word in reversed(words) if word != "none"), known))
 
     def build(values: Values, state: State) -> Sequence[Step]:
         del state
@@ -279,7 +279,7 @@ def sizes(profile: str) -> Iterator[OutsideModel]:
 
     whole = OutsideModel(
         "sizes", "", instance, {"request": build}, lambda state: start, response,
-        left_out={"end": Reason.FAULT, "start": Reason.FAULT}, prelude=(("send", {"topic": SUBJECT}),), needs=_SIZED, longest=12,
+        left_out={"end": NotTaken.FAULT, "start": NotTaken.FAULT}, prelude=(("send", {"topic": SUBJECT}),), needs=_SIZED, longest=12,
     )  # fmt: skip
 
     def leaves_readable(readable: bool, action: str, values: Values) -> bool:
@@ -293,7 +293,7 @@ def sizes(profile: str) -> Iterator[OutsideModel]:
     for name, readable, needs, longest in (("readable", True, _SIZED, 12), ("unreadable", False, ENDED, 1)):
         yield OutsideModel(
             "sizes", name, instance, {"request": build}, lambda state: start, response, partial(leaves_readable, readable),
-            left_out=whole.left_out, unseen=dict.fromkeys(("dispatch", "skip", "overshoot"), Reason.HIDDEN), prelude=whole.prelude,
+            left_out=whole.left_out, unseen=dict.fromkeys(("dispatch", "skip", "overshoot"), NotTaken.HIDDEN), prelude=whole.prelude,
             needs=needs, longest=longest,
         )  # fmt: skip
 
@@ -362,17 +362,17 @@ def registrations(profile: str) -> Iterator[OutsideModel]:
         del values, state
         return [("permit_writes", {"name": BROKER}), *_ROUTES]
 
-    def alone(values: Values, state: State) -> Sequence[Step] | Reason:
+    def alone(values: Values, state: State) -> Sequence[Step] | NotTaken:
         del state
-        return Reason.NO_STEP if values.get("unit") else ()
+        return NotTaken.NO_STEP if values.get("unit") else ()
 
     steps: dict[str, StepBuilder] = {
         "create": alone, "update": alone, "delete": alone, "apply_order": alone, "register": register, "register_timer": timer,
-        "wipe": wipe, "set_flag": lambda values, state: Reason.NO_STEP,
+        "wipe": wipe, "set_flag": lambda values, state: NotTaken.NO_STEP,
     }  # fmt: skip
     yield OutsideModel(
-        "registrations", "", instance, steps, _same, lambda choice, states: Response(),
-        left_out={"lose": Reason.FAULT, "restart": Reason.FAULT}, prelude=(_registration({}, 0),), longest=20,
+        "registrations", "", instance, steps, _same, lambda choice, states: StatedResponse(),
+        left_out={"lose": NotTaken.FAULT, "restart": NotTaken.FAULT}, prelude=(_registration({}, 0),), longest=20,
     )  # fmt: skip
 
 
@@ -393,10 +393,10 @@ def told(profile: str) -> Iterator[OutsideModel]:
     def normal(state: State) -> State:
         return tuple(code if slot in kept else start[slot] for slot, code in enumerate(state))
 
-    def register(values: Values, state: State) -> Sequence[Step] | Reason:
+    def register(values: Values, state: State) -> Sequence[Step] | NotTaken:
         del state
         if not PROFILES[profile].takes_topics:
-            return Reason.ABSENT
+            return NotTaken.ABSENT
         row = values["read"], values["write"], values["perm"]
         mine, stranger = {BROKER: row}, {"stranger": row}
         brokers = {"none": mine, "before": stranger | mine, "behind": mine | stranger}[values["strangers"]]
@@ -406,11 +406,12 @@ def told(profile: str) -> Iterator[OutsideModel]:
         del values, state
         return [("forget_topic", {"topic": SUBJECT}), _ROUTES[0]]
 
-    steps: dict[str, StepBuilder] = {"register_topic": register, "forget_topic": forget, "request": lambda values, state: Reason.OWN}
+    steps: dict[str, StepBuilder] = {"register_topic": register, "forget_topic": forget, "request": lambda values, state: NotTaken.OWN}
     ordinary = specification.scope.named("ordinary")[0]
     yield OutsideModel(
-        "told", "", instance, steps, normal, lambda choice, states: Response(), lambda action, values: values["t"] == ordinary,
-        lambda choice: Response(), dict.fromkeys(("lose_registration", "lock_timeout"), Reason.FAULT), prelude=(_registration({}, 0),),
+        "told", "", instance, steps, normal, lambda choice, states: StatedResponse(), lambda action, values: values["t"] == ordinary,
+        lambda choice: StatedResponse(), dict.fromkeys(("lose_registration", "lock_timeout"), NotTaken.FAULT),
+        prelude=(_registration({}, 0),),
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ LONGEST: Final = 100
 """Maximum number of internal actions that follow a request. A longer sequence is an error of the scope."""
 
 
-class Reason(Enum):
+class NotTaken(Enum):
     """Why requests from outside do not take a transition, or why no response shows it. The value is the sentence in reports."""
 
     RACE = "needs another request or change between two steps of one request"
@@ -42,7 +42,7 @@ class Reason(Enum):
     LOCAL = "a step of the client alone, without a request"
 
 
-class Instances(NamedTuple):
+class ActionInstance(NamedTuple):
     """An action of the model with its encoded arguments."""
 
     action: str
@@ -58,7 +58,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Response:
+class StatedResponse:
     """The response in the specification. `code`: its name, "" for any. `at`: the step that it answers. `silent`: there is none."""
 
     code: str = ""
@@ -67,7 +67,7 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Edge:
+class OutsideTransition:
     """A transition: what is done in state `source`, the steps that do it, and the state `target` that results.
 
     - `response`: the response to one of the `steps`. Further steps observe the result. Without steps the client acts alone.
@@ -78,12 +78,12 @@ class Edge:
     target: int
     choice: Choice
     steps: tuple[Step, ...]
-    response: Response
+    response: StatedResponse
     within: tuple[int, ...] = ()
 
 
 Values = Mapping[str, Any]
-StepBuilder = Callable[[Values, State], "Sequence[Step] | Reason"]
+StepBuilder = Callable[[Values, State], "Sequence[Step] | NotTaken"]
 """Returns the steps that perform an action with these values in a state, or the reason why none does. The last are observations."""
 
 
@@ -108,11 +108,11 @@ class OutsideModel:
     instance: Instance
     steps: Mapping[str, StepBuilder]
     normal: Callable[[State], State]
-    response: Callable[[Choice, Sequence[State]], Response]
+    response: Callable[[Choice, Sequence[State]], StatedResponse]
     mine: Callable[[str, Values], bool] = lambda action, values: True
-    refused: Callable[[Choice], Response | None] | None = None
-    left_out: Mapping[str, Reason] = field(default_factory=dict)
-    unseen: Mapping[str, Reason] = field(default_factory=dict)
+    refused: Callable[[Choice], StatedResponse | None] | None = None
+    left_out: Mapping[str, NotTaken] = field(default_factory=dict)
+    unseen: Mapping[str, NotTaken] = field(default_factory=dict)
     emulated: frozenset[str] = frozenset()
     observe: tuple[Step, ...] = ()
     prelude: tuple[Step, ...] = ()
@@ -127,7 +127,7 @@ class OutsideModel:
     def action(self, name: str) -> Action:
         return self.instance.model.named(name)
 
-    def values(self, choice: Choice | Instances) -> Values:
+    def values(self, choice: Choice | ActionInstance) -> Values:
         """Return the decoded arguments by name."""
         types = self.action(choice.action).parameters
         return {name: type_.decode(code) for (name, type_), code in zip(types.items(), choice.args, strict=True)}
@@ -136,7 +136,7 @@ class OutsideModel:
     def outside(self) -> dict[str, tuple[Args, ...]]:
         """The instances of actions from outside that belong to the part."""
         return {
-            name: tuple(args for args in self.action(name).instances if self.mine(name, self.values(Instances(name, args))))
+            name: tuple(args for args in self.action(name).instances if self.mine(name, self.values(ActionInstance(name, args))))
             for name in self.steps
         }
 
@@ -160,7 +160,7 @@ class OutsideModel:
         scope = Environment(state, dict(zip(action.parameters, args, strict=True)), self.instance.constants)
         return all(evaluate(guard.condition, scope) for guard in action.guards if guard.bound)
 
-    def next_internal(self, state: State) -> Instances | None:
+    def next_internal(self, state: State) -> ActionInstance | None:
         """Return the next internal action; None if the broker is idle. With one request at a time, their order has no effect."""
         for refusing, instances in self._tried:
             for taken in instances:
@@ -169,12 +169,12 @@ class OutsideModel:
         return None
 
     @cached_property
-    def _tried(self) -> list[tuple[Callable[..., int], list[Instances]]]:
-        return [(self.functions[name].refusing, [Instances(name, args) for args in rows]) for name, rows in self._inside if rows]
+    def _tried(self) -> list[tuple[Callable[..., int], list[ActionInstance]]]:
+        return [(self.functions[name].refusing, [ActionInstance(name, args) for args in rows]) for name, rows in self._inside if rows]
 
-    def taken(self, state: State, choice: Choice) -> tuple[list[State], list[Instances]]:
+    def taken(self, state: State, choice: Choice) -> tuple[list[State], list[ActionInstance]]:
         """Return all states from `state` until the broker is idle again, and the internal actions between them."""
-        states, within = [state], list[Instances]()
+        states, within = [state], list[ActionInstance]()
         if not choice.guard:
             states.append(self.functions[choice.action].effect(state, choice.args))
             while (served := self.next_internal(states[-1])) is not None:
@@ -195,9 +195,9 @@ class StateGraph:
 
     model: OutsideModel
     states: list[State] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    internal: dict[tuple[State, Instances], int] = field(default_factory=dict)
-    undriven: list[tuple[int, Choice, Reason]] = field(default_factory=list)
+    edges: list[OutsideTransition] = field(default_factory=list)
+    internal: dict[tuple[State, ActionInstance], int] = field(default_factory=dict)
+    undriven: list[tuple[int, Choice, NotTaken]] = field(default_factory=list)
     beside: dict[str, int] = field(default_factory=dict)
 
     @cached_property
@@ -224,12 +224,12 @@ def explore(model: OutsideModel) -> StateGraph:
         beside.add(state, idle=True)
         for choice in model.choices(state):
             steps = model.steps[choice.action](model.values(choice), state)
-            if isinstance(steps, Reason):
+            if isinstance(steps, NotTaken):
                 graph.undriven.append((numbers[state], choice, steps))
                 continue
-            response = model.refused(choice) if choice.guard and model.refused is not None else Response()
+            response = model.refused(choice) if choice.guard and model.refused is not None else StatedResponse()
             if response is None:
-                graph.undriven.append((numbers[state], choice, Reason.NO_STEP))
+                graph.undriven.append((numbers[state], choice, NotTaken.NO_STEP))
                 continue
             states, within = model.taken(state, choice)
             for between in states[1:-1]:
@@ -244,7 +244,7 @@ def explore(model: OutsideModel) -> StateGraph:
             ]
             response = response if choice.guard else model.response(choice, states)
             seen = model.observe if after != state else ()
-            graph.edges.append(Edge(numbers[state], numbers[after], choice, (*steps, *seen), response, tuple(inside)))
+            graph.edges.append(OutsideTransition(numbers[state], numbers[after], choice, (*steps, *seen), response, tuple(inside)))
     graph.beside = beside.counts
     return graph
 

@@ -14,7 +14,7 @@ from ..phrase import WAITING
 from ..pool import DrawCounts
 from ..vocabulary import Step
 from .scopes import DRIVEN, NAME_SERVER_SCOPES
-from .statespace import Choice, OutsideModel, Reason
+from .statespace import Choice, NotTaken, OutsideModel
 
 _LEAST, _MOST = 4, 12  # transitions of a walk
 
@@ -58,6 +58,6 @@ def walk(seen: DrawCounts, profile: str, *, name_server: bool = True, waits: boo
 def _steps(part: OutsideModel, choice: Choice, state: State, *, waits: bool) -> list[Step] | None:
     """Return the steps of a choice; None if there are none, or if they let time pass and `waits` is false."""
     steps = part.steps[choice.action](part.values(choice), state)
-    if isinstance(steps, Reason) or (not waits and any(name in WAITING for name, _ in steps)):
+    if isinstance(steps, NotTaken) or (not waits and any(name in WAITING for name, _ in steps)):
         return None
     return [*steps]

@@ -111,6 +111,7 @@ def test_programs_take_every_transition_along_paths(whole: CoverPlan) -> None:
 
 
 def test_each_path_has_own_names(whole: CoverPlan) -> None:
+    shared = 0
     for program in whole.programs:
         owners: dict[str, int] = {}
         edges = whole.taken[program.number]
@@ -120,6 +121,8 @@ def test_each_path_has_own_names(whole: CoverPlan) -> None:
             for name in (str(args[key]) for key in ("topic", "group") if key in args):
                 if name[0] in "ABg" and len(name) < 4:
                     assert owners.setdefault(name, path) == path, program.source
+        shared += len(owners) > 1
+    assert shared > 10, "many programs have several paths"
 
 
 def test_cover_is_determined_by_seed() -> None:

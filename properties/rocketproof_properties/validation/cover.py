@@ -33,6 +33,7 @@ class Uncovered(Enum):
 
     OTHERWISE = "the target answered otherwise"
     AFTER = "an earlier step of its program was answered otherwise"
+    BUSY = "the target rejected a request because it was busy"
     CONTRADICTED = "a judge contradicts its program"
     NOT_PERFORMED = "no program performed it: the run ended before"
     LACKING = "the target cannot have the settings that it needs, or has no name server"
@@ -234,6 +235,8 @@ def _result(edge: OutsideTransition, exchanges: Sequence[Exchange | None], *, wh
     first = exchanges[at] if at < len(exchanges) else None
     if first is None:
         return Uncovered.NOT_PERFORMED
+    if first.refused:
+        return Uncovered.BUSY
     if first.code is None or (edge.response.code and codes.ANSWERS.get(first.code) != edge.response.code):
         return Uncovered.OTHERWISE
     return None

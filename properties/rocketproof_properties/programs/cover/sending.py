@@ -138,6 +138,8 @@ class _Sending:
         def response(choice: Choice, states: Sequence[State]) -> StatedResponse:
             if choice.action == "crash":
                 return StatedResponse(silent=True)
+            if choice.action == "delete_topic" and PROFILES[self.profile].counts_timers and self.needs != WHEEL:
+                return StatedResponse("SYSTEM_ERROR")  # the topic is deleted, and then its timers are counted (TCM-31)
             if choice.action != "request":
                 return StatedResponse("SUCCESS")
             return StatedResponse(next(name for state in reversed(states) if (name := str(word(state[place]))) != "none"))
@@ -153,8 +155,8 @@ class _Sending:
         left_out, unseen = ({name: reason for name, reason in rows.items() if name in actions} for rows in (LEFT_OUT, UNSEEN))
         waits = scope.waits and PROFILES[self.profile].timers
         for label, topics in _topics(scope, joined=sizes.joined):
-            if scope.waits and not waits and WHEEL_TIMER_TOPIC in {_names(scope)[t] for t in topics}:
-                continue  # a name like any other
+            if WHEEL_TIMER_TOPIC in {_names(scope)[t] for t in topics}:
+                continue  # clients may send to it, unlike to the scope's other topics of this class
             for needs in (self.needs, WHEEL) if waits else (self.needs,):
                 yield OutsideModel(
                     self.name, ", ".join(filter(None, (label, needs))), instance, steps, normal, response,

@@ -6,7 +6,7 @@ because all programs share it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -151,7 +151,7 @@ class _Sending:
             return StatedResponse(str(term.type.decode(evaluate(term, Environment((), {}, instance.constants)))))
 
         actions = {a.name for a in specification.model.actions}
-        steps = {name: step for name, step in self._steps(scope).items() if name in actions}
+        steps = {name: step for name, step in self._steps(scope, specification).items() if name in actions}
         left_out, unseen = ({name: reason for name, reason in rows.items() if name in actions} for rows in (LEFT_OUT, UNSEEN))
         waits = scope.waits and PROFILES[self.profile].timers
         for label, topics in _topics(scope, joined=sizes.joined):
@@ -164,9 +164,15 @@ class _Sending:
                     longest=6 if needs == ENDED else 40, start=start,
                 )  # fmt: skip
 
-    def _steps(self, scope: Scope) -> dict[str, StepBuilder]:
+    def _steps(self, scope: Scope, specification: Specification) -> dict[str, StepBuilder]:
         names, profile = _names(scope), PROFILES[self.profile]
         shared = {t for t, kind in enumerate(scope.topics) if kind not in ("ordinary", "retry", "illegal", "long")}
+
+        column = next((v for v in specification.model.variables if v.name == "group.listed"), None)
+        place = None if column is None else column.slot((0, scope.named("retry")[0])) if scope.named("retry") else None
+
+        def listed(state: State) -> int:
+            return 0 if place is None else state[place]
 
         def administrated(action: str, values: Values, state: State) -> Sequence[Step] | NotTaken:
             del state
@@ -180,7 +186,7 @@ class _Sending:
             "delete_topic": partial(administrated, "delete_topic"),
             "update_group": _update_group,
             "commit_offset": _commit_offset,
-            "forget_offset": partial(_forget_offset, profile),
+            "forget_offset": partial(_forget_offset, profile, listed),
             "crash": lambda values, state: [("crash", {})],
         }
 
@@ -218,10 +224,12 @@ def _commit_offset(values: Values, state: State) -> Sequence[Step]:
     return [("commit", step if values["whole"] else step | {"without": "commitOffset"})]
 
 
-def _forget_offset(profile: Profile, values: Values, state: State) -> Sequence[Step] | NotTaken:
-    """Deleting a group that is not in the table only removes its offsets."""
-    del values, state
-    return NotTaken.NO_STEP if not profile.clean_offsets else [("delete_group", {"group": GROUP, "offsets": True})]
+def _forget_offset(profile: Profile, listed: Callable[[State], int], values: Values, state: State) -> Sequence[Step] | NotTaken:
+    """Deleting a group only removes its offsets if the group is not in the table."""
+    del values
+    if not profile.clean_offsets or listed(state):
+        return NotTaken.NO_STEP
+    return [("delete_group", {"group": GROUP, "offsets": True})]
 
 
 def _is_mine(topics: frozenset[int], waits: bool, timed: bool, action: str, values: Values) -> bool:

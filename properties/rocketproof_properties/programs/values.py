@@ -244,10 +244,7 @@ VALUES: Final[Mapping[str, Values]] = {
     },
     "leave": {"group": ("g", "h")},
     # A name server
-    "route": {
-        "topic": ("A", "B", "T", "nowhere", "R", "S", TEMPLATE, "DefaultCluster", SCHEDULE, "  ", "a b", "x" * 128),
-        "again": (True, False),
-    },
+    "route": {"topic": ("A", "B", "T", "nowhere", "R", "S", TEMPLATE, "DefaultCluster", SCHEDULE, "  ", "a b", "x" * 128)},
     "register": {
         "name": _BROKERS,
         "address": _ADDRESSES,

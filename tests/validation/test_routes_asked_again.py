@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,11 @@ from rocketproof_impl.remoting.command import Command
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.brokers.runs import client
 from rocketproof_properties.brokers.runs.client import ASKED_AGAIN, SETTLING, ProgramClient
-from rocketproof_protocol.codes import SUCCESS, TOPIC_NOT_EXIST
+from rocketproof_properties.programs.call import RecordedCall
+from rocketproof_properties.programs.parts import NAME_SERVER
+from rocketproof_protocol.codes import GET_ROUTEINFO_BY_TOPIC, SUCCESS, TOPIC_NOT_EXIST
+
+ROUTE = RecordedCall("route", NAME_SERVER, GET_ROUTEINFO_BY_TOPIC, {"topic": "A"})
 
 
 class Waiting(ProgramClient):
@@ -34,9 +39,16 @@ class Waiting(ProgramClient):
 def test_route_query_is_retried_with_growing_delays(missed: int, pauses: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
     monkeypatch.setattr(client.interrupts, "pause", waited.append)
-    route: Any = None
-    Waiting(missed)._route(route)
+    Waiting(missed)._route(ROUTE)
     assert waited == [SETTLING * pause for pause in pauses]
+
+
+def test_route_query_is_not_retried_if_the_step_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(client.interrupts, "pause", waited.append)
+    client_ = Waiting(2)
+    client_._route(replace(ROUTE, again=False))
+    assert not waited and len(client_.codes) == 2
 
 
 @pytest.mark.behaviour("HAZ-37", "TCM-17")

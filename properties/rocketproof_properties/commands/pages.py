@@ -92,6 +92,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "properties/docs/results/faults-found.md": RESULTS,
         "properties/docs/results/sent.md": RESULTS,
         "properties/docs/results/program-coverage.md": RESULTS,
+        "properties/docs/results/transition-coverage.md": RESULTS,
         "properties/docs/results/store-audits.md": RESULTS,
         "properties/docs/results/producers.md": RESULTS,
         "properties/docs/results/rocketmq-rust.md": RESULTS,

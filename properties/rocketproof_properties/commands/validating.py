@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from cyclopts import Parameter
 
 from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import reporting
-from .common import Count, Flag, Json, Level, Natural, NotNegative, Pages, Profile, Seconds, write
+from .common import Count, Flag, Json, Level, Many, Natural, NotNegative, Pages, Profile, Seconds, write
 
 if TYPE_CHECKING:
     from ..brokers.deployment import ValidationTarget
@@ -23,6 +23,7 @@ _REPORT = (
     + reporting.KINDS
 )
 Reports = Annotated[reporting.Reports, Parameter(help=_REPORT)]
+Scopes = Annotated[tuple[str, ...], Parameter(name="--scope"), Many]
 Replaced: Final = Parameter(show=False)
 """An option that a command has replaced; it works until the next version."""
 _WORKERS: Final = 4
@@ -46,6 +47,8 @@ def validate(
     profile: Profile | None = None,
     programs: Count = 500,
     seed: Natural = 0,
+    cover: Literal["transitions"] | None = None,
+    scope: Scopes = (),
     report: Reports = (),
     since: Path | None = None,
     again: Path | None = None,
@@ -90,6 +93,11 @@ def validate(
         How many programs to perform.
     seed
         Seed of the programs: the same one gives the same programs.
+    cover
+        Perform programs that together take every transition of the specification's small scopes that requests can cause, as many as that
+        takes, and report which of them the responses show. No witnesses are replayed.
+    scope
+        With --cover: only the transitions of this scope; may be given several times.
     since
         A saved run, from --report run:FILE or --json FILE or the report.json of a folder: what changed since then is printed, and is in
         the reports.
@@ -156,6 +164,7 @@ def validate(
         _replaced("--against", "compare")
         return _compare((against, str(target)), ("--against", "--target"), programs, seed, workers, time, shrink, reports.folder, json)
     injected = kinds.parse(faults) if faults is not None else {}
+    scopes = _cover(cover, scope, saved=again is not None or resume is not None)
     if self_test:
         return _self_test(choose(broker, target, profile, configure=configure), json)
     if level:
@@ -167,7 +176,7 @@ def validate(
     asked: dict[str, Any] = {
         "broker": broker, "target": _absolute(target), "profile": profile, "configure": configure, "nameserver": nameserver,
         "programs": programs, "seed": seed, "workers": workers or _WORKERS, "rate": rate, "shrink": shrink, "states": states,
-        "witnesses": witnesses, "faults": injected, "remember": remember,
+        "witnesses": witnesses and scopes is None, "faults": injected, "remember": remember, "cover": scopes,
     }  # fmt: skip
     result, folder = _run(asked, reports.folder, resume, time, accepted, exit_first=exitfirst)
     return _report(result, folder, reports, json, asked["target"])
@@ -267,6 +276,20 @@ def _reports(report: Sequence[str], since: Path | None, pages: Path | None) -> _
     return _Reports(folders[0] if folders else None, further)
 
 
+def _cover(what: str | None, scopes: Sequence[str], *, saved: bool) -> list[str] | None:
+    """Return the scopes to cover, none of them for all; None if programs are generated. Raises InputError."""
+    from ..programs.cover.scopes import DRIVEN
+    from ..reports.choices import known
+
+    if what is None:
+        if scopes:
+            raise InputError("--scope chooses what --cover transitions covers; give both")
+        return None
+    if saved:
+        raise InputError("--cover begins a run; --resume and --again know from its folder what it covers, leave out --cover")
+    return [known("scope", scope, DRIVEN) for scope in scopes]
+
+
 def _accepted(file: Path | None) -> Sequence[Any]:
     from ..validation import accept
 
@@ -364,7 +387,7 @@ def _run(
             chosen, place, **common, seconds=seconds, states=asked["states"] or STATES, name_server=asked["nameserver"], accepted=accepted,
             witnesses=WITNESSES if asked["witnesses"] else (), asked=asked, resumes=resume is not None, audits=True,
             remembered=memory.programs(asked.get("remembered", ())),
-            exit_first=exit_first,
+            exit_first=exit_first, cover=asked.get("cover"),
         )  # fmt: skip
         result = validate(request, progress, found)
         if remembers:

@@ -25,7 +25,10 @@ BORN_OF_A_RUN: Final = 90 * BORN_OF_A_PROGRAM  # so that 2**24 runs begin at dif
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A request as it is recorded. `fields` have their full names, in whatever form they are sent. `line` names the connection."""
+    """A request as it is recorded. `fields` have their full names, in whatever form they are sent. `line` names the connection.
+
+    `again`: a client that does not find what it asks for asks again.
+    """
 
     op: str
     to: str
@@ -35,6 +38,7 @@ class RecordedCall:
     version: int = VERSION
     one_way: bool = False
     line: str = ""
+    again: bool = True
 
     def command(self) -> Command:
         return command_of(self.code, self.fields, self.body, self.version)

@@ -38,9 +38,10 @@ def cluster(context: Context, to: str) -> RecordedCall:
     return RecordedCall("cluster", NAME_SERVER, codes.GET_BROKER_CLUSTER_INFO, {})
 
 
-def route(context: Context, to: str, *, topic: str = "A") -> RecordedCall:
+def route(context: Context, to: str, *, topic: str = "A", again: bool = True) -> RecordedCall:
+    """`again`: the client asks again if there is no route, because a registration may be on its way."""
     del to
-    return RecordedCall("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": context.names.topic(topic)})
+    return RecordedCall("route", NAME_SERVER, codes.GET_ROUTEINFO_BY_TOPIC, {"topic": context.names.topic(topic)}, again=again)
 
 
 def register(

@@ -6,7 +6,7 @@ all clients. `needs` names the settings of the broker that a program requires, o
 There is one generator: the choice of `pool.py` by what was drawn least. The number of a program decides from what it chooses:
 
 - every fourth program: the selection of a condition of the catalogue, in turn
-- one in 20: the transitions of the specification's topic tables (`tours.py`)
+- one in 20: walks through the state graphs of the specification's small scopes (`cover/walks.py`)
 - the others: all phrases of the pool, half of them with settings of their own
 
 A program depends on the seed, its number and the options other than `count`.
@@ -24,7 +24,8 @@ from rocketproof_profiles import PROFILES, Profile
 from rocketproof_protocol.numbers import whole_number
 
 from ..catalogue import conditions as about
-from . import pool, settings, tours
+from . import pool, settings
+from .cover.walks import walk
 from .names import is_common_name
 from .phrase import WAITING, Phrase
 from .selections import OTHERS, SELECTIONS, Selection
@@ -32,7 +33,7 @@ from .settings import ALONE, ASKED, CONFIGURED, ENDED, FLUSHED, LARGE, READ_ONLY
 from .values import LONGEST_WAIT
 from .vocabulary import Step
 
-TOURS, POOL = "tours", "what was not seen yet"
+WALKS, POOL = "walks", "what was not seen yet"
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class _Generator:
         self.settled = [each for each in free if not each.lasting]
         self.plain = self._counts(POOL)
         self.configured = self._counts(f"{POOL}/settings", self.plain)
-        self.toured = self._counts(TOURS)
+        self.walked = self._counts(WALKS)
         self.selections = [*self._selections()]
         self.of_selection = {row: self._counts("/".join(row)) for row in self.selections}
         self.named = [each for each in options.needs[1:] if each not in (ALONE, ASKED, ENDED, LARGE, FLUSHED, WHEEL)]
@@ -175,8 +176,9 @@ class _Generator:
 
     def _pooled(self, turn: int) -> tuple[str, str, list[Step]]:
         """Return source, settings and steps of a program of the pool; `turn` counts these from 0 on."""
-        if turn % _EVERY_TOUR == _EVERY_TOUR - 1:
-            return TOURS, "", tours.tour(self.toured, self.options.profile)
+        if turn % _EVERY_WALK == _EVERY_WALK - 1:
+            options = self.options
+            return WALKS, "", walk(self.walked, options.profile, name_server=options.name_server, waits=options.waits)
         needs = self._needs(turn)
         draw = partial(pool.filling, self.configured)
         if not needs:
@@ -271,7 +273,7 @@ def _sparing(steps: tuple[Step, ...], profile: Profile) -> tuple[Step, ...]:
 
 _EVERY_CONDITION: Final = 4
 """One program in four is of a condition of the catalogue."""
-_EVERY_TOUR: Final = 15
+_EVERY_WALK: Final = 15
 _EVERY_END: Final = 50
 """One program of the pool in 50 kills a process, and one has large messages, because both take long. Four more of the first 50 kill one."""
 _OF_WHEEL: Final = (17, 37)

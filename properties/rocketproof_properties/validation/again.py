@@ -15,15 +15,18 @@ from ..judging.judging import judge_file
 from ..judging.specification import EXPANDED, judge_shared
 from ..judging.verdicts import ProgramFinding
 from ..judging.wholelog import LOGS, judge_log
+from ..programs.coverplan import plan
+from ..programs.parts import Capability
 from ..programs.program import Program
 from ..reports.choices import InputError
 from ..reports.results import tool
 from . import accept, report
 from .confirm import repeated_before, restore
+from .cover import coverage
 from .faults.found import FaultTests
 from .finish import finish
 from .report import HISTORIES, ValidationFinding, ValidationReport
-from .validate import Progress
+from .validate import Progress, possible
 
 
 def again(
@@ -66,6 +69,9 @@ def again(
         new.logs.append(judge_log(path, new.profile))
     restore(new.judged, old)
     new.repeated = repeated_before(old)
+    if "cover" in settings:
+        offers = {Capability(offer) for offer in new.target.get("offers", ())}
+        new.coverage = coverage(plan(str(old["profile"]), new.seed, **possible(offers), only=settings["cover"]), new.judged)
     new.shared = judge_shared(new.judged, new.profile, bound)
     new.findings = report.gather((*new.judged, *new.logs, *new.shared), programs)
     _restore_repetitions(new.findings, old, folder, new.profile, bound)

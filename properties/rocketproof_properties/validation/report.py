@@ -29,6 +29,7 @@ from ..reports.choices import InputError
 from ..reports.exitcode import exit_code
 from . import results
 from .accept import Accepted
+from .cover import CoverageReport
 from .entries import entry_of
 from .faults.found import FaultTests
 from .levels import level_of_finding, level_of_steps
@@ -138,6 +139,7 @@ class ValidationReport:
     - `repeated`: judge and property of unconfirmed verdicts whose programs were run again, in this run or in the run that it continues.
     - `witnesses`: the model's witnesses that were replayed. `faults`: the results of machine faults, one per kind.
     - `over`: messages on expired entries of accepted deviations.
+    - `coverage`: which transitions a cover showed, None if programs were generated.
     """
 
     target: Mapping[str, Any]
@@ -160,6 +162,7 @@ class ValidationReport:
     faults: list[FaultTests] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
     repeated: set[tuple[str, str]] = field(default_factory=set)
+    coverage: CoverageReport | None = None
 
     @property
     def open(self) -> list[ValidationFinding]:
@@ -234,7 +237,8 @@ class ValidationReport:
     @property
     def exit_code(self) -> int:
         findings = (self.open, self.vanished, self.not_reproduced, self.after_faults, self.over)
-        undecided = (self.undecided, self.not_seen_again, self.missing, self.transport.undecided, self.stopped)
+        uncovered = self.coverage.undecided if self.coverage is not None else ""
+        undecided = (self.undecided, self.not_seen_again, self.missing, self.transport.undecided, self.stopped, uncovered)
         incomplete = any(undecided) or not self.judged or any(tests.unknown for tests in self.faults)
         return exit_code(findings=any(findings), undecided=incomplete)
 
@@ -268,6 +272,7 @@ class ValidationReport:
             "requests": sum(item.requests for item in self.judged),
             "events": sum(item.events for item in self.judged),
             "done": self.done.data(),
+            **({} if self.coverage is None else {"coverage": self.coverage.data()}),
             "verdicts": [row.record() for row in self.rows],
             "findings": [item.record() for item in self.findings],
             "witnesses": [item.record() for item in self.witnesses],

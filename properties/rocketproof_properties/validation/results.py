@@ -12,6 +12,7 @@ from typing import Any, Final
 from rocketproof_protocol.numbers import whole_number
 
 from ..reports.results import Outcome, Result, Run, first_line, lines
+from .cover import Uncovered
 from .faults.claims import FAULT_CLAIMS
 from .faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
 
@@ -31,6 +32,9 @@ _DECIDED: Final = "a judge comes to a verdict on each program, and on each topic
 _DONE: Final = "what many programs promise, one of them does"
 _JUDGED: Final = "programs are performed and judged"
 _VALID: Final = "no accepted deviation is over"
+_COVERED: Final = "responses show every transition of the scope that requests can cause"
+MISSED: Final = tuple(reason.value for reason in Uncovered if reason.is_missed)
+"""The reasons for which a reachable transition counts against the target."""
 _CONNECTION: Final = "faults of the connection are not held against the broker"
 
 
@@ -75,6 +79,31 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
         yield _transport(data["transport"], profile)
     for faults in data["faults"]:
         yield from _faults(faults, profile)
+    if "coverage" in data:
+        yield from _coverage(data["coverage"], profile)
+
+
+def _coverage(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
+    """Yield the transition coverage of each scope, with a line for each action."""
+    for total in data["scopes"]:
+        name, reachable, covered = total["scope"], whole_number(total["reachable"]), whole_number(total["covered"])
+        missed = covered < reachable and any(reason in total["rest"] for reason in MISSED)
+        outcome: Outcome = "undecided" if missed or not covered else "ok"
+        actions = [row for row in data["actions"] if row["scope"] == name]
+        yield Result(
+            f"cover.{name}", _COVERED, outcome, "covered" if outcome == "ok" else "not covered", "covered", profile, scope=name,
+            message=f"{covered:,} of {reachable:,} reachable transitions covered, of {total['inScope']:,} in the scope",
+            details=lines([*(f"{times:,}: {reason}" for reason, times in total["rest"].items()), *map(_action, actions)]),
+            properties={"inScope": str(total["inScope"]), "reachable": str(reachable), "covered": str(covered)},
+        )  # fmt: skip
+    for name, reason in data["notDriven"].items():
+        yield Result(f"cover.{name}", _COVERED, "skipped", "not driven", "covered", profile, scope=name, message=f"not driven: {reason}")
+
+
+def _action(row: Mapping[str, Any]) -> str:
+    guards = "".join(f"; refused by {name!r} {of['covered']:,} of {of['reachable']:,}" for name, of in row["guards"].items())
+    part = f"{row['part']}: " if row["part"] else ""
+    return f"{part}{row['action']}: {row['covered']:,} of {row['reachable']:,} reachable, {row['inScope']:,} in the scope{guards}"
 
 
 def _finding(finding: Mapping[str, Any], profile: str, rows: Any, folder: Path | None) -> Result:

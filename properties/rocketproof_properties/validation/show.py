@@ -20,6 +20,7 @@ from ..programs.boundaries import BOUNDARIES, SIDES
 from ..reports.estimates import unseen_text
 from ..reports.output import Page, TableRow, counted
 from .causes import by_cause
+from .cover import CoverageReport, share
 from .faults.found import FaultTests
 from .levels import MANNERS, described
 from .report import UNSERVED, ClaimRow, ValidationFinding, ValidationReport
@@ -28,6 +29,7 @@ from .text import WIDTH, text_of
 from .undecided import MORE_STATES, REPEAT
 
 _SHOWN = 10  # maximum number of sentences of one kind
+_FEW = 4  # maximum number of actions that are not covered
 _HAZARD = re.compile(r"HAZ-[0-9]+")
 
 
@@ -108,6 +110,7 @@ def render(report: ValidationReport, folder: Path) -> None:
     _print_findings([finding for finding in shown_findings if finding.cause != UNSERVED], report, folder, page)
     _print_transport(report, page)
     _print_done(report, page)
+    _print_coverage(report.coverage, page)
     _print_unknown(rows, page)
     _print_undecided(report, folder, page)
     _print_lost(report.lost, page)
@@ -243,6 +246,29 @@ def _print_done(report: ValidationReport, page: Page) -> None:
         _folded(f"promised by {counted(programs, 'program')} and never done: {what}", page, style="yellow")
 
 
+def _print_coverage(coverage: CoverageReport | None, page: Page) -> None:
+    """Print the coverage of each scope, the reasons for the rest, and the actions that the target should have shown."""
+    if coverage is None:
+        return
+    page.line("\nTransitions that requests can cause, and those that the responses show:")
+    heads = ("scope", "in scope", "reachable", "covered", "share")
+    numbers = {scope: (row.in_scope, row.reachable, row.covered) for scope, row in coverage.scopes.items()} | {"all": coverage.total}
+    cells = [(name, f"{all_:,}", f"{able:,}", f"{covered:,}", share(covered, able)) for name, (all_, able, covered) in numbers.items()]
+    page.table((TableRow(row, "") for row in cells), heads, right=(1, 2, 3, 4), indent=4)
+    reasons: Counter[str] = Counter()
+    for row in coverage.scopes.values():
+        reasons.update({reason.value: times for reason, times in row.rest.items()})
+    page.line("The rest, by reason:")
+    page.table((TableRow((f"{times:,}",), reason) for reason, times in reasons.most_common()), right=(0,), indent=4)
+    for scope, why in coverage.not_driven.items():
+        _folded(f"scope {scope} is not driven: {why}", page, style="yellow")
+    missed = sorted((row for row in coverage.rows if row.missed), key=lambda row: -row.missed)
+    for row in missed[:_FEW]:
+        _folded(f"{row.scope}, {row.part}: {row.action}: {row.missed:,} of {row.reachable:,} not covered", page, style="bold yellow")
+    if len(missed) > _FEW:
+        _folded(f"and {len(missed) - _FEW} more actions in the report", page, style="yellow")
+
+
 def _settings_summary(done: ProgramStatistics) -> str:
     """Return how many programs had non-default settings, and which settings."""
     programs = sum(times for needs, times in done.settings.items() if needs)
@@ -268,6 +294,7 @@ def _closing(report: ValidationReport) -> str:
     summary += f", {len(report.not_seen_again)} not reproduced" if report.not_seen_again else ""
     summary += f", {len(report.undecided)} not decided" if report.undecided else ""
     summary += ", could not be judged" if report.transport.undecided else ""
+    summary += f", {report.coverage.undecided}" if report.coverage is not None and report.coverage.undecided else ""
     where = f"{name} {version}".strip() if version not in str(name) else str(name)
     return f"{where} under {report.profile}: {len(report.judged)} programs, {requests:,} requests, {summary}, {report.seconds:.1f} s"
 

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from ..judging.specification import EXPANDED, judge_shared
 from ..judging.verdicts import JudgedProgram, ProgramFinding
 from ..judging.wholelog import LOGS, judge_log
 from ..programs import settings
+from ..programs.coverplan import CoverPlan, plan
 from ..programs.names import ProgramNames
 from ..programs.parts import Capability
 from ..programs.program import Program, ProgramOptions, generate
@@ -40,6 +41,7 @@ from ..reports.output import counted
 from ..reports.results import tool
 from . import accept, busy, memory, report, resume
 from .confirm import Confirmation, repeated_before, restore
+from .cover import coverage
 from .faults import campaign
 from .faults.found import FaultTests
 from .finish import finish
@@ -85,6 +87,7 @@ class ValidationRequest:
     - `remembered`: programs to try before the others.
     - `audits`: judge all files of the brokers too. `stores`: stores of brokers that were not started for the run.
     - `states`: bound of the specification's judge in each part of a program.
+    - `cover`: run the transition cover of these scopes instead of generated programs; all scopes if empty. None: generate programs.
     """
 
     target: ValidationTarget
@@ -109,6 +112,7 @@ class ValidationRequest:
     remembered: Sequence[Program] = ()
     audits: bool = False
     stores: Sequence[Path] = ()
+    cover: Sequence[str] | None = None
 
 
 def validate(
@@ -123,7 +127,17 @@ def validate(
         report.prepare(request.folder)
     if request.asked is not None:
         resume.note(request.folder, request.asked)
-    return _Validation(request, progress, found).run()
+    covers = cover_of(request)
+    if covers is not None:
+        request = replace(request, programs=len(covers.programs))
+    return _Validation(request, progress, found, covers).run()
+
+
+def cover_of(request: ValidationRequest) -> CoverPlan | None:
+    """Return the cover for the request's target, None if programs are generated."""
+    if request.cover is None:
+        return None
+    return plan(request.target.profile, request.seed, **possible(request.target.offers), only=request.cover)
 
 
 def tried_first(request: ValidationRequest) -> list[Program]:
@@ -137,8 +151,9 @@ def possible(offers: Set[Capability]) -> dict[str, bool]:
 
 
 class _Validation:
-    def __init__(self, request: ValidationRequest, progress: Progress, found: Found) -> None:
+    def __init__(self, request: ValidationRequest, progress: Progress, found: Found, covers: CoverPlan | None) -> None:
         self.request = request
+        self.covers = covers
         self.progress = progress
         self.found = found
         self.announced: set[tuple[str, str]] = set()
@@ -177,6 +192,7 @@ class _Validation:
                 "rate": request.rate,
                 "shrink": request.shrink,
                 "states": request.states,
+                **({} if request.cover is None else {"cover": list(request.cover)}),
             },
             tool(),
             datetime.now(UTC).isoformat(timespec="seconds"),
@@ -189,7 +205,7 @@ class _Validation:
         choice = ProgramOptions(
             self.target.profile, self.request.programs, self.request.seed, **possible(self.target.offers), plain=self.request.plain
         )
-        programs = [*self.remembered, *generate(choice)]
+        programs = [*self.remembered, *(self.covers.programs if self.covers is not None else generate(choice))]
         if self.request.resumes:
             self._remember(programs)
         try:
@@ -578,6 +594,8 @@ class _Validation:
             self.report.shared = judge_shared(self.report.judged, self.target.profile, self.bound)
         self._gather(self.report.shared)
         self._announce(self.report.findings)
+        if self.covers is not None:
+            self.report.coverage = coverage(self.covers, self.report.judged)
         self.report.seconds = self.before + time.monotonic() - self.began
         notes = [memory.told(self.report, self.remembered)]
         if self.ignored:

@@ -213,7 +213,7 @@ class ProgramClient:
 
     def _route(self, call: RecordedCall) -> None:
         """Query a route. If the name server has none, retry with growing pauses, because a registration may be on its way."""
-        for attempt in range(ASKED_AGAIN):
+        for attempt in range(ASKED_AGAIN if call.again else 1):
             if attempt:
                 interrupts.pause(max(SETTLING, 2 * self._slowest) * 2**attempt)
             answer = self.call(call)

@@ -14,7 +14,7 @@ from rocketproof_model.interpreter import State, effect, holds, initial, labelle
 from rocketproof_model.language import Bool, const
 from rocketproof_model.result import Move, Witness
 
-from ...programs.offers import Args, Offers
+from .offers import Args, Offers
 
 if TYPE_CHECKING:  # the drivers load the implementation, which the explorer need not wait for
     from ..drivers.base import ModelDriver

@@ -22,10 +22,10 @@ from rocketproof_model import Action, Instance, Property
 from rocketproof_model.interpreter import State
 from rocketproof_model.result import Limits, Move, Watch, Witness
 
-from ...programs.offers import Args, Offers
 from ...programs.shrink import shrink
 from ..drivers.base import ModelDriver
 from .follow import ConformanceError, FollowedProgram
+from .offers import Args, Offers
 
 STEPS = 50
 ACTION_CLASSES = 64

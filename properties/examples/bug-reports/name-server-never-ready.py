@@ -1,0 +1,12 @@
+"""apache/rocketmq#9182: with needWaitForService the name server is never ready."""
+
+NAME_SERVER_SETTINGS = {"needWaitForService": True, "waitSecondsForService": 2}
+STEPS = [
+    ("topic", {"topic": "A"}),
+    ("wait", 4),
+    ("route", {"topic": "A"}),
+]
+
+
+def shows(answers):
+    return answers[3].remark == "name server not ready"

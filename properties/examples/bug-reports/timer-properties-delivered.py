@@ -1,0 +1,12 @@
+"""apache/rocketmq#11037: a timed message is delivered with TIMER_DELAY_SEC."""
+
+SETTINGS = {"timerWheelEnable": True}
+STEPS = [
+    ("send", {"topic": "A", "properties": {"UNIQ_KEY": "U1", "TIMER_DELAY_SEC": "2"}}),
+    ("wait", 6),
+    ("pull", {"topic": "A"}),
+]
+
+
+def shows(answers):
+    return any("TIMER_DELAY_SEC" in message.properties for message in answers[3].messages)

@@ -108,7 +108,7 @@ def measured_text(trials: Iterable[Mapping[str, Any]]) -> str:
     for row in sorted(trials, key=lambda row: Path(row["program"]).stem):
         ran = [release for release in row["releases"] if not release["problem"]]
         shows = [release for release in ran if release["shows"] == "yes"]
-        broken = sorted({each["property"] for each in shows[-1]["broken"]}) if shows else []
+        broken = sorted({each["property"] for each in shows[-1]["broken"] if each["judge"] != "reference"}) if shows else []
         lines += ["", f"[{Path(row['program']).stem}]", _list("tried", [release["release"] for release in ran])]
         lines.append(_list("shows", [release["release"] for release in shows]))
         lines.append(_list("undecided", [release["release"] for release in ran if release["shows"] == "unknown"]))

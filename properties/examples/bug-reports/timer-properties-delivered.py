@@ -9,4 +9,5 @@ STEPS = [
 
 
 def shows(answers):
-    return any("TIMER_DELAY_SEC" in message.properties for message in answers[3].messages)
+    found = [message.properties for message in answers[3].messages]
+    return any("TIMER_DELAY_SEC" in properties and "TIMER_OUT_MS" in properties for properties in found)

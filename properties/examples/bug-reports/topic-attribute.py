@@ -9,4 +9,4 @@ STEPS = [
 
 def shows(answers):
     attributes = answers[3].value["topicConfigTable"]["A"].get("attributes")
-    return answers[2].code == 0 and attributes != {"message.type": "NORMAL"}
+    return answers[2].code == 0 and attributes not in (None, {"message.type": "NORMAL"})

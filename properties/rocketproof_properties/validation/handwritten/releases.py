@@ -206,6 +206,8 @@ def perform_on_releases(
         progress(f"release {release}", number, len(releases))
         for group in groups:
             todo = [each for each in group if again or _kept(_place(folder, each, times or each.times, release)) is None]
+            if not todo:
+                continue
             with tempfile.TemporaryDirectory(prefix="rocketproof-") as work, suppress(TargetError):
                 for program, trials in record_together(todo, target_of(release), Path(work), times):
                     _keep(_place(folder, program, times or program.times, release), trials)

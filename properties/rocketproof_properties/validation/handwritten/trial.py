@@ -171,8 +171,6 @@ def record_together(
     A program that loses its broker is performed again on brokers of its own. `times`: runs of each program; None: as its file states.
     Raises TargetError if the brokers do not start.
     """
-    if not programs:
-        return
     again: list[ProgramFile] = []
     with closing(_runners(programs[0], target, folder, fresh=False, name_server=None, configure=False)) as runners:
         runner = next(runners)

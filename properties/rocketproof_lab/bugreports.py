@@ -143,11 +143,11 @@ def _head() -> Iterator[str]:
     yield "    rocketproof run properties/examples/bug-reports/pull-beyond-the-end.py --target apache:4.9.3"
     yield "    rocketproof bisect properties/examples/bug-reports/*.py --from 4.9.3 --to 5.5.0"
     yield ""
-    yield f"Of {len(reports())} reports {counts[REPRODUCED]} are reproduced, {counts[REFUTED]} are refuted on the releases that they name, and"
-    yield f"{counts[OUT_OF_REACH]} are out of reach. `python -m rocketproof_lab.bugreports` generates this page."
+    yield f"Of {len(reports())} reports {counts[REPRODUCED]} are reproduced, {counts[REFUTED]} are refuted on the releases that they name,"
+    yield f"and {counts[OUT_OF_REACH]} are out of reach. `python -m rocketproof_lab.bugreports` generates this page."
     yield ""
-    yield '"Shown by" names the tried releases that show the problem; successive tried ones are a range. "Broken" names the promises and rules'
-    yield "that the judges find broken in the last of these. A dash means that no judge names it."
+    yield '"Shown by" names the tried releases that show the problem; successive tried ones are a range. "Broken" names the promises and'
+    yield "rules that the judges find broken in the last of these. A dash means that no judge names it."
     yield ""
 
 
@@ -205,9 +205,9 @@ def _row(*cells: str) -> str:
 def main(arguments: Sequence[str] = sys.argv[1:]) -> None:
     """Print the page or, given a file of `bisect --json`, the measured releases."""
     if arguments:
-        print(measured_text(json.loads(Path(arguments[0]).read_text("utf-8"))), end="")
+        sys.stdout.write(measured_text(json.loads(Path(arguments[0]).read_text("utf-8"))))
     else:
-        print(page(), end="")
+        sys.stdout.write(page())
 
 
 if __name__ == "__main__":

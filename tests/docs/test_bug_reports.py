@@ -82,6 +82,4 @@ def test_trials_become_measured_releases() -> None:
     other = {"release": "5.0.0", "problem": "", "shows": "unknown", "broken": []}
     failed = {"release": "5.1.0", "problem": "there is no java", "shows": "unknown", "broken": []}
     text = measured_text([{"program": "a/b.py", "releases": [row, other, failed]}])
-    assert text.endswith(
-        '[b]\ntried = ["4.9.4", "5.0.0"]\nshows = ["4.9.4"]\nundecided = ["5.0.0"]\nbroken = ["PRO-28"]\n'
-    )
+    assert text.endswith('[b]\ntried = ["4.9.4", "5.0.0"]\nshows = ["4.9.4"]\nundecided = ["5.0.0"]\nbroken = ["PRO-28"]\n')

@@ -115,7 +115,7 @@ def test_programs_with_equal_setups_share_brokers(tmp_path: Path) -> None:
         assert len(result.rows[0].tried.trials) == program.times and result.shown == "4.9.4"
     perform_on_releases(programs[:3], ["4.9.4"], folder=tmp_path, target_of=target_of)
     assert len(made) == 2
-    assert len(releases._groups(programs)) == 3  # noqa: SLF001
+    assert len(releases._groups(programs)) == 3
 
 
 def test_program_that_a_busy_machine_disturbs_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

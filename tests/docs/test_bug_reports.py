@@ -19,7 +19,8 @@ from rocketproof_lab.bugreports import (
     programs,
     reports,
 )
-from rocketproof_profiles.releases import startable
+from rocketproof_profiles.releases import nearest_profile, startable
+from rocketproof_properties.catalogue.promises.broken import KnownBreach, breaches, line_number
 from rocketproof_properties.catalogue.promises.statements import promises
 from rocketproof_properties.validation.knownbugs.bugs import bugs
 
@@ -75,6 +76,20 @@ def test_measured_releases_can_be_started() -> None:
 def test_broken_promises_exist() -> None:
     known = {promise.id for promise in promises()}
     assert {name for report in reports() for name in re.findall(r"PRO-\d+", report.broken)} <= known
+
+
+RACES = {"registered-on-a-new-connection"}
+"""Programs that do not show their problem on each affected release."""
+
+
+@pytest.mark.parametrize("entry", [entry for entry in breaches() if entry.measured], ids=lambda entry: f"{entry.promise}-{entry.measured}")
+def test_documented_releases_are_the_measured_ones(entry: KnownBreach) -> None:
+    found = measured()[entry.measured]
+    decided = [release for release in found.tried if release not in found.undecided]
+    shown = {line_number(nearest_profile(release)) for release in found.shows}
+    tried = {line_number(nearest_profile(release)) for release in decided}
+    assert shown <= set(entry.lines)
+    assert entry.measured in RACES or shown == tried & set(entry.lines)
 
 
 def test_trials_become_measured_releases() -> None:

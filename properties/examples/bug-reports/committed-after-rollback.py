@@ -10,4 +10,4 @@ STEPS = [
 
 
 def shows(answers):
-    return len(answers[5].messages) > 0
+    return answers[2].code == answers[3].code == 0 and len(answers[5].messages) > 0

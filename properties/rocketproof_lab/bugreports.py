@@ -27,6 +27,12 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDER: Final = ROOT / "properties" / "examples" / "bug-reports"
 PAGE: Final = ROOT / "properties" / "docs" / "results" / "bug-reports.md"
 REPRODUCED, REFUTED, OUT_OF_REACH = VERDICTS = ("reproduced", "refuted", "out of reach")
+VALIDATED: Final = {
+    "named": "300 generated programs contain the order of requests, and a judge names the problem",
+    "agreed": "300 generated programs contain the order of requests, and no promise or rule forbids what the release does",
+    "not sent": "no generated program has the request, value, setting or order",
+}
+"""What ordinary validation makes of a reproduced report."""
 FIRST_INPUTS: Final = (
     "timer-cancelled-by-key",
     "topic-attribute",
@@ -49,6 +55,7 @@ class PublicReport:
     - `named`: the releases that it names. `claim`: its statement in one sentence.
     - `programs`: the programs that decide it. `verdict`: one of VERDICTS.
     - `broken`: the promises that an affected release breaks, "" if none states it. `text`: an answer to its reporter.
+    - `validate`: for a reproduced report, whether 300 generated programs of `validate` find it, one of VALIDATED.
     """
 
     number: int
@@ -59,6 +66,7 @@ class PublicReport:
     text: str
     programs: tuple[str, ...] = ()
     broken: str = ""
+    validate: str = ""
 
 
 @dataclass(frozen=True)
@@ -165,8 +173,8 @@ def _first_inputs() -> Iterator[str]:
 def _table() -> Iterator[str]:
     yield "## Reports of apache/rocketmq"
     yield ""
-    yield "| Report | Filed | Names | Claim | Verdict | Shown by | Broken |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "| Report | Filed | Names | Claim | Verdict | Shown by | Broken | `validate` |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for report in reports():
         shown = "; ".join(measured()[name].shown for name in report.programs) or "-"
         yield _row(
@@ -177,7 +185,15 @@ def _table() -> Iterator[str]:
             report.verdict,
             shown,
             report.broken or "-",
+            report.validate or "-",
         )
+    yield ""
+    yield "## What ordinary validation finds"
+    yield ""
+    reproduced = [report for report in reports() if report.verdict == REPRODUCED]
+    for name, sentence in VALIDATED.items():
+        found = [str(report.number) for report in reproduced if report.validate == name]
+        yield f"- **{name}**, {len(found)} of {len(reproduced)}: {sentence}. Reports {', '.join(found) or 'none'}."
     yield ""
 
 

@@ -12,6 +12,7 @@ from rocketproof_lab.bugreports import (
     PAGE,
     REFUTED,
     REPRODUCED,
+    VALIDATED,
     VERDICTS,
     measured,
     measured_text,
@@ -59,6 +60,7 @@ def test_verdicts_agree_with_the_measured_releases() -> None:
     for report in reports():
         shown = {release for name in report.programs for release in measured()[name].shows}
         tried = {release for name in report.programs for release in measured()[name].tried}
+        assert (report.validate in VALIDATED) == (report.verdict == REPRODUCED), report.number
         if report.verdict == REPRODUCED:
             assert shown, report.number
         elif report.verdict == REFUTED:

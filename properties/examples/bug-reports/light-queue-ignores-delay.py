@@ -2,11 +2,11 @@
 
 SETTINGS = {"enableLmq": True, "enableMultiDispatch": True}
 STEPS = [
-    ("send", {"topic": "A", "properties": {"INNER_MULTI_DISPATCH": "%LMQ%q", "DELAY": "2"}}),
+    ("send", {"topic": "A", "properties": {"INNER_MULTI_DISPATCH": "%LMQ%delayed", "DELAY": "2"}}),
     ("wait", 1),
-    ("max_offset", {"altered": ("topic", "%LMQ%q")}),
+    ("max_offset", {"altered": ("topic", "%LMQ%delayed")}),
     ("wait", 6),
-    ("max_offset", {"altered": ("topic", "%LMQ%q")}),
+    ("max_offset", {"altered": ("topic", "%LMQ%delayed")}),
 ]
 
 

@@ -2,12 +2,12 @@
 
 SETTINGS = {"enableLmq": True, "enableMultiDispatch": True}
 STEPS = [
-    ("send", {"topic": "A", "properties": {"INNER_MULTI_DISPATCH": "%LMQ%q"}}),
+    ("send", {"topic": "A", "properties": {"INNER_MULTI_DISPATCH": "%LMQ%retried"}}),
     ("wait", 0.5),
-    ("max_offset", {"altered": ("topic", "%LMQ%q")}),
+    ("max_offset", {"altered": ("topic", "%LMQ%retried")}),
     ("back", {"group": "g", "level": 1}),
     ("wait", 3),
-    ("max_offset", {"altered": ("topic", "%LMQ%q")}),
+    ("max_offset", {"altered": ("topic", "%LMQ%retried")}),
 ]
 
 

@@ -190,8 +190,8 @@ def _table() -> Iterator[str]:
     yield ""
     yield "## What ordinary validation finds"
     yield ""
-    yield "By the first 300 programs of seed 0 for the last affected release, and by the judges' verdicts on the programs above. The programs"
-    yield "were not performed again for this table."
+    yield "By the first 300 programs of seed 0 for the last affected release, and by the judges' verdicts on the programs above. The"
+    yield "generated programs were not performed for this table."
     yield ""
     reproduced = [report for report in reports() if report.verdict == REPRODUCED]
     for name, sentence in VALIDATED.items():

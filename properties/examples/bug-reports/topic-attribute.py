@@ -1,4 +1,4 @@
-"""A topic keeps the attribute of its last update (5.x)."""
+"""An update that adds an attribute leaves the topic with other attributes than this one (5.x)."""
 
 STEPS = [
     ("topic", {"topic": "A"}),

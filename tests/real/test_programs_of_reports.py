@@ -1,4 +1,4 @@
-"""Programs of bug reports on real releases: the release with the bug shows it, and the next one does not."""
+"""Programs of bug reports on real releases: the last release that shows the problem still does, and the next one does not."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from pathlib import Path
 
 import pytest
 
+from nonempty import nonempty
+from rocketproof_lab.bugreports import measured, programs
 from rocketproof_properties.validation.handwritten.condition import condition_of
-from rocketproof_properties.validation.handwritten.programfile import load
 from rocketproof_properties.validation.handwritten.releases import bisect
 
 COMMANDS = ("java", "mvn")
-EXAMPLES = Path(__file__).resolve().parents[2] / "properties" / "examples" / "bug-reports"
+QUICK = {"operations-forgotten"}
+"""Programs that do not wait for a nightly run."""
+RARE = {"registered-on-a-new-connection"}
+"""Races: their absence in a few runs shows nothing."""
 
 
 @pytest.mark.parametrize(
-    ("name", "bad", "good"),
-    [
-        ("operations-forgotten", "4.8.0", "4.9.0"),
-        pytest.param("batch-loses-keys", "5.3.3", "5.4.0", marks=pytest.mark.nightly),
-        pytest.param("pull-fewer-than-asked", "4.1.0-incubating", "4.2.0", marks=pytest.mark.nightly),
-    ],
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly) for name in nonempty(measured()) if name not in RARE],
 )
-def test_bug_is_shown_by_the_last_release_that_has_it(name: str, bad: str, good: str, tmp_path: Path) -> None:
-    program = load(str(EXAMPLES / f"{name}.py"))
-    result = bisect(program, [bad, good], condition_of(program, None, None), folder=tmp_path)
-    assert [row.tried.problem for row in result.rows] == ["", ""]
-    assert (result.first, result.without, result.exit_code) == (bad, good, 1)
+def test_program_shows_its_problem_as_measured(name: str, tmp_path: Path) -> None:
+    program, found = programs()[name], measured()[name]
+    decided = [release for release in found.tried if release not in found.undecided]
+    releases = [release for release in (found.shows[-1] if found.shows else decided[-1], found.first_without) if release]
+    result = bisect(program, releases, condition_of(program, None, None), folder=tmp_path)
+    assert [row.tried.problem for row in result.rows] == [""] * len(releases)
+    assert [row.shows for row in result.rows] == ["yes" if release in found.shows else "no" for release in releases]

@@ -12,10 +12,10 @@ from rocketproof_properties.brokers.deployment import TargetError
 from rocketproof_properties.brokers.inprocess import InProcess
 from rocketproof_properties.commands import run
 from rocketproof_properties.reports.choices import InputError
-from rocketproof_properties.validation.handwritten import releases
+from rocketproof_properties.validation.handwritten import releases, trial
 from rocketproof_properties.validation.handwritten.condition import ANY_BROKEN, ShowCondition, condition_of
 from rocketproof_properties.validation.handwritten.programfile import ProgramFile, load
-from rocketproof_properties.validation.handwritten.releases import bisect, releases_between, with_first_problem
+from rocketproof_properties.validation.handwritten.releases import bisect, perform_on_releases, releases_between, with_first_problem
 from rocketproof_properties.validation.handwritten.trial import ProgramTrial, perform
 
 OPERATIONS = Path(__file__).resolve().parents[2] / "properties" / "examples" / "bug-reports" / "operations-forgotten.py"
@@ -92,6 +92,38 @@ def test_release_that_does_not_start_is_undecided(tmp_path: Path) -> None:
     program = load(str(OPERATIONS))
     result = bisect(program, ["4.9.4"], ShowCondition("it", lambda answers, broken: False), folder=tmp_path, try_release=failing)
     assert (result.exit_code, result.undecided) == (3, ["4.9.4"]) and result.rows[0].tried.problem == "there is no java"
+
+
+def test_programs_with_equal_setups_share_brokers(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def target_of(release: str) -> InProcess:
+        made.append(release)
+        return InProcess(nearest_profile(release))
+
+    plain = ['STEPS = [("send", {"topic": "A"})]\n', 'STEPS = [("send", {"topic": "A"}), ("pull", {"topic": "A"})]\nTIMES = 2\n']
+    alone = ['STEPS = [("max_offset", {"topic": "RMQ_SYS_TRANS_OP_HALF_TOPIC"})]\n', 'STEPS = [("send", {}), ("crash", {})]\n']
+    programs = []
+    for number, text in enumerate([*plain, *alone]):
+        (tmp_path / f"program{number}.py").write_text(text)
+        programs.append(load(str(tmp_path / f"program{number}.py")))
+    perform_on_releases(programs[:3], ["4.9.4"], folder=tmp_path, target_of=target_of)
+    assert len(made) == 2
+    condition = ShowCondition("it", lambda answers, broken: answers[1].code == 0)
+    for program in programs[:3]:
+        result = bisect(program, ["4.9.4"], condition, folder=tmp_path, try_release=never)
+        assert len(result.rows[0].tried.trials) == program.times and result.shown == "4.9.4"
+    perform_on_releases(programs[:3], ["4.9.4"], folder=tmp_path, target_of=target_of)
+    assert len(made) == 2
+    assert len(releases._groups(programs)) == 3
+
+
+def test_program_that_a_busy_machine_disturbs_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = iter([True, True, False])
+    monkeypatch.setattr(trial, "_was_busy", lambda history: next(busy))
+    (tmp_path / "program.py").write_text('STEPS = [("send", {"topic": "A"})]\n')
+    perform(load(str(tmp_path / "program.py")), InProcess("P494"), tmp_path)
+    assert next(busy, None) is None and len(list(tmp_path.glob("*.ndjson"))) == 3
 
 
 def test_command_prints_a_table_of_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from rocketproof_properties.commands.library.totest import history_as_test
 from rocketproof_properties.judging.verdicts import ProgramFinding
 from rocketproof_properties.programs.program import Program
 from rocketproof_properties.reports.choices import InputError
+from rocketproof_properties.validation.handwritten.condition import condition_of
 from rocketproof_properties.validation.handwritten.programfile import load
 from rocketproof_properties.validation.handwritten.trial import perform
 from rocketproof_properties.validation.report import ValidationFinding, source
@@ -54,9 +55,23 @@ def test_lists_and_waits_become_steps(write: Callable[[str], str]) -> None:
     assert program.program.needs == "timerWheelEnable=true, transactionCheckInterval=500"
 
 
+def test_file_states_runs_a_property_and_settings_of_single_brokers(write: Callable[[str], str]) -> None:
+    more = 'TIMES = 3\nPROPERTY = "PRO-69"\nBROKERS = 2\nBROKER_SETTINGS = {"broker-b": {"brokerId": 1}}\n'
+    program = load(write('STEPS = [("send", {})]\n' + more))
+    assert (program.times, program.finding) == (3, "PRO-69")
+    assert program.setup.settings_of("broker-b") == {"brokerId": "1"} and program.setup.settings_of("broker-a") == {}
+    assert program.given["brokerSettings"] == {"broker-b": {"brokerId": "1"}} and "brokerSettings" not in load(write(PULLS)).given
+    assert condition_of(program, None, None).text == "PRO-69 is broken"
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
+        ('STEPS = [("send", {})]\nTIMES = 0', "report.py:2: TIMES is not a number from 1 to 1000 but 0; write TIMES = 100"),
+        (
+            'STEPS = [("send", {})]\nBROKER_SETTINGS = {"broker-b": {}}',
+            "report.py:2: BROKER_SETTINGS is not a dict with the brokers broker-a; write BROKER_SETTINGS = ",
+        ),
         ("x = 1", "report.py:1: no STEPS in this file; write STEPS = "),
         ("steps = []", "call steps STEPS"),
         ("STEPS = []", "report.py:1: STEPS is empty"),
@@ -94,7 +109,7 @@ def test_errors_are_one_line_with_the_place(text: str, error: str, write: Callab
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_examples_are_programs(path: Path) -> None:
     program = load(str(path))
-    assert (program.shows is not None and program.sentence.endswith(".")) or program.sentence.endswith(").")
+    assert (program.shows is not None or program.finding) and program.sentence.endswith(".")
     assert len(program.steps) <= 10
 
 

@@ -1,5 +1,6 @@
 """A delayed message of a deleted topic is delivered to the topic that is created again."""
 
+SETTINGS = {"timerWheelEnable": True}
 STEPS = [
     ("topic", {"topic": "A"}),
     ("send", {"topic": "A", "properties": {"DELAY": "1"}}),

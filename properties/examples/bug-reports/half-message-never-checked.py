@@ -1,4 +1,4 @@
-"""A half message with a long immunity time is discarded, although its producer was never asked."""
+"""A half message with a long immunity time is discarded, although its producer was never asked (apache/rocketmq#8311)."""
 
 SETTINGS = {"transactionCheckInterval": 500, "transactionTimeOut": 500}
 DISCARDED = "TRANS_CHECK_MAX_TIME_TOPIC"
@@ -6,9 +6,9 @@ STEPS = [
     ("heartbeat", {"group": "producers"}),
     ("send", {"properties": {"TRAN_MSG": "true", "PGROUP": "producers", "CHECK_IMMUNITY_TIME_IN_SECONDS": "2000000000"}}),
     ("question", {}),
-    ("max_offset", {"topic": DISCARDED}),
+    ("pull", {"topic": DISCARDED}),
 ]
 
 
 def shows(answers):
-    return answers[3].fields["commitLogOffset"] is None and answers[4].fields["offset"] not in (None, "0")
+    return answers[3].fields["commitLogOffset"] is None and len(answers[4].messages) > 0

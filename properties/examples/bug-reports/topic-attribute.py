@@ -1,4 +1,4 @@
-"""A topic keeps the attribute of its last update (5.x)."""
+"""An update that adds an attribute leaves the topic with other attributes than this one (5.x)."""
 
 STEPS = [
     ("topic", {"topic": "A"}),
@@ -9,4 +9,4 @@ STEPS = [
 
 def shows(answers):
     attributes = answers[3].value["topicConfigTable"]["A"].get("attributes")
-    return answers[2].code == 0 and attributes != {"message.type": "NORMAL"}
+    return answers[2].code == 0 and attributes not in (None, {"message.type": "NORMAL"})

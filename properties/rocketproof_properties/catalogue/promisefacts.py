@@ -234,6 +234,11 @@ class PromiseFacts:
             commits = [change for change in self.requests if self._commits(change, *key)]
             last = last_of(commits, at)
             offset = None if last is None else self._committed(last)
+            if last is not None and last.op == "delete_topic" and last.code == SUCCESS:
+                before = {self._committed(change) for change in commits if change.seq < last.seq} - {None}
+                if before:
+                    yield row_of("tracked")(deleted=True, outlives=success and answered > 0 and answered in before), about
+                continue
             if last is None or offset is None or offset < 0 or any(crash.seq > last.seq for crash in self.crashes if crash.seq < at):
                 continue
             earlier = [self._committed(change) or 0 for change in commits if change.seq < last.seq]
@@ -453,6 +458,7 @@ class PromiseFacts:
             row = row_of("half")(
                 committed=bool(commits),
                 rolledBack=bool(rollbacks),
+                rolledBackFirst=_is_first(rollbacks, mine),
                 acknowledged=bool(commits) and not rollbacks and all(each.code == SUCCESS for each in commits),
                 copies=len(copies),
                 sameMessage=first is None or _same_message(record, first),
@@ -637,6 +643,13 @@ def _given(request: BrokerRequest, number: int) -> Mapping[str, str]:
 def _is_own(name: str, value: str) -> bool:
     """Whether a property is the producer's own, and can be stored as a text."""
     return name not in _OF_BROKERS and not name.startswith(_SPECIAL) and value.isprintable() and name.isprintable() and bool(name and value)
+
+
+def _is_first(ends: Sequence[Exchange], all_ends: Sequence[Exchange]) -> bool:
+    """Return whether the first of all requests that end a half message is one of these, and got its response before any other was sent."""
+    if not ends or ends[0] is not all_ends[0] or ends[0].code != SUCCESS:
+        return False
+    return all(Span.of(ends[0]).end < later.seq for later in all_ends[1:])
 
 
 def _same_message(before: StoredRecord, record: StoredRecord) -> bool:

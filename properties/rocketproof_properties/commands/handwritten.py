@@ -20,7 +20,7 @@ def run_program(
     target: str = "inprocess",
     nameserver: str | None = None,
     profile: Profile | None = None,
-    times: Count = 1,
+    times: Count | None = None,
     fresh: Flag = False,
     expect: str | None = None,
     field: str | None = None,
@@ -44,7 +44,7 @@ def run_program(
     profile
         What to judge by, such as P494. Default: the target's own, P49 for an address.
     times
-        Number of runs. Each distinct outcome is shown with the number of its runs.
+        Number of runs. Each distinct outcome is shown with the number of its runs. Default: TIMES of the file, or 1.
     fresh
         Start new brokers for each run.
     expect
@@ -80,7 +80,7 @@ def run_program(
                 chosen,
                 condition,
                 Path(folder),
-                times=times,
+                times=times or read.times,
                 fresh=fresh,
                 name_server=nameserver,
                 configure=configure,
@@ -102,15 +102,13 @@ def _keep(recorded: Path, place: Path) -> None:
 
 
 def bisect(
-    program: str,
-    /,
-    *,
+    *programs: str,
     first: Annotated[str, Parameter(name="--from")] = "4.9.4",
     last: Annotated[str, Parameter(name="--to")] = "5.5.0",
     expect: str | None = None,
     field: str | None = None,
     profile: Profile | None = None,
-    times: Count = 1,
+    times: Count | None = None,
     binary: Flag = False,
     again: Flag = False,
     json: Json = None,
@@ -118,13 +116,14 @@ def bisect(
     """Perform a program on every release of a range, and name the first that shows its problem and the first later one that does not.
 
     Each release is started once. Its history is kept in .rocketproof/bisect, so that another condition needs no broker. The problem is what
-    --expect, --field or `shows` of the file states. Otherwise it is the first broken rule, or the first response that differs. Exit code 1:
-    a release shows it.
+    --expect, --field or `shows` of the file states. Otherwise it is the first broken rule, or the first response that differs. Several
+    programs with equal settings share the brokers of a release. Exit code 1: a release shows it.
 
     Parameters
     ----------
-    program
-        A Python file with STEPS, a file of a finding, a test that `to-test` has written, or a recorded history.
+    programs
+        A Python file with STEPS, a file of a finding, a test that `to-test` has written, or a recorded history. Several are shown in one
+        table.
     first
         The first release.
     last
@@ -136,28 +135,40 @@ def bisect(
     profile
         The profile to judge all releases by. Default: the profile of each release.
     times
-        Number of runs on each release. A release shows the problem if one of them does.
+        Number of runs on each release. A release shows the problem if one of them does. Default: TIMES of the file, or 1.
     binary
         Search for the one release from which on, or up to which, the problem is shown. Tries few releases. Assumes that the problem does
         not come and go, and needs a condition.
     again
         Start all releases, even if their results are kept.
     json
-        Write the releases to this file."""
+        Write the releases to this file: one object, or a list of them for several programs."""
     from ..validation.handwritten import programfile, releases, show
     from ..validation.handwritten.condition import ANY_BROKEN, condition_of
 
-    read = programfile.load(program)
-    condition = condition_of(read, expect, field)
-    if binary and condition is ANY_BROKEN:
+    if not programs:
+        raise InputError("bisect needs a program; give a Python file with STEPS")
+    if len(programs) > 1 and (expect is not None or field is not None or binary):
+        raise InputError("--expect, --field and --binary are for one program; give one, or def shows(answers) in each file")
+    read = [programfile.load(program) for program in programs]
+    conditions = [condition_of(each, expect, field) for each in read]
+    if binary and ANY_BROKEN in conditions:
         raise InputError("--binary needs a condition; give --expect or --field, or def shows(answers) in the file")
     between = releases.releases_between(first, last)
     from ..reports import output
 
+    results = []
     with output.phases() as progress:
-        result = releases.bisect(read, between, condition, times=times, again=again, binary=binary, profile=profile, progress=progress)
-    if condition is ANY_BROKEN:
-        result = releases.with_first_problem(result)
-    write(json, result.data())
-    show.render_releases(result)
-    return result.exit_code
+        if len(read) > 1:
+            releases.perform_on_releases(read, between, times=times, again=again, progress=progress)
+        for each, condition in zip(read, conditions, strict=True):
+            result = releases.bisect(
+                each, between, condition, times=times, again=again and len(read) == 1, binary=binary, profile=profile, progress=progress
+            )
+            results.append(releases.with_first_problem(result) if condition is ANY_BROKEN else result)
+    write(json, results[0].data() if len(results) == 1 else [result.data() for result in results])
+    if len(results) == 1:
+        show.render_releases(results[0])
+    else:
+        show.render_programs(results)
+    return exit_code(findings=[each.first for each in results if each.first], undecided=[each for row in results for each in row.undecided])

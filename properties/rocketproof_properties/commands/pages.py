@@ -86,6 +86,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "properties/bench/README.md": GUIDE,
     },
     "Results": {
+        "properties/docs/results/bug-reports.md": RESULTS,
         "properties/docs/results/release-changes.md": RESULTS,
         "properties/docs/results/release-validations.md": RESULTS,
         "properties/docs/results/known-bugs-found.md": RESULTS,

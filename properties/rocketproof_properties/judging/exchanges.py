@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from rocketproof_impl.store.timers import TIMES
 from rocketproof_profiles import PROFILES
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, REQUEST_CODE_NOT_SUPPORTED, SUCCESS
 from rocketproof_protocol.flags import READ
@@ -91,6 +92,8 @@ def conditions(parsed: ParsedHistory, requests: Sequence[MeasuredRequest], histo
         if request.kind in ("send", "batch"):
             delayed, half = _positive(request.properties), java_boolean(request.properties.get("TRAN_MSG")) and request.kind == "send"
             conditions_met |= {name for name, is_so in _KINDS.items() if is_so == (delayed, half)}
+            if not request.properties.keys().isdisjoint(TIMES):
+                conditions_met.add(about.TIMED)
             if half and delayed:
                 conditions_met |= {about.DELAYED, about.HALF_ONES}
             if request.topic.startswith(RETRY_PREFIX) and is_given_up(request.reconsume_times, exchange.limit, beyond=beyond):

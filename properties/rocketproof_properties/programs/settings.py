@@ -123,7 +123,7 @@ LEGAL: Final[Mapping[str, Legal]] = {
     "regionId": Legal(("DefaultRegion", "eu")),
     "rejectTransactionMessage": Legal(_NO),
     "startAcceptSendRequestTimeStamp": Legal(("0", "1000")),
-    "timerMaxDelaySec": Legal(("259200", "60"), switch="timers"),
+    "timerMaxDelaySec": Legal(("259200", "60", "2592000"), switch="timers"),
     "timerWheelEnable": Legal(("false", "true"), start=True, switch="timers"),
     "traceOn": Legal(_YES),
     "traceTopicEnable": Legal(_NO, start=True, switch="trace_topic"),

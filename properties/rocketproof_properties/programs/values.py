@@ -73,13 +73,20 @@ def mixed(*kinds: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
     return tuple({repr(each): each for each in maps}.values())
 
 
-TIMED: Final = mixed(({"UNIQ_KEY": "U1"},), ({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_MS": "1100"}, {"TIMER_DELAY_SEC": "1", "TAGS": "t"}))
+TIMED: Final = mixed(
+    ({"UNIQ_KEY": "U1"},),
+    (
+        *({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_MS": "1100"}, {"TIMER_DELAY_SEC": "1", "TAGS": "t"}),
+        *({"TIMER_DELAY_SEC": str(LONG_MAX)}, {"TIMER_DELAY_MS": str(LONG_MAX)}),
+    ),
+)
 CANCELLING: Final = mixed(
     ({"UNIQ_KEY": "U2"},),
     ({"TIMER_DELAY_SEC": "2"}, {"TIMER_DELAY_SEC": "1"}),
     tuple({"TIMER_DEL_UNIQKEY": key} for key in ("U1", "A+U1", "B+U1", "U2")),
 )
-"""Timers that a broker with a timer wheel delivers within five seconds, and messages that cancel one."""
+"""Timers that a broker with a timer wheel delivers within five seconds, and messages that cancel one. The largest delays wrap around in 64
+bits: their time is in the past."""
 IMMUNE: Final = tuple(
     {**HALVES[0], "CHECK_IMMUNITY_TIME_IN_SECONDS": seconds} for seconds in ("2000000000", "1", "0", "-1", "x", "9223372036854775")
 )

@@ -77,12 +77,21 @@ FETCH: Mapping[str, Type] = {
 - `small`: all of the queue's records are so short that no limit of bytes applies.
 """
 
-TRACKED: Mapping[str, Type] = {"known": Bool, "success": Bool, "committed": _I64, "answered": _I64, "lowered": Bool}
-"""A query of a group's offset after a commit.
+TRACKED: Mapping[str, Type] = {
+    "known": Bool,
+    "success": Bool,
+    "committed": _I64,
+    "answered": _I64,
+    "lowered": Bool,
+    "deleted": Bool,
+    "outlives": Bool,
+}
+"""A query of a group's offset after a commit, or after the deletion of the topic that the offset was committed for.
 
 - `known`: the last commit before the query is certain. `committed`: its offset.
 - `lowered`: an earlier commit had a larger offset.
 - `success`: the query was answered. `answered`: the offset in the response.
+- `deleted`: the topic was deleted after the last commit. `outlives`: the response is an offset that was committed before.
 """
 
 REPEATED: Mapping[str, Type] = {"settled": Bool, "queries": _I32, "differing": _I32, "moved": _I32, "changed": _I32}
@@ -136,6 +145,7 @@ ARRIVAL: Mapping[str, Type] = {
 HALF: Mapping[str, Type] = {
     "committed": Bool,
     "rolledBack": Bool,
+    "rolledBackFirst": Bool,
     "acknowledged": Bool,
     "copies": _I32,
     "sameMessage": Bool,
@@ -148,6 +158,7 @@ HALF: Mapping[str, Type] = {
 """An acknowledged half message.
 
 - `committed`, `rolledBack`: a request to do so was sent. `acknowledged`: such a commit, and no rollback, got a successful response.
+- `rolledBackFirst`: its first end was a rollback that got a successful response before any other end was sent.
 - `copies`: how often it is in its target topic. `sameMessage`, `sameQueue`: the first copy has its body, keys, tags and id, and its queue.
 - `readAfter`: the target's queue was read after the commit had been dispatched.
 - `discarded`: the broker moved it to the topic of messages that were checked too often.

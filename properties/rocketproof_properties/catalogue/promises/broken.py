@@ -26,6 +26,7 @@ class KnownBreach:
     - `condition`: the condition of a program, as in the catalogue's cases; "" for any program.
     - `bug`: the known bug's id, "" without one. `reason`: the cause in one sentence.
     - `program`: the smallest program that shows it.
+    - `measured`: the program of a bug report by which the range was measured, "" if it was not.
     """
 
     promise: str
@@ -35,6 +36,7 @@ class KnownBreach:
     condition: str = ""
     bug: str = ""
     program: tuple[tuple[str, dict[str, Any]], ...] = ()
+    measured: str = ""
 
     @property
     def lines(self) -> range:

@@ -206,6 +206,10 @@ def _groups() -> Iterator[Promise]:
         f"{DOCS}: Consumer progress management, reset of offsets",
         implies(t.known & t.lowered, done), t.committed, t.answered,
     )  # fmt: skip
+    yield GROUPS.over(
+        "tracked", "PRO-86", "A deleted topic leaves no committed offsets to a topic with the same name.",
+        f"{DOCS}: Admin tool, deleteTopic", implies(t.deleted, ~t.outlives), False, t.outlives,
+    )  # fmt: skip
     yield GROUPS.as_in(
         "PRO-39", "A group continues at its committed offsets after a restart.", f"{DOCS}: Consumer progress, stored by the broker",
         "restart.progress",
@@ -249,6 +253,10 @@ def _transactions() -> Iterator[Promise]:
     yield TRANSACTIONS.over(
         "half", "PRO-47", "A half message that was rolled back, and not committed, is never delivered.", docs,
         implies(h.rolledBack & ~h.committed, h.copies == 0), 0, h.copies,
+    )  # fmt: skip
+    yield TRANSACTIONS.over(
+        "half", "PRO-85", "A half message that was rolled back first is never delivered, even if it is committed later.", docs,
+        implies(h.rolledBackFirst, h.copies == 0), 0, h.copies,
     )  # fmt: skip
     yield TRANSACTIONS.over(
         "half", "PRO-48", "A half message is delivered after its commit.", docs,

@@ -6,7 +6,10 @@ A Python file defines these names; all but the first are optional.
   1.5 s. A list of steps stands for its steps, so that `[("send", {})] * 3` sends three messages.
 - `SETTINGS`: settings that the brokers are started with, by RocketMQ's names. `NAME_SERVER_SETTINGS`: those of the name server.
 - `BROKERS`: the number of brokers. A step names one by `"broker": "broker-b"`; the default is the first.
-- `shows(answers)`: whether the responses show the problem.
+- `BROKER_SETTINGS`: further settings of single brokers, such as `{"broker-b": {"brokerName": "broker-a", "brokerId": 1, "brokerRole":
+  "SLAVE"}}`.
+- `TIMES`: how often it is performed, for races.
+- `shows(answers)`: whether the responses show the problem. `PROPERTY`: the problem is that this property or promise is broken.
 
 Every error becomes one line `file:line: what; how to fix it`.
 """
@@ -43,6 +46,8 @@ WAIT: Final = "wait"
 """A step of files only: seconds that pass."""
 _STEPS: Final = (*ON_BROKERS, WAIT)
 _CLIENTS: Final = 64
+_BROKERS: Final = 9
+_TIMES: Final = 1000
 _MILLIS: Final = 1000
 _TYPO: Final = 0.8
 """A setting that rocketproof does not know, but that is this similar to one it knows, is a typing error."""
@@ -55,7 +60,8 @@ class ProgramFile:
     """A program as a user wrote it.
 
     - `settings`: the settings of `needs` and `SETTINGS` that brokers are started with. `running`: those that change on a running broker.
-    - `shows`: the file's function, None if it has none. `finding`: the property or field that a finding's file is about, "" if unknown.
+    - `own`: settings of single brokers, by broker. `times`: how often it is performed unless a caller says otherwise.
+    - `shows`: the file's function, None if it has none. `finding`: the property or field that the file is about, "" if it names none.
     - `sentence`: the first line of the file's docstring.
     """
 
@@ -65,6 +71,8 @@ class ProgramFile:
     running: Mapping[str, str] = field(default_factory=dict)
     name_server: Mapping[str, str] = field(default_factory=dict)
     brokers: int = 1
+    own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    times: int = 1
     shows: Callable[[Any], Any] | None = None
     finding: str = ""
     sentence: str = ""
@@ -77,16 +85,20 @@ class ProgramFile:
     @property
     def setup(self) -> Setup:
         """The brokers that the program needs."""
-        return Setup(self.brokers, self.settings, name_server=self.name_server)
+        return Setup(self.brokers, self.settings, self.own, self.name_server)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What the brokers and the name server were given, as JSON values. Histories keep it."""
+        given = {"settings": dict(self.settings), "nameServer": dict(self.name_server), "brokers": self.brokers}
+        return given | ({"brokerSettings": {broker: dict(own) for broker, own in self.own.items()}} if self.own else {})
 
     def data(self) -> dict[str, Any]:
         """Return what is performed as JSON values. Two files with equal data have equal runs."""
         return {
             "steps": [[name, args] for name, args in self.steps],
             "needs": self.program.needs,
-            "settings": dict(self.settings),
-            "nameServer": dict(self.name_server),
-            "brokers": self.brokers,
+            **self.given,
         }
 
 
@@ -114,7 +126,8 @@ def _of_history(path: str) -> ProgramFile:
     given = dict(history.origin.get("given") or {})
     program, settings = history.program, dict(given.get("settings") or {}) or dict(at_start(history.program.needs))
     running = {} if given else dict(while_running(program.needs))
-    return ProgramFile(path, program, settings, running, dict(given.get("nameServer") or {}), whole_number(given.get("brokers") or 1))
+    own = dict(given.get("brokerSettings") or {})
+    return ProgramFile(path, program, settings, running, dict(given.get("nameServer") or {}), whole_number(given.get("brokers") or 1), own)
 
 
 class _Reader:
@@ -135,7 +148,9 @@ class _Reader:
         if not is_known(needs):
             self._refuse(f"unknown settings {needs!r}; write SETTINGS = {{...}} with the names of RocketMQ", "STEPS")
         given, name_server = self._settings("SETTINGS"), self._settings("NAME_SERVER_SETTINGS")
-        brokers = self._brokers()
+        brokers = self._number("BROKERS", _BROKERS, "write BROKERS = 2")
+        times = self._number("TIMES", _TIMES, "write TIMES = 100")
+        own = self._broker_settings(brokers)
         steps = self._steps(brokers)
         shows = self.values.get("shows")
         if shows is not None and not callable(shows):
@@ -148,8 +163,10 @@ class _Reader:
             while_running(needs) if needs else {},
             name_server,
             brokers,
+            own,
+            times,
             shows,
-            named.get("property", ""),
+            str(self.values.get("PROPERTY") or named.get("property", "")),
             next(iter((ast.get_docstring(self.tree) or "").splitlines()), ""),
             self.source,
         )
@@ -166,21 +183,30 @@ class _Reader:
 
     # Settings
 
-    def _brokers(self) -> int:
-        number = self.values.get("BROKERS", 1)
-        if type(number) is not int or not 1 <= number <= 9:
-            self._refuse(f"BROKERS is not a number from 1 to 9 but {number!r}; write BROKERS = 2", "BROKERS")
+    def _number(self, name: str, most: int, hint: str) -> int:
+        number = self.values.get(name, 1)
+        if type(number) is not int or not 1 <= number <= most:
+            self._refuse(f"{name} is not a number from 1 to {most} but {number!r}; {hint}", name)
         return number
 
+    def _broker_settings(self, brokers: int) -> dict[str, dict[str, str]]:
+        given, names = self.values.get("BROKER_SETTINGS", {}), Setup(brokers).names
+        if not isinstance(given, Mapping) or not given.keys() <= set(names):
+            example = 'BROKER_SETTINGS = {"broker-b": {"brokerRole": "SLAVE"}}'
+            self._refuse(f"BROKER_SETTINGS is not a dict with the brokers {', '.join(names)}; write {example}", "BROKER_SETTINGS")
+        return {broker: self._texts("BROKER_SETTINGS", own) for broker, own in given.items()}
+
     def _settings(self, name: str) -> dict[str, str]:
-        given = self.values.get(name, {})
+        return self._texts(name, self.values.get(name, {}))
+
+    def _texts(self, name: str, given: Any) -> dict[str, str]:
         if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
             self._refuse(f'{name} is not a dict of names to values; write {name} = {{"transactionCheckInterval": 500}}', name)
         for key, value in given.items():
             if not isinstance(value, str | int | float):
                 self._refuse(f"{name}[{key!r}] is not a text or a number but {value!r}", name, key)
             near = difflib.get_close_matches(key, _KNOWN_SETTINGS, 1, _TYPO)
-            if name == "SETTINGS" and key not in _KNOWN_SETTINGS and near:
+            if name != "NAME_SERVER_SETTINGS" and key not in _KNOWN_SETTINGS and near:
                 self._refuse(f"unknown setting {key!r}; did you mean {near[0]}?", name, key)
         return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given.items()}
 

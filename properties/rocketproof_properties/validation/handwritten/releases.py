@@ -1,7 +1,7 @@
 """Perform a program on releases, and find the first that shows a problem and the first that does not.
 
-Every release is started once for a program. Its history is kept below `.rocketproof/bisect` and judged again when the program is asked for
-again, so that another condition, or another range, needs no broker.
+Every release is started once for a program. Several programs with equal setups share its brokers. The history is kept below
+`.rocketproof/bisect` and judged again when the program is asked for again, so that another condition, or another range, needs no broker.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 from rocketproof_profiles.releases import nearest_profile, startable, version_key
 
 from ...brokers.apache import Apache
-from ...brokers.deployment import TargetError
+from ...brokers.deployment import TargetError, ValidationTarget
 from ...judging.verdicts import ProgramFinding
+from ...programs.names import is_system_topic
 from ...reports.choices import InputError
 from ...reports.exitcode import exit_code
 from ...reports.files import write_json
@@ -27,12 +30,14 @@ from ..validate import Progress
 from .answers import differences
 from .condition import ANY_BROKEN, ShowCondition, of_property
 from .programfile import ProgramFile
-from .trial import ProgramTrial, perform, read_trial
+from .trial import ProgramTrial, RecordedTrial, perform, read_trial, record_together
 
 FOLDER: Final = Path(".rocketproof") / "bisect"
 _INDEX: Final = "trials.json"
 _VERSION: Final = 1
 SHOWS, NOT, UNKNOWN = "yes", "no", "unknown"
+_OBSERVE: Final = frozenset({"max_offset", "min_offset", "pull", "stats", "question", "checked"})
+_CHANGE_BROKERS: Final = frozenset({"crash", "restart", "configure", "question", "checked"})
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,13 @@ class BisectResult:
         return next((row.tried.release for row in after if row.shows == NOT), "")
 
     @property
+    def shown(self) -> str:
+        """The releases that show it, as ranges of tried releases, such as `4.9.4 to 5.0.0, 5.2.0`; "" if none does."""
+        rows = groupby(self.rows, lambda row: row.shows == SHOWS)
+        ranges = [[row.tried.release for row in group] for shows, group in rows if shows]
+        return ", ".join(each[0] if len(each) == 1 else f"{each[0]} to {each[-1]}" for each in ranges)
+
+    @property
     def undecided(self) -> list[str]:
         return [row.tried.release for row in self.rows if row.shows == UNKNOWN]
 
@@ -142,7 +154,7 @@ def bisect(
     releases: Sequence[str],
     condition: ShowCondition,
     *,
-    times: int = 1,
+    times: int | None = None,
     folder: Path = FOLDER,
     again: bool = False,
     binary: bool = False,
@@ -152,8 +164,10 @@ def bisect(
 ) -> BisectResult:
     """Perform the program on the releases, or with `binary` on as few as needed if each shows it from one release on, or up to one.
 
-    `again`: start brokers also where a result is kept. `try_release` performs it on a release; the default starts it.
+    `times`: runs on each release; None: as the program's file states. `again`: start brokers also where a result is kept. `try_release`
+    performs it on a release; the default starts it.
     """
+    times = times or program.times
     perform_on = try_release or _perform
     done: dict[str, TriedRelease] = {}
 
@@ -170,6 +184,49 @@ def bisect(
             tried(release)
     in_order = [done[release] for release in releases if release in done]
     return BisectResult(program, condition, _rows(in_order, condition), binary)
+
+
+def perform_on_releases(
+    programs: Sequence[ProgramFile],
+    releases: Sequence[str],
+    *,
+    times: int | None = None,
+    folder: Path = FOLDER,
+    again: bool = False,
+    progress: Progress = lambda what, done, all_: None,
+    target_of: Callable[[str], ValidationTarget] = Apache,
+) -> None:
+    """Perform several programs on all releases and keep the results, so that `bisect` of each starts no broker.
+
+    Programs with equal setups share the brokers of a release. A program that restarts brokers or observes their own topics has brokers of
+    its own. A release that does not start is left to `bisect`, which reports it.
+    """
+    groups = _groups(programs)
+    for number, release in enumerate(releases, 1):
+        progress(f"release {release}", number, len(releases))
+        for group in groups:
+            todo = [each for each in group if again or _kept(_place(folder, each, times or each.times, release)) is None]
+            if not todo:
+                continue
+            with tempfile.TemporaryDirectory(prefix="rocketproof-") as work, suppress(TargetError):
+                for program, trials in record_together(todo, target_of(release), Path(work), times):
+                    _keep(_place(folder, program, times or program.times, release), trials)
+
+
+def _groups(programs: Sequence[ProgramFile]) -> list[list[ProgramFile]]:
+    """Return the programs that may share brokers."""
+    groups: dict[str, list[ProgramFile]] = {}
+    for number, program in enumerate(programs):
+        setup = json.dumps([program.given, dict(program.running)], sort_keys=True)
+        groups.setdefault(f"{setup} {number}" if _has_brokers_of_its_own(program) else setup, []).append(program)
+    return list(groups.values())
+
+
+def _has_brokers_of_its_own(program: ProgramFile) -> bool:
+    """Return whether the program changes brokers for others, or depends on what others leave."""
+    observed = {str(args.get("topic", "")) for name, args in program.steps if name in _OBSERVE}
+    changed = any(name in _CHANGE_BROKERS for name, _ in program.steps)
+    return changed or program.brokers > 1 or any(is_system_topic(topic) for topic in observed)
 
 
 def first_problem(rows: Sequence[TriedRelease]) -> ShowCondition:
@@ -238,7 +295,7 @@ def _tried(
     again: bool,
 ) -> TriedRelease:
     judged_by = profile or nearest_profile(release)
-    place = folder / _digest(program, times) / release
+    place = _place(folder, program, times, release)
     if not again and (kept := _kept(place)) is not None:
         trials = [read_trial(program, place / row["history"], row["seqs"], judged_by, row["stopped"]) for row in kept]
         return TriedRelease(release, judged_by, trials, cached=True)
@@ -257,6 +314,10 @@ def _perform(program: ProgramFile, release: str, folder: Path, times: int) -> Se
     return perform(program, Apache(release), folder, times=times)
 
 
+def _place(folder: Path, program: ProgramFile, times: int, release: str) -> Path:
+    return folder / _digest(program, times) / release
+
+
 def _digest(program: ProgramFile, times: int) -> str:
     data = json.dumps({**program.data(), "times": times, "version": _VERSION}, sort_keys=True)
     return f"{Path(program.path).stem}-{hashlib.sha256(data.encode()).hexdigest()[:12]}"
@@ -270,7 +331,7 @@ def _kept(place: Path) -> Sequence[Mapping[str, Any]] | None:
     return rows if isinstance(rows, list) and rows and all((place / row["history"]).is_file() for row in rows) else None
 
 
-def _keep(place: Path, trials: Sequence[ProgramTrial]) -> None:
+def _keep(place: Path, trials: Sequence[ProgramTrial | RecordedTrial]) -> None:
     """Copy the histories, and write the index last, so that an interrupted copy is not used."""
     try:
         shutil.rmtree(place, ignore_errors=True)

@@ -140,6 +140,18 @@ def render_releases(result: BisectResult) -> None:
         page.wrapped(line, style)
 
 
+def render_programs(results: Sequence[BisectResult]) -> None:
+    """Print a row per program: the releases that show its problem, and the broken rules of the last of these."""
+    page = Page()
+    rows = []
+    for result in results:
+        last = next((row.tried for row in reversed(result.rows) if row.shows == SHOWS), None)
+        cells = (Path(result.program.path).stem, result.shown or "none", ", ".join(result.undecided) or "-")
+        broken = dict.fromkeys(each.property for each in last.broken) if last is not None else {}
+        rows.append(TableRow(cells, ", ".join(broken) or "-", "red" if result.first else "yellow" if result.undecided else ""))
+    page.table(rows, ("program", "shown by", "undecided", "broken in the last of these"), indent=0)
+
+
 def _release_row(row: ReleaseRow) -> TableRow:
     tried = row.tried
     shows = row.shows if len(tried.trials) < 2 or row.shows == UNKNOWN else f"{row.shown} of {len(tried.trials)}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rocketproof_protocol.properties import DELAY, TRAN_MSG
 
@@ -27,6 +29,21 @@ from ..validate import Progress, mark
 from .answers import ProgramAnswers, answers_of
 from .condition import NotShown, ShowCondition
 from .programfile import ProgramFile
+
+_TOGETHER: Final = 6
+"""Programs that share brokers at a time."""
+_BUSY: Final = "[TIMEOUT_CLEAN_QUEUE]"
+_BUSY_TRIALS: Final = 3
+"""Further trials of a program on a busy machine."""
+
+
+@dataclass(frozen=True)
+class RecordedTrial:
+    """A program that was performed once, and is not judged yet. The fields are those of ProgramTrial."""
+
+    history: Path
+    seqs: Sequence[Sequence[int]]
+    stopped: str = ""
 
 
 @dataclass(frozen=True)
@@ -141,14 +158,48 @@ def perform(
     `fresh`: each run has new brokers. `configure`: the target's brokers run already, and their settings may be changed. Raises TargetError,
     InputError.
     """
-    trials: list[ProgramTrial] = []
     with closing(_runners(program, target, folder, fresh=fresh, name_server=name_server, configure=configure)) as runners:
-        for number in range(times):
-            trials.append(_trial(program, next(runners), target.profile, folder))
-            if times > 1:
-                progress("run", number + 1, times)
-            if trials[-1].stopped:
+        recorded = _recorded(program, runners, folder, times, progress)
+    return [read_trial(program, each.history, each.seqs, target.profile, each.stopped) for each in recorded]
+
+
+def record_together(
+    programs: Sequence[ProgramFile], target: ValidationTarget, folder: Path, times: int | None = None
+) -> Iterator[tuple[ProgramFile, list[RecordedTrial]]]:
+    """Perform programs with equal setups concurrently on the same brokers, and yield each with its recorded trials.
+
+    A program that loses its broker is performed again on brokers of its own. `times`: runs of each program; None: as its file states.
+    Raises TargetError if the brokers do not start.
+    """
+    again: list[ProgramFile] = []
+    with closing(_runners(programs[0], target, folder, fresh=False, name_server=None, configure=False)) as runners:
+        runner = next(runners)
+        with ThreadPoolExecutor(_TOGETHER) as pool:
+            recorded = [pool.submit(_recorded, each, repeat(runner), folder, times or each.times) for each in programs]
+        for program, found in zip(programs, recorded, strict=True):
+            if len(programs) > 1 and (found.exception() is not None or found.result()[-1].stopped):
+                again.append(program)
+            else:
+                yield program, found.result()
+    for program in again:
+        with closing(_runners(program, target, folder, fresh=False, name_server=None, configure=False)) as runners:
+            yield program, _recorded(program, runners, folder, times or program.times)
+
+
+def _recorded(
+    program: ProgramFile, runners: Iterator[Runner], folder: Path, times: int, progress: Progress = lambda what, done, all_: None
+) -> list[RecordedTrial]:
+    trials: list[RecordedTrial] = []
+    for number in range(times):
+        trials.append(_record(program, next(runners), folder))
+        for _ in range(_BUSY_TRIALS):
+            if trials[-1].stopped or not _was_busy(trials[-1].history):
                 break
+            trials[-1] = _record(program, next(runners), folder)
+        if times > 1:
+            progress("run", number + 1, times)
+        if trials[-1].stopped:
+            break
     return trials
 
 
@@ -164,7 +215,7 @@ def _runners(
     origin = {
         "target": {"name": target.name},
         "profile": target.profile,
-        "given": {"settings": dict(program.settings), "nameServer": dict(program.name_server), "brokers": program.brokers},
+        "given": program.given,
     }
     while True:
         with target.open(setup) as running, configured(running, program.running if started else given):
@@ -181,8 +232,9 @@ def _runners(
 
 def _refuse_started(program: ProgramFile, name: str, given: Mapping[str, str], *, configure: bool) -> None:
     """Raise InputError for a program that needs brokers with settings of its own, on brokers that run already."""
-    if program.name_server:
-        raise InputError(f"{program.path} has NAME_SERVER_SETTINGS, and {name} runs already; give --target apache:RELEASE")
+    if program.name_server or program.own:
+        which = "NAME_SERVER_SETTINGS" if program.name_server else "BROKER_SETTINGS"
+        raise InputError(f"{program.path} has {which}, and {name} runs already; give --target apache:RELEASE")
     if given and not configure:
         settings = ", ".join(given)
         raise InputError(f"{program.path} needs {settings}, and {name} runs already; start a target, or give --configure to change them")
@@ -196,7 +248,12 @@ def _check_brokers(program: ProgramFile, running: Deployment) -> None:
         )
 
 
-def _trial(program: ProgramFile, runner: Runner, profile: str, folder: Path) -> ProgramTrial:
+def _was_busy(history: Path) -> bool:
+    """Return whether the broker has refused a request because it had waited too long: the machine was too busy for the program."""
+    return _BUSY in history.read_text("utf-8", "replace")
+
+
+def _record(program: ProgramFile, runner: Runner, folder: Path) -> RecordedTrial:
     under_way = runner.begin(program.program, folder)
     stopped = ""
     try:
@@ -205,7 +262,7 @@ def _trial(program: ProgramFile, runner: Runner, profile: str, folder: Path) -> 
         stopped = str(problem)
     except TargetError as problem:
         raise InputError(f"{program.path}: {problem}") from None
-    return read_trial(program, under_way.path, _seqs(program, under_way), profile, stopped)
+    return RecordedTrial(under_way.path, _seqs(program, under_way), stopped)
 
 
 def _seqs(program: ProgramFile, done: ProgramRun) -> list[list[int]]:

@@ -42,8 +42,9 @@ FIRST_INPUTS: Final = (
     "delayed-after-deletion",
     "registered-on-a-new-connection",
     "operations-forgotten",
+    "deleted-message-returns",
 )
-"""Programs of problems that were observed before the tracker was read."""
+"""Programs of problems that were observed before the tracker was read, or found by generated programs."""
 _CELL: Final = 200
 _ISSUE: Final = "https://github.com/apache/rocketmq/issues/"
 

@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ..reports.choices import InputError
+from ..reports.exitcode import exit_code
 from .common import Count, Flag, Json, Profile, write
 
 

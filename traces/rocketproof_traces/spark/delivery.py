@@ -89,6 +89,7 @@ def _visits(spark: SparkSession, load: Sequence[str]) -> list[WorkerFacts]:
 
     Raises TraceError if no task can run.
     """
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql.functions import udf
 
@@ -97,7 +98,7 @@ def _visits(spark: SparkSession, load: Sequence[str]) -> list[WorkerFacts]:
     visit = udf(_visitor(REQUIRED, load), "string", useArrow=False)  # a worker without Arrow can report that
     try:
         rows = spark.range(0, tasks, 1, tasks).select(visit("id").alias("facts")).collect()
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:  # Spark does not convert each Java exception
         raise _refusal(str(error), reason(error)) from None
     return [WorkerFacts(**json.loads(text)) for text in sorted({row["facts"] for row in rows})]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from ...reports import tables
-from ...reports.results import begun, tool
+from ...reports.results import tool
 from .command import Audited
 
 
 def append(folder: Path, audited: Audited, seconds: float) -> str:
     """Add an audit of `seconds` to the tables in a folder, and return its run id. Raises InputError."""
-    time = datetime.fromisoformat(begun(seconds))
+    time = datetime.now(UTC) - timedelta(seconds=seconds)
     run_id = f"{time:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
     run = {"runId": run_id, "time": time}
     totals = audited.outcome.totals

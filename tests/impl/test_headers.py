@@ -20,7 +20,7 @@ WIRE = {
     headers.EndTransactionRequestHeader: "producerGroup:text! tranStateTableOffset:long! commitLogOffset:long! commitOrRollback:int! "
     "msgId:text! fromTransactionCheck:boolean transactionId:text",
     headers.CreateTopicRequestHeader: "topic:text! defaultTopic:text! readQueueNums:int! writeQueueNums:int! perm:int! "
-    "topicFilterType:text! topicSysFlag:int order:boolean",
+    "topicFilterType:text! topicSysFlag:int order:boolean attributes:text",
     headers.QueueRequestHeader: "topic:text! queueId:int!",
     headers.ViewMessageRequestHeader: "offset:long!",
     headers.TopicRequestHeader: "topic:text!",

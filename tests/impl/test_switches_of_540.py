@@ -82,6 +82,7 @@ def test_profile_refines_its_predecessor() -> None:
         "trusts_failed_force",
         "commit_keeps_place",
         "recalls_by_topic",
+        "message_types",
     }
     back = {name: getattr(P533, name) for name in P540.reasons}
     assert replace(P540, **back, name="P533", about=P533.about, base=P533.base, reasons=P533.reasons) == P533

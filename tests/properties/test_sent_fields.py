@@ -15,7 +15,7 @@ from rocketproof_properties.programs.program import Program
 
 
 def test_every_field_that_matters_has_two_values() -> None:
-    rows = fields.measure("P533", 1200, 1)
+    rows = fields.measure("P533", 2000, 1)
     mattering = [row for row in rows if not row["reason"]]
     assert len(mattering) > 150
     assert len(fields.missing(rows)) <= 0.05 * len(mattering), fields.missing(rows)

@@ -24,6 +24,13 @@ class OneProcess:
     jobs: int = 0
     interrupted: list[str] = field(default_factory=list)
 
+    @property
+    def sparkContext(self) -> OneProcess:
+        return self
+
+    def setJobGroup(self, group: str, description: str) -> None:
+        self.group = group, description
+
     def addTag(self, tag: str) -> None:
         self.tag = tag
 

@@ -79,7 +79,7 @@ def test_ipv6_flags_are_used_if_profile_accepts_them() -> None:
 
 
 def test_unreadable_records_are_stored_only_in_private_queues() -> None:
-    programs = generate(ProgramOptions("P494", 300, 3, configure=True, start=True, end=True))
+    programs = generate(ProgramOptions("P494", 600, 3, configure=True, start=True, end=True))
     ended = [program for program in programs if program.needs == ENDED]
     assert all(program.steps[-1] in (("crash", {}), ("question", {})) for program in ended)
     stored = set().union(*(stored_unread("P494", *program.steps) for program in ended))
@@ -104,7 +104,7 @@ def measured(profile: str, step: Step) -> MeasuredRequest:
 
 def test_every_phrase_and_value_occurs_and_half_messages_often_end() -> None:
     programs = [
-        program for program in generate(ProgramOptions("P494", 1000, 4, configure=True, start=True, end=True)) if program.source == POOL
+        program for program in generate(ProgramOptions("P494", 1200, 4, configure=True, start=True, end=True)) if program.source == POOL
     ]
     steps = [step for program in programs for step in program.steps]
     drawn = {(name, key, repr(value)) for name, args in steps for key, value in args.items()}

@@ -90,7 +90,7 @@ def test_ctrl_c_ends_audit(store: Path, tmp_path: Path, monkeypatch: pytest.Monk
     def interrupted(*_: object) -> Iterator[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(storefiles, "spreading", lambda *_, **__: interrupted)
+    monkeypatch.setattr("rocketproof_traces.common.pools.on_threads", lambda *_, **__: interrupted)
     with pytest.raises(KeyboardInterrupt):
         storefiles.record(store, tmp_path / "1.ndjson", "broker-a", "", {}, PROFILE)
     assert not (tmp_path / "1.ndjson").exists()

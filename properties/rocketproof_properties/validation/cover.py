@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from rocketproof_protocol import codes
 from rocketproof_traces.history.exchange import Exchange
@@ -42,6 +42,10 @@ class Uncovered(Enum):
     def is_missed(self) -> bool:
         """Whether the target could have shown the transition."""
         return self is not Uncovered.LACKING
+
+
+MISSED: Final = tuple(reason.value for reason in Uncovered if reason.is_missed)
+"""The reasons for which a reachable transition counts against the target."""
 
 
 @dataclass

@@ -12,7 +12,6 @@ from typing import Any, Final
 from rocketproof_protocol.numbers import whole_number
 
 from ..reports.results import Outcome, Result, Run, first_line, lines
-from .cover import Uncovered
 from .faults.claims import FAULT_CLAIMS
 from .faults.kinds import DISK, KILL, POWER, SLAVE, THREADS
 
@@ -33,8 +32,6 @@ _DONE: Final = "what many programs promise, one of them does"
 _JUDGED: Final = "programs are performed and judged"
 _VALID: Final = "no accepted deviation is over"
 _COVERED: Final = "responses show every transition of the scope that requests can cause"
-MISSED: Final = tuple(reason.value for reason in Uncovered if reason.is_missed)
-"""The reasons for which a reachable transition counts against the target."""
 _CONNECTION: Final = "faults of the connection are not held against the broker"
 
 
@@ -85,6 +82,8 @@ def _results(data: Mapping[str, Any], profile: str, folder: Path | None) -> Iter
 
 def _coverage(data: Mapping[str, Any], profile: str) -> Iterator[Result]:
     """Yield the transition coverage of each scope, with a line for each action."""
+    from .cover import MISSED  # imports the model
+
     for total in data["scopes"]:
         name, reachable, covered = total["scope"], whole_number(total["reachable"]), whole_number(total["covered"])
         missed = covered < reachable and any(reason in total["rest"] for reason in MISSED)

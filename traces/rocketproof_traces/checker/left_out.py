@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rocketproof_profiles import Profile, java_length
 from rocketproof_protocol.codes import MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE, SYSTEM_BUSY
-from rocketproof_protocol.topics import RETRY_PREFIX
+from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, RETRY_PREFIX
 
 from ..history.covered import AT_LIMIT
 from ..history.exchange import Exchange
@@ -36,6 +36,8 @@ def reason(exchange: Exchange, profile: Profile) -> str:
         return exchange.reason or ("updates of a slave" if exchange.code and SLAVE in exchange.remark else "")
     if exchange.op == "max_offset" and exchange.code == 0 and exchange.answered("offset") is None:
         return "answers without their value"
+    if exchange.op == "max_offset" and exchange.topic == CHECK_MAX_TIME_TOPIC:
+        return "half messages that were asked about too often"
     if exchange.op == "max_offset" and exchange.code != 0:
         return f"max_offset answered with code {exchange.code}"
     if exchange.op == "topic_config" and exchange.code not in (0, 17):

@@ -12,7 +12,7 @@ from rocketproof_model.functions import Function
 from rocketproof_profiles import NameClass, Profile, classify, java_length
 from rocketproof_protocol.codes import SEND_MESSAGE, SUCCESS, SYSTEM_ERROR
 from rocketproof_protocol.numbers import java_boolean, java_int, whole_number
-from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
+from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_spec import placement
 from rocketproof_spec.admission import rejections
 from rocketproof_spec.arithmetic import READ, WRITE
@@ -281,7 +281,8 @@ class PartitionChecker:
         return len(self.requests) - 1
 
     def _reported_configs(self, last: int) -> list[tuple[int, str, Config | None]]:
-        topics = [topic for topic in self.part.topics if topic not in (HALF_TOPIC, OP_HALF_TOPIC)]  # the transaction check creates these
+        made = (HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC)  # the transaction check creates these
+        topics = [topic for topic in self.part.topics if topic not in made]
         return [(s.seq, topic, s.topics.get(topic)) for s in self.part.snapshots if s.seq <= last for topic in topics]
 
     def _claims(self, last: int) -> Claims:

@@ -25,7 +25,7 @@ from rocketproof_protocol.codes import (
 )
 from rocketproof_protocol.groups import RETRY_MAX_TIMES, SYSTEM_GROUP_PREFIX, SYSTEM_GROUPS
 from rocketproof_protocol.numbers import java_boolean
-from rocketproof_protocol.topics import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
+from rocketproof_protocol.topics import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE, WHEEL_TIMER_TOPIC
 from rocketproof_spec.bounds import DELAY_LEVELS, NAMES_LIMIT
 from rocketproof_spec.committing import NO_OFFSET
 
@@ -106,8 +106,6 @@ class PlacementChecker(PartitionChecker):
             return why
         if exchange.op == "max_offset" and exchange.topic == OP_HALF_TOPIC:
             return "records of ended transactions"
-        if exchange.op == "max_offset" and exchange.topic == CHECK_MAX_TIME_TOPIC:
-            return "half messages that were asked about too often"
         if exchange.op == "send_back" and exchange.code == SYSTEM_ERROR and not decodes_send_back(exchange.fields):
             return UNREADABLE
         if exchange.op == "send_back" and exchange.code == SYSTEM_ERROR and NO_RETRY_TOPIC in exchange.remark:

@@ -47,14 +47,11 @@ class JobNames:
 
 def name_jobs(spark: SparkSession, group: str, description: str) -> None:
     """Name the jobs that this thread starts from now on. On Spark Connect, which has no descriptions, the group becomes a tag."""
-    from pyspark.errors import PySparkException
-
-    try:
-        context = spark.sparkContext
-    except PySparkException:
+    context = getattr(spark, "sparkContext", None)
+    if context is None:
         spark.addTag(group.replace(" ", "-"))
-        return
-    context.setJobGroup(group, description)
+    else:
+        context.setJobGroup(group, description)
 
 
 def on_spark(spark: SparkSession, *, short: bool = True, names: JobNames = JobNames()) -> WorkerPool:

@@ -155,7 +155,7 @@ def test_unseen_value_is_first_in_short_run() -> None:
     assert {True, False} == {program.source == POOL for program in programs[:20]}, "programs of all sources are mixed"
     drawn, by_chance = (
         {(name, key, repr(value)) for program in first for name, args in program.steps for key, value in args.items()}
-        for first in ([program for program in chosen if program.source == POOL][:50] for chosen in (programs, ordinary(plain=True)))
+        for first in ([program for program in chosen if program.source == POOL][:100] for chosen in (programs, ordinary(plain=True)))
     )
     assert len(drawn) > 1.1 * len(by_chance)
 

@@ -89,7 +89,7 @@ def _visits(spark: SparkSession, load: Sequence[str]) -> list[WorkerFacts]:
 
     Raises TraceError if no task can run.
     """
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
     from pyspark.errors import PySparkException
     from pyspark.sql.functions import udf
 

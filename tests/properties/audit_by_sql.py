@@ -51,7 +51,7 @@ SQL = {
         "INV-34.sign": "queueOffset < 0",
         "INV-35.stored": "sysFlag & 12 in (4, 12) and queueOffset <> 0",
         "INV-36.stored": f"{COUNTED} and entryKnown and not entryThere",
-        "SEND-26.text": "odd & 131072 <> 0",
+        "SEND-26.text": "odd & 262144 <> 0",
         "APP-08.compressed": "falselyCompressed",
         "INV-48.ordinary": "topicClass = 'ordinary' and retryClass = 'none' and reconsumeTimes > 0",
         "INV-43.born": "bornPort not between 1 and 65535",

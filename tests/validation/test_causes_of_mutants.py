@@ -41,18 +41,28 @@ def causes(mutants: Sequence[str], folder: Path) -> set[str]:
     return {finding.cause for finding in validated(mutants, folder / "-".join(mutants)).open}
 
 
+def separated(pair: tuple[str, str], folder: Path) -> str:
+    """Return how the causes of two mutants are mixed, "" if each mutant has causes of its own when both are planted.
+
+    A mutant may have several causes: the next test counts them.
+    """
+    first, second = (causes([mutant], folder) for mutant in pair)
+    both = causes(pair, folder)
+    return "" if first & both and second & both and not first & second else f"{first} and {second}: {both}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "pair", [("M-03", "M-28"), ("M-05a", "M-28"), ("M-08", "M-92a"), ("M-51", "M-93a"), ("M-01", "M-19")], ids="+".join
 )
-def test_two_mutants_are_two_causes(pair: tuple[str, str], tmp_path: Path) -> None:
-    assert len(causes(pair, tmp_path)) == 2
+def test_two_mutants_have_different_causes(pair: tuple[str, str], tmp_path: Path) -> None:
+    assert separated(pair, tmp_path) == ""
 
 
 @pytest.mark.nightly
 def test_pairs_of_mutants_are_separated(tmp_path: Path) -> None:
-    found = {pair: causes(pair, tmp_path) for pair in chosen_pairs(30)}
-    assert sum(len(names) == 2 for names in found.values()) >= ENOUGH, {pair: names for pair, names in found.items() if len(names) != 2}
+    found = {pair: separated(pair, tmp_path) for pair in chosen_pairs(30)}
+    assert sum(not mixed for mixed in found.values()) >= ENOUGH, {pair: mixed for pair, mixed in found.items() if mixed}
 
 
 @pytest.mark.nightly

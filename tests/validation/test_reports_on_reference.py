@@ -23,6 +23,7 @@ WITHOUT: dict[str, str] = {
     "offsets-lost-with-lmq": LIGHT,
     "name-server-never-ready": NAME_SERVER,
     "route-after-deletion-with-setting": NAME_SERVER,
+    "deleted-message-returns": "a broker in this process cannot be killed",
     "index-lost-in-a-crash": "a broker in this process cannot be killed",
     "registered-on-a-new-connection": "the race is in threads that the reference does not have",
     "topic-list-without-body": "the reference does not serve request 18",

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from rocketproof_protocol.properties import RETRY_TOPIC
+
 from ..catalogue import conditions as about
 from ..catalogue.promises.broken import known_breach
 from ..catalogue.promises.promise import Promise
@@ -18,6 +20,9 @@ from .verdicts import Expected, JudgeResult, ProgramFinding
 
 UNREADABLE: Final = frozenset({*about.UNREAD, about.TOO_LARGE})
 """Conditions under which records cannot be read."""
+
+FORGED: Final[Mapping[str, str]] = {"PRO-57": RETRY_TOPIC}
+"""The property by which a promise recognizes what a broker has stored. Where a client sets it, the promise is not judged."""
 
 
 def judge_promises(program: ProgramExchanges, claims: Mapping[str, tuple[bool, Expected, str]], texts: Mapping[str, str]) -> JudgeResult:
@@ -44,6 +49,9 @@ def judge_promises(program: ProgramExchanges, claims: Mapping[str, tuple[bool, E
 
 
 def _violation(promise: Promise, program: ProgramExchanges, texts: Mapping[str, str]) -> str | None:
+    forged = FORGED.get(promise.id)
+    if forged is not None and any(forged in str(exchange.fields.get("properties")) for exchange in program.history.exchanges):
+        return None
     if promise.own is not None:
         return promise.own.check(program.stored.whole)
     return next((texts[id_] for id_ in promise.refers if id_ in texts), None)

@@ -134,7 +134,7 @@ def _of_entry(verdict: ProgramFinding) -> str:
 
 def _differing(expected: str, found: str) -> list[str]:
     """Return the names of the fields of a topic's entry whose values differ in two texts."""
-    one, other = (dict(_VALUE.findall(text)) for text in (expected, found))
+    one, other = ({str(name): str(value) for name, value in _VALUE.findall(text)} for text in (expected, found))
     return [_COUNTS.get(name, name) for name, value in one.items() if name in other and value != other[name]]
 
 

@@ -126,9 +126,10 @@ def sendbacks(profile: str) -> Iterator[OutsideModel]:
             prelude.append(("topic", {"topic": RETRY, **counts, "perm": c["existing_perm"]}))
         prelude.append(("send", {"topic": SUBJECT} | ({"sys_flag": PREPARED} if c["prepared"] else {})))
         actions = [a.name for a in part.model.actions]
-        steps: dict[str, StepBuilder] = {a: back for a in actions if a.startswith("back_")} | {
-            a: send for a in actions if a.startswith("send_")
-        }
+        steps: dict[str, StepBuilder] = {}
+        for a in actions:
+            if a.startswith(("back_", "send_")):
+                steps[a] = back if a.startswith("back_") else send
         yield OutsideModel(
             "backs", name, instance, steps | {"look": look, "change_group": change}, _same, response, _first_queue,
             unseen={"deliver": NotTaken.EMULATED, "register": NotTaken.HIDDEN}, emulated=frozenset({"look"}),
@@ -199,7 +200,7 @@ def _undelayed_half(action: str, values: Values) -> bool:
 # Transactions
 
 _REJECTING: Final = "no transactional messages"
-_CHECK: Final = dict.fromkeys(("pass_over", "ask", "give_up", "write_operations"), NotTaken.TIMER)
+_CHECK: Final[Mapping[str, NotTaken]] = dict.fromkeys(("pass_over", "ask", "give_up", "write_operations"), NotTaken.TIMER)
 
 
 def transactions(profile: str) -> Iterator[OutsideModel]:
